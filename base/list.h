@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Intrusive doubly linked list, header only.  A node that is in no list is linked to itself, so
+ * list_remove is always safe after list_node_init.
+ */
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+#include <stddef.h>
+
+struct list_node {
+    struct list_node *next;
+    struct list_node *previous;
+};
+
+struct list {
+    struct list_node head;
+};
+
+static inline void list_node_init(struct list_node *node)
+{
+    node->next = node;
+    node->previous = node;
+}
+
+static inline void list_init(struct list *list)
+{
+    list_node_init(&list->head);
+}
+
+static inline int list_is_empty(const struct list *list)
+{
+    return list->head.next == &list->head;
+}
+
+static inline int list_node_is_linked(const struct list_node *node)
+{
+    return node->next != node;
+}
+
+static inline void list_insert_before(struct list_node *position, struct list_node *node)
+{
+    node->next = position;
+    node->previous = position->previous;
+    position->previous->next = node;
+    position->previous = node;
+}
+
+static inline void list_append(struct list *list, struct list_node *node)
+{
+    list_insert_before(&list->head, node);
+}
+
+static inline void list_prepend(struct list *list, struct list_node *node)
+{
+    list_insert_before(list->head.next, node);
+}
+
+static inline void list_remove(struct list_node *node)
+{
+    node->previous->next = node->next;
+    node->next->previous = node->previous;
+    list_node_init(node);
+}
+
+static inline struct list_node *list_first(const struct list *list)
+{
+    return list_is_empty(list) ? NULL : list->head.next;
+}
+
+#define list_entry(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
+
+/* node may be removed from the list inside the loop; next is a spare struct list_node pointer. */
+#define list_for_each(list, node, spare)                                              \
+    for ((node) = (list)->head.next, (spare) = (node)->next; (node) != &(list)->head; \
+         (node) = (spare), (spare) = (node)->next)
+
+#endif

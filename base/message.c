@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "base/message.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+struct message *message_create(const void *data, size_t bytes)
+{
+    struct message *message;
+
+    assert(bytes <= SIZE_MAX - sizeof(*message));
+    message = memory_allocate(sizeof(*message) + bytes);
+    message->references = 1;
+    message->length_bytes = bytes;
+    if (bytes > 0)
+        memcpy(message->data, data, bytes);
+    return message;
+}
+
+struct message *message_from_buffer(struct buffer *buffer)
+{
+    struct message *message = message_create(buffer->data, buffer->length_bytes);
+
+    buffer_clear(buffer);
+    return message;
+}
+
+struct message *message_reference(struct message *message)
+{
+    if (message != NULL) {
+        assert(message->references > 0 && message->references < UINT_MAX);
+        message->references++;
+    }
+    return message;
+}
+
+void message_release(struct message *message)
+{
+    if (message == NULL)
+        return;
+    assert(message->references > 0);
+    message->references--;
+    if (message->references == 0)
+        free(message);
+}
