@@ -26,12 +26,12 @@
 #define is_int(got, expected, ...)  tap_is_int(__FILE__, __LINE__, (got), (expected), __VA_ARGS__)
 #define is_uint(got, expected, ...) tap_is_uint(__FILE__, __LINE__, (got), (expected), __VA_ARGS__)
 /* NULL equals NULL only. */
-#define is_string(got, expected, ...)                                                              \
+#define is_string(got, expected, ...) \
     tap_is_string(__FILE__, __LINE__, (got), (expected), __VA_ARGS__)
-#define is_bytes(got, got_bytes, expected, expected_bytes, ...)                                    \
+#define is_bytes(got, got_bytes, expected, expected_bytes, ...) \
     tap_is_bytes(__FILE__, __LINE__, (got), (got_bytes), (expected), (expected_bytes), __VA_ARGS__)
 /* The needle stands somewhere in the text. */
-#define has_string(text, needle, ...)                                                              \
+#define has_string(text, needle, ...) \
     tap_has_string(__FILE__, __LINE__, (text), (needle), __VA_ARGS__)
 
 bool tap_ok(const char *file, int line, bool condition, const char *format, ...) TAP_PRINTF(4, 5);

@@ -35,8 +35,8 @@ static void run(int (*body)(void), struct outcome *ret_outcome)
         exit(body());
     }
     close(fds[1]);
-    while ((count = read(fds[0], ret_outcome->text + used,
-                         sizeof ret_outcome->text - 1 - used)) > 0)
+    while ((count = read(fds[0], ret_outcome->text + used, sizeof ret_outcome->text - 1 - used)) >
+           0)
         used += (size_t)count;
     ret_outcome->text[used] = '\0';
     close(fds[0]);
@@ -111,11 +111,13 @@ int main(void)
     has_string(bad.text, "#      got: 1\n# expected: 2\n", "a failed is_int says what");
     has_string(bad.text, "#      got: left\n# side\n# expected: (null)\n",
                "a failed is_string comments every line");
-    has_string(bad.text, "# expected, 3 bytes, from 0: 61 62 64\n", "a failed is_bytes shows bytes");
+    has_string(bad.text, "# expected, 3 bytes, from 0: 61 62 64\n",
+               "a failed is_bytes shows bytes");
     ok(WIFEXITED(bad.status) && WEXITSTATUS(bad.status) == 1, "and the test fails");
     ok(cut.status != 0, "a check too few fails the test");
     ok(empty.status != 0, "no check at all fails the test");
-    is_string(skipped.text, "ok 1 # SKIP no such thing here\nok 2 # SKIP no such thing here\n1..2\n",
+    is_string(skipped.text,
+              "ok 1 # SKIP no such thing here\nok 2 # SKIP no such thing here\n1..2\n",
               "skipped checks are counted with their reason");
     is_string(none.text, "1..0 # SKIP not on this machine\n", "a whole test can be skipped");
     has_string(hash.text, "not ok 1 - a _ TODO in a name_is no directive\n",

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# check-size.sh [ROOT]: functions of at most 70 lines (brace to brace), C files of at most 800,
+# scripts of at most 400. Prints TAP; what is too long stands before the line of its rule.
+set -u
+root=${1:-${srcdir:-$(dirname "$0")/..}}
+cd "$root" || exit 1
+
+function_lines=70
+file_lines=800
+script_lines=400
+folders=(base alloc overlay fabric pmix launch test contrib doc)
+
+checks=0
+failed=0
+# verdict NAME: reads the offenders on standard input.
+verdict() {
+    local lines
+    lines=$(cat)
+    checks=$((checks + 1))
+    if [ -z "$lines" ]; then
+        echo "ok $checks - $1"
+    else
+        failed=1
+        printf '%s\nnot ok %d - %s\n' "$lines" "$checks" "$1"
+    fi
+}
+
+mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+mapfile -t scripts < <(find "${folders[@]}" .ci \( -name '*.sh' -o -name '*.bats' -o -path .ci/run \) \
+    2>/dev/null | LC_ALL=C sort)
+if [ ${#sources[@]} -eq 0 ]; then
+    echo "Bail out! no source file under $root"
+    exit 1
+fi
+
+echo "1..3"
+# .clang-format puts the braces of a function, and of nothing else, alone into column one.
+verdict "no function is longer than $function_lines lines" < <(awk -v limit=$function_lines '
+    FNR == 1 { start = 0 }
+    !start && /^[A-Za-z_].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
+    /^\{/ { start = FNR }
+    /^\}/ && start {
+        if (FNR - start + 1 > limit)
+            printf "# %s:%d: %s has %d lines\n", FILENAME, start, name, FNR - start + 1
+        start = 0
+    }' "${sources[@]}")
+verdict "no C file is longer than $file_lines lines" < <(awk -v limit=$file_lines '
+    FNR == limit + 1 { printf "# %s is longer than %d lines\n", FILENAME, limit }' "${sources[@]}")
+verdict "no script is longer than $script_lines lines" < <(awk -v limit=$script_lines '
+    FNR == limit + 1 { printf "# %s is longer than %d lines\n", FILENAME, limit }' \
+    "${scripts[@]}" /dev/null)
+exit $failed
