@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define GOLDEN_RATIO 0x9e3779b97f4a7c15u
@@ -19,9 +20,8 @@ static uint64_t load_word(const unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;
 
-    for (size_t i = 0; i < count; i++)
-        word |= (uint64_t)bytes[i] << (8 * i);
-    return word;
+    memcpy(&word, bytes, count);
+    return le64toh(word);
 }
 
 /* The length goes in first, so that a short last word needs no padding mark. */

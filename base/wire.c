@@ -4,19 +4,17 @@
 #include "base/wire.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 #define VARINT_BYTES_MAX 10 /* 9 x 7 bits and one more */
 
-/* The compiler makes one store, or one load, of these loops. */
 static void put_little_endian(struct buffer *out, uint64_t value, size_t width_bytes)
 {
-    unsigned char bytes[8];
+    uint64_t little_endian = htole64(value);
 
-    for (size_t i = 0; i < width_bytes; i++)
-        bytes[i] = (unsigned char)(value >> (8 * i));
-    buffer_append(out, bytes, width_bytes);
+    buffer_append(out, &little_endian, width_bytes);
 }
 
 void wire_put_u8(struct buffer *out, uint8_t value)
@@ -88,11 +86,9 @@ static uint64_t get_little_endian(struct wire_reader *reader, size_t width_bytes
     const unsigned char *bytes = wire_take(reader, width_bytes);
     uint64_t value = 0;
 
-    if (bytes == NULL)
-        return 0;
-    for (size_t i = 0; i < width_bytes; i++)
-        value |= (uint64_t)bytes[i] << (8 * i);
-    return value;
+    if (bytes != NULL)
+        memcpy(&value, bytes, width_bytes);
+    return le64toh(value);
 }
 
 uint8_t wire_get_u8(struct wire_reader *reader)
