@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tree of ranges: by hand, then by properties on random trees with random deaths. */
+#include "config.h"
+
+#include "overlay/tree.h"
+
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "test/tap.h"
+
+#define PLACES_MAX 700
+
+static void test_by_hand(void)
+{
+    struct ranges dead = {0};
+    struct tree tree = {.places = 7, .radix = 2, .dead = &dead};
+    struct range cut = tree_cut(&tree, (struct range){0, 6}, 1);
+
+    is_uint(tree_cut_count(&tree, (struct range){0, 6}), 2, "0-6 is cut in two");
+    ok(cut.first == 4 && cut.last == 6, "the second half is 4-6");
+    is_uint(tree_depth(&tree), 2, "seven places in two levels");
+    is_uint(tree_parent(&tree, 0), TREE_NO_PLACE, "the root has no parent");
+    is_uint(tree_parent(&tree, 6), 4, "parent of 6");
+    is_uint(tree_next_hop(&tree, 2, 6), 1, "from 2 to 6 it goes up first");
+    is_uint(tree_next_hop(&tree, 0, 6), 4, "then down to 4");
+    ranges_add(&dead, 1, 1);
+    is_uint(tree_parent(&tree, 3), 2, "when 1 is dead 2 is the heir of 1-3");
+    is_uint(tree_parent(&tree, 2), 0, "and its parent is the root");
+    ok(tree_scope(&tree, 2).first == 1 && tree_scope(&tree, 2).last == 3, "its scope is 1-3");
+    ranges_add(&dead, 2, 3);
+    is_uint(tree_head(&tree, (struct range){1, 3}), TREE_NO_PLACE, "a dead range has no head");
+    cut = tree_covering(&tree, 5, 6);
+    ok(cut.first == 4 && cut.last == 6, "5 and 6 meet in 4-6");
+    cut = tree_covering(&tree, 6, 6);
+    ok(cut.first == 6 && cut.last == 6, "6 meets itself");
+    cut = tree_covering(&tree, 3, 4);
+    ok(cut.first == 0 && cut.last == 6, "3 and 4 meet at the top");
+    ranges_fini(&dead);
+    tree = (struct tree){.places = 1, .radix = 16};
+    is_uint(tree_depth(&tree), 0, "a root alone");
+    is_uint(tree_parent(&tree, 0), TREE_NO_PLACE, "a root alone has no parent");
+}
+
+/* What the children of every living place say, gathered once. */
+struct facts {
+    uint32_t parent[PLACES_MAX];  /* who names it as a child */
+    uint32_t parents[PLACES_MAX]; /* how many do */
+    uint32_t subtree[PLACES_MAX]; /* living places below and including it */
+    uint32_t degree_max;
+};
+
+static int gather(const struct tree *tree, uint32_t place, struct facts *facts)
+{
+    struct tree_cursor cursor = {{0}};
+    struct range range;
+    struct range scope = tree_scope(tree, place);
+    uint32_t head;
+    uint32_t next = place + 1;
+    uint32_t degree = 0;
+
+    while (tree_next_child(tree, place, &cursor, &range, &head)) {
+        if (range.first < next || range.last > scope.last)
+            return 0; /* out of order, overlapping or outside */
+        if (tree_scope(tree, head).first != range.first ||
+            tree_scope(tree, head).last != range.last || tree_parent(tree, head) != place)
+            return 0;
+        next = range.last + 1;
+        facts->parent[head] = place;
+        facts->parents[head]++;
+        degree++;
+    }
+    if (degree > facts->degree_max)
+        facts->degree_max = degree;
+    return 1;
+}
+
+/* Walks from one place to another by next_hop; the number of hops or -1. */
+static int walk(const struct tree *tree, uint32_t from, uint32_t to, uint32_t limit)
+{
+    uint32_t hops = 0;
+
+    while (from != to) {
+        from = tree_next_hop(tree, from, to);
+        if (from == TREE_NO_PLACE || (tree->dead != NULL && ranges_contains(tree->dead, from)))
+            return -1;
+        if (++hops > limit)
+            return -1;
+    }
+    return (int)hops;
+}
+
+static int covering_is_smallest(const struct tree *tree, uint32_t first, uint32_t last)
+{
+    struct range range = tree_covering(tree, first, last);
+
+    if (range.first > first || range.last < last)
+        return 0;
+    for (uint32_t i = 0; i < tree_cut_count(tree, range); i++) {
+        struct range cut = tree_cut(tree, range, i);
+
+        if (cut.first <= first && last <= cut.last)
+            return 0;
+    }
+    return 1;
+}
+
+static int cuts_tile(const struct tree *tree, struct range range)
+{
+    uint32_t next = range.first + 1;
+    uint32_t count = tree_cut_count(tree, range);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct range cut = tree_cut(tree, range, i);
+
+        if (cut.first != next || cut.last < cut.first)
+            return 0;
+        if (!cuts_tile(tree, cut))
+            return 0;
+        next = cut.last + 1;
+    }
+    return next == range.last + 1;
+}
+
+/* The first property that does not hold for this tree, or NULL. */
+static const char *check(const struct tree *tree, struct random_state *random)
+{
+    struct facts facts = {.degree_max = 0};
+    uint32_t head = tree_head(tree, (struct range){0, tree->places - 1});
+    uint32_t depth = tree_depth(tree);
+
+    if (!cuts_tile(tree, (struct range){0, tree->places - 1}))
+        return "cuts tile their range";
+    for (uint32_t place = 0; place < tree->places; place++) {
+        if (!ranges_contains(tree->dead, place) && !gather(tree, place, &facts))
+            return "children are in order, inside the scope, and agree on their parent";
+    }
+    for (uint32_t place = 0; place < tree->places; place++) {
+        uint32_t parents = ranges_contains(tree->dead, place) || place == head ? 0 : 1;
+
+        if (facts.parents[place] != parents)
+            return "every living place but the head of all has one parent";
+        if (parents == 1 && tree_parent(tree, place) != facts.parent[place])
+            return "parent and children agree";
+    }
+    if (head != TREE_NO_PLACE && tree_parent(tree, head) != TREE_NO_PLACE)
+        return "the head of everything has no parent";
+    if (facts.degree_max > tree->radix * (depth > 0 ? depth : 1))
+        return "degree is at most radix * depth";
+    for (int i = 0; i < 50; i++) {
+        uint32_t from = (uint32_t)random_below(random, tree->places);
+        uint32_t to = (uint32_t)random_below(random, tree->places);
+
+        if (!covering_is_smallest(tree, from < to ? from : to, from < to ? to : from))
+            return "covering is the smallest range";
+        if (ranges_contains(tree->dead, from) || ranges_contains(tree->dead, to))
+            continue;
+        if (walk(tree, from, to, 2 * depth) < 0)
+            return "next_hop reaches in 2 * depth hops over the living";
+    }
+    return NULL;
+}
+
+static void test_properties(void)
+{
+    struct random_state random;
+    const char *broken = NULL;
+    uint32_t round;
+
+    random_init(&random, 1);
+    for (round = 0; round < 3000 && broken == NULL; round++) {
+        struct ranges dead = {0};
+        struct tree tree = {.dead = &dead};
+        double share = random_unit(&random) * random_unit(&random);
+
+        tree.places = 1 + (uint32_t)random_below(&random, round % 3 == 0 ? PLACES_MAX : 40);
+        tree.radix = 2 + (uint32_t)random_below(&random, 33);
+        for (uint32_t place = 0; place < tree.places; place++) {
+            if (random_chance(&random, share))
+                ranges_add(&dead, place, place);
+        }
+        broken = check(&tree, &random);
+        if (broken != NULL)
+            diag("%u places, radix %u, round %u", tree.places, tree.radix, round);
+        ranges_fini(&dead);
+    }
+    is_string(broken, NULL, "random trees with random deaths hold every property");
+}
+
+/* The bound of issue 3: 100,000 places, radix 16, everyone near the root dead. */
+static void test_degree(void)
+{
+    struct ranges dead = {0};
+    struct tree tree = {.places = 100000, .radix = 16, .dead = &dead};
+
+    for (int round = 0; round < 3; round++) {
+        struct tree_cursor cursor = {{0}};
+        struct ranges heads = {0};
+        struct range range;
+        uint32_t head;
+        uint32_t degree = 0;
+
+        while (tree_next_child(&tree, 0, &cursor, &range, &head)) {
+            ranges_add(&heads, head, head);
+            degree++;
+        }
+        ok(degree <= tree.radix * tree_depth(&tree), "degree %u after %d generations died", degree,
+           round);
+        ranges_add_all(&dead, &heads);
+        ranges_fini(&heads);
+    }
+    ranges_fini(&dead);
+}
+
+static void print_costs(void)
+{
+    static const uint32_t places[] = {64, 4096, 100000, 1048576};
+    static const uint32_t radixes[] = {2, 4, 8, 16, 32, 64, 128};
+
+    diag("broadcast, hop 50 us, 5 us CPU per message; radix 2 4 8 16 32 64 128:");
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        unsigned long us[7];
+
+        for (size_t j = 0; j < 7; j++)
+            us[j] = tree_radix_cost(places[i], radixes[j], 50000, 5000) / 1000;
+        diag("%8u places: %5lu %5lu %5lu %5lu %5lu %5lu %5lu us", places[i], us[0], us[1], us[2],
+             us[3], us[4], us[5], us[6]);
+    }
+}
+
+int main(void)
+{
+    test_by_hand();
+    test_properties();
+    test_degree();
+    print_costs();
+    is_uint(tree_radix_cost(4096, 16, 50000, 5000) <= tree_radix_cost(4096, 64, 50000, 5000), 1,
+            "the default is cheaper than 64");
+    return done_testing();
+}
