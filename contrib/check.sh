@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# check.sh [configure options]: everything from a fresh clone to all tests passed. As root it
+# installs the Debian packages that are missing. Builds in build/, or $BANYAN_BUILD. Ends with the
+# skipped tests and their reasons, what failed, and `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BANYAN_BUILD:-build}
+
+contrib/setup.sh || exit 1
+contrib/build.sh "$build" "$@" || exit 1
+echo "check.sh: make check in $build"
+# -k: one test that cannot be built does not hide the others.
+make -C "$build" -k check </dev/null >"$build/check.log" 2>&1
+made=$?
+summary=$(contrib/tap-results.sh "$build")
+counted=$?
+if [ $made -ne 0 ] && [[ $summary == *" 0 failed" ]]; then
+    # No test failed but make did: a test program does not compile, for example.
+    tail -n 40 "$build/check.log"
+    echo "check.sh: make check failed (all of it: $build/check.log)"
+    counted=1
+fi
+printf '%s\n' "$summary"
+exit $counted
