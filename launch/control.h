@@ -60,12 +60,12 @@ struct control_output {
     struct wire_bytes bytes; /* inside the message */
 };
 
-#define CONTROL_TEXT_BYTES 1024
+#define CONTROL_TEXT_BYTES_MAX (64u * 1024)
 
-/* CONTROL_TEXT */
+/* CONTROL_TEXT: may have several lines (what a library says), each gets its "banyan: ". */
 struct control_text {
-    uint8_t level; /* enum log_level */
-    char text[CONTROL_TEXT_BYTES];
+    uint8_t level;          /* enum log_level */
+    struct wire_bytes text; /* inside the message */
 };
 
 void control_end_encode(const struct control_end *message, struct buffer *out);

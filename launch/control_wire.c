@@ -100,7 +100,7 @@ int control_output_decode(struct control_output *ret_message, struct wire_reader
 void control_text_encode(uint8_t level, const char *text, struct buffer *out)
 {
     wire_put_u8(out, level);
-    wire_put_bytes(out, text, strnlen(text, CONTROL_TEXT_BYTES - 1));
+    wire_put_bytes(out, text, strnlen(text, CONTROL_TEXT_BYTES_MAX));
 }
 
 int control_text_decode(struct control_text *ret_message, struct wire_reader *reader)
@@ -108,7 +108,7 @@ int control_text_decode(struct control_text *ret_message, struct wire_reader *re
     struct control_text message = {0};
 
     message.level = wire_get_u8(reader);
-    wire_get_string_into(reader, message.text, sizeof(message.text));
+    message.text = wire_get_bytes(reader, CONTROL_TEXT_BYTES_MAX);
     if (wire_finish(reader) == 0)
         *ret_message = message;
     return wire_finish(reader);
