@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tcp form of struct address (base/address.h), for people and for the system, and the addresses
+ * of this machine.  Names are never resolved here: that blocks.
+ */
+#ifndef FABRIC_ADDRESS_H
+#define FABRIC_ADDRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/address.h"
+#include "base/error.h"
+
+#define ADDRESS_TEXT_BYTES 64
+
+/* -EAFNOSUPPORT unless it is IPv4 or IPv6. */
+int address_from_system(const struct sockaddr *system, struct address *ret_address);
+/* -EINVAL if the bytes are no tcp address; they may come from a peer. */
+int address_to_system(const struct address *address, struct sockaddr_storage *ret_system,
+                      socklen_t *ret_bytes);
+/* Reads "10.1.2.3", "10.1.2.3:4242", "fe80::1", "[fe80::1]:4242"; the port is 0 if none stands. */
+int address_parse(const char *text, struct address *ret_address, struct error *error);
+/* Writes the form that address_parse reads, without port 0. "?" if the bytes are no address. */
+const char *address_print(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
+uint16_t address_port(const struct address *address);
+void address_set_port(struct address *address, uint16_t port);
+int address_equal(const struct address *a, const struct address *b);
+int address_is_loopback(const struct address *address);
+
+/* The machine's addresses (port 0) that others can reach, best first: as the system lists its
+ * interfaces, IPv4 before IPv6, bridges of containers and virtual machines last, loopback only if
+ * there is nothing else.  net is a comma-separated list of CIDRs and interface names, which then
+ * alone decides, in its order; NULL takes all.  -ENODEV, and a text that lists what there is, if none
+ * fits; -EINVAL if net is malformed. */
+int address_local(const char *net, struct addresses *ret_addresses, struct error *error);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "fabric/address.h"
+#include "fabric/sock_private.h"
+
+/* What the kernel may hold unsent: more would only be out of reach of priorities. */
+#define NOTSENT_BYTES_MAX (64 * 1024)
+#define BACKLOG           4096
+
+static void init_operation(struct operation *operation, struct sock *sock, enum sock_operation kind)
+{
+    list_node_init(&operation->node);
+    operation->sock = sock;
+    operation->kind = kind;
+}
+
+/* Registers fd with the set; the sock owns it from then on.  NULL, errno and fd open on failure. */
+static struct sock *create_sock(struct sock_set *set, int fd, int listening, void *user)
+{
+    struct sock *sock = memory_allocate_zeroed(sizeof(*sock));
+    struct epoll_event event = {.data.ptr = sock};
+
+    sock->set = set;
+    sock->id = sock_next_id();
+    sock->user = user;
+    sock->fd = fd;
+    sock->listening = listening != 0;
+    sock->writable = 1;
+    init_operation(&sock->input, sock, SOCK_READ);
+    init_operation(&sock->output, sock, SOCK_WRITE);
+    init_operation(&sock->close, sock, SOCK_CLOSE);
+    event.events = listening ? EPOLLIN : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    pthread_mutex_lock(&set->lock);
+    if (fd >= 0 && epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        pthread_mutex_unlock(&set->lock);
+        free(sock);
+        return NULL;
+    }
+    set->sock_count++;
+    pthread_mutex_unlock(&set->lock);
+    return sock;
+}
+
+static void set_option(int fd, int level, int option, int value)
+{
+    (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+static void set_stream_options(int fd)
+{
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
+}
+
+static int fail(struct error *error, const struct address *address, int code, const char *what)
+{
+    char text[ADDRESS_TEXT_BYTES];
+
+    return error_set(error, code, "%s: %s%s", address_print(address, text), what, strerror(-code));
+}
+
+static void set_port(struct sockaddr_storage *system, uint16_t port)
+{
+    if (system->ss_family == AF_INET)
+        ((struct sockaddr_in *)system)->sin_port = htons(port);
+    else
+        ((struct sockaddr_in6 *)system)->sin6_port = htons(port);
+}
+
+/* Binds to the first free port of the range; -EADDRINUSE if there is none. */
+static int bind_range(int fd, struct sockaddr_storage *system, socklen_t bytes,
+                      struct sock_ports ports)
+{
+    for (unsigned int port = ports.first; port <= ports.last; port++) {
+        set_port(system, (uint16_t)port);
+        if (bind(fd, (struct sockaddr *)system, bytes) == 0)
+            return 0;
+        if (errno != EADDRINUSE && errno != EACCES)
+            return -errno;
+    }
+    return -EADDRINUSE;
+}
+
+static int listen_on(int fd, const struct address *address, struct sock_ports ports)
+{
+    struct sockaddr_storage system;
+    socklen_t bytes;
+    int rc = address_to_system(address, &system, &bytes);
+
+    if (rc < 0)
+        return rc;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (system.ss_family == AF_INET6)
+        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    set_stream_options(fd);
+    if (address_port(address) != 0) {
+        ports.first = address_port(address);
+        ports.last = ports.first;
+    }
+    if (ports.first != 0)
+        rc = bind_range(fd, &system, bytes, ports);
+    else if (bind(fd, (struct sockaddr *)&system, bytes) < 0)
+        rc = -errno;
+    if (rc == 0 && listen(fd, BACKLOG) < 0)
+        rc = -errno;
+    return rc;
+}
+
+static int open_stream(const struct address *address)
+{
+    int family = address->length_bytes > 0 && address->bytes[0] == 6 ? AF_INET6 : AF_INET;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int sock_listen(struct sock_set *set, const struct address *address, struct sock_ports ports,
+                void *user, struct sock **ret_sock, struct error *error)
+{
+    int fd = open_stream(address);
+    int rc = fd < 0 ? fd : listen_on(fd, address, ports);
+    struct sock *sock = NULL;
+
+    if (rc >= 0) {
+        sock = create_sock(set, fd, 1, user);
+        rc = sock == NULL ? -errno : 0;
+    }
+    if (rc < 0) {
+        if (fd >= 0)
+            close(fd);
+        return fail(error, address, rc, "cannot listen: ");
+    }
+    *ret_sock = sock;
+    return 0;
+}
+
+int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct sock **ret_sock,
+                struct error *error)
+{
+    struct sockaddr_storage system;
+    socklen_t bytes = sizeof(system);
+    struct sock *sock;
+    int fd;
+
+    if (listener->closing)
+        return -ESHUTDOWN;
+    do
+        fd =
+            accept4(listener->fd, (struct sockaddr *)&system, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    if (fd < 0)
+        return error_set(error, -errno, "cannot accept a connection: %s", strerror(errno));
+    sock = create_sock(set, fd, 0, user);
+    if (sock == NULL) {
+        int code = -errno;
+        close(fd);
+        return error_set(error, code, "cannot accept a connection: %s", strerror(-code));
+    }
+    address_from_system((struct sockaddr *)&system, &sock->peer);
+    sock->connected = 1;
+    sock->readable = 1;
+    *ret_sock = sock;
+    return 0;
+}
+
+void sock_listener_pause(struct sock *listener, int paused)
+{
+    struct epoll_event event = {.data.ptr = listener, .events = paused ? 0 : EPOLLIN};
+
+    assert(listener->listening);
+    if (!listener->closing)
+        epoll_ctl(listener->set->epoll_fd, EPOLL_CTL_MOD, listener->fd, &event);
+}
+
+/* 0 or -EINPROGRESS when under way, else what stopped it. */
+static int start_connect(int fd, const struct address *address, struct sock_ports ports)
+{
+    struct sockaddr_storage system;
+    struct sockaddr_storage own = {0};
+    socklen_t bytes;
+    int rc = address_to_system(address, &system, &bytes);
+
+    if (rc < 0)
+        return rc;
+    set_stream_options(fd);
+    own.ss_family = system.ss_family;
+    if (ports.first != 0)
+        rc = bind_range(fd, &own, bytes, ports);
+    if (rc == 0 && connect(fd, (struct sockaddr *)&system, bytes) < 0)
+        rc = -errno;
+    return rc;
+}
+
+int sock_connect(struct sock_set *set, const struct address *address, struct sock_ports ports,
+                 void *user, struct sock **ret_sock, struct error *error)
+{
+    int fd = open_stream(address);
+    int rc = fd < 0 ? fd : start_connect(fd, address, ports);
+    struct sock *sock;
+
+    if (fd < 0 || rc == -EINVAL) {
+        if (fd >= 0)
+            close(fd);
+        return fail(error, address, rc, "cannot connect: ");
+    }
+    if (rc < 0 && rc != -EINPROGRESS) {
+        close(fd);
+        fd = -1;
+    }
+    sock = create_sock(set, fd, 0, user);
+    if (sock == NULL) {
+        rc = -errno;
+        close(fd);
+        return fail(error, address, rc, "cannot connect: ");
+    }
+    sock->peer = *address;
+    pthread_mutex_lock(&set->lock);
+    sock->output.kind = SOCK_CONNECT;
+    sock->output.state = POSTED;
+    sock->connected = rc == 0;
+    if (rc != -EINPROGRESS)
+        sock_complete(&sock->output, sock_status_of(-rc), -rc);
+    pthread_mutex_unlock(&set->lock);
+    *ret_sock = sock;
+    return 0;
+}
+
+int sock_adopt(struct sock_set *set, int fd, void *user, struct sock **ret_sock,
+               struct error *error)
+{
+    struct sockaddr_storage system;
+    socklen_t bytes = sizeof(system);
+    struct sock *sock = create_sock(set, fd, 0, user);
+
+    if (sock == NULL)
+        return error_set(error, -errno, "cannot adopt descriptor %d: %s", fd, strerror(errno));
+    sock->connected = 1;
+    sock->readable = 1;
+    if (getpeername(fd, (struct sockaddr *)&system, &bytes) == 0)
+        address_from_system((struct sockaddr *)&system, &sock->peer);
+    *ret_sock = sock;
+    return 0;
+}

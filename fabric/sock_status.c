@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fabric/address.h"
+#include "fabric/sock_private.h"
+
+enum sock_status sock_status_of(int system_error)
+{
+    switch (system_error) {
+    case 0:
+        return SOCK_OK;
+    case ECONNREFUSED:
+        return SOCK_REFUSED;
+    case ETIMEDOUT:
+        return SOCK_TIMED_OUT;
+    case ECONNRESET:
+    case EPIPE:
+        return SOCK_RESET;
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case ENETDOWN:
+        return SOCK_UNREACHABLE;
+    case ENOBUFS:
+    case ENOMEM:
+        return SOCK_NO_BUFFERS;
+    case EMFILE:
+    case ENFILE:
+        return SOCK_NO_DESCRIPTORS;
+    case EADDRINUSE:
+    case EADDRNOTAVAIL:
+        return SOCK_NO_PORTS;
+    case EAFNOSUPPORT:
+    case EINVAL:
+        return SOCK_BAD_ADDRESS;
+    case ECANCELED:
+        return SOCK_INTERRUPTED;
+    default:
+        return SOCK_FAILED;
+    }
+}
+
+const char *sock_status_text(enum sock_status status)
+{
+    static const char *const texts[SOCK_STATUS_COUNT] = {
+        [SOCK_OK] = "success",
+        [SOCK_REFUSED] = "connection refused",
+        [SOCK_TIMED_OUT] = "timed out",
+        [SOCK_RESET] = "connection reset by peer",
+        [SOCK_CLOSED_BY_PEER] = "connection closed by peer",
+        [SOCK_UNREACHABLE] = "unreachable",
+        [SOCK_NO_BUFFERS] = "the system has no buffers left",
+        [SOCK_NO_DESCRIPTORS] = "no descriptors left",
+        [SOCK_NO_PORTS] = "no free port",
+        [SOCK_BAD_ADDRESS] = "bad address",
+        [SOCK_INTERRUPTED] = "interrupted by close",
+        [SOCK_FAILED] = "failed",
+    };
+
+    return status < SOCK_STATUS_COUNT ? texts[status] : "?";
+}
+
+void sock_describe(const struct sock_event *event, struct error *ret_error)
+{
+    char text[ADDRESS_TEXT_BYTES] = "";
+    const char *what = event->system_error != 0 && event->status != SOCK_INTERRUPTED
+                           ? strerror(event->system_error)
+                           : sock_status_text(event->status);
+    int code = event->system_error != 0 ? -event->system_error : 0;
+
+    if (event->status == SOCK_CLOSED_BY_PEER)
+        code = -EPIPE;
+    if (event->sock != NULL && event->sock->peer.length_bytes > 0)
+        address_print(&event->sock->peer, text);
+    error_set(ret_error, code, "%s%s%s", text, text[0] != '\0' ? ": " : "", what);
+}
+
+void sock_describe_code(const struct sock *sock, int code, struct error *ret_error)
+{
+    struct sock_event event = {.sock = (struct sock *)sock, .system_error = -code};
+
+    event.status = sock_status_of(-code);
+    if (code == -EPIPE) {
+        event.status = SOCK_CLOSED_BY_PEER;
+        event.system_error = 0;
+    }
+    sock_describe(&event, ret_error);
+}
+
+void sock_set_user(struct sock *sock, void *user)
+{
+    sock->user = user;
+}
+
+void *sock_user(const struct sock *sock)
+{
+    return sock->user;
+}
+
+uint64_t sock_id(const struct sock *sock)
+{
+    return sock->id;
+}
+
+int sock_fd(const struct sock *sock)
+{
+    return sock->fd;
+}
+
+void sock_local_address(const struct sock *sock, struct address *ret_address)
+{
+    struct sockaddr_storage system;
+    socklen_t bytes = sizeof(system);
+
+    *ret_address = (struct address){0};
+    if (sock->fd >= 0 && getsockname(sock->fd, (struct sockaddr *)&system, &bytes) == 0)
+        address_from_system((struct sockaddr *)&system, ret_address);
+}
+
+const struct address *sock_peer_address(const struct sock *sock)
+{
+    return &sock->peer;
+}
