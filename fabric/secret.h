@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory for secrets: pages of their own, left out of core dumps, cleared when given back.
+ */
+#ifndef FABRIC_SECRET_H
+#define FABRIC_SECRET_H
+
+#include <stddef.h>
+
+/* Zeroed.  Fail-stop if there is no memory. */
+unsigned char *secret_create(size_t bytes);
+void secret_destroy(unsigned char *secret, size_t bytes); /* NULL is fine */
+/* Fills with random bytes of the system: a new key. */
+void secret_fill_random(unsigned char *secret, size_t bytes);
+/* Clears memory so that the compiler cannot leave it out. */
+void secret_clear(void *memory, size_t bytes);
+
+#endif

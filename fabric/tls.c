@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * OpenSSL reads and writes through a BIO of ours that is nothing but a pair of pointers: into the
+ * caller's receive buffer and to the caller's send buffer, which many connections share.
+ */
+#include "config.h"
+
+#include "fabric/tls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+
+#define SUITE_NAME "TLS_AES_128_GCM_SHA256"
+#define GROUP_NAME "X25519"
+#define HASH_BYTES 32
+#define INFO_BYTES (TLS_IDENTITY_BYTES_MAX + 1)
+
+/* RFC 8446, B.4: TLS_AES_128_GCM_SHA256. */
+static const unsigned char suite_id[] = {0x13, 0x01};
+
+struct tls {
+    SSL *ssl;
+    const unsigned char *input;
+    size_t input_bytes;
+    struct buffer *output;
+    tls_key_function *find_key; /* of a server */
+    void *context;
+    int refused; /* what find_key said */
+    unsigned char key[TLS_KEY_BYTES];
+    char identity[TLS_IDENTITY_BYTES_MAX + 1];
+};
+
+static struct {
+    SSL_CTX *context;
+    BIO_METHOD *method;
+} state;
+
+/* ---- The BIO ---- */
+
+static int bio_read(BIO *bio, char *data, size_t maximum, size_t *ret_bytes)
+{
+    struct tls *tls = BIO_get_data(bio);
+    size_t bytes = maximum < tls->input_bytes ? maximum : tls->input_bytes;
+
+    BIO_clear_retry_flags(bio);
+    if (bytes == 0) {
+        BIO_set_retry_read(bio);
+        return 0;
+    }
+    memcpy(data, tls->input, bytes);
+    tls->input += bytes;
+    tls->input_bytes -= bytes;
+    *ret_bytes = bytes;
+    return 1;
+}
+
+static int bio_write(BIO *bio, const char *data, size_t bytes, size_t *ret_bytes)
+{
+    struct tls *tls = BIO_get_data(bio);
+
+    BIO_clear_retry_flags(bio);
+    assert(tls->output != NULL);
+    buffer_append(tls->output, data, bytes);
+    *ret_bytes = bytes;
+    return 1;
+}
+
+static long bio_control(BIO *bio, int command, long number, void *pointer)
+{
+    return command == BIO_CTRL_FLUSH;
+}
+
+static int bio_create(BIO *bio)
+{
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+static int make_method(void)
+{
+    state.method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "banyan");
+    return state.method != NULL && BIO_meth_set_read_ex(state.method, bio_read) &&
+           BIO_meth_set_write_ex(state.method, bio_write) &&
+           BIO_meth_set_ctrl(state.method, bio_control) &&
+           BIO_meth_set_create(state.method, bio_create);
+}
+
+/* ---- Keys ---- */
+
+static int hmac(const unsigned char *key, size_t key_bytes, const void *data, size_t bytes,
+                unsigned char *ret_hash)
+{
+    size_t hash_bytes = 0;
+
+    if (EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, key_bytes, data, bytes, ret_hash,
+                  HASH_BYTES, &hash_bytes) == NULL)
+        return -EIO;
+    return hash_bytes == HASH_BYTES ? 0 : -EIO;
+}
+
+int tls_derive_key(const unsigned char *secret, size_t secret_bytes, const char *info,
+                   unsigned char *ret_key)
+{
+    static const unsigned char no_salt[HASH_BYTES];
+    unsigned char pseudo_random_key[HASH_BYTES];
+    unsigned char block[INFO_BYTES];
+    size_t info_bytes = strlen(info);
+    int rc;
+
+    if (info_bytes >= sizeof(block))
+        return -EINVAL;
+    rc = tls_start(NULL);
+    if (rc == 0)
+        rc = hmac(no_salt, sizeof(no_salt), secret, secret_bytes, pseudo_random_key);
+    /* One block is all: T(1) = HMAC(PRK, info | 0x01). */
+    memcpy(block, info, info_bytes);
+    block[info_bytes] = 1;
+    if (rc == 0)
+        rc = hmac(pseudo_random_key, HASH_BYTES, block, info_bytes + 1, ret_key);
+    OPENSSL_cleanse(pseudo_random_key, sizeof(pseudo_random_key));
+    return rc;
+}
+
+static SSL_SESSION *make_session(SSL *ssl, const unsigned char *key)
+{
+    const SSL_CIPHER *suite = SSL_CIPHER_find(ssl, suite_id);
+    SSL_SESSION *session = SSL_SESSION_new();
+
+    if (session == NULL || suite == NULL ||
+        !SSL_SESSION_set1_master_key(session, key, TLS_KEY_BYTES) ||
+        !SSL_SESSION_set_cipher(session, suite) ||
+        !SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION)) {
+        SSL_SESSION_free(session);
+        return NULL;
+    }
+    return session;
+}
+
+/* OpenSSL of a client asks for the key and identity to offer. */
+static int use_session(SSL *ssl, const EVP_MD *hash, const unsigned char **ret_identity,
+                       size_t *ret_identity_bytes, SSL_SESSION **ret_session)
+{
+    struct tls *tls = SSL_get_app_data(ssl);
+
+    *ret_session = make_session(ssl, tls->key);
+    if (*ret_session == NULL)
+        return 0;
+    *ret_identity = (const unsigned char *)tls->identity;
+    *ret_identity_bytes = strlen(tls->identity);
+    return 1;
+}
+
+/* OpenSSL of a server asks for the key of the identity that a client offers.  Without one there is
+ * nothing left to agree upon, as there is no certificate. */
+static int find_session(SSL *ssl, const unsigned char *identity, size_t identity_bytes,
+                        SSL_SESSION **ret_session)
+{
+    struct tls *tls = SSL_get_app_data(ssl);
+
+    *ret_session = NULL;
+    if (identity_bytes == 0 || identity_bytes > TLS_IDENTITY_BYTES_MAX ||
+        memchr(identity, '\0', identity_bytes) != NULL) {
+        tls->refused = -EPROTO;
+        return 1;
+    }
+    memcpy(tls->identity, identity, identity_bytes);
+    tls->identity[identity_bytes] = '\0';
+    tls->refused = tls->find_key(tls->context, tls->identity, tls->key);
+    if (tls->refused < 0)
+        return 1;
+    *ret_session = make_session(ssl, tls->key);
+    return *ret_session != NULL;
+}
+
+/* ---- The context ---- */
+
+static int configure(SSL_CTX *context)
+{
+    SSL_CTX_set_psk_use_session_callback(context, use_session);
+    SSL_CTX_set_psk_find_session_callback(context, find_session);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                     SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_max_early_data(context, 0);
+    SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL);
+    return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) &&
+           SSL_CTX_set_num_tickets(context, 0) && SSL_CTX_set_ciphersuites(context, SUITE_NAME) &&
+           SSL_CTX_set1_groups_list(context, GROUP_NAME);
+}
+
+int tls_start(struct error *error)
+{
+    if (state.context != NULL)
+        return 0;
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
+                            OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
+                        NULL);
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
+                         OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
+                     NULL);
+    state.context = SSL_CTX_new(TLS_method());
+    if (state.context == NULL || !make_method() || !configure(state.context)) {
+        unsigned long code = ERR_get_error();
+        tls_stop();
+        return error_set(error, -EIO, "cannot initialise OpenSSL (error %lx)", code);
+    }
+    return 0;
+}
+
+void tls_stop(void)
+{
+    SSL_CTX_free(state.context);
+    BIO_meth_free(state.method);
+    state.context = NULL;
+    state.method = NULL;
+}
+
+/* ---- Connections ---- */
+
+static struct tls *create(struct error *error)
+{
+    struct tls *tls = NULL;
+    BIO *bio = NULL;
+
+    if (tls_start(error) < 0)
+        return NULL;
+    tls = memory_allocate_zeroed(sizeof(*tls));
+    tls->ssl = SSL_new(state.context);
+    if (tls->ssl != NULL)
+        bio = BIO_new(state.method);
+    if (bio == NULL) {
+        tls_destroy(tls);
+        error_set(error, -ENOMEM, "cannot make a TLS connection");
+        return NULL;
+    }
+    BIO_set_data(bio, tls);
+    SSL_set_bio(tls->ssl, bio, bio);
+    SSL_set_app_data(tls->ssl, tls);
+    return tls;
+}
+
+struct tls *tls_create_client(const char *identity, const unsigned char *key, struct error *error)
+{
+    struct tls *tls = create(error);
+
+    if (tls == NULL)
+        return NULL;
+    assert(strlen(identity) <= TLS_IDENTITY_BYTES_MAX);
+    memcpy(tls->identity, identity, strlen(identity) + 1);
+    memcpy(tls->key, key, TLS_KEY_BYTES);
+    SSL_set_connect_state(tls->ssl);
+    return tls;
+}
+
+struct tls *tls_create_server(tls_key_function *find_key, void *context, struct error *error)
+{
+    struct tls *tls = create(error);
+
+    if (tls == NULL)
+        return NULL;
+    tls->find_key = find_key;
+    tls->context = context;
+    SSL_set_accept_state(tls->ssl);
+    return tls;
+}
+
+void tls_destroy(struct tls *tls)
+{
+    if (tls == NULL)
+        return;
+    SSL_free(tls->ssl);
+    OPENSSL_cleanse(tls->key, sizeof(tls->key));
+    free(tls);
+}
+
+void tls_input(struct tls *tls, const void *data, size_t bytes)
+{
+    tls->input = data;
+    tls->input_bytes = bytes;
+}
+
+void tls_output(struct tls *tls, struct buffer *output)
+{
+    tls->output = output;
+}
+
+/* What the first entry of OpenSSL's error queue means; the queue is empty after. */
+static int explain(struct tls *tls, struct error *error)
+{
+    unsigned long code = ERR_get_error();
+    int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+
+    ERR_clear_error();
+    switch (reason) {
+    case SSL_R_BINDER_DOES_NOT_VERIFY:
+        return error_set(error, -EACCES, "the peer does not know this instance's secret");
+    case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
+    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+        return error_set(error, -EACCES, "the peer does not share this instance's secret");
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+    case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+        if (tls->refused < 0)
+            return error_set(error, -EACCES, "the peer asked for \"%s\", which is not here",
+                             tls->identity);
+        return error_set(error, -EACCES,
+                         tls->find_key != NULL ? "the peer offers no key of this instance"
+                                               : "the peer is of another instance or place");
+    default:
+        return error_set(error, -EPROTO, "the peer does not speak our TLS (OpenSSL error %lx)",
+                         code);
+    }
+}
+
+int tls_handshake(struct tls *tls, struct error *error)
+{
+    int result;
+
+    ERR_clear_error();
+    result = SSL_do_handshake(tls->ssl);
+    if (result == 1) {
+        OPENSSL_cleanse(tls->key, sizeof(tls->key));
+        /* Only a resumed handshake has used the key. */
+        if (!SSL_session_reused(tls->ssl))
+            return error_set(error, -EACCES, "the peer did not use the session's key");
+        return 0;
+    }
+    if (SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ)
+        return -EAGAIN;
+    return explain(tls, error);
+}
+
+int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes)
+{
+    int result;
+
+    result = SSL_read_ex(tls->ssl, data, maximum, ret_bytes);
+    if (result == 1)
+        return 0;
+    switch (SSL_get_error(tls->ssl, result)) {
+    case SSL_ERROR_WANT_READ:
+        return -EAGAIN;
+    case SSL_ERROR_ZERO_RETURN:
+        return -EPIPE;
+    default:
+        ERR_clear_error();
+        return -EPROTO;
+    }
+}
+
+int tls_write(struct tls *tls, const void *data, size_t bytes)
+{
+    const unsigned char *next = data;
+
+    while (bytes > 0) {
+        size_t written = 0;
+        if (SSL_write_ex(tls->ssl, next, bytes, &written) != 1) {
+            ERR_clear_error();
+            return -EPROTO;
+        }
+        next += written;
+        bytes -= written;
+    }
+    return 0;
+}
+
+const char *tls_identity(const struct tls *tls)
+{
+    return tls->identity;
+}
