@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One connection of fabric/link_set.c: a sock, TLS over it, and frames over that.  Three classes with
+ * a queue and a sequence each; at every write control goes before collective before bulk.  A frame
+ * above LINK_CHUNK_BYTES travels as LINK_LARGE and a run of LINK_PART, so that frames of other
+ * classes pass in between; the receiver sees it whole.
+ *
+ * Life: connecting, securing (TLS), greeting (HELLO), up, then flushing and lingering if this side
+ * closes; dead until the sock's close has come back, then freed.  The host is never called inside
+ * link_connect, link_accept, link_send, link_close or link_drop.
+ *
+ * Cost: about 1 kB, the sock and the TLS object when idle; buffers are the host's and shared.
+ */
+#ifndef FABRIC_LINK_H
+#define FABRIC_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/message.h"
+#include "fabric/frame.h"
+#include "fabric/sock.h"
+#include "fabric/tls.h"
+
+#define LINK_PROTOCOL_VERSION 1u
+#define LINK_CHUNK_BYTES      (64u * 1024)
+#define LINK_INPUT_BYTES      (64u * 1024)
+#define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
+
+enum link_message { LINK_HELLO, LINK_GOODBYE, LINK_LARGE, LINK_PART, LINK_MESSAGE_COUNT };
+
+/* Why a side says GOODBYE.  The numbers are the wire's. */
+enum link_goodbye {
+    LINK_CLOSED,    /* an orderly end */
+    LINK_DUPLICATE, /* there is a link between the two already */
+    LINK_CROSSED,   /* both connected at once, the other connection stays */
+    LINK_REFUSED,   /* anything else; the text says it */
+    LINK_GOODBYE_COUNT
+};
+
+enum link_state {
+    LINK_STATE_CONNECTING,
+    LINK_STATE_SECURING,
+    LINK_STATE_GREETING,
+    LINK_STATE_UP,
+    LINK_STATE_FLUSHING,
+    LINK_STATE_LINGERING,
+    LINK_STATE_DEAD,
+    LINK_STATE_COUNT
+};
+
+struct link;
+
+/* What the links of one set share, and whom they tell. */
+struct link_host {
+    struct sock_set *socks;
+    uint32_t place;
+    uint32_t incarnation;
+    void *context;
+    /* The peer has proved that it knows the key of tls_identity. */
+    void (*secured)(struct link *link);
+    /* The peer's HELLO came: link->place and link->incarnation.  The host calls link_admit, or
+     * link_close with a reason. */
+    void (*greeted)(struct link *link);
+    void (*frame)(struct link *link, const struct frame *frame);
+    /* The link ended by itself; goodbye is the peer's reason or LINK_GOODBYE_COUNT. Told at most
+     * once, and not after link_close or link_drop. */
+    void (*ended)(struct link *link, enum link_goodbye goodbye, const struct error *why);
+    /* The link is about to be freed. */
+    void (*gone)(struct link *link);
+    /* There is something to write: call link_flush soon. */
+    void (*dirty)(struct link *link);
+    unsigned char *input; /* LINK_INPUT_BYTES of ciphertext */
+    unsigned char *plain; /* TLS_RECORD_BYTES_MAX */
+    struct buffer output; /* ciphertext; empty between calls */
+};
+
+struct link_class {
+    struct list queue; /* struct queued */
+    uint32_t sequence_out;
+    uint32_t sequence_in;
+    struct frame_header large; /* the frame that comes in parts */
+    struct message *parts;     /* NULL if there is none */
+    size_t parts_bytes;        /* how much has come */
+};
+
+/* What is being written: a header (two for LINK_LARGE) and a slice of a payload. */
+struct link_piece {
+    unsigned char header[2 * FRAME_HEADER_BYTES];
+    size_t header_bytes;
+    size_t header_sent;
+    const unsigned char *data;
+    size_t data_bytes;
+    struct queued *owner; /* freed when the piece is done, or NULL */
+};
+
+struct link {
+    struct list_node node;       /* the owner's */
+    struct list_node dirty_node; /* the owner's */
+    void *attempt;               /* the owner's */
+    int half_open;               /* the owner's */
+    struct link_host *host;
+    struct sock *sock;
+    struct tls *tls;
+    enum link_state state;
+    int outgoing;
+    uint32_t place; /* of the peer: expected of an outgoing link, else known when greeted */
+    uint32_t incarnation;
+    uint64_t deadline_ns; /* the owner's */
+    struct link_class classes[FRAME_CLASS_COUNT];
+    struct link_piece piece;
+    struct buffer pending; /* ciphertext that is posted */
+    struct buffer later;   /* ciphertext that comes after it */
+    unsigned char header[FRAME_HEADER_BYTES];
+    size_t header_filled;
+    struct frame_header current; /* valid when header_filled is all */
+    unsigned char *body;         /* where its payload goes */
+    size_t body_left;
+    struct message *message; /* the payload, NULL for LINK_PART */
+};
+
+/* tls is taken.  NULL if the system refuses; tls is destroyed then. */
+struct link *link_connect(struct link_host *host, uint32_t place, const struct address *address,
+                          struct tls *tls, struct error *error);
+/* A sock that was accepted; both are taken. */
+struct link *link_accept(struct link_host *host, struct sock *sock, struct tls *tls);
+/* Of a greeted link that came in: answers HELLO.  The link is up. */
+void link_admit(struct link *link);
+/* Queues a frame; takes the payload. */
+void link_send(struct link *link, const struct frame *frame);
+/* Writes what is queued, as far as the system takes it. */
+void link_flush(struct link *link);
+/* Writes what is queued and GOODBYE, then ends; nothing more is told but `gone`. */
+void link_close(struct link *link, enum link_goodbye reason, const char *text);
+/* Ends at once; nothing more is told but `gone`. */
+void link_drop(struct link *link);
+/* An event of the link's sock. */
+void link_sock_event(struct link *link, const struct sock_event *event);
+
+#endif

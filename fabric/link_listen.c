@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "fabric/link_listen.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fabric/address.h"
+#include "fabric/link_identity.h"
+
+#define HANDSHAKE_NS      (5 * LINK_S_NS)
+#define ACCEPT_PAUSE_NS   (100 * LINK_MS_NS)
+#define HALF_OPEN_MAX     1024
+#define ACCEPTS_PER_EVENT 64
+
+/* The oldest half-open connection is the least likely to be an honest one. */
+static int drop_oldest_half_open(struct link_set *set)
+{
+    struct list_node *node;
+    struct list_node *spare;
+
+    list_for_each(&set->unsettled, node, spare)
+    {
+        struct link *link = list_entry(node, struct link, node);
+        if (link->half_open) {
+            link_set_end_half_open(set, link);
+            link->deadline_ns = UINT64_MAX;
+            link_drop(link);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void pause_accepting(struct link_set *set, const struct error *why)
+{
+    link_set_log_refused(set, why);
+    set->accept_paused = 1;
+    for (int i = 0; i < set->listener_count; i++)
+        sock_listener_pause(set->listeners[i], 1);
+    link_set_arm_clock(set, loop_now_ns() + ACCEPT_PAUSE_NS);
+}
+
+static int find_key(void *context, const char *text, unsigned char *ret_key)
+{
+    struct link_set *set = context;
+    struct link_identity identity;
+
+    if (link_identity_parse(text, &identity) < 0)
+        return -EPROTO;
+    if (strcmp(identity.session, set->session) != 0 || identity.to != set->host.place ||
+        identity.from == set->host.place)
+        return -EACCES;
+    return tls_derive_key(set->secret, LINK_SECRET_BYTES, text, ret_key);
+}
+
+static int accept_one(struct link_set *set, struct sock *listener)
+{
+    struct error why;
+    struct sock *sock;
+    struct link *link;
+    struct tls *tls;
+    int rc = sock_accept(listener, set->host.socks, NULL, &sock, &why);
+
+    if (rc == -EAGAIN)
+        return rc;
+    if (rc < 0) {
+        if (!drop_oldest_half_open(set))
+            pause_accepting(set, &why);
+        return rc;
+    }
+    tls = tls_create_server(find_key, set, &why);
+    if (tls == NULL) {
+        link_set_log_refused(set, &why);
+        sock_post_close(sock);
+        return 0;
+    }
+    if (set->half_open_count >= HALF_OPEN_MAX)
+        drop_oldest_half_open(set);
+    link = link_accept(&set->host, sock, tls);
+    link->half_open = 1;
+    set->half_open_count++;
+    link_set_add(set, link);
+    link_set_deadline(set, link, HANDSHAKE_NS);
+    return 0;
+}
+
+void link_listen_accept(struct link_set *set, struct sock *listener)
+{
+    for (int i = 0; i < ACCEPTS_PER_EVENT; i++)
+        if (accept_one(set, listener) < 0)
+            break;
+}
+
+void link_listen_resume(struct link_set *set)
+{
+    if (!set->accept_paused)
+        return;
+    set->accept_paused = 0;
+    for (int i = 0; i < set->listener_count; i++)
+        sock_listener_pause(set->listeners[i], 0);
+}
+
+static int listen_one(struct link_set *set, struct address address, uint16_t *port,
+                      struct error *error)
+{
+    struct address actual;
+    struct sock **listener = &set->listeners[set->listener_count];
+    uint16_t wanted = address_port(&address);
+    int rc = -EADDRINUSE;
+
+    if (wanted == 0 && *port != 0) {
+        address_set_port(&address, *port);
+        rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, NULL);
+        address_set_port(&address, 0);
+    }
+    if (rc == -EADDRINUSE)
+        rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, error);
+    if (rc == -EADDRINUSE && wanted == 0 && set->ports.first != 0)
+        error_prefix(error, "no port of %u-%u is free", set->ports.first, set->ports.last);
+    if (rc < 0)
+        return rc;
+    set->listener_count++;
+    sock_local_address(*listener, &actual);
+    if (wanted == 0 && *port == 0)
+        *port = address_port(&actual);
+    return 0;
+}
+
+int link_listen_all(struct link_set *set, const struct addresses *addresses, struct error *error)
+{
+    uint16_t port = 0;
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < addresses->count; i++)
+        rc = listen_one(set, addresses->items[i], &port, error);
+    return rc;
+}
+
+void link_listen_stop(struct link_set *set)
+{
+    for (int i = 0; i < set->listener_count; i++)
+        sock_post_close(set->listeners[i]);
+    set->listener_count = 0;
+}
+
+void link_listen_expire(struct link_set *set, struct link *link)
+{
+    struct error why;
+    char text[ADDRESS_TEXT_BYTES];
+
+    error_set(&why, -ETIMEDOUT, "%s: no handshake within %llu s",
+              address_print(sock_peer_address(link->sock), text), HANDSHAKE_NS / LINK_S_NS);
+    link_set_log_refused(set, &why);
+}

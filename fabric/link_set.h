@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The TLS links of one daemon: `struct transport_ops` (fabric/transport.h) over fabric/link.  It
+ * listens, connects, decides which connection of two places stays, and tells its user.
+ *
+ * Which one stays: a second connection of a place (same incarnation) is refused while a link is up;
+ * a newer incarnation replaces the link (`down`, then `up`).  When two places connect to each other
+ * at once, the connection that the lower place opened stays.
+ *
+ * error->code of `down`: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH and the like as the system says
+ * them; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
+ * whoever answers is of another instance, or another place; -EPROTO it does not speak our protocol
+ * or version; -EEXIST it has a link to us already.
+ *
+ * Cost: some 250 kB for the set, of which what is never used is never touched; about 16 kB per idle
+ * link.
+ */
+#ifndef FABRIC_LINK_SET_H
+#define FABRIC_LINK_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/error.h"
+#include "fabric/transport.h"
+
+#define LINK_SECRET_BYTES       32
+#define LINK_SESSION_LENGTH_MAX 32
+
+struct loop;
+struct link_set;
+
+struct link_set_config {
+    struct loop *loop;
+    const unsigned char *secret; /* LINK_SECRET_BYTES; copied */
+    const char *session;         /* 1..LINK_SESSION_LENGTH_MAX hexadecimal digits */
+    uint32_t place;
+    uint32_t incarnation;
+    struct addresses listen_on; /* none: this place only connects */
+    uint16_t port_first;        /* for addresses with port 0; 0, 0 = any */
+    uint16_t port_last;
+    const struct transport_events *events;
+    void *context;
+};
+
+/* Listens on all addresses, on one port if that can be had.  NULL if any of them fails. */
+struct link_set *link_set_create(const struct link_set_config *config, struct error *error);
+/* Ends everything at once; nothing is told.  Not inside an upcall.  NULL is fine. */
+void link_set_destroy(struct link_set *set);
+/* Closes every link in order and listens no more; `finished` is told from the loop when all is
+ * written or the time for it is over (one second).  No `down` follows. */
+void link_set_finish(struct link_set *set, void (*finished)(void *context), void *context);
+
+const struct transport_ops *link_set_ops(void); /* transport = struct link_set * */
+/* Where it listens, with the actual ports. */
+void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses);
+size_t link_set_count(const struct link_set *set); /* links that are up */
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The contract between the overlay's driver (overlay/node.c) and a world that carries frames
+ * between places: TLS links over sock (fabric/link_set.c), the simulator (fabric/sim.c), later
+ * libfabric.  All calls and upcalls happen on the one thread of the daemon; upcalls never happen
+ * inside a call of ops.
+ *
+ * A link joins two places, is authenticated before `up` is told, keeps the order of frames within a
+ * class, and loses nothing while it is up.  There is at most one link per pair of places: a second
+ * connection of a place (same incarnation) is refused while the first is up.
+ */
+#ifndef FABRIC_TRANSPORT_H
+#define FABRIC_TRANSPORT_H
+
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/error.h"
+#include "base/frame.h"
+
+struct transport_ops {
+    const char *name;
+    /* Opens a link to place, trying its addresses (in order, the next one after a short while or a
+     * refusal).  Ends in exactly one `up` or `down`.  Returns -EALREADY if a link or attempt
+     * exists. */
+    int (*connect)(void *transport, uint32_t place, const struct addresses *addresses);
+    /* Queues a frame; takes one reference of its payload in any case.  -ENOTCONN if no link is up.
+     * Frames queued in one turn of the loop leave in one write. */
+    int (*send)(void *transport, uint32_t place, const struct frame *frame);
+    /* Ends a link after what is queued has been written (within a second); no `down` follows. */
+    void (*close)(void *transport, uint32_t place);
+    /* Monotonic nanoseconds of this world. */
+    uint64_t (*now_ns)(void *transport);
+    /* The one timer of the overlay: `timer` is told at or after deadline_ns; UINT64_MAX cancels. */
+    void (*timer)(void *transport, uint64_t deadline_ns);
+};
+
+struct transport_events {
+    /* A link is up, whoever opened it. */
+    void (*up)(void *context, uint32_t place, uint32_t incarnation);
+    /* A link or an attempt ended.  why is for people. */
+    void (*down)(void *context, uint32_t place, const struct error *why);
+    /* frame and payload are valid during the upcall; reference the payload to keep it. */
+    void (*frame)(void *context, uint32_t place, const struct frame *frame);
+    void (*timer)(void *context);
+};
+
+#endif
