@@ -23,7 +23,9 @@ good_tree() {
     sample fabric/loop.c '#include "config.h"' '#include <event2/event.h>'
     sample launch/plugin.c '#include "config.h"' '#include <dlfcn.h>' 'void *x = dlopen("y", 0);'
     sample launch/run.c '#include "config.h"' '#include "overlay/tree.h"' '#include <unistd.h>'
-    sample pmix/host.c '#include "config.h"' '#include <pmix_server.h>' \
+    sample pmix/host.h '#ifndef PMIX_HOST_H' '#define PMIX_HOST_H' '#endif'
+    sample test/host.c '#include "config.h"' '#include <dlfcn.h>' 'void *x = dlopen("y", 0);'
+    sample pmix/host.c '#include "config.h"' '#include "pmix/host.h"' '#include <pmix_server.h>' \
         'static int host_init(void)' '{' '    return pmix_thing(1);' '}'
 }
 
@@ -79,9 +81,9 @@ breaks "config.h, then" base/list.c '#include "config.h"' '#include <stdio.h>' '
 breaks "config.h, then" base/map.h '#ifndef BASE_MAP_H' '#include "config.h"' '#endif'
 breaks "guard" base/map.h '#ifndef MAP_H' '#define MAP_H' '#endif'
 breaks "from the root" base/map.c '#include "config.h"' '#include "map.h"'
-breaks "pmix_" pmix/host.c '#include "config.h"' 'static int pmix_thing(void)' '{' '}'
+breaks "pmix_" pmix/job.c '#include "config.h"' 'static int pmix_thing(void)' '{' '}'
 breaks "pmix_" fabric/ofi.c '#include "config.h"' 'struct fi_thing {' '};'
-breaks "pmix_" pmix/host.c '#include "config.h"' '#define PMIX_THING 1'
+breaks "pmix_" pmix/job.c '#include "config.h"' '#define PMIX_THING 1'
 
 good_tree
 printf '%s\n' '#include "config.h"' >"$scratch/tree/base/map.c"
