@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/boot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/compress.h"
+#include "overlay/tree.h"
+
+#define BOOT_NAMES_BYTES_MAX (BOOT_RECORD_BYTES_MAX / 2)
+/* An ancestor per level; dead heads can make a chain longer than the static tree is deep. */
+#define BOOT_ANCESTORS_MAX 1024u
+
+void boot_record_init(struct boot_record *record)
+{
+    *record = (struct boot_record){.incarnation = 1};
+    instance_spec_init(&record->instance);
+}
+
+void boot_record_fini(struct boot_record *record)
+{
+    instance_spec_fini(&record->instance);
+    hostlist_destroy(record->names);
+    free(record->ancestors);
+    *record = (struct boot_record){0};
+}
+
+static void put_names(struct buffer *out, const struct hostlist *names)
+{
+    struct buffer text = {0};
+
+    if (names != NULL)
+        hostlist_print(names, &text);
+    compress_put(out, text.data, text.length_bytes);
+    buffer_fini(&text);
+}
+
+static struct hostlist *get_names(struct wire_reader *reader, uint32_t expected)
+{
+    struct hostlist *names = hostlist_create();
+    struct buffer text = {0};
+
+    compress_get(reader, BOOT_NAMES_BYTES_MAX, &text);
+    if (wire_status(reader) == 0 && text.length_bytes > 0 &&
+        (memchr(text.data, '\0', text.length_bytes) != NULL ||
+         hostlist_parse(names, buffer_string(&text), NULL) < 0))
+        wire_fail(reader);
+    if (hostlist_count(names) != expected)
+        wire_fail(reader);
+    buffer_fini(&text);
+    return names;
+}
+
+static void put_ancestor(struct buffer *out, const struct node_ancestor *ancestor)
+{
+    const struct addresses *addresses = &ancestor->addresses;
+
+    wire_put_varint(out, ancestor->place);
+    wire_put_u8(out, addresses->count);
+    for (uint8_t i = 0; i < addresses->count; i++)
+        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
+}
+
+static void get_ancestor(struct wire_reader *reader, struct node_ancestor *ret_ancestor)
+{
+    struct addresses *addresses = &ret_ancestor->addresses;
+
+    ret_ancestor->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
+    addresses->count = (uint8_t)wire_get_varint_max(reader, ADDRESSES_MAX);
+    for (uint8_t i = 0; i < addresses->count; i++) {
+        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
+        addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
+        if (bytes.length_bytes > 0)
+            memcpy(addresses->items[i].bytes, bytes.data, bytes.length_bytes);
+    }
+}
+
+static void get_ancestors(struct wire_reader *reader, struct boot_record *record)
+{
+    uint32_t count = (uint32_t)wire_get_varint_max(reader, BOOT_ANCESTORS_MAX);
+
+    record->ancestors = memory_allocate_zeroed(count * sizeof(*record->ancestors));
+    record->ancestors_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        get_ancestor(reader, &record->ancestors[i]);
+}
+
+void boot_record_encode(const struct boot_record *record, struct buffer *out)
+{
+    instance_spec_encode(&record->instance, out);
+    wire_put_varint(out, record->place);
+    wire_put_varint(out, record->incarnation);
+    wire_put_string(out, record->name);
+    wire_put_varint(out, record->range.first);
+    wire_put_varint(out, record->range.last);
+    put_names(out, record->names);
+    wire_put_varint(out, record->ancestors_count);
+    for (uint32_t i = 0; i < record->ancestors_count; i++)
+        put_ancestor(out, &record->ancestors[i]);
+}
+
+static void get_range(struct wire_reader *reader, struct boot_record *record)
+{
+    uint32_t last_place = record->instance.places - 1;
+
+    record->range.first = (uint32_t)wire_get_varint_max(reader, last_place);
+    record->range.last = (uint32_t)wire_get_varint_max(reader, last_place);
+    if (record->range.first > record->range.last || record->place < record->range.first ||
+        record->place > record->range.last)
+        wire_fail(reader);
+}
+
+int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader)
+{
+    struct boot_record record = {0};
+    int rc = instance_spec_decode(&record.instance, reader);
+
+    if (rc < 0)
+        return rc;
+    record.place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
+    record.incarnation = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    wire_get_string_into(reader, record.name, sizeof(record.name));
+    get_range(reader, &record);
+    record.names = get_names(reader, record.range.last - record.range.first + 1);
+    get_ancestors(reader, &record);
+    if (wire_status(reader) < 0) {
+        boot_record_fini(&record);
+        return -EBADMSG;
+    }
+    *ret_record = record;
+    explicit_bzero(record.instance.secret, sizeof(record.instance.secret));
+    return 0;
+}
+
+/* The parent itself comes first, then its own ancestors. */
+static void set_ancestors(struct boot_record *child, const struct boot_record *parent,
+                          const struct addresses *parent_addresses)
+{
+    child->ancestors_count = parent->ancestors_count + 1;
+    child->ancestors = memory_allocate_zeroed(child->ancestors_count * sizeof(*child->ancestors));
+    child->ancestors[0].place = parent->place;
+    child->ancestors[0].addresses = *parent_addresses;
+    if (parent->ancestors_count > 0)
+        memcpy(child->ancestors + 1, parent->ancestors,
+               parent->ancestors_count * sizeof(*parent->ancestors));
+}
+
+void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
+                       struct range child_range, struct boot_record *ret_child)
+{
+    uint32_t skipped = child_range.first - parent->range.first;
+
+    assert(child_range.first >= parent->range.first && child_range.last <= parent->range.last);
+    *ret_child =
+        (struct boot_record){.place = child_range.first, .incarnation = 1, .range = child_range};
+    instance_spec_copy(&ret_child->instance, &parent->instance);
+    hostlist_name(parent->names, skipped, ret_child->name);
+    ret_child->names = hostlist_create();
+    hostlist_append_slice(ret_child->names, parent->names, skipped,
+                          child_range.last - child_range.first + 1);
+    set_ancestors(ret_child, parent, parent_addresses);
+}
