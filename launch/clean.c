@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Removing what is left: trees of files, and the processes of a session whose daemon and helper are
+ * both gone.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "launch/session.h"
+
+#define TREE_DEPTH_LIMIT 64 /* descriptors: one per level */
+#define SHARED_BASE      "/dev/shm"
+#define READ_BYTES       16384u
+#define CLEAN_ROUNDS     200
+#define CLEAN_PAUSE_NS   10000000
+
+/* ---- Trees ---- */
+
+static void remove_entries(int fd, dev_t device, int depth);
+
+static void remove_entry(int parent, const char *name, dev_t device, int depth)
+{
+    struct stat status;
+    int fd;
+
+    if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+        return;
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) == 0 && status.st_dev == device && depth < TREE_DEPTH_LIMIT) {
+        fchmod(fd, 0700);
+        remove_entries(fd, device, depth + 1);
+    } else {
+        close(fd);
+    }
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Takes fd. */
+static void remove_entries(int fd, dev_t device, int depth)
+{
+    DIR *directory = fdopendir(fd);
+    struct dirent *entry;
+
+    if (directory == NULL) {
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(directory)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_entry(fd, entry->d_name, device, depth);
+    closedir(directory);
+}
+
+int session_remove_tree(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (fstat(fd, &status) < 0 || status.st_uid != geteuid()) {
+        close(fd);
+        return -EPERM;
+    }
+    remove_entries(fd, status.st_dev, 0);
+    return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* ---- Processes ---- */
+
+static void read_environment(const char *name, struct buffer *environment)
+{
+    char path[64];
+    int fd;
+
+    buffer_clear(environment);
+    snprintf(path, sizeof(path), "/proc/%.20s/environ", name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    for (;;) {
+        ssize_t bytes = read(fd, buffer_reserve(environment, READ_BYTES), READ_BYTES);
+        if (bytes <= 0)
+            break;
+        buffer_commit(environment, (size_t)bytes);
+    }
+    close(fd);
+}
+
+static int holds(struct buffer *environment, const char *setting)
+{
+    const char *at = buffer_string(environment);
+    const char *end = at + environment->length_bytes;
+
+    for (; at < end; at += strlen(at) + 1)
+        if (strcmp(at, setting) == 0)
+            return 1;
+    return 0;
+}
+
+/* Processes of others have environments that we cannot read. */
+static size_t kill_session(const char *setting)
+{
+    DIR *directory = opendir("/proc");
+    struct buffer environment = {0};
+    struct dirent *entry;
+    size_t killed = 0;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+        if (pid <= 1 || pid == getpid())
+            continue;
+        read_environment(entry->d_name, &environment);
+        if (holds(&environment, setting) && kill(pid, SIGKILL) == 0)
+            killed++;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    buffer_fini(&environment);
+    return killed;
+}
+
+/* Entries of a directory that begin with prefix: the session's, whatever their place. */
+static void remove_matching(const char *directory_path, const char *prefix)
+{
+    DIR *directory = opendir(directory_path);
+    struct dirent *entry;
+
+    if (directory == NULL)
+        return;
+    while ((entry = readdir(directory)) != NULL) {
+        char path[PATH_MAX];
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            snprintf(path, sizeof(path), "%s/%s", directory_path, entry->d_name) >=
+                (int)sizeof(path))
+            continue;
+        session_remove_tree(path);
+    }
+    closedir(directory);
+}
+
+static void remove_directories(const char *session, const char *tmpdir)
+{
+    char path[PATH_MAX];
+    char prefix[64];
+
+    snprintf(path, sizeof(path), "%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
+    snprintf(prefix, sizeof(prefix), "%s.", session);
+    remove_matching(path, prefix);
+    rmdir(path);
+    snprintf(prefix, sizeof(prefix), "banyan-%s.", session);
+    remove_matching(SHARED_BASE, prefix);
+}
+
+int session_clean(const char *session, const char *tmpdir, struct error *error)
+{
+    struct timespec pause = {.tv_nsec = CLEAN_PAUSE_NS};
+    char setting[64];
+    int rounds = 0;
+
+    if (strlen(session) != SESSION_ID_BYTES - 1 ||
+        strspn(session, "0123456789abcdef") != SESSION_ID_BYTES - 1)
+        return error_set(error, -EINVAL, "\"%s\" is no session: 16 hexadecimal digits are expected",
+                         session);
+    snprintf(setting, sizeof(setting), "BANYAN_SESSION=%s", session);
+    /* Until a whole look finds nobody: one that was missed may have had children since. */
+    while (kill_session(setting) > 0) {
+        if (++rounds == CLEAN_ROUNDS)
+            return error_set(error, -EBUSY, "processes of session %s do not end", session);
+        nanosleep(&pause, NULL);
+    }
+    remove_directories(session, tmpdir);
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What daemon and helper say to each other over their SOCK_SEQPACKET pair.  Both are the same
+ * program, so there is no version.  A request may be longer than a packet: each packet begins with
+ * one byte, 1 if more of the same request follows; descriptors travel with the first packet.
+ * Events have a fixed size and a packet holds as many as there are.
+ */
+#ifndef LAUNCH_HELPER_WIRE_H
+#define LAUNCH_HELPER_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/wire.h"
+#include "launch/helper.h"
+
+/* The system splits records of such a pair above about 48 KiB. */
+#define HELPER_PACKET_BYTES_MAX  (32u * 1024)
+#define HELPER_REQUEST_BYTES_MAX (64u * 1024 * 1024)
+
+enum helper_request_type {
+    HELPER_START,
+    HELPER_START_DAEMON,
+    HELPER_SIGNAL_GROUP,
+    HELPER_SIGNAL,
+    HELPER_END_GROUP,
+    HELPER_SEAL_GROUP, /* no more processes of the group will come for now */
+    HELPER_OWN_DIRECTORY,
+    HELPER_LEASE,
+    HELPER_MARK, /* path: what the helper's visible environment is to say */
+    HELPER_REQUEST_COUNT
+};
+
+struct helper_request {
+    enum helper_request_type type;
+    uint32_t id;
+    uint32_t group;
+    uint32_t value;    /* signal number, grace or lease in milliseconds */
+    const char *path;  /* working directory, owned directory or virtual base; may be NULL */
+    const char *name;  /* of the virtual node; may be NULL */
+    char *const *argv; /* may be NULL */
+    char *const *environment;
+    uint32_t targets[HELPER_FDS_MAX];
+    uint32_t targets_count;
+};
+
+/* A decoded request: the strings lie in the decoded bytes, the arrays in one block. */
+struct helper_order {
+    struct helper_request request;
+    char **argv;        /* argv[-1] may be written, too */
+    char **environment; /* environment[-1] may be written, too */
+    void *arrays;       /* free() */
+};
+
+void helper_request_encode(const struct helper_request *request, struct buffer *out);
+/* -EBADMSG if the bytes are no request; the order is then empty. */
+int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes);
+
+enum helper_event_type {
+    HELPER_STARTED, /* value: pid */
+    HELPER_FAILED,  /* value: negative errno, detail: enum helper_step */
+    HELPER_EXITED,  /* value: wait status, detail: ended by us */
+    HELPER_GROUP_EMPTY,
+    HELPER_EVENT_COUNT
+};
+
+/* What could not be done for a process. */
+enum helper_step { HELPER_STEP_FORK, HELPER_STEP_CHDIR, HELPER_STEP_EXEC, HELPER_STEP_COUNT };
+
+struct helper_event {
+    enum helper_event_type type;
+    uint32_t id; /* or group */
+    int32_t value;
+    uint32_t detail;
+};
+
+#define HELPER_EVENT_BYTES 10u
+
+void helper_event_encode(const struct helper_event *event, struct buffer *out);
+int helper_event_decode(struct helper_event *ret_event, struct wire_reader *reader);
+const char *helper_step_name(enum helper_step step);
+
+#endif

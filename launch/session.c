@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define SOCKET_PATH_BYTES 108 /* of struct sockaddr_un */
+#define NAME_ROOM_BYTES   24  /* for "/", a name inside and its NUL */
+#define CREATE_TRIES      8
+#define SHARED_BASE       "/dev/shm"
+
+const char *session_base(const char *tmpdir)
+{
+    if (tmpdir == NULL || tmpdir[0] == '\0')
+        tmpdir = getenv("TMPDIR");
+    return tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir : "/tmp";
+}
+
+static int check_base(const char *base, struct error *error)
+{
+    struct stat status;
+
+    if (base[0] != '/')
+        return error_set(
+            error, -EINVAL,
+            "the directory for temporary files, \"%s\", is no absolute path: set TMPDIR "
+            "or --tmpdir",
+            base);
+    if (stat(base, &status) < 0)
+        return error_set(error, -errno,
+                         "the directory for temporary files, %s, cannot be used: %s (create it, or "
+                         "set TMPDIR or --tmpdir)",
+                         base, strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        return error_set(error, -ENOTDIR,
+                         "%s is no directory: set TMPDIR or --tmpdir to a directory", base);
+    return 0;
+}
+
+static int check_room(const char *base, struct error *error)
+{
+    struct statvfs status;
+    unsigned long long free_bytes;
+
+    if (statvfs(base, &status) < 0 || status.f_blocks == 0)
+        return 0;
+    free_bytes = (unsigned long long)status.f_bavail * status.f_frsize;
+    if (free_bytes >= SESSION_FREE_BYTES_MIN)
+        return 0;
+    return error_set(error, -ENOSPC,
+                     "no room in %s: %llu KiB are free, %u are needed (make room there, or set "
+                     "TMPDIR or --tmpdir)",
+                     base, free_bytes / 1024, SESSION_FREE_BYTES_MIN / 1024);
+}
+
+static int cannot_create(const char *path, int code, struct error *error)
+{
+    return error_set(error, code,
+                     "cannot create %s: %s (set TMPDIR or --tmpdir to a directory "
+                     "that can be written)",
+                     path, strerror(-code));
+}
+
+/* The directory of the user, which all his sessions share: it must be his alone. */
+static int make_user_directory(const char *path, struct error *error)
+{
+    struct stat status;
+
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return cannot_create(path, -errno, error);
+    if (lstat(path, &status) < 0)
+        return errno == ENOENT ? -EAGAIN : cannot_create(path, -errno, error);
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022) != 0)
+        return error_set(error, -EPERM,
+                         "%s is not a directory of this user alone: remove it, or set TMPDIR or "
+                         "--tmpdir",
+                         path);
+    return 0;
+}
+
+/* Another session that ends may remove the user's empty directory in between: then again. */
+static int make_directory(const char *parent, const char *path, struct error *error)
+{
+    int rc = -EAGAIN;
+
+    for (int i = 0; i < CREATE_TRIES && rc == -EAGAIN; i++) {
+        rc = make_user_directory(parent, error);
+        if (rc < 0)
+            continue;
+        if (mkdir(path, 0700) < 0)
+            rc = errno == ENOENT ? -EAGAIN : cannot_create(path, -errno, error);
+    }
+    return rc;
+}
+
+static void make_shared(struct session *session, const struct instance_spec *instance,
+                        uint32_t place)
+{
+    snprintf(session->shared_directory, sizeof(session->shared_directory),
+             SHARED_BASE "/banyan-%s.%u", instance->session, place);
+    if (mkdir(session->shared_directory, 0700) == 0)
+        return;
+    log_debug("no directory in " SHARED_BASE ": %s", strerror(errno));
+    session->shared_directory[0] = '\0';
+}
+
+int session_create(struct session *ret_session, const struct instance_spec *instance,
+                   uint32_t place, struct error *error)
+{
+    const char *base = session_base(instance->tmpdir);
+    struct session session = {0};
+    char parent[SOCKET_PATH_BYTES];
+    size_t room_bytes = SOCKET_PATH_BYTES - NAME_ROOM_BYTES;
+    int length;
+    int rc = check_base(base, error);
+
+    if (rc < 0)
+        return rc;
+    snprintf(parent, sizeof(parent), "%s/banyan-%u", base, (unsigned int)geteuid());
+    length = snprintf(session.directory, sizeof(session.directory), "%s/banyan-%u/%s.%u", base,
+                      (unsigned int)geteuid(), instance->session, place);
+    if (length > (int)room_bytes)
+        return error_set(error, -ENAMETOOLONG,
+                         "%s is too long for the paths of sockets, by %d bytes: set TMPDIR or "
+                         "--tmpdir to a shorter one",
+                         base, length - (int)room_bytes);
+    rc = check_room(base, error);
+    if (rc == 0)
+        rc = make_directory(parent, session.directory, error);
+    if (rc < 0)
+        return rc;
+    make_shared(&session, instance, place);
+    *ret_session = session;
+    return 0;
+}
+
+void session_remove(const struct session *session)
+{
+    char parent[sizeof(session->directory)];
+    char *slash;
+
+    if (session->shared_directory[0] != '\0')
+        session_remove_tree(session->shared_directory);
+    if (session->directory[0] == '\0')
+        return;
+    session_remove_tree(session->directory);
+    memcpy(parent, session->directory, sizeof(parent));
+    slash = strrchr(parent, '/');
+    *slash = '\0';
+    rmdir(parent); /* fails while other sessions are there */
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one directory of a daemon: <base>/banyan-<uid>/<session>.<place>, mode 0700, and its
+ * counterpart for shared memory, /dev/shm/banyan-<session>.<place>.  Both are removed at the end by
+ * the daemon or, if it dies, by its helper; what both left behind is found by session_clean.
+ */
+#ifndef LAUNCH_SESSION_H
+#define LAUNCH_SESSION_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "launch/spec.h"
+
+#define SESSION_FREE_BYTES_MIN (1024u * 1024) /* below this TMPDIR counts as full */
+
+struct session {
+    char directory[104];        /* short enough that a socket path fits in it */
+    char shared_directory[104]; /* "" if /dev/shm is not there */
+};
+
+/* Creates both.  Errors name the path and what to do: TMPDIR missing, unwritable, full, too long
+ * for a socket path (108 bytes incl. NUL, with 24 left for names inside). */
+int session_create(struct session *ret_session, const struct instance_spec *instance,
+                   uint32_t place, struct error *error);
+/* Removes both, and the user's directory if it is empty then. */
+void session_remove(const struct session *session);
+/* Where session directories are made: tmpdir, else $TMPDIR, else /tmp. */
+const char *session_base(const char *tmpdir);
+/* Removes a tree without following links or crossing devices; silent if it is not there. -EPERM if it
+ * is not this user's. */
+int session_remove_tree(const char *path);
+/* Kills (SIGKILL) every process of this user whose environment holds BANYAN_SESSION=<session> except
+ * the caller, and removes the session's directories on this node. */
+int session_clean(const char *session, const char *tmpdir, struct error *error);
+
+#endif
