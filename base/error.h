@@ -22,7 +22,8 @@ struct error {
  * works.  Control characters in the text become blanks.  The arguments may lie in error->text. */
 int error_set(struct error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int error_set_v(struct error *error, int code, const char *format, va_list arguments);
+int error_set_v(struct error *error, int code, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 /* Puts "text: " in front of what error already says; keeps its code. */
 void error_prefix(struct error *error, const char *format, ...)

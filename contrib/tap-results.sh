@@ -37,7 +37,7 @@ for build in "$@"; do
     printf '%s\n' "$all" | awk -F '\t' '$1 ~ /FAIL|XPASS|ERROR/ { print $2 }' | sort -u |
         while IFS= read -r name; do
             echo "failed in $build: $name"
-            tail -n 60 "$build/$name.log" | sed 's/^/    /'
+            grep -v '^ok \|^PASS: ' "$build/$name.log" | tail -n 60 | sed 's/^/    /'
         done
 done
 echo "$passed passed, $failed failed"
