@@ -204,49 +204,6 @@ static uint32_t text_add(struct hostlist *list, const char *text, size_t bytes)
     return (uint32_t)offset;
 }
 
-static struct group *group_add(struct hostlist *list)
-{
-    if (list->groups_count == list->groups_capacity) {
-        list->groups_capacity = list->groups_capacity > 0 ? 2 * list->groups_capacity : 4;
-        list->groups = memory_resize(list->groups, list->groups_capacity * sizeof(*list->groups));
-    }
-    return &list->groups[list->groups_count++];
-}
-
-void hostlist_append_run(struct hostlist *list, const struct host_run *run)
-{
-    struct host_run last = {.prefix = NULL};
-    struct group *group;
-    struct group made = {
-        .first = run->first,
-        .start = list->hosts,
-        .prefix_bytes = run->prefix_bytes,
-        .suffix_bytes = run->suffix_bytes,
-        .width = run->width,
-    };
-
-    assert(run->count > 0 && run->count <= HOSTLIST_HOSTS_MAX - list->hosts);
-    assert(run->width > 0 || (run->count == 1 && run->suffix_bytes == 0));
-    assert(run->count - 1 <= UINT64_MAX - run->first);
-    assert(host_run_name_bytes(run) >= 1 && host_run_name_bytes(run) <= HOST_NAME_BYTES_MAX);
-    if (list->groups_count > 0)
-        last = hostlist_run(list, list->groups_count - 1);
-    if (last.count > 0 && host_run_continues(&last, run)) {
-        list->hosts += run->count;
-        return;
-    }
-    if (last.count > 0 && host_run_same_texts(&last, run)) {
-        made.prefix = list->groups[list->groups_count - 1].prefix;
-        made.suffix = list->groups[list->groups_count - 1].suffix;
-    } else {
-        made.prefix = text_add(list, run->prefix, run->prefix_bytes);
-        made.suffix = text_add(list, run->suffix, run->suffix_bytes);
-    }
-    group = group_add(list);
-    *group = made;
-    list->hosts += run->count;
-}
-
 /* Where two names differ in one number only: its digits begin at *ret_from of both, and end at
  * *ret_to of the first. */
 static int names_differ_in_number(const char *a, size_t a_bytes, const char *b, size_t b_bytes,
@@ -273,16 +230,23 @@ static int names_differ_in_number(const char *a, size_t a_bytes, const char *b, 
     return 1;
 }
 
-/* A last group that is one whole name is split around its number if the next name has another
+/* A last group that is one whole name is split around its number if the next run has another
  * number there: only two names tell which number counts. */
-static void last_group_split(struct hostlist *list, const char *name, size_t name_bytes)
+static void last_group_split(struct hostlist *list, const struct host_run *run)
 {
     struct group *last = &list->groups[list->groups_count - 1];
     const char *text = (const char *)list->texts.data + last->prefix;
-    size_t from, to;
+    size_t from = run->prefix_bytes;
+    size_t to = (size_t)last->prefix_bytes - run->suffix_bytes;
+    uint8_t width;
 
-    if (last->width > 0 || memchr(name, ']', name_bytes) != NULL || /* no brackets beside a ']' */
-        !names_differ_in_number(text, last->prefix_bytes, name, name_bytes, &from, &to))
+    /* No brackets beside a ']': such text would not parse. */
+    if (last->width > 0 || memchr(text, ']', last->prefix_bytes) != NULL)
+        return;
+    if (run->width > 0 && !host_run_number(run, text, last->prefix_bytes, &last->first, &width))
+        return;
+    if (run->width == 0 && !names_differ_in_number(text, last->prefix_bytes, run->prefix,
+                                                   run->prefix_bytes, &from, &to))
         return;
     number_read(text + from, to - from, &last->first);
     last->suffix = last->prefix + (uint32_t)to;
@@ -291,26 +255,84 @@ static void last_group_split(struct hostlist *list, const char *name, size_t nam
     last->width = (uint8_t)(to - from);
 }
 
+/* A whole name that has a number where the last run has it becomes a run like that. */
+static struct host_run run_like_last(const struct host_run *run, const struct host_run *last)
+{
+    struct host_run made = *last;
+
+    if (run->width > 0 ||
+        !host_run_number(last, run->prefix, run->prefix_bytes, &made.first, &made.width))
+        return *run;
+    made.count = 1;
+    return made;
+}
+
+static void group_add(struct hostlist *list, const struct group *group, uint32_t count)
+{
+    if (list->groups_count == list->groups_capacity) {
+        list->groups_capacity = list->groups_capacity > 0 ? 2 * list->groups_capacity : 4;
+        list->groups = memory_resize(list->groups, list->groups_capacity * sizeof(*list->groups));
+    }
+    list->groups[list->groups_count++] = *group;
+    list->hosts += count;
+}
+
+void hostlist_append_run(struct hostlist *list, const struct host_run *run)
+{
+    struct group made = {.start = list->hosts};
+    struct host_run last = {.count = 0};
+    struct host_run next = *run;
+
+    assert(run->count > 0 && run->count <= HOSTLIST_HOSTS_MAX - list->hosts);
+    assert(run->width > 0 || (run->count == 1 && run->suffix_bytes == 0));
+    assert(run->count - 1 <= UINT64_MAX - run->first);
+    assert(host_run_name_bytes(run) >= 1 && host_run_name_bytes(run) <= HOST_NAME_BYTES_MAX);
+    if (list->groups_count > 0) {
+        last_group_split(list, run);
+        last = hostlist_run(list, list->groups_count - 1);
+        next = run_like_last(run, &last);
+    }
+    if (last.count > 0 && host_run_continues(&last, &next)) {
+        list->hosts += next.count;
+        return;
+    }
+    if (last.count > 0 && host_run_same_texts(&last, &next)) {
+        made.prefix = list->groups[list->groups_count - 1].prefix;
+        made.suffix = list->groups[list->groups_count - 1].suffix;
+    } else {
+        made.prefix = text_add(list, next.prefix, next.prefix_bytes);
+        made.suffix = text_add(list, next.suffix, next.suffix_bytes);
+    }
+    made.first = next.first;
+    made.prefix_bytes = next.prefix_bytes;
+    made.suffix_bytes = next.suffix_bytes;
+    made.width = next.width;
+    group_add(list, &made, next.count);
+}
+
 void hostlist_append(struct hostlist *list, const char *name)
 {
     size_t name_bytes = strlen(name);
-    struct host_run run = {.suffix = "", .count = 1};
+    struct host_run run = {.prefix = name, .suffix = "", .count = 1};
 
     assert(name_bytes > 0 && name_bytes <= HOST_NAME_BYTES_MAX && strpbrk(name, "[, \t\n") == NULL);
-    if (list->groups_count > 0) {
-        last_group_split(list, name, name_bytes);
-        run = hostlist_run(list, list->groups_count - 1);
-        run.count = 1;
-        if (host_run_number(&run, name, name_bytes, &run.first, &run.width)) {
-            run.prefix = name;
-            run.suffix = name + name_bytes - run.suffix_bytes;
-            hostlist_append_run(list, &run);
-            return;
-        }
-    }
-    run = (struct host_run){
-        .prefix = name, .suffix = "", .count = 1, .prefix_bytes = (uint8_t)name_bytes};
+    run.prefix_bytes = (uint8_t)name_bytes;
     hostlist_append_run(list, &run);
+}
+
+void hostlist_move(struct hostlist *target, struct hostlist *source)
+{
+    if (target->hosts == 0) {
+        struct hostlist empty = *target;
+
+        *target = *source;
+        *source = empty;
+        return;
+    }
+    hostlist_append_slice(target, source, 0, source->hosts);
+    source->groups_count = 0;
+    source->hosts = 0;
+    buffer_clear(&source->texts);
 }
 
 /* ---- Asking ---- */

@@ -38,6 +38,8 @@ int64_t hostlist_find(const struct hostlist *list, const char *name, uint32_t fr
 /* Appends hosts [first, first + count) of source to target, another list. */
 void hostlist_append_slice(struct hostlist *target, const struct hostlist *source, uint32_t first,
                            uint32_t count);
+/* Appends all of source, another list, which is empty after; O(1) if target was empty. */
+void hostlist_move(struct hostlist *target, struct hostlist *source);
 /* Compressed text, appended to out; parses back to the same sequence. */
 void hostlist_print(const struct hostlist *list, struct buffer *out);
 
@@ -55,7 +57,8 @@ struct host_run {
 
 uint32_t hostlist_runs(const struct hostlist *list);
 struct host_run hostlist_run(const struct hostlist *list, uint32_t index);
-/* Appends a run of another list, or one made up; its names fit HOST_NAME_BYTES_MAX. */
+/* Appends a run of another list, or one made up; its names fit HOST_NAME_BYTES_MAX.  A name or run
+ * that continues the last run is joined to it. */
 void hostlist_append_run(struct hostlist *list, const struct host_run *run);
 /* Name of a run's host; returns its length. */
 size_t host_run_name(const struct host_run *run, uint32_t offset,

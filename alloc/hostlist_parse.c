@@ -399,7 +399,7 @@ int hostlist_parse_bytes(struct hostlist *list, const char *text, size_t text_by
         rc = too_many_hosts(&parser, 0);
     }
     if (rc == 0)
-        hostlist_append_slice(list, parser.list, 0, hostlist_count(parser.list));
+        hostlist_move(list, parser.list);
     else
         *ret_offset = parser.offset;
     hostlist_destroy(parser.list);

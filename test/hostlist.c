@@ -231,6 +231,27 @@ static void test_print(void)
                "n18446744073709551616,n18446744073709551617");
 }
 
+/* Runs join names and runs that they continue. */
+static void test_join(void)
+{
+    struct hostlist *list = hostlist_create(), *other = hostlist_create();
+    struct buffer text = {0};
+
+    hostlist_parse(list, "n5,n[6-9],n10,n[11-12],n[013-014],m]1,m]2,n[1-2]-ib,n3-ib", NULL);
+    hostlist_print(list, &text);
+    is_string(buffer_string(&text), "n[5-12,013-014],m]1,m]2,n[1-3]-ib", "joined as parsed");
+    hostlist_parse(other, "n[4-5]-ib", NULL);
+    hostlist_move(list, other);
+    is_uint(hostlist_count(other), 0, "a moved list is empty");
+    hostlist_move(other, list);
+    buffer_clear(&text);
+    hostlist_print(other, &text);
+    is_string(buffer_string(&text), "n[5-12,013-014],m]1,m]2,n[1-5]-ib", "joined as moved");
+    hostlist_destroy(list);
+    hostlist_destroy(other);
+    buffer_fini(&text);
+}
+
 static void test_find(void)
 {
     struct hostlist *list = hostlist_create();
@@ -373,6 +394,7 @@ int main(void)
     test_errors();
     test_bytes();
     test_print();
+    test_join();
     test_find();
     test_random();
     test_large();

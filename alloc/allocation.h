@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The nodes a run may use, in their order, and how many slots each gives.  Index i (from 0) is
+ * place i + 1 of the tree.  Names are a hostlist and slots are run-length coded, so a regular
+ * machine of any size costs a few hundred bytes.
+ */
+#ifndef ALLOC_ALLOCATION_H
+#define ALLOC_ALLOCATION_H
+
+#include <stdint.h>
+
+#include "alloc/hostlist.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/wire.h"
+
+#define ALLOCATION_SLOTS_MAX 1000000u /* per node */
+
+struct slots_run {
+    uint32_t nodes; /* > 0 */
+    uint32_t slots; /* of each of them, >= 0 */
+};
+
+struct allocation {
+    struct hostlist *names; /* each name once */
+    struct slots_run *runs; /* cover all names; neighbours differ */
+    uint32_t runs_count;
+    uint32_t runs_capacity;
+    char origin[160]; /* where the counts came from: "host file hosts.txt", "--host", ... */
+};
+
+void allocation_init(struct allocation *allocation);
+void allocation_fini(struct allocation *allocation);
+uint32_t allocation_nodes(const struct allocation *allocation);
+uint64_t allocation_slots(const struct allocation *allocation);
+uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index); /* O(runs) */
+/* Adds a node, or adds slots to the node of that name (up to ALLOCATION_SLOTS_MAX).  O(runs of
+ * names): who adds many names goes through the parsers below, which keep an index. */
+void allocation_add(struct allocation *allocation, const char *name, uint32_t slots);
+
+/* The parsers add to what is there already; a name that is there gets more slots.  They fail with
+ * -EINVAL on malformed text, no node in it, or no slot overall, with -E2BIG on too many; allocation
+ * is unchanged then.  Cost: O(text), plus O(runs) for each run of more than 64 names, plus a hash
+ * for each other name; runs are not expanded unless names in them may be there already. */
+
+/* Text of a host file: lines "name", "name:n", "name slots=n", blank lines, # comments.  Names may
+ * be hostlists with brackets.  file is for messages only: "hosts.txt:3:7: ...". */
+int allocation_parse_hostfile(struct allocation *allocation, const char *file, const char *text,
+                              size_t text_bytes, struct error *error);
+/* Value of --host: "a,b:4,n[1-3]:2"; repetition adds 1 slot each, as in Open MPI. */
+int allocation_parse_hosts(struct allocation *allocation, const char *text, struct error *error);
+/* Adds count nodes that are not there yet, "v1".."vN" for the prefix "v", with slots each. */
+void allocation_generate(struct allocation *allocation, const char *prefix, uint32_t count,
+                         uint32_t slots);
+
+/* Roster form: names (compressed text) and slot runs; not the origin. */
+void allocation_encode(const struct allocation *allocation, struct buffer *out);
+/* 0 or -EBADMSG; initialises ret_allocation, which is empty on failure.  That names differ is the
+ * encoder's word: a check would cost every daemon O(nodes). */
+int allocation_decode(struct allocation *ret_allocation, struct wire_reader *reader);
+
+/* For parsers: appends nodes whose names are not there yet, with slots each. */
+void allocation_append_run(struct allocation *allocation, const struct host_run *run,
+                           uint32_t slots);
+
+/* For parsers: more slots for the node of an index. */
+struct slots_raise {
+    uint32_t index;
+    uint32_t slots;
+};
+
+/* Raises are sorted by index, which may repeat.  -E2BIG and *ret_index if a node would get more
+ * than ALLOCATION_SLOTS_MAX; the allocation is unchanged then.  O(runs + raises). */
+int allocation_raise(struct allocation *allocation, const struct slots_raise *raises,
+                     uint32_t raises_count, uint32_t *ret_index);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Host files and --host to allocation.  doc/hostlist.rst has the forms.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/allocation_builder.h"
+
+#define SLOTS_NOT_GIVEN UINT32_MAX
+#define QUOTED_BYTES    40 /* of the user's text in a message */
+
+/* Some text of the user, and where in it an error is. */
+struct source {
+    const char *text;
+    size_t bytes;
+    size_t error_offset;
+    struct error *error;
+};
+
+/* Sets the place of an error; for `return error_set(source_error(source, offset), ...)`. */
+static struct error *source_error(struct source *source, size_t offset)
+{
+    source->error_offset = offset;
+    return source->error;
+}
+
+static int quoted_bytes(size_t bytes)
+{
+    return (int)(bytes < QUOTED_BYTES ? bytes : QUOTED_BYTES);
+}
+
+static int is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static size_t skip_blanks(const struct source *source, size_t from, size_t to)
+{
+    while (from < to && is_blank(source->text[from]))
+        from++;
+    return from;
+}
+
+/* ---- Names ---- */
+
+/* Names become arguments of other programs, so they consist of what no shell or option knows. */
+static int is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '_' ||
+           (unsigned char)byte >= 0x80;
+}
+
+static int is_control(char byte)
+{
+    return (unsigned char)byte < 0x20 || byte == 0x7f;
+}
+
+static int name_byte_error(struct source *source, size_t offset)
+{
+    unsigned char byte = (unsigned char)source->text[offset];
+    struct error *error = source_error(source, offset);
+
+    switch (byte) {
+    case '@':
+        return error_set(error, -EINVAL,
+                         "user@host is not supported: give the user in ssh's configuration");
+    case '^':
+        return error_set(error, -EINVAL, "excluding nodes with '^' is not supported");
+    case '+':
+        return error_set(error, -EINVAL, "relative nodes (+n, +e) are not supported");
+    case ',':
+        return error_set(error, -EINVAL, "one entry a line, or several names in brackets");
+    default:
+        if (is_control((char)byte))
+            return error_set(error, -EINVAL, "control character 0x%02x", byte);
+        return error_set(error, -EINVAL, "'%c' cannot be in a node name", byte);
+    }
+}
+
+/* Checks the bytes of names outside brackets; *ret_colon is where the first ':' is, or to. */
+static int names_check(struct source *source, size_t from, size_t to, size_t *ret_colon)
+{
+    int inside = 0;
+
+    *ret_colon = to;
+    if (from < to && source->text[from] == '-')
+        return error_set(source_error(source, from), -EINVAL, "a node name cannot begin with '-'");
+    for (size_t i = from; i < to; i++) {
+        char byte = source->text[i];
+
+        if (byte == '[')
+            inside = 1;
+        else if (byte == ']')
+            inside = 0;
+        else if (byte == ':' && !inside && *ret_colon == to)
+            *ret_colon = i;
+        else if (byte == ':' && !inside)
+            return error_set(source_error(source, *ret_colon), -EINVAL,
+                             "more than one ':': an IPv6 address is written [fe80::1] or "
+                             "[fe80::1]:4");
+        else if (!inside && *ret_colon == to && !is_name_byte(byte))
+            return name_byte_error(source, i);
+    }
+    return 0;
+}
+
+/* ---- Slots ---- */
+
+static int slots_parse(struct source *source, size_t from, size_t to, uint32_t *ret_slots)
+{
+    uint32_t slots = 0;
+    size_t i = from;
+
+    while (i < to && source->text[i] >= '0' && source->text[i] <= '9' &&
+           slots <= ALLOCATION_SLOTS_MAX)
+        slots = 10 * slots + (uint32_t)(source->text[i++] - '0');
+    if (from == to || i < to || slots > ALLOCATION_SLOTS_MAX)
+        return error_set(source_error(source, from), -EINVAL,
+                         "slots are a number from 0 to %u, not \"%.*s\"", ALLOCATION_SLOTS_MAX,
+                         quoted_bytes(to - from), source->text + from);
+    *ret_slots = slots;
+    return 0;
+}
+
+/* The slots of an entry: behind its colon, or given by an attribute, or 1. */
+static int entry_slots(struct source *source, size_t colon, size_t to, uint32_t given,
+                       uint32_t *ret_slots)
+{
+    *ret_slots = given != SLOTS_NOT_GIVEN ? given : 1;
+    if (colon == to)
+        return 0;
+    if (given != SLOTS_NOT_GIVEN)
+        return error_set(source_error(source, colon), -EINVAL, "slots are given twice");
+    return slots_parse(source, colon + 1, to, ret_slots);
+}
+
+/* ---- Entries: names[:slots] or [address][:slots] ---- */
+
+/* 1 if the entry is an IPv6 address in brackets; *ret_close is where it ends. */
+static int is_address(const struct source *source, size_t from, size_t to, size_t *ret_close)
+{
+    const char *close;
+
+    if (from == to || source->text[from] != '[')
+        return 0;
+    close = memchr(source->text + from, ']', to - from);
+    if (close == NULL)
+        return 0;
+    *ret_close = (size_t)(close - source->text);
+    return memchr(source->text + from, ':', *ret_close - from) != NULL;
+}
+
+static int is_address_byte(char byte)
+{
+    return is_name_byte(byte) || byte == ':' || byte == '%';
+}
+
+/* from and to are inside the brackets. */
+static int address_add(struct allocation_builder *builder, struct source *source, size_t from,
+                       size_t to, uint32_t slots)
+{
+    struct host_run run = {.prefix = source->text + from, .suffix = "", .count = 1};
+
+    for (size_t i = from; i < to; i++) {
+        if (!is_address_byte(source->text[i]))
+            return name_byte_error(source, i);
+    }
+    if (to - from > HOST_NAME_BYTES_MAX || source->text[from] == '-')
+        return error_set(source_error(source, from), -EINVAL, "not an IPv6 address");
+    run.prefix_bytes = (uint8_t)(to - from);
+    source->error_offset = from;
+    return allocation_builder_add(builder, &run, slots, source->error);
+}
+
+static int names_add(struct allocation_builder *builder, struct source *source, size_t from,
+                     size_t to, uint32_t slots)
+{
+    struct hostlist *names = hostlist_create();
+    size_t offset = 0;
+    int rc;
+
+    rc = hostlist_parse_bytes(names, source->text + from, to - from, &offset, source->error);
+    source->error_offset = from + offset;
+    for (uint32_t i = 0; rc == 0 && i < hostlist_runs(names); i++) {
+        struct host_run run = hostlist_run(names, i);
+
+        rc = allocation_builder_add(builder, &run, slots, source->error);
+    }
+    hostlist_destroy(names);
+    return rc;
+}
+
+static int entry_parse(struct allocation_builder *builder, struct source *source, size_t from,
+                       size_t to, uint32_t slots_given)
+{
+    size_t close, colon;
+    uint32_t slots;
+    int rc;
+
+    if (is_address(source, from, to, &close)) {
+        colon = close + 1;
+        if (colon < to && source->text[colon] != ':')
+            return name_byte_error(source, colon);
+        rc = entry_slots(source, colon, to, slots_given, &slots);
+        return rc < 0 ? rc : address_add(builder, source, from + 1, close, slots);
+    }
+    rc = names_check(source, from, to, &colon);
+    if (rc < 0)
+        return rc;
+    if (colon == from)
+        return error_set(source_error(source, from), -EINVAL, "a name is missing before ':'");
+    rc = entry_slots(source, colon, to, slots_given, &slots);
+    return rc < 0 ? rc : names_add(builder, source, from, colon, slots);
+}
+
+/* Where the entry at from ends: at a separator outside brackets. */
+static size_t entry_end(const struct source *source, size_t from, size_t to, const char *separators)
+{
+    int inside = 0;
+
+    for (; from < to; from++) {
+        char byte = source->text[from];
+
+        if (!inside && byte != '\0' && strchr(separators, byte) != NULL)
+            break;
+        if (byte == '[' || byte == ']')
+            inside = byte == '[';
+    }
+    return from;
+}
+
+/* ---- Host files ---- */
+
+/* Reads one "key = value" at from; *ret_next is behind it. */
+static int attribute_parse(struct source *source, size_t from, size_t to, uint32_t *slots,
+                           size_t *ret_next)
+{
+    size_t key_end = from;
+    size_t value, value_end;
+
+    while (key_end < to && !is_blank(source->text[key_end]) && source->text[key_end] != '=')
+        key_end++;
+    if (key_end - from != 5 || memcmp(source->text + from, "slots", 5) != 0)
+        return error_set(source_error(source, from), -EINVAL,
+                         "unknown attribute \"%.*s\"; there is slots=NUMBER",
+                         quoted_bytes(key_end - from), source->text + from);
+    value = skip_blanks(source, key_end, to);
+    if (value == to || source->text[value] != '=')
+        return error_set(source_error(source, key_end), -EINVAL, "'=' is missing after slots");
+    value = skip_blanks(source, value + 1, to);
+    for (value_end = value; value_end < to && !is_blank(source->text[value_end]);)
+        value_end++;
+    if (*slots != SLOTS_NOT_GIVEN)
+        return error_set(source_error(source, from), -EINVAL, "slots are given twice");
+    *ret_next = value_end;
+    return slots_parse(source, value, value_end, slots);
+}
+
+static int line_parse(struct allocation_builder *builder, struct source *source, size_t from,
+                      size_t to)
+{
+    uint32_t slots = SLOTS_NOT_GIVEN;
+    const char *comment = memchr(source->text + from, '#', to - from);
+    size_t name_end, next;
+
+    if (comment != NULL)
+        to = (size_t)(comment - source->text);
+    else if (to > from && source->text[to - 1] == '\r')
+        to--;
+    for (size_t i = from; i < to; i++) {
+        if (is_control(source->text[i]) && source->text[i] != '\t')
+            return name_byte_error(source, i);
+    }
+    from = skip_blanks(source, from, to);
+    if (from == to)
+        return 0;
+    name_end = entry_end(source, from, to, " \t");
+    next = skip_blanks(source, name_end, to);
+    while (next < to) {
+        int rc = attribute_parse(source, next, to, &slots, &next);
+
+        if (rc < 0)
+            return rc;
+        next = skip_blanks(source, next, to);
+    }
+    return entry_parse(builder, source, from, name_end, slots);
+}
+
+static int lines_parse(struct allocation_builder *builder, const char *file, struct source *source)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, as some editors put it in front */
+    size_t from = source->bytes >= 3 && memcmp(source->text, mark, 3) == 0 ? 3 : 0;
+
+    for (unsigned int line = 1; from < source->bytes; line++) {
+        const char *newline = memchr(source->text + from, '\n', source->bytes - from);
+        size_t to = newline != NULL ? (size_t)(newline - source->text) : source->bytes;
+        int rc = line_parse(builder, source, from, to);
+
+        if (rc < 0) {
+            error_prefix(source->error, "%s:%u:%zu", file, line, source->error_offset - from + 1);
+            return rc;
+        }
+        from = to + 1;
+    }
+    return 0;
+}
+
+int allocation_parse_hostfile(struct allocation *allocation, const char *file, const char *text,
+                              size_t text_bytes, struct error *error)
+{
+    struct source source = {.text = text, .bytes = text_bytes, .error = error};
+    struct allocation_builder builder;
+    char origin[sizeof(allocation->origin)];
+    int rc;
+
+    allocation_builder_init(&builder, allocation);
+    rc = lines_parse(&builder, file, &source);
+    if (rc == 0) {
+        snprintf(origin, sizeof(origin), "host file %s", file);
+        rc = allocation_builder_finish(&builder, allocation, origin, error);
+        if (rc < 0)
+            error_prefix(error, "%s", file);
+    }
+    allocation_builder_fini(&builder);
+    return rc;
+}
+
+/* ---- --host ---- */
+
+static int entries_parse(struct allocation_builder *builder, struct source *source)
+{
+    static const char separators[] = ", \t\n";
+    size_t from = 0;
+
+    while (from < source->bytes) {
+        size_t to = entry_end(source, from, source->bytes, separators);
+
+        if (to > from) {
+            int rc = entry_parse(builder, source, from, to, SLOTS_NOT_GIVEN);
+
+            if (rc < 0) {
+                error_prefix(source->error, "column %zu", source->error_offset + 1);
+                return rc;
+            }
+        }
+        from = to + 1;
+    }
+    return 0;
+}
+
+int allocation_parse_hosts(struct allocation *allocation, const char *text, struct error *error)
+{
+    struct source source = {.text = text, .bytes = strlen(text), .error = error};
+    struct allocation_builder builder;
+    int rc;
+
+    allocation_builder_init(&builder, allocation);
+    rc = entries_parse(&builder, &source);
+    if (rc == 0)
+        rc = allocation_builder_finish(&builder, allocation, "--host", error);
+    if (rc < 0)
+        error_prefix(error, "--host");
+    allocation_builder_fini(&builder);
+    return rc;
+}
