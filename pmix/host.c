@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "pmix/host_client.h"
+#include "pmix/host_fence.h"
+#include "pmix/host_internal.h"
+#include "pmix/host_job.h"
+#include "pmix/host_listener.h"
+#include "pmix/host_modex.h"
+#include "pmix/host_status.h"
+#include "pmix/host_thread.h"
+#include "pmix/pmix_environment.h"
+
+#include <pmix.h>
+
+/* Settings that libpmix and hwloc read while they start.  They are put into the environment for that
+ * long only; one that is there already wins, unless it is forced.
+ *
+ * gds: ds12 serves only clients of version 2 and prints an error when the listener is replaced.
+ * hwloc: reading every PCI device and looking for plugins (X11, OpenCL) takes 10 of the 13 ms of
+ * PMIx_server_init on a 2-core machine; without them the topology has no I/O devices. */
+static const struct {
+    const char *name;
+    const char *value;
+    int forced;
+    int without_devices;
+} settings[] = {
+    {"PMIX_MCA_gds", "ds21,hash", 1, 0},
+    {"HWLOC_COMPONENTS", "-linux:pci", 0, 1},
+    {"HWLOC_PLUGINS_PATH", "/nonexistent", 0, 1},
+};
+
+#define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static pmix_server_module_t module = {
+    .client_connected2 = host_client_connected,
+    .client_finalized = host_client_finalized,
+    .abort = host_client_abort,
+    .fence_nb = host_fence_upcall,
+    .direct_modex = host_modex_upcall,
+    .log = host_client_log,
+};
+
+void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process)
+{
+    _Static_assert(sizeof(from->nspace) <= HOST_NAMESPACE_BYTES, "a namespace fits");
+    memcpy(ret_process->namespace, from->nspace, sizeof(from->nspace));
+    ret_process->namespace[sizeof(from->nspace) - 1] = '\0';
+    ret_process->rank = from->rank == PMIX_RANK_WILDCARD ? HOST_RANK_ALL : from->rank;
+}
+
+void host_process_to_pmix(const struct host_process *from, pmix_proc_t *ret_proc)
+{
+    PMIX_LOAD_PROCID(ret_proc, from->namespace,
+                     from->rank == HOST_RANK_ALL ? PMIX_RANK_WILDCARD : from->rank);
+}
+
+int host_process_is(const struct host_process *a, const struct host_process *b)
+{
+    return a->rank == b->rank && strcmp(a->namespace, b->namespace) == 0;
+}
+
+uint32_t host_timeout_s(const pmix_info_t *info, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const pmix_value_t *value = &info[i].value;
+
+        if (!PMIX_CHECK_KEY(&info[i], PMIX_TIMEOUT))
+            continue;
+        switch (value->type) {
+        case PMIX_INT:
+            return value->data.integer > 0 ? (uint32_t)value->data.integer : 0;
+        case PMIX_UINT:
+            return value->data.uint;
+        case PMIX_UINT32:
+            return value->data.uint32;
+        case PMIX_INT32:
+            return value->data.int32 > 0 ? (uint32_t)value->data.int32 : 0;
+        default:
+            return 0;
+        }
+    }
+    return 0;
+}
+
+int host_refuses(const pmix_info_t *info, size_t count, const char *const *known)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *const *key = known;
+
+        if (!PMIX_INFO_IS_REQUIRED(&info[i]))
+            continue;
+        while (*key != NULL && !PMIX_CHECK_KEY(&info[i], *key))
+            key++;
+        if (*key == NULL)
+            return 1;
+    }
+    return 0;
+}
+
+/* Sets the settings; set[i] tells which of them must be taken back. */
+static void settings_apply(int with_devices, char **saved, int *set)
+{
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const char *old = getenv(settings[i].name);
+
+        set[i] =
+            (old == NULL || settings[i].forced) && !(with_devices && settings[i].without_devices);
+        saved[i] = old == NULL ? NULL : memory_copy_string(old);
+        if (set[i])
+            setenv(settings[i].name, settings[i].value, 1);
+    }
+}
+
+static void settings_restore(char **saved, const int *set)
+{
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        if (set[i] && saved[i] != NULL)
+            setenv(settings[i].name, saved[i], 1);
+        else if (set[i])
+            unsetenv(settings[i].name);
+        free(saved[i]);
+    }
+}
+
+static pmix_status_t server_start(const struct host_config *config)
+{
+    char *saved[SETTINGS_COUNT];
+    int set[SETTINGS_COUNT];
+    pmix_info_t info[7];
+    pmix_rank_t rank = config->server_rank;
+    bool no = false;
+    pmix_status_t status;
+
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, config->directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, config->directory, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[2], PMIX_SERVER_NSPACE, config->server_namespace, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[3], PMIX_SERVER_RANK, &rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, config->node_name, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[5], PMIX_SERVER_SHARE_TOPOLOGY, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[6], PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL);
+    settings_apply(config->topology_devices, saved, set);
+    status = PMIx_server_init(&module, info, sizeof(info) / sizeof(info[0]));
+    settings_restore(saved, set);
+    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++)
+        PMIX_INFO_DESTRUCT(&info[i]);
+    return status;
+}
+
+/* An enclosing launcher's PMIX_* variables would be taken for settings of our server. */
+static void environment_clean(void)
+{
+    char **entry = environ;
+
+    /* unsetenv moves the rest of the array one place down. */
+    while (entry != NULL && *entry != NULL) {
+        char *name = memory_printf("%.*s", (int)strcspn(*entry, "="), *entry);
+
+        if (pmix_environment_is_foreign(name))
+            unsetenv(name);
+        else
+            entry++;
+        free(name);
+    }
+}
+
+static struct host *state_create(const struct host_config *config)
+{
+    struct host *host = memory_allocate_zeroed(sizeof(*host));
+
+    host->world = *config->world;
+    host->jobs = map_create();
+    host->fences = map_create();
+    host->modexes = map_create();
+    host->fetches = map_create();
+    host->aborts = map_create();
+    host->node_name = memory_copy_string(config->node_name);
+    host->topology_file = memory_printf("%s/hwloc.sm", config->directory);
+    host->listener.fd = -1;
+    return host;
+}
+
+static void state_destroy(struct host *host)
+{
+    map_destroy(host->jobs);
+    map_destroy(host->fences);
+    map_destroy(host->modexes);
+    map_destroy(host->fetches);
+    map_destroy(host->aborts);
+    free(host->node_name);
+    free(host->topology_file);
+    free(host);
+}
+
+static int start(struct host *host, const struct host_config *config, struct error *error)
+{
+    pmix_status_t status;
+    int rc;
+
+    rc = host_listener_prepare(&host->listener, config->listener, error);
+    if (rc < 0)
+        return rc;
+    rc = host_thread_open(error);
+    if (rc < 0)
+        return rc;
+    environment_clean();
+    status = server_start(config);
+    if (status == PMIX_SUCCESS)
+        return 0;
+    host_thread_close();
+    return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",
+                     PMIx_Error_string(status));
+}
+
+static struct host *host_create(const struct host_config *config, struct error *error)
+{
+    struct host *host = state_create(config);
+
+    if (start(host, config, error) < 0) {
+        close(config->listener);
+        state_destroy(host);
+        return NULL;
+    }
+    return host;
+}
+
+static void host_destroy(struct host *host)
+{
+    if (host == NULL)
+        return;
+    host_job_deregister_all(host);
+    host_fence_fail(host, NULL, -ESHUTDOWN);
+    host_modex_fail(host, NULL, -ESHUTDOWN);
+    host_client_fail(host, NULL, -ESHUTDOWN);
+    PMIx_server_finalize();
+    host_thread_close();
+    (void)unlink(host->topology_file);
+    host_listener_fini(&host->listener);
+    state_destroy(host);
+}
+
+/* libpmix turns a client away whose namespace it does not know.  So it gets the socket, on which
+ * the first clients may wait already, with the first namespace. */
+static int host_register(struct host *host, const struct host_job *job, struct error *error)
+{
+    int rc = host_job_register(host, job, error);
+
+    return rc < 0 ? rc : host_listener_hand_over(&host->listener, error);
+}
+
+static int host_descriptor(const struct host *host)
+{
+    return host_thread_descriptor();
+}
+
+static void host_process_gone(struct host *host, const struct host_process *process)
+{
+    host_job_process_gone(host, process);
+    host_modex_process_gone(host, process);
+}
+
+__attribute__((visibility("default"))) const struct host_table host_table = {
+    .abi = HOST_ABI,
+    .create = host_create,
+    .destroy = host_destroy,
+    .descriptor = host_descriptor,
+    .process = host_thread_run,
+    .job_register = host_register,
+    .job_deregister = host_job_deregister,
+    .process_gone = host_process_gone,
+    .abort_done = host_client_abort_done,
+    .fence_done = host_fence_done,
+    .modex_done = host_modex_done,
+    .modex_fetch = host_modex_fetch,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host_client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "pmix/host_internal.h"
+#include "pmix/host_status.h"
+#include "pmix/host_thread.h"
+
+#include <pmix.h>
+
+/* connected, finalized and text. */
+struct host_notice {
+    struct host_call call;
+    struct host_process process;
+    struct buffer text;
+    pmix_op_cbfunc_t callback; /* or NULL */
+    void *context;
+};
+
+struct host_abort {
+    struct host_call call;
+    uint64_t id;
+    struct host_process caller;
+    int status;
+    char *message;
+    struct host_process *targets;
+    size_t targets_count;
+    pmix_op_cbfunc_t callback;
+    void *context;
+};
+
+static struct host_notice *notice_create(void (*run)(struct host *, struct host_call *),
+                                         const pmix_proc_t *proc, pmix_op_cbfunc_t callback,
+                                         void *context)
+{
+    struct host_notice *notice = memory_allocate_zeroed(sizeof(*notice));
+
+    notice->call.run = run;
+    host_process_from_pmix(proc, &notice->process);
+    notice->callback = callback;
+    notice->context = context;
+    return notice;
+}
+
+static void notice_free(struct host_notice *notice)
+{
+    buffer_fini(&notice->text);
+    free(notice);
+}
+
+static void connected_run(struct host *host, struct host_call *call)
+{
+    struct host_notice *notice = (struct host_notice *)call;
+
+    if (host != NULL)
+        host->world.connected(host->world.context, &notice->process);
+    notice_free(notice);
+}
+
+pmix_status_t host_client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                    size_t info_count, pmix_op_cbfunc_t callback, void *context)
+{
+    host_thread_post(&notice_create(connected_run, proc, NULL, NULL)->call);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static void finalized_run(struct host *host, struct host_call *call)
+{
+    struct host_notice *notice = (struct host_notice *)call;
+
+    if (host != NULL) {
+        host->world.finalized(host->world.context, &notice->process);
+        if (notice->callback != NULL)
+            notice->callback(PMIX_SUCCESS, notice->context);
+    }
+    notice_free(notice);
+}
+
+pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
+                                    pmix_op_cbfunc_t callback, void *context)
+{
+    host_thread_post(&notice_create(finalized_run, proc, callback, context)->call);
+    return PMIX_SUCCESS;
+}
+
+static void abort_free(struct host_abort *abort)
+{
+    free(abort->message);
+    free(abort->targets);
+    free(abort);
+}
+
+static void abort_run(struct host *host, struct host_call *call)
+{
+    struct host_abort *abort = (struct host_abort *)call;
+
+    if (host == NULL) {
+        abort_free(abort);
+        return;
+    }
+    abort->id = ++host->last_id;
+    map_put_u64(host->aborts, abort->id, abort);
+    host->world.abort(host->world.context, abort->id, &abort->caller, abort->status, abort->message,
+                      abort->targets, abort->targets_count);
+}
+
+pmix_status_t host_client_abort(const pmix_proc_t *proc, void *object, int status,
+                                const char message[], pmix_proc_t procs[], size_t procs_count,
+                                pmix_op_cbfunc_t callback, void *context)
+{
+    struct host_abort *abort = memory_allocate_zeroed(sizeof(*abort));
+
+    abort->call.run = abort_run;
+    host_process_from_pmix(proc, &abort->caller);
+    abort->status = status;
+    abort->message = memory_copy_string(message == NULL ? "" : message);
+    abort->targets_count = procs == NULL ? 0 : procs_count;
+    abort->targets = memory_allocate(abort->targets_count * sizeof(*abort->targets));
+    for (size_t i = 0; i < abort->targets_count; i++)
+        host_process_from_pmix(&procs[i], &abort->targets[i]);
+    abort->callback = callback;
+    abort->context = context;
+    host_thread_post(&abort->call);
+    return PMIX_SUCCESS;
+}
+
+static void abort_answer(struct host *host, struct host_abort *abort, int status)
+{
+    map_remove_u64(host->aborts, abort->id);
+    if (abort->callback != NULL)
+        abort->callback(host_status_from_errno(status), abort->context);
+    abort_free(abort);
+}
+
+void host_client_abort_done(struct host *host, uint64_t id, int status)
+{
+    struct host_abort *abort = map_get_u64(host->aborts, id);
+
+    if (abort != NULL)
+        abort_answer(host, abort, status);
+}
+
+void host_client_fail(struct host *host, const char *namespace, int status)
+{
+    struct host_abort *abort;
+    size_t cursor = 0;
+
+    while ((abort = map_next(host->aborts, &cursor)) != NULL) {
+        if (namespace == NULL || strcmp(abort->caller.namespace, namespace) == 0)
+            abort_answer(host, abort, status);
+    }
+}
+
+/* libpmix holds a lock while it calls log up, and takes it again in the callback: the callback is
+ * called from the daemon's thread only, never from the upcall. */
+static void log_run(struct host *host, struct host_call *call)
+{
+    struct host_notice *notice = (struct host_notice *)call;
+    const struct buffer *text = &notice->text;
+
+    if (host != NULL && text->length_bytes > 0)
+        host->world.text(host->world.context, &notice->process, (const char *)text->data,
+                         text->length_bytes);
+    if (host != NULL && notice->callback != NULL)
+        notice->callback(text->length_bytes > 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
+                         notice->context);
+    notice_free(notice);
+}
+
+void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t data_count,
+                     const pmix_info_t directives[], size_t directives_count,
+                     pmix_op_cbfunc_t callback, void *context)
+{
+    struct host_notice *notice = notice_create(log_run, client, callback, context);
+
+    for (size_t i = 0; i < data_count; i++) {
+        const pmix_value_t *value = &data[i].value;
+
+        if (value->type == PMIX_STRING && value->data.string != NULL)
+            buffer_append_string(&notice->text, value->data.string);
+        else if (PMIX_CHECK_KEY(&data[i], PMIX_LOG_MSG) && value->type == PMIX_BYTE_OBJECT)
+            buffer_append(&notice->text, value->data.bo.bytes, value->data.bo.size);
+    }
+    host_thread_post(&notice->call);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host_fence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "pmix/host_internal.h"
+#include "pmix/host_status.h"
+#include "pmix/host_thread.h"
+
+#include <pmix.h>
+
+struct host_fence {
+    struct host_call call;
+    uint64_t id;
+    struct host_process *participants;
+    size_t participants_count;
+    void *data; /* this node's contribution; gone once the daemon has seen it */
+    size_t data_bytes;
+    int collect;
+    uint32_t timeout_s;
+    pmix_modex_cbfunc_t callback;
+    void *context;
+};
+
+/* What libpmix itself adds, and what we obey. */
+static const char *const known[] = {PMIX_COLLECT_DATA,
+                                    PMIX_TIMEOUT,
+                                    PMIX_SORTED_PROC_ARRAY,
+                                    PMIX_LOCAL_COLLECTIVE_STATUS,
+                                    PMIX_COLLECT_GENERATED_JOB_INFO,
+                                    NULL};
+
+static void fence_free(struct host_fence *fence)
+{
+    free(fence->participants);
+    free(fence->data);
+    free(fence);
+}
+
+/* Tells libpmix, which keeps data until it calls free. */
+static void fence_answer(struct host_fence *fence, int status, const void *data, size_t data_bytes)
+{
+    void *copy = NULL;
+
+    if (data_bytes > 0)
+        copy = memory_copy(data, data_bytes);
+    fence->callback(host_status_from_errno(status), copy, data_bytes, fence->context, free, copy);
+    fence_free(fence);
+}
+
+static void fence_run(struct host *host, struct host_call *call)
+{
+    struct host_fence *fence = (struct host_fence *)call;
+    void *data = fence->data;
+
+    if (host == NULL) {
+        fence_free(fence);
+        return;
+    }
+    fence->id = ++host->last_id;
+    fence->data = NULL;
+    map_put_u64(host->fences, fence->id, fence);
+    /* The daemon may answer at once: fence is not touched after this. */
+    host->world.fence(host->world.context, fence->id, fence->participants,
+                      fence->participants_count, data, fence->data_bytes, fence->collect,
+                      fence->timeout_s);
+    free(data);
+}
+
+pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                const pmix_info_t info[], size_t info_count, char *data,
+                                size_t data_bytes, pmix_modex_cbfunc_t callback, void *context)
+{
+    struct host_fence *fence;
+
+    if (host_refuses(info, info_count, known)) {
+        free(data);
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    fence = memory_allocate_zeroed(sizeof(*fence));
+    fence->call.run = fence_run;
+    fence->participants = memory_allocate(procs_count * sizeof(*fence->participants));
+    fence->participants_count = procs_count;
+    for (size_t i = 0; i < procs_count; i++)
+        host_process_from_pmix(&procs[i], &fence->participants[i]);
+    /* The header says that the library owns the data, but from version 4.1 to the present it drops
+     * its pointer when it calls up, so that nobody else could free it. */
+    fence->data = data;
+    fence->data_bytes = data == NULL ? 0 : data_bytes;
+    for (size_t i = 0; i < info_count; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_COLLECT_DATA))
+            fence->collect = PMIX_INFO_TRUE(&info[i]);
+    }
+    fence->timeout_s = host_timeout_s(info, info_count);
+    fence->callback = callback;
+    fence->context = context;
+    host_thread_post(&fence->call);
+    return PMIX_SUCCESS;
+}
+
+void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
+                     size_t data_bytes)
+{
+    struct host_fence *fence = map_remove_u64(host->fences, id);
+
+    if (fence != NULL)
+        fence_answer(fence, status, data, data_bytes);
+}
+
+static int fence_has(const struct host_fence *fence, const char *namespace)
+{
+    for (size_t i = 0; i < fence->participants_count; i++) {
+        if (namespace == NULL || strcmp(fence->participants[i].namespace, namespace) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+void host_fence_fail(struct host *host, const char *namespace, int status)
+{
+    struct host_fence *fence;
+    size_t cursor = 0;
+
+    while ((fence = map_next(host->fences, &cursor)) != NULL) {
+        if (!fence_has(fence, namespace))
+            continue;
+        map_remove_u64(host->fences, fence->id);
+        fence_answer(fence, status, NULL, 0);
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences between libpmix and the daemon.  libpmix gathers this node's participants and their data
+ * into one blob and calls up once per fence and node; a fence among processes of this node alone
+ * never comes here.  Any number may be open, each with an id of its own.
+ */
+#ifndef PMIX_HOST_FENCE_H
+#define PMIX_HOST_FENCE_H
+
+#include <pmix_server.h>
+
+struct host;
+
+/* pmix_server_module_t.fence_nb. */
+pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                const pmix_info_t info[], size_t info_count, char *data,
+                                size_t data_bytes, pmix_modex_cbfunc_t callback, void *context);
+/* host_table.fence_done; an id that is not open any more is ignored. */
+void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
+                     size_t data_bytes);
+/* Ends every fence in which the namespace takes part (NULL: every one) with status. */
+void host_fence_fail(struct host *host, const char *namespace, int status);
+
+#endif

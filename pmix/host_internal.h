@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files host_*.c share: the host's own state, used by the daemon's thread only, and the
+ * form in which they hold on to an upcall of libpmix until the daemon has answered it.
+ *
+ * libpmix wants every callback once and only once: a second one touches freed memory, and a missing
+ * one leaves a client waiting.  So each pending upcall stands in a table under an id that is never
+ * used again, and whoever answers takes it out first.
+ *
+ * Cost: O(upcalls that are open) + O(jobs and processes of this node).
+ */
+#ifndef PMIX_HOST_INTERNAL_H
+#define PMIX_HOST_INTERNAL_H
+
+#include <pmix_server.h>
+
+#include "base/map.h"
+#include "pmix/host.h"
+#include "pmix/host_listener.h"
+
+struct host {
+    struct host_world world;
+    struct map *jobs;    /* namespace -> struct host_registration */
+    struct map *fences;  /* id -> struct host_fence */
+    struct map *modexes; /* id -> struct host_modex: what we ask of others */
+    struct map *fetches; /* id -> struct host_fetch: what others ask of us; ids are the daemon's */
+    struct map *aborts;  /* id -> struct host_abort */
+    uint64_t last_id;
+    struct host_listener listener;
+    char *node_name;
+    char *topology_file; /* libpmix forgets to remove it (4.2.2) */
+};
+
+/* Copies the name, and turns PMIX_RANK_WILDCARD into HOST_RANK_ALL and back. */
+void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process);
+void host_process_to_pmix(const struct host_process *from, pmix_proc_t *ret_proc);
+int host_process_is(const struct host_process *a, const struct host_process *b);
+
+/* PMIX_TIMEOUT in seconds, of any integer type; 0 if it is not among the directives. */
+uint32_t host_timeout_s(const pmix_info_t *info, size_t count);
+/* 1 if a directive is marked as required and is not in known, a list that ends with NULL
+ * (PMIx 4.1, 3.4.1: it must be refused then, and ignored otherwise). */
+int host_refuses(const pmix_info_t *info, size_t count, const char *const *known);
+
+#endif

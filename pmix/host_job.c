@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host_job.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "pmix/host_client.h"
+#include "pmix/host_fence.h"
+#include "pmix/host_internal.h"
+#include "pmix/host_modex.h"
+#include "pmix/host_status.h"
+
+#include <pmix.h>
+
+#define INFO_COUNT_MAX 32 /* keys of a job or of a process, given below */
+
+/* A registered job, as far as it is needed afterwards. */
+struct host_registration {
+    uint32_t local_count;
+    uint32_t *local_ranks; /* ascending */
+    unsigned char *gone;   /* by local rank */
+    char namespace[];
+};
+
+/* Keys and values on their way to libpmix, which copies them. */
+struct info_list {
+    pmix_info_t items[INFO_COUNT_MAX];
+    size_t count;
+};
+
+static pmix_info_t *info_next(struct info_list *list)
+{
+    assert(list->count < INFO_COUNT_MAX);
+    return &list->items[list->count++];
+}
+
+static void info_add_string(struct info_list *list, const char *key, const char *text)
+{
+    PMIX_INFO_LOAD(info_next(list), key, text, PMIX_STRING);
+}
+
+static void info_add_u32(struct info_list *list, const char *key, uint32_t value)
+{
+    PMIX_INFO_LOAD(info_next(list), key, &value, PMIX_UINT32);
+}
+
+static void info_add_u16(struct info_list *list, const char *key, uint16_t value)
+{
+    PMIX_INFO_LOAD(info_next(list), key, &value, PMIX_UINT16);
+}
+
+static void info_add_rank(struct info_list *list, const char *key, pmix_rank_t rank)
+{
+    PMIX_INFO_LOAD(info_next(list), key, &rank, PMIX_PROC_RANK);
+}
+
+static void info_add_true(struct info_list *list, const char *key)
+{
+    PMIX_INFO_LOAD(info_next(list), key, NULL, PMIX_BOOL);
+}
+
+/* The node and rank maps, in libpmix's own short form. */
+static pmix_status_t add_maps(struct info_list *list, const struct host_job *job)
+{
+    char *nodes = NULL, *ranks = NULL;
+    pmix_status_t status = PMIx_generate_regex(job->node_names, &nodes);
+
+    if (status == PMIX_SUCCESS)
+        status = PMIx_generate_ppn(job->ranks_by_node, &ranks);
+    if (status == PMIX_SUCCESS) {
+        PMIX_INFO_LOAD(info_next(list), PMIX_NODE_MAP, nodes, PMIX_REGEX);
+        PMIX_INFO_LOAD(info_next(list), PMIX_PROC_MAP, ranks, PMIX_REGEX);
+    }
+    free(nodes);
+    free(ranks);
+    return status;
+}
+
+static void add_job_keys(struct info_list *list, const struct host_job *job)
+{
+    struct buffer peers = {0};
+
+    for (uint32_t i = 0; i < job->local_count; i++)
+        buffer_printf(&peers, "%s%u", i == 0 ? "" : ",", job->local_ranks[i]);
+    info_add_u32(list, PMIX_UNIV_SIZE, job->universe_size);
+    info_add_u32(list, PMIX_JOB_SIZE, job->size);
+    info_add_u32(list, PMIX_MAX_PROCS,
+                 job->universe_size > job->size ? job->universe_size : job->size);
+    info_add_u32(list, PMIX_JOB_NUM_APPS, job->apps_count);
+    info_add_string(list, PMIX_JOBID, job->job_id);
+    info_add_string(list, PMIX_TMPDIR, job->directory);
+    info_add_string(list, PMIX_NSDIR, job->directory);
+    info_add_true(list, PMIX_TDIR_RMCLEAN);
+    info_add_u32(list, PMIX_LOCAL_SIZE, job->local_count);
+    info_add_string(list, PMIX_LOCAL_PEERS, buffer_string(&peers));
+    if (job->local_count > 0)
+        info_add_rank(list, PMIX_LOCALLDR, job->local_ranks[0]);
+    buffer_fini(&peers);
+}
+
+/* How many processes of the node stand before the first of a new job. */
+static uint32_t node_rank_base(const struct host *host)
+{
+    const struct host_registration *registration;
+    uint32_t base = 0;
+    size_t cursor = 0;
+
+    while ((registration = map_next(host->jobs, &cursor)) != NULL)
+        base += registration->local_count;
+    return base;
+}
+
+/* One local process.  libpmix takes a process array whose first key is the rank, and once there is
+ * one it does not derive local and node ranks any more (4.2.2). */
+static void add_process(const struct host *host, const struct host_job *job, uint32_t index,
+                        pmix_info_t *ret_info)
+{
+    struct info_list list = {.count = 0};
+    pmix_data_array_t *array;
+    char *directory = memory_printf("%s/%u", job->directory, job->local_ranks[index]);
+
+    info_add_rank(&list, PMIX_RANK, job->local_ranks[index]);
+    info_add_rank(&list, PMIX_GLOBAL_RANK, job->local_ranks[index]);
+    if (job->apps_count == 1)
+        info_add_rank(&list, PMIX_APP_RANK, job->local_ranks[index]);
+    info_add_u32(&list, PMIX_APPNUM, job->local_apps[index]);
+    info_add_u16(&list, PMIX_LOCAL_RANK, (uint16_t)index);
+    info_add_u16(&list, PMIX_NODE_RANK, (uint16_t)(node_rank_base(host) + index));
+    info_add_u32(&list, PMIX_NODEID, job->node_index);
+    info_add_u32(&list, PMIX_REINCARNATION, 0);
+    info_add_string(&list, PMIX_HOSTNAME, host->node_name);
+    info_add_string(&list, PMIX_PROCDIR, directory);
+    free(directory);
+    PMIX_DATA_ARRAY_CREATE(array, list.count, PMIX_INFO);
+    memcpy(array->array, list.items, list.count * sizeof(list.items[0]));
+    PMIX_LOAD_KEY(ret_info->key, PMIX_PROC_DATA);
+    ret_info->value.type = PMIX_DATA_ARRAY;
+    ret_info->value.data.darray = array;
+}
+
+static pmix_status_t register_namespace(struct host *host, const struct host_job *job)
+{
+    struct info_list list = {.count = 0};
+    pmix_info_t *info;
+    pmix_nspace_t namespace;
+    pmix_status_t status;
+    size_t count;
+
+    status = add_maps(&list, job);
+    if (status != PMIX_SUCCESS)
+        return status;
+    add_job_keys(&list, job);
+    count = list.count + job->local_count;
+    PMIX_INFO_CREATE(info, count);
+    memcpy(info, list.items, list.count * sizeof(list.items[0]));
+    for (uint32_t i = 0; i < job->local_count; i++)
+        add_process(host, job, i, &info[list.count + i]);
+    PMIX_LOAD_NSPACE(namespace, job->namespace);
+    status = PMIx_server_register_nspace(namespace, (int)job->local_count, info, count, NULL, NULL);
+    PMIX_INFO_FREE(info, count);
+    return status;
+}
+
+static pmix_status_t register_clients(const struct host_job *job)
+{
+    pmix_status_t status = PMIX_OPERATION_SUCCEEDED;
+    pmix_proc_t proc;
+
+    for (uint32_t i = 0; i < job->local_count; i++) {
+        PMIX_LOAD_PROCID(&proc, job->namespace, job->local_ranks[i]);
+        status = PMIx_server_register_client(&proc, job->uid, job->gid, NULL, NULL, NULL);
+        if (host_status_to_errno(status) < 0)
+            break;
+    }
+    return status;
+}
+
+static void remember(struct host *host, const struct host_job *job)
+{
+    size_t name_bytes = strlen(job->namespace) + 1;
+    struct host_registration *registration =
+        memory_allocate_zeroed(sizeof(*registration) + name_bytes);
+
+    memcpy(registration->namespace, job->namespace, name_bytes);
+    registration->local_count = job->local_count;
+    registration->local_ranks =
+        memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
+    registration->gone = memory_allocate_zeroed(job->local_count);
+    map_put(host->jobs, job->namespace, name_bytes, registration);
+}
+
+static void forget_in_libpmix(const char *name)
+{
+    pmix_nspace_t namespace;
+
+    PMIX_LOAD_NSPACE(namespace, name);
+    PMIx_server_deregister_nspace(namespace, NULL, NULL);
+}
+
+static struct host_registration *find(const struct host *host, const char *namespace)
+{
+    return map_get(host->jobs, namespace, strlen(namespace) + 1);
+}
+
+int host_job_register(struct host *host, const struct host_job *job, struct error *error)
+{
+    pmix_status_t status;
+
+    if (strlen(job->namespace) > PMIX_MAX_NSLEN)
+        return error_set(error, -ENAMETOOLONG, "PMIx namespace %.32s... is longer than %d bytes",
+                         job->namespace, PMIX_MAX_NSLEN);
+    if (find(host, job->namespace) != NULL)
+        return error_set(error, -EEXIST, "PMIx namespace %s is registered already", job->namespace);
+    status = register_namespace(host, job);
+    if (host_status_to_errno(status) < 0)
+        return error_set(error, host_status_to_errno(status),
+                         "libpmix cannot register namespace %s: %s", job->namespace,
+                         PMIx_Error_string(status));
+    status = register_clients(job);
+    if (host_status_to_errno(status) < 0) {
+        forget_in_libpmix(job->namespace);
+        return error_set(error, host_status_to_errno(status),
+                         "libpmix cannot register the processes of namespace %s: %s",
+                         job->namespace, PMIx_Error_string(status));
+    }
+    remember(host, job);
+    return 0;
+}
+
+/* Clients may still be connected: libpmix keeps what they refer to until they close.  What is open
+ * is answered before, for libpmix works in the order of calls. */
+static void deregister(struct host *host, struct host_registration *registration)
+{
+    const char *namespace = registration->namespace;
+
+    host_fence_fail(host, namespace, -ECANCELED);
+    host_modex_fail(host, namespace, -ESRCH);
+    host_client_fail(host, namespace, 0);
+    forget_in_libpmix(namespace);
+    map_remove(host->jobs, namespace, strlen(namespace) + 1);
+    free(registration->local_ranks);
+    free(registration->gone);
+    free(registration);
+}
+
+void host_job_deregister(struct host *host, const char *namespace)
+{
+    struct host_registration *registration = find(host, namespace);
+
+    if (registration != NULL)
+        deregister(host, registration);
+}
+
+void host_job_deregister_all(struct host *host)
+{
+    struct host_registration *registration;
+    size_t cursor = 0;
+
+    while ((registration = map_next(host->jobs, &cursor)) != NULL)
+        deregister(host, registration);
+}
+
+/* The mark of a local process, or NULL. */
+static unsigned char *gone_mark(const struct host *host, const struct host_process *process)
+{
+    struct host_registration *registration = find(host, process->namespace);
+
+    for (uint32_t i = 0; registration != NULL && i < registration->local_count; i++) {
+        if (registration->local_ranks[i] == process->rank)
+            return &registration->gone[i];
+    }
+    return NULL;
+}
+
+void host_job_process_gone(struct host *host, const struct host_process *process)
+{
+    unsigned char *mark = gone_mark(host, process);
+
+    if (mark != NULL)
+        *mark = 1;
+}
+
+int host_job_is_gone(const struct host *host, const struct host_process *process)
+{
+    const unsigned char *mark = gone_mark(host, process);
+
+    return mark != NULL && *mark;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host_listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Descriptors that libpmix opens while it starts: 8 in version 4.2.2. */
+#define START_DESCRIPTORS 32
+
+_Static_assert(FD_SETSIZE == 8 * sizeof(((struct host_listener *)0)->was_listening),
+               "one bit per descriptor of select()");
+
+static int is_listening(int fd)
+{
+    int value = 0;
+    socklen_t bytes = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &bytes) == 0 && value;
+}
+
+/* The kernel gives out the lowest free numbers, so that many must be free below FD_SETSIZE. */
+int host_listener_prepare(struct host_listener *listener, int ours, struct error *error)
+{
+    unsigned int free_count = 0;
+
+    memset(listener, 0, sizeof(*listener));
+    for (int fd = 0; fd < FD_SETSIZE; fd++) {
+        if (is_listening(fd))
+            listener->was_listening[fd / 8] |= (unsigned char)(1u << fd % 8);
+        else if (free_count < START_DESCRIPTORS && fcntl(fd, F_GETFD) < 0)
+            free_count++;
+    }
+    if (free_count < START_DESCRIPTORS)
+        return error_set(error, -EMFILE,
+                         "cannot start the PMIx server: nearly all descriptors below %d are in "
+                         "use, and libpmix's select() cannot go beyond",
+                         FD_SETSIZE);
+    listener->fd = ours;
+    return 0;
+}
+
+/* Wakes the select() in which libpmix still waits for its old socket.  That socket lives as long as
+ * the select(), so nobody may be there any more, which is as good. */
+static void wake(const struct sockaddr *address, socklen_t address_bytes)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return; /* its select() has a timeout of 2 s */
+    if (connect(fd, address, address_bytes) == 0 || errno == EINPROGRESS)
+        shutdown(fd, SHUT_RDWR);
+    close(fd);
+}
+
+/* libpmix's: the one that did not listen before. */
+static int find_theirs(const struct host_listener *listener)
+{
+    for (int fd = 0; fd < FD_SETSIZE; fd++) {
+        if (!(listener->was_listening[fd / 8] >> fd % 8 & 1) && is_listening(fd))
+            return fd;
+    }
+    return -1;
+}
+
+int host_listener_hand_over(struct host_listener *listener, struct error *error)
+{
+    struct sockaddr_storage address;
+    socklen_t address_bytes = sizeof(address);
+    int theirs;
+
+    if (listener->fd < 0)
+        return 0;
+    theirs = find_theirs(listener);
+    if (theirs < 0)
+        return error_set(error, -ENOTSUP, "libpmix's listening socket is not found");
+    if (fcntl(listener->fd, F_SETFL, O_NONBLOCK) < 0 ||
+        getsockname(theirs, (struct sockaddr *)&address, &address_bytes) < 0 ||
+        dup3(listener->fd, theirs, O_CLOEXEC) < 0)
+        return error_set(error, -errno, "cannot hand the listening socket to libpmix: %s",
+                         strerror(errno));
+    host_listener_fini(listener);
+    wake((struct sockaddr *)&address, address_bytes);
+    return 0;
+}
+
+void host_listener_fini(struct host_listener *listener)
+{
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts the daemon's listening socket in the place of libpmix's own.  Processes are started with the
+ * daemon's port in their environment, long before libpmix is; what has connected by then is served
+ * as soon as the sockets have changed places.
+ */
+#ifndef PMIX_HOST_LISTENER_H
+#define PMIX_HOST_LISTENER_H
+
+#include "base/error.h"
+
+struct host_listener {
+    int fd; /* ours, until it is handed over; then -1 */
+    /* A bit per descriptor that listened before libpmix started; select() knows no more. */
+    unsigned char was_listening[1024 / 8];
+};
+
+/* Before PMIx_server_init; takes fd if it succeeds.  -EMFILE if so many descriptors are open that
+ * libpmix's select() would overflow. */
+int host_listener_prepare(struct host_listener *listener, int fd, struct error *error);
+/* After it: finds libpmix's listening socket and replaces it by ours.  Done once; then a no-op. */
+int host_listener_hand_over(struct host_listener *listener, struct error *error);
+void host_listener_fini(struct host_listener *listener);
+
+#endif

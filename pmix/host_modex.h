@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Direct modex, both ways: the blob of a process elsewhere that a local process wants, and the blob
+ * of a local process that another node wants.
+ *
+ * libpmix never says that a local process will not commit any more.  So when a process has ended,
+ * what is still unanswered once libpmix has worked off everything before is answered with -ESRCH;
+ * what it had committed before its end is still given out.
+ */
+#ifndef PMIX_HOST_MODEX_H
+#define PMIX_HOST_MODEX_H
+
+#include <pmix_server.h>
+
+#include "pmix/host.h"
+
+/* pmix_server_module_t.direct_modex. */
+pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[],
+                                size_t info_count, pmix_modex_cbfunc_t callback, void *context);
+/* host_table.modex_done; an id that is not open any more is ignored. */
+void host_modex_done(struct host *host, uint64_t id, int status, const void *data,
+                     size_t data_bytes);
+/* host_table.modex_fetch. */
+void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process);
+/* The process will commit nothing more. */
+void host_modex_process_gone(struct host *host, const struct host_process *process);
+/* Ends all that concerns the namespace (NULL: all) with status, at once. */
+void host_modex_fail(struct host *host, const char *namespace, int status);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMI-1 wire protocol (1.1): one server per job and node, one client per local rank.  Pure: bytes
+ * in, bytes out; no socket.  Puts are kept until the node's barrier, exchanged with the other nodes
+ * by the owner, and gets are answered from memory.  Cost: O(keys of the job) memory, which PMI-1
+ * demands (KVS_Get answers at once).
+ */
+#ifndef PMIX_PMI1_H
+#define PMIX_PMI1_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+struct pmi1_server;
+
+struct pmi1_world {
+    void *context;
+    /* Bytes for the client of a local rank (index from 0). */
+    void (*reply)(void *context, uint32_t local_index, const void *data, size_t bytes);
+    /* All local clients are in the barrier: exchange data (this node's puts since the last one,
+     * opaque, may be empty) with all nodes of the job, then call pmi1_barrier_done. */
+    void (*barrier)(void *context, const void *data, size_t bytes);
+    void (*connected)(void *context, uint32_t local_index); /* cmd=init */
+    void (*finalized)(void *context, uint32_t local_index);
+    void (*abort)(void *context, uint32_t local_index, int status, const char *message);
+};
+
+struct pmi1_config {
+    const char *kvs_name; /* the namespace */
+    uint32_t size;
+    uint32_t universe_size;
+    uint32_t local_count;
+    const uint32_t *local_ranks;
+    const uint32_t *local_apps;
+    /* Value of PMI_process_mapping, "(vector,(first node,nodes,ranks per node),...)" */
+    const char *process_mapping;
+    const struct pmi1_world *world; /* copied */
+};
+
+/* Nodes [first_node, first_node + nodes) each take the next ranks_per_node ranks. */
+struct pmi1_run {
+    uint32_t first_node;
+    uint32_t nodes;
+    uint32_t ranks_per_node;
+};
+
+/* The text of PMI_process_mapping, appended; nothing if it would be longer than a value may be (MPI
+ * libraries then find out by themselves). */
+void pmi1_mapping(const struct pmi1_run *runs, size_t runs_count, struct buffer *out);
+
+struct pmi1_server *pmi1_create(const struct pmi1_config *config);
+void pmi1_destroy(struct pmi1_server *server);
+/* Bytes that came from a client, in any pieces.  -EPROTO (with a text naming the command) if it does
+ * not speak PMI-1: the owner closes it. */
+int pmi1_input(struct pmi1_server *server, uint32_t local_index, const void *data, size_t bytes,
+               struct error *error);
+/* The client's socket has closed.  A client gone without finalize after init is abnormal: 1. */
+int pmi1_closed(struct pmi1_server *server, uint32_t local_index);
+/* All nodes' data, concatenated in any order; status < 0 fails the barrier. */
+void pmi1_barrier_done(struct pmi1_server *server, int status, const void *data, size_t bytes);
+
+#endif

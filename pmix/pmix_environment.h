@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment by which a process finds its PMIx and PMI-1 servers and by which Open MPI and
+ * MPICH know that they were launched.  Written by hand (no libpmix needed), so that libpmix is not
+ * started for a job that never calls it; test/pmix_environment.c compares it with what libpmix
+ * itself would write.
+ *
+ * The launcher puts the user's own variables after these; of two settings of one name the last one
+ * counts, so that an explicit -x OMPI_MCA_... wins.
+ */
+#ifndef PMIX_PMIX_ENVIRONMENT_H
+#define PMIX_PMIX_ENVIRONMENT_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+struct pmix_environment {
+    const char *namespace;
+    uint32_t rank;
+    uint32_t size;
+    uint32_t local_rank;
+    uint32_t local_size;
+    const char *node_name;
+    const char *server_namespace;
+    uint32_t server_rank;
+    uint16_t server_port;         /* on 127.0.0.1 */
+    int32_t server_pid;           /* of the daemon that hosts libpmix; 0: this process */
+    const char *server_directory; /* host_config.directory */
+    /* For the segments of Open MPI and UCX: ours, removed with the job.  On tmpfs, for on a disk
+     * every page that a message touches would be written back.  NULL: their default, /dev/shm. */
+    const char *shared_memory_directory;
+    int pmi_fd; /* -1: no PMI-1 */
+    int pmix;   /* 0: no PMIx */
+};
+
+/* Appends "NAME=value" strings, each with its NUL. */
+void pmix_environment_write(const struct pmix_environment *environment, struct buffer *out);
+/* 1 if a variable of an enclosing launcher ("NAME" or "NAME=value") must not reach a process or a
+ * server: PMIX_*, PMI_*, OMPI_MCA_ess..., HYDI_*, ...  A user's own settings (PMIX_MCA_*, most of
+ * OMPI_MCA_*, UCX_*) are not foreign. */
+int pmix_environment_is_foreign(const char *variable);
+
+#endif
