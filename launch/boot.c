@@ -19,6 +19,13 @@ void boot_record_init(struct boot_record *record)
 {
     *record = (struct boot_record){.incarnation = 1};
     instance_spec_init(&record->instance);
+    record->names = hostlist_create();
+}
+
+/* The root, place 0, has no name. */
+static uint32_t first_named(struct range range)
+{
+    return range.first > 0 ? range.first : 1;
 }
 
 void boot_record_fini(struct boot_record *record)
@@ -125,12 +132,13 @@ int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reade
     record.incarnation = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     wire_get_string_into(reader, record.name, sizeof(record.name));
     get_range(reader, &record);
-    record.names = get_names(reader, record.range.last - record.range.first + 1);
+    record.names = get_names(reader, record.range.last + 1 - first_named(record.range));
     get_ancestors(reader, &record);
     if (wire_status(reader) < 0) {
         boot_record_fini(&record);
         return -EBADMSG;
     }
+    boot_record_fini(ret_record);
     *ret_record = record;
     explicit_bzero(record.instance.secret, sizeof(record.instance.secret));
     return 0;
@@ -152,9 +160,10 @@ static void set_ancestors(struct boot_record *child, const struct boot_record *p
 void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
                        struct range child_range, struct boot_record *ret_child)
 {
-    uint32_t skipped = child_range.first - parent->range.first;
+    uint32_t skipped = child_range.first - first_named(parent->range);
 
-    assert(child_range.first >= parent->range.first && child_range.last <= parent->range.last);
+    assert(child_range.first >= first_named(parent->range) &&
+           child_range.last <= parent->range.last);
     *ret_child =
         (struct boot_record){.place = child_range.first, .incarnation = 1, .range = child_range};
     instance_spec_copy(&ret_child->instance, &parent->instance);

@@ -30,19 +30,20 @@ struct boot_record {
     uint32_t incarnation;
     char name[HOST_NAME_BYTES_MAX + 1]; /* of this node, as the allocation gives it */
     struct range range;                 /* of places: this subtree */
-    struct hostlist *names;             /* of the places of range, in order */
+    struct hostlist *names;             /* of the places of range but 0, in order; its own */
     struct node_ancestor *ancestors;    /* nearest first */
     uint32_t ancestors_count;
 };
 
-/* The record of a lone place 0; names is NULL and becomes the record's own when it is set. */
+/* The record of a lone place 0, with an empty list of names. */
 void boot_record_init(struct boot_record *record);
 void boot_record_fini(struct boot_record *record);
 void boot_record_encode(const struct boot_record *record, struct buffer *out);
-/* ret_record need not be initialised; it is untouched on failure (-EBADMSG). */
+/* Replaces what ret_record, which must be initialised, holds; untouched on failure (-EBADMSG). */
 int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader);
 /* The record of the head of a child range: parent and own addresses are put in front of the
  * ancestors. */
+/* ret_child need not be initialised. */
 void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
                        struct range child_range, struct boot_record *ret_child);
 

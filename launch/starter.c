@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/wire.h"
+#include "launch/last_words.h"
+#include "launch/starter_method.h"
+
+#define PROGRAM_BYTES 64
+#define READ_BYTES    4096
+#define LINE_BYTES    2048 /* a longer line is cut */
+#define NS_PER_S      1000000000ull
+
+/* How far one daemon has come, as seen from here. */
+enum progress {
+    PROGRESS_STARTED, /* its marker has not come */
+    PROGRESS_READY,   /* it gets or has its boot record */
+    PROGRESS_JOINED,
+    PROGRESS_CLEANING /* no daemon: `banyand --clean` */
+};
+
+struct start {
+    struct list_node node;
+    struct starter *starter;
+    uint32_t id;
+    uint32_t place;
+    enum progress progress;
+    int failed; /* the owner has been told */
+    unsigned int timeout_s;
+    char node_name[HOST_NAME_BYTES_MAX + 1];
+    char program[PROGRAM_BYTES];
+    int input_fd;  /* the daemon's 0; -1 once the record is written */
+    int output_fd; /* its 1 and 2 */
+    struct loop_watch *input;
+    struct loop_watch *output;
+    struct loop_timer *timer;
+    struct buffer record; /* what is still to be written */
+    struct buffer line;   /* the beginning of one */
+    struct buffer words;
+};
+
+struct starter {
+    struct loop *loop;
+    struct helper *helper;
+    const struct starter_events *events;
+    void *context;
+    struct list starts;
+    uint32_t running;
+    uint32_t last_id;
+    int expecting_end;
+};
+
+struct starter *starter_create(struct loop *loop, struct helper *helper,
+                               const struct starter_events *events, void *context)
+{
+    struct starter *starter = memory_allocate_zeroed(sizeof(*starter));
+
+    starter->loop = loop;
+    starter->helper = helper;
+    starter->events = events;
+    starter->context = context;
+    list_init(&starter->starts);
+    return starter;
+}
+
+/* ---- One start ---- */
+
+static void close_input(struct start *start)
+{
+    loop_watch_destroy(start->input);
+    start->input = NULL;
+    if (start->input_fd >= 0)
+        close(start->input_fd);
+    start->input_fd = -1;
+    if (start->record.length_bytes > 0)
+        explicit_bzero(start->record.data, start->record.length_bytes);
+    buffer_fini(&start->record);
+}
+
+static void close_output(struct start *start)
+{
+    loop_watch_destroy(start->output);
+    start->output = NULL;
+    if (start->output_fd >= 0)
+        close(start->output_fd);
+    start->output_fd = -1;
+}
+
+static void start_destroy(struct start *start)
+{
+    start->starter->running--;
+    list_remove(&start->node);
+    close_input(start);
+    close_output(start);
+    loop_timer_destroy(start->timer);
+    buffer_fini(&start->line);
+    buffer_fini(&start->words);
+    free(start);
+}
+
+static void fail(struct start *start, const struct error *why)
+{
+    struct starter *starter = start->starter;
+
+    if (start->failed)
+        return;
+    start->failed = 1;
+    loop_timer_cancel(start->timer);
+    helper_signal(starter->helper, start->id, SIGKILL);
+    if (start->progress != PROGRESS_CLEANING && !starter->expecting_end)
+        starter->events->failed(starter->context, start->place, why);
+}
+
+/* A line without end is the last of all, or a question. */
+static void flush_line(struct start *start)
+{
+    if (start->line.length_bytes > 0)
+        last_words_add(&start->words, start->line.data, start->line.length_bytes);
+}
+
+static void on_timeout(void *context)
+{
+    struct start *start = context;
+    struct error why = ERROR_NONE;
+
+    flush_line(start);
+    last_words_of_timeout(&start->words, start->node_name, start->timeout_s, &why);
+    fail(start, &why);
+}
+
+/* ---- The boot record ---- */
+
+/* Writes what the pipe takes.  Whoever reads it may be gone: its end tells more than EPIPE. */
+static void write_record(struct start *start)
+{
+    while (start->record.length_bytes > 0) {
+        ssize_t bytes = write(start->input_fd, start->record.data, start->record.length_bytes);
+        if (bytes < 0 && errno == EAGAIN)
+            return;
+        if (bytes < 0)
+            break;
+        explicit_bzero(start->record.data, (size_t)bytes);
+        buffer_consume(&start->record, (size_t)bytes);
+    }
+    close_input(start);
+}
+
+static void on_input(void *context, int fd, unsigned int ready)
+{
+    write_record(context);
+}
+
+static void send_record(struct start *start)
+{
+    start->progress = PROGRESS_READY;
+    write_record(start);
+    if (start->input_fd >= 0)
+        start->input =
+            loop_watch_create(start->starter->loop, start->input_fd, LOOP_WRITE, on_input, start);
+}
+
+/* ---- What it says ---- */
+
+static void take_marker(struct start *start, const char *version)
+{
+    struct error why = ERROR_NONE;
+
+    if (start->progress != PROGRESS_STARTED)
+        return;
+    if (strtoul(version, NULL, 10) == BOOT_PROTOCOL_VERSION) {
+        send_record(start);
+        return;
+    }
+    error_set(&why, -EPROTO,
+              "banyand there speaks protocol version %s, this one %d: the same version must be "
+              "installed on every node",
+              version, BOOT_PROTOCOL_VERSION);
+    fail(start, &why);
+}
+
+/* A login shell may have written something without an end of line in front of a marker. */
+static void take_line(struct start *start)
+{
+    struct starter *starter = start->starter;
+    const char *line = buffer_string(&start->line);
+    const char *marker = strstr(line, BOOT_MARKER);
+    const char *message = strstr(line, BOOT_ERROR_MARKER);
+    struct error why = ERROR_NONE;
+
+    if (message != NULL) {
+        error_set(&why, -EREMOTEIO, "%s", message + strlen(BOOT_ERROR_MARKER));
+        fail(start, &why);
+    } else if (marker != NULL && start->progress == PROGRESS_STARTED) {
+        take_marker(start, marker + strlen(BOOT_MARKER));
+    } else {
+        last_words_add(&start->words, start->line.data, start->line.length_bytes);
+        last_words_add(&start->words, "\n", 1);
+        if (start->progress == PROGRESS_READY || start->progress == PROGRESS_JOINED)
+            starter->events->line(starter->context, start->place, line);
+    }
+    buffer_clear(&start->line);
+}
+
+static void take_output(struct start *start, const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] == '\n')
+            take_line(start);
+        else if (start->line.length_bytes < LINE_BYTES && data[i] != '\r')
+            buffer_append(&start->line, &data[i], 1);
+    }
+}
+
+/* One read; 0 at the end of what there is. */
+static int read_output(struct start *start)
+{
+    char data[READ_BYTES];
+    ssize_t bytes = start->output_fd >= 0 ? read(start->output_fd, data, sizeof(data)) : 0;
+
+    if (bytes > 0)
+        take_output(start, data, (size_t)bytes);
+    else if (bytes == 0 || errno != EAGAIN)
+        close_output(start);
+    return bytes > 0;
+}
+
+static void on_output(void *context, int fd, unsigned int ready)
+{
+    read_output(context);
+}
+
+/* ---- Starting ---- */
+
+static struct start *add_start(struct starter *starter, const struct instance_spec *instance,
+                               const char *node_name)
+{
+    struct start *start = memory_allocate_zeroed(sizeof(*start));
+
+    start->starter = starter;
+    start->id = ++starter->last_id;
+    start->timeout_s = instance->start_timeout_s;
+    snprintf(start->node_name, sizeof(start->node_name), "%s", node_name);
+    starter_method_of(instance->starter)->program(instance, start->program, sizeof(start->program));
+    start->input_fd = -1;
+    start->output_fd = -1;
+    start->timer = loop_timer_create(starter->loop, on_timeout, start);
+    loop_timer_set(start->timer, loop_now_ns() + start->timeout_s * NS_PER_S);
+    list_append(&starter->starts, &start->node);
+    starter->running++;
+    return start;
+}
+
+static void encode_record(const struct boot_record *record, struct buffer *out)
+{
+    struct buffer body = {0};
+
+    boot_record_encode(record, &body);
+    wire_put_u32(out, (uint32_t)body.length_bytes);
+    buffer_append(out, body.data, body.length_bytes);
+    explicit_bzero(body.data, body.length_bytes);
+    buffer_fini(&body);
+}
+
+/* The ends that stay here must not block the loop; the others are the daemon's business. */
+static int make_pipes(int input[2], int output[2])
+{
+    if (pipe2(input, O_CLOEXEC) < 0)
+        return -errno;
+    if (pipe2(output, O_CLOEXEC) < 0) {
+        int code = -errno;
+        close(input[0]);
+        close(input[1]);
+        return code;
+    }
+    fcntl(input[1], F_SETFL, O_NONBLOCK);
+    fcntl(output[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* Failures are told from the loop, never inside starter_start. */
+static void fail_later(void *context)
+{
+    struct start *start = context;
+    struct error why = ERROR_NONE;
+
+    error_set(&why, -EMFILE, "cannot make pipes for the starter: no descriptors are left");
+    fail(start, &why);
+    start_destroy(start);
+}
+
+void starter_start(struct starter *starter, const struct boot_record *record)
+{
+    const struct instance_spec *instance = &record->instance;
+    struct start *start = add_start(starter, instance, record->name);
+    int input[2], output[2];
+    struct helper_fd fds[] = {
+        {.target = STDIN_FILENO}, {.target = STDOUT_FILENO}, {.target = STDERR_FILENO}};
+
+    start->place = record->place;
+    if (make_pipes(input, output) < 0) {
+        loop_defer(starter->loop, fail_later, start);
+        return;
+    }
+    encode_record(record, &start->record);
+    fds[0].fd = input[0];
+    fds[1].fd = output[1];
+    fds[2].fd = output[1];
+    start->input_fd = input[1];
+    start->output_fd = output[0];
+    start->output = loop_watch_create(starter->loop, start->output_fd, LOOP_READ, on_output, start);
+    starter_method_of(instance->starter)
+        ->start(starter->helper, start->id, instance, record->name, fds, 3);
+    close(input[0]);
+    close(output[1]);
+}
+
+void starter_clean(struct starter *starter, const struct instance_spec *instance,
+                   const char *node_name)
+{
+    struct start *start = add_start(starter, instance, node_name);
+
+    start->progress = PROGRESS_CLEANING;
+    if (!starter_method_of(instance->starter)
+             ->clean(starter->helper, start->id, instance, node_name))
+        start_destroy(start);
+}
+
+/* ---- What happens to it ---- */
+
+void starter_joined(struct starter *starter, uint32_t place)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&starter->starts, node, spare)
+    {
+        struct start *start = list_entry(node, struct start, node);
+        if (start->place != place || start->progress != PROGRESS_READY)
+            continue;
+        start->progress = PROGRESS_JOINED;
+        loop_timer_cancel(start->timer);
+    }
+}
+
+void starter_expect_end(struct starter *starter)
+{
+    starter->expecting_end = 1;
+}
+
+void starter_kill(struct starter *starter)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&starter->starts, node, spare)
+        helper_signal(starter->helper, list_entry(node, struct start, node)->id, SIGKILL);
+}
+
+uint32_t starter_running(const struct starter *starter)
+{
+    return starter->running;
+}
+
+static struct start *find_start(const struct starter *starter, uint32_t id)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&starter->starts, node, spare)
+    {
+        struct start *start = list_entry(node, struct start, node);
+        if (start->id == id)
+            return start;
+    }
+    return NULL;
+}
+
+int starter_owns(const struct starter *starter, uint32_t id)
+{
+    return find_start(starter, id) != NULL;
+}
+
+/* The last thing that is told of a start. */
+static void tell_end(struct start *start)
+{
+    struct starter *starter = start->starter;
+    int is_daemon = start->progress != PROGRESS_CLEANING;
+    uint32_t place = start->place;
+
+    start_destroy(start);
+    if (is_daemon && starter->expecting_end)
+        starter->events->ended(starter->context, place);
+}
+
+void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what)
+{
+    struct start *start = find_start(starter, id);
+    struct error why = ERROR_NONE;
+
+    if (start == NULL)
+        return;
+    if (strcmp(what, "exec") == 0)
+        error_set(&why, code, "cannot run the agent \"%s\": %s", start->program, strerror(-code));
+    else
+        error_set(&why, code, "cannot start %s: %s: %s", start->program, what, strerror(-code));
+    fail(start, &why);
+    tell_end(start);
+}
+
+void starter_process_exited(struct starter *starter, uint32_t id, int wait_status)
+{
+    struct start *start = find_start(starter, id);
+    struct error why = ERROR_NONE;
+
+    if (start == NULL)
+        return;
+    while (read_output(start))
+        ;
+    flush_line(start);
+    last_words_of_end(&start->words, start->program, start->node_name, wait_status, &why);
+    fail(start, &why);
+    tell_end(start);
+}
+
+void starter_destroy(struct starter *starter)
+{
+    struct list_node *node;
+
+    if (starter == NULL)
+        return;
+    while ((node = list_first(&starter->starts)) != NULL) {
+        struct start *start = list_entry(node, struct start, node);
+        loop_defer_cancel(starter->loop, start);
+        start_destroy(start);
+    }
+    free(starter);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ways to start a daemon on a node, one per enum starter_kind: a const table.
+ */
+#ifndef LAUNCH_STARTER_METHOD_H
+#define LAUNCH_STARTER_METHOD_H
+
+#include <stdint.h>
+
+#include "launch/helper.h"
+#include "launch/spec.h"
+
+struct starter_method {
+    const char *name;
+    /* Starts the daemon of a node as process id of the helper, with fds as its 0, 1 and 2. */
+    void (*start)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                  const char *node_name, const struct helper_fd *fds, uint32_t fds_count);
+    /* Starts `banyand --clean` there; 0 if there is nothing to do. */
+    int (*clean)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                 const char *node_name);
+    /* What messages call the process: writes it into program. */
+    void (*program)(const struct instance_spec *instance, char *program, size_t program_bytes);
+};
+
+const struct starter_method *starter_method_of(enum starter_kind kind);
+
+/* In starter_ssh.c: AGENT HOST COMMAND. */
+extern const struct starter_method starter_ssh;
+
+#endif
