@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fuzzer is one function that takes any bytes and must neither crash, nor leak, nor read past
+ * them, nor take long. It is built twice over from the same file: `make check` runs it for a fixed
+ * number of inputs from a fixed seed (test/fuzz.c has the main()); configured with --enable-fuzzers
+ * and CC=clang it is a libFuzzer, which goes on until it finds something.
+ */
+#ifndef TEST_FUZZ_H
+#define TEST_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The function under test. Returns 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes);
+
+/* Writes the `number`th valid input into the buffer and returns its length; 0 when there are no
+ * more. `make check` starts from these and spoils them. */
+size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes);
+
+#endif
