@@ -13,10 +13,14 @@
 #include <string.h>
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 #include <openssl/ssl.h>
+
+#include "fabric/tls_provider.h"
 
 #define SUITE_NAME "TLS_AES_128_GCM_SHA256"
 #define GROUP_NAME "X25519"
@@ -41,6 +45,7 @@ struct tls {
 static struct {
     SSL_CTX *context;
     BIO_METHOD *method;
+    EVP_MAC_CTX *mac; /* HMAC-SHA256 */
 } state;
 
 /* ---- The BIO ---- */
@@ -95,13 +100,26 @@ static int make_method(void)
 
 /* ---- Keys ---- */
 
+/* The context keeps its digest: looking it up costs more than the hashing. */
+static int make_mac(OSSL_LIB_CTX *library)
+{
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_end()};
+    EVP_MAC *mac = EVP_MAC_fetch(library, "HMAC", NULL);
+
+    state.mac = EVP_MAC_CTX_new(mac);
+    EVP_MAC_free(mac);
+    return state.mac != NULL && EVP_MAC_CTX_set_params(state.mac, parameters);
+}
+
 static int hmac(const unsigned char *key, size_t key_bytes, const void *data, size_t bytes,
                 unsigned char *ret_hash)
 {
     size_t hash_bytes = 0;
 
-    if (EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, key_bytes, data, bytes, ret_hash,
-                  HASH_BYTES, &hash_bytes) == NULL)
+    if (!EVP_MAC_init(state.mac, key, key_bytes, NULL) || !EVP_MAC_update(state.mac, data, bytes) ||
+        !EVP_MAC_final(state.mac, ret_hash, &hash_bytes, HASH_BYTES))
         return -EIO;
     return hash_bytes == HASH_BYTES ? 0 : -EIO;
 }
@@ -198,18 +216,29 @@ static int configure(SSL_CTX *context)
            SSL_CTX_set1_groups_list(context, GROUP_NAME);
 }
 
-int tls_start(struct error *error)
+/* Leaves out what OpenSSL would otherwise do at its first use: tables of names of all algorithms,
+ * error texts, the system's configuration file. */
+static void init_library(void)
 {
-    if (state.context != NULL)
-        return 0;
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
                             OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
                         NULL);
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
                          OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
                      NULL);
-    state.context = SSL_CTX_new(TLS_method());
-    if (state.context == NULL || !make_method() || !configure(state.context)) {
+}
+
+int tls_start(struct error *error)
+{
+    OSSL_LIB_CTX *library;
+
+    if (state.context != NULL)
+        return 0;
+    init_library();
+    library = tls_provider_start();
+    state.context = SSL_CTX_new_ex(library, NULL, TLS_method());
+    if (state.context == NULL || !make_method() || !make_mac(library) ||
+        !configure(state.context)) {
         unsigned long code = ERR_get_error();
         tls_stop();
         return error_set(error, -EIO, "cannot initialise OpenSSL (error %lx)", code);
@@ -221,8 +250,9 @@ void tls_stop(void)
 {
     SSL_CTX_free(state.context);
     BIO_meth_free(state.method);
-    state.context = NULL;
-    state.method = NULL;
+    EVP_MAC_CTX_free(state.mac);
+    memset(&state, 0, sizeof(state));
+    tls_provider_stop();
 }
 
 /* ---- Connections ---- */
