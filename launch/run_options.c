@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/run_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "launch/options.h"
+#include "launch/run_environment.h"
+#include "launch/run_settings.h"
+
+#define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
+#define MS_PER_S              1000
+
+struct word_value {
+    const char *word;
+    uint32_t value;
+};
+
+static const struct word_value starters[] = {{"local", STARTER_LOCAL},
+                                             {"virtual", STARTER_VIRTUAL},
+                                             {"ssh", STARTER_SSH},
+                                             {NULL, 0}};
+
+static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
+                                               {"pmi1", JOB_MPI_PMI1},
+                                               {"none", 0},
+                                               {NULL, 0}};
+
+void run_help(struct buffer *out)
+{
+    buffer_append_string(
+        out, "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
+             "Runs processes of a program on one or many nodes and wires them up (PMIx, PMI-1).\n");
+    options_help(run_rules, out);
+    buffer_append_string(
+        out, "\nExit status: the highest of the program's, 128+N for signal N; 124 timed out,\n"
+             "125 banyan failed or was asked for something wrong, 126 not executable, 127 not\n"
+             "found, 130 interrupted.  More in banyan(1).\n");
+}
+
+/* The value of the word that stands there, up to a comma or the end. */
+static int word_find(const struct word_value *words, const char *text, size_t text_bytes,
+                     uint32_t *ret_value)
+{
+    for (; words->word != NULL; words++) {
+        if (strlen(words->word) == text_bytes && memcmp(words->word, text, text_bytes) == 0) {
+            *ret_value = words->value;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
+{
+    const char *word = text;
+    uint32_t mpi = 0;
+
+    for (;;) {
+        size_t word_bytes = strcspn(word, ",");
+        uint32_t value = 0;
+        if (word_find(interfaces, word, word_bytes, &value) < 0)
+            return error_set(error, -EINVAL,
+                             "option --mpi: '%.80s' is not pmix, pmi1, pmix,pmi1 or none", text);
+        mpi |= value;
+        if (word[word_bytes] == '\0')
+            break;
+        word += word_bytes + 1;
+    }
+    *ret_mpi = mpi;
+    return 0;
+}
+
+static int want_absolute(const char *option, const char *path, struct error *error)
+{
+    if (path != NULL && path[0] != '/')
+        return error_set(error, -EINVAL, "option %s: '%.200s' is not an absolute path", option,
+                         path);
+    return 0;
+}
+
+/* The allocation has one source. */
+static int check_sources(const struct run_settings *settings, struct error *error)
+{
+    int sources =
+        (settings->hosts != NULL) + (settings->host_file != NULL) + (settings->virtual_nodes > 0);
+
+    if (sources > 1)
+        return error_set(error, -EINVAL,
+                         "the nodes come from one place: give --host, --hostfile or "
+                         "--virtual-nodes, not two of them");
+    if (settings->slots > 0 && (settings->hosts != NULL || settings->host_file != NULL))
+        return error_set(error, -EINVAL,
+                         "option --slots is for this machine and for --virtual-nodes; with %s "
+                         "write slots behind the names, as in n1:4",
+                         settings->hosts != NULL ? "--host" : "--hostfile");
+    return 0;
+}
+
+static int check_together(const struct run_settings *settings, struct error *error)
+{
+    int rc = check_sources(settings, error);
+
+    if (rc == 0 && settings->per_node > 0 && settings->map_by != NULL)
+        rc = error_set(error, -EINVAL, "options --per-node and --map-by exclude each other");
+    if (rc == 0 && settings->virtual_nodes > 0 && settings->agent != NULL &&
+        settings->starter == NULL)
+        rc = error_set(error, -EINVAL,
+                       "option --ssh-agent: virtual nodes are started without ssh (--starter ssh "
+                       "forces it)");
+    if (rc == 0)
+        rc = want_absolute("--banyand", settings->banyand, error);
+    if (rc == 0)
+        rc = want_absolute("--tmpdir", settings->tmpdir, error);
+    return rc;
+}
+
+/* A hosts file is read whole: a pipe or /dev/fd/N serves as well as a file. */
+static int allocate_from_file(const char *path, const struct run_world *world,
+                              struct allocation *allocation, struct error *error)
+{
+    struct buffer text = {0};
+    int rc = world->read_file(path, &text, error);
+
+    if (rc < 0)
+        error_prefix(error, "option --hostfile");
+    else
+        rc = allocation_parse_hostfile(allocation, path, buffer_string(&text), text.length_bytes,
+                                       error);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* Slots of a node that is this machine, or -errno. */
+static int own_slots(const struct run_settings *settings, const struct run_world *world,
+                     struct error *error)
+{
+    if (settings->slots > 0)
+        return (int)settings->slots;
+    return world->cores(error);
+}
+
+/* Of each virtual node: what --slots says, else what the job needs, else what a real one has. */
+static int virtual_slots(const struct run_settings *settings, const struct run_world *world,
+                         struct error *error)
+{
+    uint32_t nodes = settings->virtual_nodes;
+    uint32_t needed = settings->per_node;
+
+    if (settings->slots == 0 && needed == 0 && settings->processes > 0)
+        needed = (settings->processes - 1) / nodes + 1;
+    if (needed > ALLOCATION_SLOTS_MAX)
+        return error_set(error, -EINVAL, "%u processes on %u virtual nodes are more than %u a node",
+                         settings->processes, nodes, ALLOCATION_SLOTS_MAX);
+    return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, world, error);
+}
+
+static int allocate_virtual(const struct run_settings *settings, const struct run_world *world,
+                            struct allocation *allocation, struct error *error)
+{
+    int slots = virtual_slots(settings, world, error);
+
+    if (slots < 0)
+        return slots;
+    allocation_generate(allocation, "v", settings->virtual_nodes, (uint32_t)slots);
+    snprintf(allocation->origin, sizeof(allocation->origin), "--virtual-nodes %u%s",
+             settings->virtual_nodes, settings->slots > 0 ? " and --slots" : "");
+    return 0;
+}
+
+static int allocate_here(const struct run_settings *settings, const struct run_world *world,
+                         struct allocation *allocation, struct error *error)
+{
+    int slots = own_slots(settings, world, error);
+
+    if (slots < 0)
+        return slots;
+    allocation_add(allocation, world->host_name, (uint32_t)slots);
+    snprintf(allocation->origin, sizeof(allocation->origin), "%s",
+             settings->slots > 0 ? "--slots" : "the cores of this machine");
+    return 0;
+}
+
+static int allocate(const struct run_settings *settings, const struct run_world *world,
+                    struct allocation *allocation, struct error *error)
+{
+    int rc = 0;
+
+    if (settings->host_file != NULL)
+        return allocate_from_file(settings->host_file, world, allocation, error);
+    if (settings->hosts != NULL) {
+        rc = allocation_parse_hosts(allocation, settings->hosts, error);
+        if (rc < 0)
+            error_prefix(error, "option --host");
+        return rc;
+    }
+    if (settings->virtual_nodes > 0)
+        return allocate_virtual(settings, world, allocation, error);
+    return allocate_here(settings, world, allocation, error);
+}
+
+static int name_is_ours(const char *name, const char *host_name)
+{
+    size_t short_bytes = strcspn(host_name, ".");
+
+    return strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
+           strcmp(name, "::1") == 0 || strcmp(name, host_name) == 0 ||
+           (strlen(name) == short_bytes && memcmp(name, host_name, short_bytes) == 0);
+}
+
+/* Ends at the first name that is another machine's, which is the first or second as a rule. */
+static int is_only_this_machine(const struct allocation *allocation, const struct run_world *world)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
+        hostlist_name(allocation->names, i, name);
+        if (!name_is_ours(name, world->host_name))
+            return 0;
+    }
+    return 1;
+}
+
+static int choose_starter(const struct run_settings *settings, const struct run_world *world,
+                          const struct allocation *allocation, enum starter_kind *ret_starter,
+                          struct error *error)
+{
+    uint32_t starter = STARTER_SSH;
+
+    if (settings->starter != NULL) {
+        if (word_find(starters, settings->starter, strlen(settings->starter), &starter) < 0)
+            return error_set(error, -EINVAL,
+                             "option --starter: '%.80s' is not local, virtual or ssh",
+                             settings->starter);
+        if (starter == STARTER_VIRTUAL && settings->virtual_nodes == 0)
+            return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
+    } else if (settings->virtual_nodes > 0) {
+        starter = STARTER_VIRTUAL;
+    } else if (settings->agent == NULL && is_only_this_machine(allocation, world)) {
+        starter = STARTER_LOCAL;
+    }
+    *ret_starter = (enum starter_kind)starter;
+    return 0;
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text != NULL ? memory_copy_string(text) : NULL;
+}
+
+/* Session id and secret are of the same random bytes, but share none of them. */
+static void name_session(struct instance_spec *instance, const struct run_world *world)
+{
+    for (size_t i = 0; i < SESSION_ID_BYTES / 2; i++)
+        snprintf(instance->session + 2 * i, 3, "%02x", world->random[i]);
+    memcpy(instance->secret, world->random + SESSION_ID_BYTES / 2, SECRET_BYTES);
+}
+
+static void choose_virtual_base(struct instance_spec *instance, const struct run_world *world)
+{
+    const char *tmpdir = instance->tmpdir;
+
+    if (tmpdir == NULL)
+        tmpdir = run_environment_get(world->environment, "TMPDIR");
+    if (tmpdir == NULL || tmpdir[0] == '\0')
+        tmpdir = "/tmp";
+    instance->virtual_base = memory_printf("%s/bv-%s", tmpdir, instance->session);
+}
+
+static void choose_agent(const struct run_settings *settings, const struct run_world *world,
+                         struct instance_spec *instance)
+{
+    const char *agent = settings->agent;
+
+    if (agent == NULL)
+        agent = run_environment_get(world->environment, "BANYAN_SSH_AGENT");
+    if (agent == NULL || agent[strspn(agent, " ")] == '\0')
+        agent = "ssh";
+    instance->agent = memory_copy_string(agent);
+}
+
+static int make_instance(const struct run_settings *settings, const struct run_world *world,
+                         struct run_request *request, struct error *error)
+{
+    static const enum log_level levels[] = {LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
+    struct instance_spec *instance = &request->instance;
+    uint32_t nodes = allocation_nodes(&request->allocation);
+    int rc = choose_starter(settings, world, &request->allocation, &instance->starter, error);
+
+    if (rc < 0)
+        return rc;
+    if (settings->radix > nodes && settings->radix > 2)
+        return error_set(error, -EINVAL,
+                         "option --radix: '%u' is not a whole number from 2 to the number of nodes "
+                         "(%u)",
+                         settings->radix, nodes);
+    name_session(instance, world);
+    instance->places = nodes + 1;
+    if (settings->radix > 0)
+        instance->radix = settings->radix;
+    if (settings->start_timeout_s > 0)
+        instance->start_timeout_s = settings->start_timeout_s;
+    instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
+                                  ? KILL_GRACE_DEFAULT_MS
+                                  : settings->kill_grace_s * MS_PER_S;
+    instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
+    instance->banyand =
+        memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
+    instance->net = copy_or_null(settings->net);
+    instance->tmpdir = copy_or_null(settings->tmpdir);
+    if (instance->starter == STARTER_SSH)
+        choose_agent(settings, world, instance);
+    if (instance->starter == STARTER_VIRTUAL)
+        choose_virtual_base(instance, world);
+    return 0;
+}
+
+static int make_rule(const struct run_settings *settings, const struct allocation *allocation,
+                     struct map_rule *rule, struct error *error)
+{
+    *rule = (struct map_rule){.policy = MAP_BY_SLOT,
+                              .processes = settings->processes,
+                              .per_node = settings->per_node,
+                              .oversubscribe = settings->oversubscribe > 0};
+    if (settings->per_node > 0)
+        rule->policy = MAP_PER_NODE;
+    if (settings->map_by != NULL) {
+        int rc = map_policy_parse(settings->map_by, &rule->policy, error);
+        if (rc == 0 && rule->policy == MAP_PER_NODE)
+            rc = error_set(error, -EINVAL, "'%.80s' is not slot or node", settings->map_by);
+        if (rc < 0) {
+            error_prefix(error, "option --map-by");
+            return rc;
+        }
+    }
+    return map_rule_resolve(rule, allocation, error);
+}
+
+static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,
+                        struct error *error)
+{
+    *ret_rank = 0;
+    if (text == NULL)
+        return 0;
+    if (strcmp(text, "none") == 0) {
+        *ret_rank = UINT32_MAX;
+        return 0;
+    }
+    if (options_number(text, 0, processes - 1, ret_rank) < 0)
+        return error_set(error, -EINVAL,
+                         "option --stdin: '%.80s' is not a rank from 0 to %u or none", text,
+                         processes - 1);
+    return 0;
+}
+
+static int choose_directory(const char *given, const char *current, char **ret_directory,
+                            struct error *error)
+{
+    if (given != NULL && given[0] == '/')
+        *ret_directory = memory_copy_string(given);
+    else if (current == NULL)
+        return error_set(error, -ENOENT,
+                         "the current directory is gone: give --wdir an absolute path");
+    else if (given != NULL)
+        *ret_directory = memory_printf("%s/%s", current, given);
+    else
+        *ret_directory = memory_copy_string(current);
+    return 0;
+}
+
+static char **copy_strings(char *const *strings, int count)
+{
+    char **copy = memory_allocate_zeroed((size_t)(count + 1) * sizeof(*copy));
+
+    for (int i = 0; i < count; i++)
+        copy[i] = memory_copy_string(strings[i]);
+    return copy;
+}
+
+static int make_job(const struct run_settings *settings, const struct run_world *world, int argc,
+                    char *const *argv, struct run_request *request, struct error *error)
+{
+    struct job_spec *job = &request->job;
+    struct app_spec *app;
+    int rc = make_rule(settings, &request->allocation, &job->rule, error);
+
+    if (rc == 0)
+        rc = choose_input(settings->input, job->rule.processes, &job->stdin_rank, error);
+    if (rc == 0 && settings->mpi != NULL)
+        rc = mpi_parse(settings->mpi, &job->mpi, error);
+    if (rc < 0)
+        return rc;
+    app = memory_allocate_zeroed(sizeof(*app));
+    job->apps = app;
+    job->apps_count = 1;
+    app->argv = copy_strings(argv, argc);
+    app->processes = job->rule.processes;
+    rc = choose_directory(settings->directory, world->directory, &app->directory, error);
+    if (rc < 0)
+        return rc;
+    return run_environment_build(world->environment, settings->set.items, settings->set.count,
+                                 &app->set, error);
+}
+
+static int make_request(const struct run_settings *settings, const struct run_world *world,
+                        int argc, char *const *argv, struct run_request *request,
+                        struct error *error)
+{
+    int rc = check_together(settings, error);
+
+    if (rc == 0 && argc == 0)
+        rc = error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
+    if (rc == 0 && argv[0][0] == '\0')
+        rc = error_set(error, -EINVAL, "the name of the program is empty");
+    if (rc == 0)
+        rc = allocate(settings, world, &request->allocation, error);
+    if (rc == 0)
+        rc = make_instance(settings, world, request, error);
+    if (rc == 0)
+        rc = make_job(settings, world, argc, argv, request, error);
+    request->timeout_s = settings->timeout_s;
+    request->label = settings->label > 0;
+    request->verbose = settings->verbose;
+    request->json_path = copy_or_null(settings->json);
+    return rc;
+}
+
+int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                      const struct run_world *world, struct error *error)
+{
+    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    struct run_request request = {.wish = RUN_WISH_JOB};
+    int next = 0;
+    int rc = options_parse(run_rules, argc, argv, &settings, &next, error);
+
+    instance_spec_init(&request.instance);
+    job_spec_init(&request.job);
+    allocation_init(&request.allocation);
+    if (rc == 0 && settings.help > 0)
+        request.wish = RUN_WISH_HELP;
+    else if (rc == 0 && settings.version > 0)
+        request.wish = RUN_WISH_VERSION;
+    else if (rc == 0)
+        rc = make_request(&settings, world, argc - next, argv + next, &request, error);
+    option_list_fini(&settings.set);
+    if (rc < 0)
+        run_request_fini(&request);
+    else
+        *ret_request = request;
+    return rc;
+}
+
+void run_request_fini(struct run_request *request)
+{
+    instance_spec_fini(&request->instance);
+    job_spec_fini(&request->job);
+    allocation_fini(&request->allocation);
+    free(request->json_path);
+    *request = (struct run_request){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command line of `banyan run` as it was given, before anything is made of it, and the table
+ * that reads it and prints its help.
+ */
+#ifndef LAUNCH_RUN_SETTINGS_H
+#define LAUNCH_RUN_SETTINGS_H
+
+#include <stdint.h>
+
+#include "launch/options.h"
+
+#define RUN_NOT_GIVEN UINT32_MAX
+
+struct run_settings {
+    int help;
+    int version;
+    int verbose;
+    int label;
+    int oversubscribe;
+    uint32_t processes; /* 0: not given, likewise below */
+    uint32_t per_node;
+    uint32_t virtual_nodes;
+    uint32_t slots;
+    uint32_t radix;
+    uint32_t timeout_s;
+    uint32_t start_timeout_s;
+    uint32_t kill_grace_s; /* or RUN_NOT_GIVEN */
+    const char *map_by;
+    const char *hosts;
+    const char *host_file;
+    const char *directory;
+    const char *input;
+    const char *mpi;
+    const char *starter;
+    const char *agent;
+    const char *banyand;
+    const char *net;
+    const char *tmpdir;
+    const char *json;
+    struct option_list set;
+};
+
+extern const struct option_rule run_rules[];
+
+#endif
