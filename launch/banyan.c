@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A place holder: the build needs a main() until the program is written.
- */
 #include "config.h"
 
-int main(void)
+#include "launch/command.h"
+#include "launch/process_title.h"
+#include "launch/standard_fds.h"
+
+int main(int argc, char **argv)
 {
-    return 125;
+    standard_fds_open();
+    process_title_init(argc, argv);
+    return command_main(argc, argv);
 }

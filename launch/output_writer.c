@@ -44,7 +44,7 @@ struct sink {
     int line_open;
     uint32_t line_rank;
     uint8_t line_stream;
-    int dropping;
+    int failed;
 };
 
 struct output_writer {
@@ -52,6 +52,7 @@ struct output_writer {
     const struct output_writer_events *events;
     void *context;
     int label;
+    int discarding;
     struct sink sinks[2];
     struct sink *of_stream[3]; /* 1 and 2 */
     int flush_deferred;
@@ -206,7 +207,6 @@ static void sink_drop(struct sink *sink)
     sink->ready_written_bytes = 0;
     buffer_fini(&sink->ready);
     loop_timer_cancel(sink->timer);
-    sink->dropping = 1;
 }
 
 static void sink_fail(struct sink *sink, int code)
@@ -216,6 +216,7 @@ static void sink_fail(struct sink *sink, int code)
     error_set(&error, code, "cannot write to %s: %s%s", sink->name, strerror(-code),
               code == -EPIPE ? " (whoever read it is gone)" : "");
     sink_drop(sink);
+    sink->failed = 1;
     sink->writer->events->failed(sink->writer->context, &error);
 }
 
@@ -357,7 +358,7 @@ void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stre
     assert(stream == 1 || stream == 2);
     if (data_bytes == 0)
         return;
-    if (sink->dropping)
+    if (sink->failed || writer->discarding)
         sink->ready_put_bytes += data_bytes;
     else
         sink_put(sink, rank, stream, data, data_bytes);
@@ -368,7 +369,7 @@ void output_writer_message(struct output_writer *writer, const char *text)
 {
     struct sink *sink = writer->of_stream[2];
 
-    if (sink->dropping)
+    if (sink->failed)
         return;
     if (sink->line_open)
         buffer_append_string(&sink->ready, "\n");
@@ -383,7 +384,7 @@ void output_writer_release(struct output_writer *writer)
     for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
         struct sink *sink = &writer->sinks[i];
         sink_release(sink, UINT64_MAX);
-        if (writer->label && sink->line_open && !sink->dropping) {
+        if (writer->label && sink->line_open) {
             buffer_append_string(&sink->ready, "\n");
             sink->line_open = 0;
         }
@@ -393,6 +394,7 @@ void output_writer_release(struct output_writer *writer)
 
 void output_writer_discard(struct output_writer *writer)
 {
+    writer->discarding = 1;
     sink_drop(&writer->sinks[0]);
     sink_drop(&writer->sinks[1]);
     writer_flush_soon(writer);

@@ -45,7 +45,7 @@ void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stre
 void output_writer_message(struct output_writer *writer, const char *text);
 /* No rank will finish a line any more: what is held back follows at once. */
 void output_writer_release(struct output_writer *writer);
-/* Drops what is queued and all that comes. */
+/* Drops what is queued and all that ranks say from now on; messages are still written. */
 void output_writer_discard(struct output_writer *writer);
 /* Bytes that have not been written, labels and our own words included. */
 size_t output_writer_queued(const struct output_writer *writer);

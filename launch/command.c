@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "fabric/loop.h"
+#include "fabric/topology.h"
+#include "launch/front_end.h"
+#include "launch/options.h"
+#include "launch/run_environment.h"
+#include "launch/run_options.h"
+
+#define READ_BYTES         (64u * 1024)
+#define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
+#define HOST_NAME_BYTES    256
+
+struct verb {
+    const char *name;
+    const char *summary; /* half a line */
+    /* argv[0] is the verb.  Returns the exit status. */
+    int (*function)(int argc, char **argv);
+    /* Appends all there is to say. */
+    void (*help)(struct buffer *out);
+};
+
+static int verb_run(int argc, char **argv);
+static int verb_help(int argc, char **argv);
+static int verb_version(int argc, char **argv);
+static void help_verbs(struct buffer *out);
+
+static const struct verb verbs[] = {
+    {"run", "run a parallel program", verb_run, run_help},
+    {"help", "tell about a command", verb_help, help_verbs},
+    {"version", "print the version", verb_version, help_verbs},
+};
+
+#define VERBS_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+static int fail(const struct error *error)
+{
+    fprintf(stderr, "banyan: %s\n", error->text);
+    return COMMAND_STATUS_FAILED;
+}
+
+/* Text that was asked for, on stdout. */
+static int print(struct buffer *text)
+{
+    struct error error;
+    int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
+
+    buffer_fini(text);
+    if (is_written && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
+    return fail(&error);
+}
+
+static int print_help(void (*help)(struct buffer *out))
+{
+    struct buffer text = {0};
+
+    help(&text);
+    return print(&text);
+}
+
+/* ---- the world of `run` ---- */
+
+/* Bytes read, 0 at the end, or -errno. */
+static ssize_t read_piece(int fd, struct buffer *out)
+{
+    ssize_t got = read(fd, buffer_reserve(out, READ_BYTES), READ_BYTES);
+
+    if (got < 0)
+        return -errno;
+    buffer_commit(out, (size_t)got);
+    return out->length_bytes <= HOSTFILE_BYTES_MAX ? got : -EFBIG;
+}
+
+static int read_file(const char *path, struct buffer *out, struct error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -errno : 1;
+
+    while (got > 0)
+        got = read_piece(fd, out);
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return error_set(error, (int)got, "cannot read %s: %s", path, strerror((int)-got));
+    return 0;
+}
+
+/* The banyand that was built or installed together with this program. */
+static char *find_banyand(char *const *environment)
+{
+    static const char *const places[] = {"banyand", "../sbin/banyand"};
+    const char *given = run_environment_get(environment, "BANYAN_DAEMON");
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    char *slash;
+
+    if (given != NULL && given[0] == '/')
+        return memory_copy_string(given);
+    own[length > 0 ? length : 0] = '\0';
+    slash = strrchr(own, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+        char *path = memory_printf("%.*s/%s", (int)(slash - own), own, places[i]);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return memory_copy_string(BANYAND_PATH);
+}
+
+struct facts {
+    char host_name[HOST_NAME_BYTES];
+    char *directory;
+    char *banyand;
+};
+
+static int facts_gather(struct facts *facts, struct run_world *world, struct error *error)
+{
+    *facts = (struct facts){0};
+    if (gethostname(facts->host_name, sizeof(facts->host_name) - 1) < 0 ||
+        facts->host_name[0] == '\0')
+        snprintf(facts->host_name, sizeof(facts->host_name), "localhost");
+    facts->directory = getcwd(NULL, 0);
+    facts->banyand = find_banyand(environ);
+    *world = (struct run_world){.environment = environ,
+                                .directory = facts->directory,
+                                .host_name = facts->host_name,
+                                .banyand = facts->banyand,
+                                .cores = topology_cores,
+                                .read_file = read_file};
+    if (getrandom(world->random, sizeof(world->random), 0) != sizeof(world->random))
+        return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",
+                         strerror(errno));
+    return 0;
+}
+
+static void facts_fini(struct facts *facts, struct run_world *world)
+{
+    free(facts->directory);
+    free(facts->banyand);
+    explicit_bzero(world->random, sizeof(world->random));
+}
+
+/* ---- verbs ---- */
+
+static int verb_run(int argc, char **argv)
+{
+    uint64_t start_ns = loop_now_ns();
+    struct run_request request;
+    struct run_world world;
+    struct facts facts;
+    struct error error;
+    int status = EXIT_SUCCESS;
+    int rc = facts_gather(&facts, &world, &error);
+
+    if (rc == 0)
+        rc = run_request_parse(&request, argc, argv, &world, &error);
+    facts_fini(&facts, &world);
+    if (rc < 0)
+        return fail(&error);
+    if (request.wish == RUN_WISH_HELP)
+        status = print_help(run_help);
+    else if (request.wish == RUN_WISH_VERSION)
+        status = verb_version(argc, argv);
+    else
+        status = front_end_run(&request, start_ns);
+    run_request_fini(&request);
+    return status;
+}
+
+static void help_verbs(struct buffer *out)
+{
+    buffer_append_string(out, "Usage: banyan COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
+    for (size_t i = 0; i < VERBS_COUNT; i++)
+        buffer_printf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    buffer_append_string(out, "\n'banyan help COMMAND' tells more about one.  A first try:\n"
+                              "  banyan run hostname\n");
+}
+
+static const struct verb *find_verb(const char *name, struct error *error)
+{
+    const char *names[VERBS_COUNT];
+    const char *nearest;
+
+    for (size_t i = 0; i < VERBS_COUNT; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &verbs[i];
+    }
+    nearest = word_nearest(name, names, VERBS_COUNT);
+    if (nearest != NULL)
+        error_set(error, -EINVAL, "unknown command '%.80s': did you mean '%s'?", name, nearest);
+    else
+        error_set(error, -EINVAL, "unknown command '%.80s': 'banyan help' lists the commands",
+                  name);
+    return NULL;
+}
+
+static int verb_help(int argc, char **argv)
+{
+    const struct verb *verb;
+    struct error error;
+
+    if (argc < 2)
+        return print_help(help_verbs);
+    verb = find_verb(argv[1], &error);
+    return verb != NULL ? print_help(verb->help) : fail(&error);
+}
+
+static int verb_version(int argc, char **argv)
+{
+    struct buffer text = {0};
+
+    buffer_printf(&text, "banyan %s\n", PACKAGE_VERSION);
+    return print(&text);
+}
+
+/* Before the verb there is only --help and --version. */
+static const char *verb_of_option(const char *option)
+{
+    if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0)
+        return "help";
+    if (strcmp(option, "--version") == 0 || strcmp(option, "-V") == 0)
+        return "version";
+    return NULL;
+}
+
+int command_main(int argc, char **argv)
+{
+    const struct verb *verb;
+    struct error error;
+    const char *name;
+
+    if (argc < 2) {
+        error_set(&error, -EINVAL, "no command is given: 'banyan help' lists the commands");
+        return fail(&error);
+    }
+    name = argv[1];
+    if (name[0] == '-' && verb_of_option(name) == NULL) {
+        error_set(&error, -EINVAL,
+                  "unknown option '%.80s' in front of a command: did you mean 'banyan run'?", name);
+        return fail(&error);
+    }
+    if (name[0] == '-')
+        name = verb_of_option(name);
+    verb = find_verb(name, &error);
+    if (verb == NULL)
+        return fail(&error);
+    return verb->function(argc - 1, argv + 1);
+}
