@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fabric/address.h"
+#include "launch/daemon_internal.h"
+#include "launch/virtual_node.h"
+
+#define NS_PER_MS 1000000ull
+/* A starter that has read the marker answers at once; one that never does must not leave us here. */
+#define BOOT_PATIENCE_MS 60000
+/* What the processes of the starter may take to end by themselves once all have left. */
+#define END_PATIENCE_MS 1500
+#define LEASE_RENEW_MS  1000
+
+void daemon_text(struct daemon *daemon, uint8_t level, const char *text)
+{
+    struct buffer payload = {0};
+
+    if (daemon->root) {
+        root_text(daemon, level, text);
+    } else if (daemon->joined && !daemon->ending) {
+        wire_put_u8(&payload, JOB_MESSAGE_TEXT);
+        wire_put_u8(&payload, level);
+        wire_put_string(&payload, text);
+        node_send(daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
+        buffer_fini(&payload);
+    } else {
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+/* Log lines go up the tree like any text; what the tree itself logs on the way goes to stderr. */
+static void log_line(void *context, enum log_level level, const char *line)
+{
+    struct daemon *daemon = context;
+    char *text;
+
+    if (daemon->logging) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    daemon->logging = 1;
+    text = memory_printf("%s: %s", daemon->record.place ? daemon->record.name : "root", line);
+    daemon_text(daemon, (uint8_t)level, text);
+    free(text);
+    daemon->logging = 0;
+}
+
+static void links_finished(void *context)
+{
+    loop_stop(((struct daemon *)context)->loop);
+}
+
+void daemon_check_end(struct daemon *daemon)
+{
+    if (!daemon->ending || daemon->ending > 1 || starter_running(daemon->starter) > 0)
+        return;
+    daemon->ending = 2;
+    link_set_finish(daemon->links, links_finished, daemon);
+}
+
+static void end_patience_over(void *context)
+{
+    struct daemon *daemon = context;
+
+    if (!daemon->ending) {
+        daemon_end(daemon, NODE_END_LEFT, NULL); /* some have not left in time */
+    } else if (daemon->ending < 3) {
+        daemon->ending = 3;
+        starter_kill(daemon->starter);
+        loop_timer_set(daemon->end_timer, loop_now_ns() + END_PATIENCE_MS * NS_PER_MS);
+    } else {
+        loop_stop(daemon->loop);
+    }
+}
+
+void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
+{
+    starter_expect_end(daemon->starter);
+    loop_timer_set(daemon->end_timer, loop_now_ns() + patience_ms * NS_PER_MS);
+    node_leave(daemon->node);
+}
+
+void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why)
+{
+    if (daemon->ending)
+        return;
+    if (end != NODE_END_LEFT) {
+        log_info("this daemon ends: %s", why ? why->text : "");
+        daemon->exit_status = EXIT_FAILURE;
+    }
+    daemon->ending = 1;
+    if (daemon->job)
+        helper_end_group(daemon->helper, daemon->job, 0);
+    starter_expect_end(daemon->starter);
+    loop_timer_set(daemon->end_timer, loop_now_ns() + END_PATIENCE_MS * NS_PER_MS);
+    daemon_check_end(daemon);
+}
+
+/* The helper kills our processes if we are stopped for the length of a lease. */
+static void lease_renew(void *context)
+{
+    struct daemon *daemon = context;
+
+    helper_lease(daemon->helper, daemon->record.instance.lease_ms);
+    loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
+}
+
+static int listen_addresses(const struct daemon *daemon, struct addresses *ret_addresses,
+                            struct error *error)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+    char text[VIRTUAL_NODE_TEXT_BYTES];
+
+    *ret_addresses = (struct addresses){0};
+    if (instance->starter == STARTER_SSH)
+        return address_local(instance->net, ret_addresses, error);
+    ret_addresses->count = 1;
+    virtual_node_address(daemon->record.place ? daemon->record.name : NULL, text);
+    return address_parse(text, &ret_addresses->items[0], error);
+}
+
+static int open_tree(struct daemon *daemon, struct error *error)
+{
+    const struct boot_record *record = &daemon->record;
+    struct node_config node_config = {
+        .place = record->place,
+        .places = record->instance.places,
+        .radix = record->instance.radix,
+        .incarnation = record->incarnation,
+        .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
+        .lease_ns = record->instance.lease_ms * NS_PER_MS,
+        .ancestors = record->ancestors,
+        .ancestors_count = record->ancestors_count,
+        .merges = job_merges,
+        .merges_count = JOB_MERGE_COUNT,
+    };
+    struct link_set_config link_config = {
+        .loop = daemon->loop,
+        .secret = record->instance.secret,
+        .session = record->instance.session,
+        .place = record->place,
+        .incarnation = record->incarnation,
+        .events = node_transport_events(),
+    };
+    int rc = listen_addresses(daemon, &link_config.listen_on, error);
+
+    if (rc < 0)
+        return rc;
+    daemon->node = node_create(&node_config, &daemon_node_events, daemon);
+    link_config.context = daemon->node;
+    daemon->links = link_set_create(&link_config, error);
+    if (!daemon->links)
+        return error->code ? error->code : -EIO;
+    link_set_addresses(daemon->links, &node_config.own);
+    node_attach(daemon->node, link_set_ops(), daemon->links);
+    node_start(daemon->node, &node_config.own);
+    return 0;
+}
+
+static int open_parts(struct daemon *daemon, struct error *error)
+{
+    int rc;
+
+    daemon->loop = loop_create(error);
+    if (!daemon->loop)
+        return error->code;
+    rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
+    if (rc < 0)
+        return error_set(error, rc, "cannot speak to the helper: %s", strerror(-rc));
+    rc = session_create(&daemon->session, &daemon->record.instance, daemon->record.place, error);
+    if (rc < 0)
+        return rc;
+    helper_own_directory(daemon->helper, daemon->session.directory);
+    if (daemon->session.shared_directory[0])
+        helper_own_directory(daemon->helper, daemon->session.shared_directory);
+    daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
+    daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
+    daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    daemon->starter = starter_create(daemon->loop, daemon->helper, &daemon_starter_events, daemon);
+    if (!daemon->engine)
+        daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);
+    rc = open_tree(daemon, error);
+    if (rc == 0 && daemon->root)
+        root_open(daemon);
+    return rc;
+}
+
+static void close_parts(struct daemon *daemon)
+{
+    if (daemon->node)
+        daemon_job_close(daemon);
+    log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
+    if (daemon->root)
+        root_close(daemon);
+    starter_destroy(daemon->starter);
+    if (daemon->links)
+        link_set_destroy(daemon->links);
+    node_destroy(daemon->node);
+    if (daemon->job_timer) {
+        loop_timer_destroy(daemon->job_timer);
+        loop_timer_destroy(daemon->end_timer);
+        loop_timer_destroy(daemon->lease_timer);
+    }
+    helper_close(daemon->helper);
+    if (daemon->session.directory[0])
+        session_remove(&daemon->session);
+    job_engine_destroy(daemon->engine);
+    if (daemon->loop)
+        loop_destroy(daemon->loop);
+    boot_record_fini(&daemon->record);
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int daemon_run(struct daemon *daemon, struct error *error)
+{
+    int rc;
+
+    raise_descriptor_limit();
+    (void)signal(SIGPIPE, SIG_IGN);
+    daemon->input_fd = -1;
+    log_set_sink(log_line, daemon, daemon->record.instance.log_level);
+    rc = open_parts(daemon, error);
+    if (rc == 0) {
+        daemon_start_children(daemon);
+        lease_renew(daemon);
+        rc = loop_run(daemon->loop);
+        if (rc < 0)
+            error_set(error, rc, "the event loop failed: %s", strerror(-rc));
+    }
+    close_parts(daemon);
+    return rc;
+}
+
+static int read_all(int fd, void *data, size_t bytes, struct error *error)
+{
+    unsigned char *position = data;
+
+    while (bytes > 0) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        if (poll(&poll_fd, 1, BOOT_PATIENCE_MS) == 0)
+            return error_set(error, -ETIMEDOUT, "the starter sent no boot record within %d s",
+                             BOOT_PATIENCE_MS / 1000);
+        got = read(fd, position, bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return error_set(error, -EPIPE, "the starter went away before the boot record");
+        position += got;
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+static int read_record(struct boot_record *record, struct error *error)
+{
+    unsigned char header[4];
+    struct wire_reader reader;
+    unsigned char *data;
+    size_t bytes;
+    int rc = read_all(STDIN_FILENO, header, sizeof header, error);
+
+    if (rc < 0)
+        return rc;
+    wire_reader_init(&reader, header, sizeof header);
+    bytes = wire_get_u32(&reader);
+    if (bytes > BOOT_RECORD_BYTES_MAX)
+        return error_set(error, -EBADMSG, "the boot record is too long: %zu bytes", bytes);
+    data = memory_allocate(bytes + 1);
+    rc = read_all(STDIN_FILENO, data, bytes, error);
+    if (rc == 0) {
+        wire_reader_init(&reader, data, bytes);
+        if (boot_record_decode(record, &reader) < 0)
+            rc = error_set(error, -EBADMSG, "the boot record cannot be read");
+    }
+    explicit_bzero(data, bytes);
+    free(data);
+    return rc;
+}
+
+static void print_line(const char *marker, const char *text)
+{
+    char line[ERROR_TEXT_BYTES + 32];
+    int length = snprintf(line, sizeof line, "%s%s\n", marker, text);
+
+    if (write(STDOUT_FILENO, line, (size_t)length) < 0)
+        _exit(EXIT_FAILURE); /* whoever started us is gone */
+}
+
+int daemon_main(const char *virtual_node)
+{
+    struct daemon daemon = {0};
+    struct error error = ERROR_NONE;
+    char version[16];
+    int rc = 0;
+
+    (void)virtual_node;
+    boot_record_init(&daemon.record);
+    daemon.helper = helper_fork(&error);
+    if (!daemon.helper)
+        rc = error.code;
+    if (rc == 0) {
+        snprintf(version, sizeof version, "%d", BOOT_PROTOCOL_VERSION);
+        print_line(BOOT_MARKER, version);
+        rc = read_record(&daemon.record, &error);
+    }
+    if (rc == 0)
+        rc = daemon_run(&daemon, &error);
+    else if (daemon.helper)
+        helper_close(daemon.helper);
+    if (rc < 0) {
+        print_line(BOOT_ERROR_MARKER, error.text);
+        return EXIT_FAILURE;
+    }
+    return daemon.exit_status;
+}

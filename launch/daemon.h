@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * banyand: one daemon, from the marker line to its end.
+ */
+#ifndef LAUNCH_DAEMON_H
+#define LAUNCH_DAEMON_H
+
+/* Runs as a daemon that talks to its starter on descriptors 0, 1, 2 (boot.h) and returns the exit
+ * status.  virtual_node: the name of the virtual node this process has just become, or NULL. */
+int daemon_main(const char *virtual_node);
+
+#endif

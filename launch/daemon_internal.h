@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A daemon's parts and who may call whom: daemon.c (life), daemon_overlay.c (what the tree brings),
+ * daemon_job.c (carries out the job logic's actions), root.c (the root's front end).  For them only.
+ */
+#ifndef LAUNCH_DAEMON_INTERNAL_H
+#define LAUNCH_DAEMON_INTERNAL_H
+
+#include "base/list.h"
+#include "fabric/link_set.h"
+#include "fabric/loop.h"
+#include "launch/boot.h"
+#include "launch/channel.h"
+#include "launch/helper.h"
+#include "launch/input.h"
+#include "launch/job.h"
+#include "launch/output.h"
+#include "launch/services.h"
+#include "launch/session.h"
+#include "launch/starter.h"
+#include "overlay/node.h"
+#include "overlay/tree.h"
+
+/* Ids of processes at the helper: the starter's are below. */
+#define DAEMON_RANK_ID 0x80000000u
+
+struct root;
+
+struct daemon {
+    struct boot_record record;
+    struct session session;
+    struct helper *helper;
+    struct loop *loop;
+    struct link_set *links;
+    struct node *node;
+    struct starter *starter;
+    struct job_engine *engine;
+    struct loop_timer *job_timer;
+    struct loop_timer *lease_timer;
+    struct loop_timer *end_timer;
+    struct root *root; /* the front end's side; NULL elsewhere than at place 0 */
+    /* the job that has processes here */
+    uint32_t job; /* 0: none */
+    struct output *output;
+    struct services *services;
+    struct input *input;
+    int input_fd;         /* the process's end until it has started, or -1 */
+    uint32_t credit_owed; /* bytes of output taken that were not yet told (root: unused) */
+    uint8_t joined;
+    uint8_t ending;
+    uint8_t logging; /* guards the log's way up against itself */
+    int exit_status;
+};
+
+/* daemon.c */
+int daemon_run(struct daemon *daemon, struct error *error);
+void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why);
+/* Root: asks everyone to leave and ends, at the latest some patience later. */
+void daemon_leave(struct daemon *daemon, uint32_t patience_ms);
+/* The starter's processes have all ended: the way out, if it is the time. */
+void daemon_check_end(struct daemon *daemon);
+/* A line for the user, at the root by way of the tree. */
+void daemon_text(struct daemon *daemon, uint8_t level, const char *text);
+uint64_t daemon_now_ns(void);
+
+/* daemon_overlay.c */
+extern const struct node_events daemon_node_events;
+extern const struct starter_events daemon_starter_events;
+void daemon_start_children(struct daemon *daemon);
+
+/* daemon_job.c */
+extern const struct helper_events daemon_helper_events;
+void daemon_job_event(struct daemon *daemon, struct job_event *event);
+void daemon_job_close(struct daemon *daemon);
+/* Output credit and stdin that came from the root. */
+void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader);
+void daemon_job_timer(void *context);
+
+/* root.c */
+void root_message(struct daemon *daemon, uint32_t source, struct message *payload);
+void root_action(struct daemon *daemon, struct job_action *action);
+void root_text(struct daemon *daemon, uint8_t level, const char *text);
+void root_open(struct daemon *daemon);
+void root_close(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "launch/rank_start.h"
+
+static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
+{
+    node_send(daemon->node, 0, class, message_from_buffer(payload));
+    buffer_fini(payload);
+}
+
+static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
+                        size_t bytes)
+{
+    struct daemon *daemon = context;
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_OUTPUT);
+    wire_put_u32(&payload, daemon->job);
+    wire_put_u32(&payload, job_engine_rank(daemon->engine, daemon->job, index));
+    wire_put_u8(&payload, stream);
+    buffer_append(&payload, data, bytes);
+    send_up(daemon, FRAME_BULK, &payload);
+}
+
+static void output_drained(void *context, uint64_t total_bytes)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {
+        .kind = JOB_EVENT_DRAINED, .job = daemon->job, .number = (int64_t)total_bytes};
+
+    daemon_job_event(daemon, &event);
+}
+
+static const struct output_events output_events = {
+    .data = output_data,
+    .drained = output_drained,
+};
+
+static void stdin_taken(void *context, uint32_t bytes)
+{
+    struct daemon *daemon = context;
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
+    wire_put_u32(&payload, daemon->job);
+    wire_put_u32(&payload, bytes);
+    send_up(daemon, FRAME_BULK, &payload);
+}
+
+static void services_contribute(void *context, const struct node_key *key,
+                                const struct ranges *places, struct message *payload)
+{
+    struct daemon *daemon = context;
+
+    node_contribute(daemon->node, key, places, payload);
+}
+
+static void services_forget(void *context, uint64_t set_id)
+{
+    node_forget(((struct daemon *)context)->node, set_id);
+}
+
+static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
+{
+    return node_request(((struct daemon *)context)->node, place, payload);
+}
+
+static void services_send_reply(void *context, uint32_t source, uint32_t id,
+                                struct message *payload)
+{
+    node_reply(((struct daemon *)context)->node, source, id, payload);
+}
+
+static void services_aborted(void *context, uint32_t index, int status, const char *message)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_ABORT,
+                              .job = daemon->job,
+                              .index = index,
+                              .number = status,
+                              .text = message};
+
+    daemon_job_event(daemon, &event);
+}
+
+/* Help texts of MPI libraries: shown as the rank's stderr would be. */
+static void services_text(void *context, const char *text, size_t text_bytes)
+{
+    struct daemon *daemon = context;
+    char *line = memory_printf("%.*s", (int)text_bytes, text);
+
+    daemon_text(daemon, LOG_LEVEL_ERROR, line);
+    free(line);
+}
+
+static void services_failed(void *context, const struct error *why)
+{
+    services_aborted(context, 0, 125, why->text);
+}
+
+static void job_open_services(struct daemon *daemon, const struct job_local *job)
+{
+    struct services_world world = {
+        .context = daemon,
+        .contribute = services_contribute,
+        .forget = services_forget,
+        .request = services_send_request,
+        .reply = services_send_reply,
+        .aborted = services_aborted,
+        .text = services_text,
+        .failed = services_failed,
+    };
+    struct services_config config = {
+        .loop = daemon->loop,
+        .job = job,
+        .allocation = job_engine_allocation(daemon->engine),
+        .session = &daemon->session,
+        .session_id = daemon->record.instance.session,
+        .node_name = daemon->record.name,
+        .place = daemon->record.place,
+        .world = &world,
+    };
+    struct error error = ERROR_NONE;
+
+    daemon->services = services_create(&config, &error);
+    if (!daemon->services)
+        daemon_text(daemon, LOG_LEVEL_ERROR, error.text);
+}
+
+static void job_open(struct daemon *daemon, uint32_t number)
+{
+    const struct job_local *job = job_engine_local(daemon->engine, number);
+    int ends[2];
+
+    daemon_job_close(daemon);
+    daemon->job = number;
+    daemon->output = output_create(daemon->loop, job->count, &output_events, daemon);
+    job_open_services(daemon, job);
+    for (uint32_t i = 0; i < job->count; i++) {
+        if (job_engine_rank(daemon->engine, number, i) != job->spec.stdin_rank ||
+            pipe2(ends, O_CLOEXEC) < 0)
+            continue;
+        daemon->input_fd = ends[0];
+        daemon->input = input_create(daemon->loop, ends[1], stdin_taken, daemon);
+    }
+}
+
+static void input_fd_close(struct daemon *daemon)
+{
+    if (daemon->input_fd >= 0)
+        close(daemon->input_fd);
+    daemon->input_fd = -1;
+}
+
+static void job_start(struct daemon *daemon, uint32_t number, uint32_t index)
+{
+    const struct job_local *job = job_engine_local(daemon->engine, number);
+    struct error error = ERROR_NONE;
+    struct rank_start start = {
+        .helper = daemon->helper,
+        .output = daemon->output,
+        .services = daemon->services,
+        .job = job,
+        .session_id = daemon->record.instance.session,
+        .node_name = daemon->record.name,
+        .rank = job_engine_rank(daemon->engine, number, index),
+        .index = index,
+        .process_id = DAEMON_RANK_ID + index,
+        .stdin_fd = -1,
+    };
+    int takes_stdin = start.rank == job->spec.stdin_rank;
+    int rc = -EMFILE;
+
+    if (takes_stdin)
+        start.stdin_fd = daemon->input_fd;
+    if (daemon->services)
+        rc = rank_start(&start, &error);
+    if (takes_stdin)
+        input_fd_close(daemon);
+    if (rc < 0) {
+        struct job_event event = {.kind = JOB_EVENT_START_FAILED,
+                                  .job = number,
+                                  .index = index,
+                                  .number = rc,
+                                  .text = "descriptors"};
+        daemon_job_event(daemon, &event);
+    }
+}
+
+void daemon_job_close(struct daemon *daemon)
+{
+    if (daemon->job == 0)
+        return;
+    for (enum job_operation operation = JOB_OPERATION_LAUNCHED; operation <= JOB_OPERATION_PMI1;
+         operation++)
+        node_forget(daemon->node, job_set_id(daemon->job, operation));
+    services_destroy(daemon->services);
+    daemon->services = NULL;
+    output_destroy(daemon->output);
+    daemon->output = NULL;
+    input_destroy(daemon->input);
+    daemon->input = NULL;
+    input_fd_close(daemon);
+    daemon->job = 0;
+}
+
+static void set_timer(struct daemon *daemon, int64_t deadline_ns)
+{
+    if (deadline_ns < 0)
+        loop_timer_cancel(daemon->job_timer);
+    else
+        loop_timer_set(daemon->job_timer, (uint64_t)deadline_ns);
+}
+
+static void action_run(struct daemon *daemon, struct job_action *action)
+{
+    struct message *message = action->message;
+
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        action->message = NULL;
+        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
+                       message);
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        action->message = NULL;
+        node_contribute(daemon->node, &action->key, &action->places, message);
+        break;
+    case JOB_ACTION_SEND:
+        action->message = NULL;
+        node_send(daemon->node, action->place, FRAME_CONTROL, message);
+        break;
+    case JOB_ACTION_OPEN:
+        job_open(daemon, action->job);
+        break;
+    case JOB_ACTION_START:
+        job_start(daemon, action->job, action->index);
+        break;
+    case JOB_ACTION_SIGNAL:
+        helper_signal_group(daemon->helper, action->job, (int)action->number);
+        break;
+    case JOB_ACTION_END_GROUP:
+        helper_end_group(daemon->helper, action->job, (uint32_t)action->number);
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        if (daemon->output)
+            output_cut(daemon->output, (uint32_t)action->number, (int)action->index);
+        break;
+    case JOB_ACTION_CLOSE:
+        if (daemon->job == action->job)
+            daemon_job_close(daemon);
+        break;
+    case JOB_ACTION_TIMER:
+        set_timer(daemon, action->number);
+        break;
+    default:
+        root_action(daemon, action);
+    }
+}
+
+void daemon_job_event(struct daemon *daemon, struct job_event *event)
+{
+    struct job_actions actions;
+
+    job_actions_init(&actions);
+    event->now_ns = loop_now_ns();
+    job_step(daemon->engine, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        action_run(daemon, &actions.items[i]);
+    job_actions_fini(&actions);
+}
+
+void daemon_job_timer(void *context)
+{
+    struct daemon *daemon = context;
+    struct ranges missing = {0};
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
+
+    node_missing(daemon->node, &missing);
+    daemon_job_event(daemon, &event);
+    ranges_fini(&missing);
+}
+
+void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+
+    if (kind == JOB_MESSAGE_CREDIT) {
+        if (daemon->output)
+            output_credit(daemon->output, number);
+    } else if (kind == JOB_MESSAGE_STDIN && daemon->input && number == daemon->job) {
+        input_write(daemon->input, reader->position, wire_left(reader));
+    }
+}
+
+static void process_started(void *context, uint32_t id, pid_t pid)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_STARTED, .job = daemon->job, .number = pid};
+
+    if (id < DAEMON_RANK_ID)
+        return;
+    event.index = id - DAEMON_RANK_ID;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_failed(void *context, uint32_t id, int code, const char *what)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {
+        .kind = JOB_EVENT_START_FAILED, .job = daemon->job, .number = code, .text = what};
+
+    if (id < DAEMON_RANK_ID) {
+        starter_process_failed(daemon->starter, id, code, what);
+        daemon_check_end(daemon);
+        return;
+    }
+    event.index = id - DAEMON_RANK_ID;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_exited(void *context, uint32_t id, int wait_status, int by_us)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.job = daemon->job, .index = id - DAEMON_RANK_ID};
+
+    if (id < DAEMON_RANK_ID) {
+        starter_process_exited(daemon->starter, id, wait_status);
+        daemon_check_end(daemon);
+        return;
+    }
+    if (daemon->services && services_exited(daemon->services, event.index)) {
+        event.kind = JOB_EVENT_ABNORMAL;
+        daemon_job_event(daemon, &event);
+    }
+    event.kind = JOB_EVENT_EXITED;
+    event.number = wait_status;
+    event.flag = by_us;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_group_empty(void *context, uint32_t group)
+{
+    struct job_event event = {.kind = JOB_EVENT_GROUP_EMPTY, .job = group};
+
+    daemon_job_event(context, &event);
+}
+
+static void helper_gone(void *context)
+{
+    struct error why;
+
+    error_set(&why, -ECHILD, "the helper process was killed");
+    daemon_end(context, NODE_END_EVICTED, &why);
+}
+
+const struct helper_events daemon_helper_events = {
+    .started = process_started,
+    .failed = process_failed,
+    .exited = process_exited,
+    .group_empty = process_group_empty,
+    .gone = helper_gone,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* Starts the heads of the child ranges; each starts its own. */
+void daemon_start_children(struct daemon *daemon)
+{
+    struct tree tree = {.places = daemon->record.instance.places,
+                        .radix = daemon->record.instance.radix};
+    struct addresses addresses;
+    struct range range;
+
+    link_set_addresses(daemon->links, &addresses);
+    for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++) {
+        struct boot_record child;
+
+        range = tree_cut(&tree, daemon->record.range, i);
+        boot_record_child(&daemon->record, &addresses, range, &child);
+        starter_start(daemon->starter, &child);
+        boot_record_fini(&child);
+    }
+}
+
+static void joined(void *context)
+{
+    struct daemon *daemon = context;
+
+    daemon->joined = 1;
+    log_debug("place %u (%s) joined", daemon->record.place, daemon->record.name);
+}
+
+static void linked(void *context, uint32_t place)
+{
+    starter_joined(((struct daemon *)context)->starter, place);
+}
+
+static void complete(void *context)
+{
+    struct job_event event = {.kind = JOB_EVENT_COMPLETE};
+
+    daemon_job_event(context, &event);
+}
+
+static void broadcast(void *context, struct message *payload)
+{
+    struct job_event event = {.kind = JOB_EVENT_BROADCAST, .message = payload};
+
+    daemon_job_event(context, &event);
+}
+
+static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {
+        .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
+
+    if (key->kind == JOB_OPERATION_PMI1 || key->kind == JOB_OPERATION_PMIX) {
+        if (daemon->services)
+            services_result(daemon->services, key, status, payload);
+    } else {
+        daemon_job_event(daemon, &event);
+    }
+}
+
+static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+{
+    struct daemon *daemon = context;
+    struct wire_reader reader;
+    uint8_t kind;
+
+    (void)class;
+    if (daemon->root) {
+        root_message(daemon, source, payload);
+        return;
+    }
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    kind = wire_get_u8(&reader);
+    daemon_job_message(daemon, kind, &reader);
+}
+
+static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    struct daemon *daemon = context;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    if (wire_get_u8(&reader) == JOB_MESSAGE_MODEX && daemon->services) {
+        services_request(daemon->services, source, id, &reader);
+    } else {
+        struct buffer answer = {0};
+
+        wire_put_u32(&answer, (uint32_t)-ENOENT);
+        node_reply(daemon->node, source, id, message_from_buffer(&answer));
+        buffer_fini(&answer);
+    }
+}
+
+static void reply(void *context, uint32_t id, int status, struct message *payload)
+{
+    struct daemon *daemon = context;
+
+    if (daemon->services)
+        services_reply(daemon->services, id, status, payload);
+}
+
+static const char *place_name(const struct daemon *daemon, uint32_t place,
+                              char name[HOST_NAME_BYTES_MAX + 1])
+{
+    const struct boot_record *record = &daemon->record;
+
+    name[0] = 0;
+    if (place >= record->range.first && place <= record->range.last && place > 0)
+        hostlist_name(record->names, place - (record->range.first ? record->range.first : 1), name);
+    return name;
+}
+
+/* What a dead daemon of ours left on its node is cleaned up, by the starter that started it. */
+static void lost(void *context, const struct ranges *places)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_LOST, .places = places};
+    struct tree tree = {.places = daemon->record.instance.places,
+                        .radix = daemon->record.instance.radix};
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++) {
+        uint32_t head = tree_cut(&tree, daemon->record.range, i).first;
+
+        if (ranges_contains(places, head))
+            starter_clean(daemon->starter, &daemon->record.instance,
+                          place_name(daemon, head, name));
+    }
+    daemon_job_event(daemon, &event);
+}
+
+static void ended(void *context, enum node_end end, const struct error *why)
+{
+    daemon_end(context, end, why);
+}
+
+const struct node_events daemon_node_events = {
+    .joined = joined,
+    .linked = linked,
+    .complete = complete,
+    .broadcast = broadcast,
+    .result = result,
+    .received = received,
+    .request = request,
+    .reply = reply,
+    .lost = lost,
+    .ended = ended,
+};
+
+static void starter_failed(void *context, uint32_t place, const struct error *why)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_PLACE_FAILED, .place = place, .text = why->text};
+
+    if (daemon->ending)
+        return;
+    daemon_job_event(daemon, &event);
+    node_place_failed(daemon->node, place);
+    daemon_check_end(daemon);
+}
+
+static void starter_line(void *context, uint32_t place, const char *text)
+{
+    struct daemon *daemon = context;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    char *line = memory_printf("%s: %s", place_name(daemon, place, name), text);
+
+    daemon_text(daemon, LOG_LEVEL_WARNING, line);
+    free(line);
+}
+
+static void starter_ended(void *context, uint32_t place)
+{
+    (void)place;
+    daemon_check_end(context);
+}
+
+const struct starter_events daemon_starter_events = {
+    .failed = starter_failed,
+    .line = starter_line,
+    .ended = starter_ended,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMIx and PMI-1 for the local ranks of one job: both stand on the overlay's exchange.  PMI-1 speaks
+ * over a socket pair per rank; libpmix is started when the first client connects (or another node
+ * asks for a blob).  Memory: O(local ranks), and what libpmix demands: O(ranks of the job).
+ */
+#ifndef LAUNCH_SERVICES_H
+#define LAUNCH_SERVICES_H
+
+#include <stdint.h>
+
+#include "base/message.h"
+#include "fabric/loop.h"
+#include "launch/job.h"
+#include "launch/session.h"
+
+struct services;
+
+struct services_world {
+    void *context;
+    void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
+                       struct message *payload); /* takes payload */
+    /* No operation of this set will follow. */
+    void (*forget)(void *context, uint64_t set_id);
+    uint32_t (*request)(void *context, uint32_t place, struct message *payload);
+    void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
+    void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* For the user's stderr. */
+    void (*text)(void *context, const char *text, size_t text_bytes);
+    /* The services cannot go on (libpmix did not start): the job must end. */
+    void (*failed)(void *context, const struct error *why);
+};
+
+struct services_config {
+    struct loop *loop;
+    const struct job_local *job;
+    const struct allocation *allocation;
+    const struct session *session;
+    const char *session_id;
+    const char *node_name;
+    uint32_t place;
+    const struct services_world *world; /* copied */
+};
+
+struct services *services_create(const struct services_config *config, struct error *error);
+void services_destroy(struct services *services);
+/* The process's end of its PMI-1 socket, the caller's to close after the start; -1: no PMI-1. */
+int services_pmi_fd(struct services *services, uint32_t index);
+/* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
+void services_environment(struct services *services, uint32_t index, int target_fd,
+                          struct buffer *out);
+/* 1 if the rank had connected to a server and left without finalize. */
+int services_exited(struct services *services, uint32_t index);
+/* What the overlay brings back. */
+void services_result(struct services *services, const struct node_key *key, int status,
+                     struct message *payload);
+void services_request(struct services *services, uint32_t source, uint32_t id,
+                      struct wire_reader *reader);
+void services_reply(struct services *services, uint32_t id, int status, struct message *payload);
+
+#endif

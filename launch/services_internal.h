@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What services.c (PMI-1 and the whole) and services_pmix.c (the PMIx host) share; for them only.
+ */
+#ifndef LAUNCH_SERVICES_INTERNAL_H
+#define LAUNCH_SERVICES_INTERNAL_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "launch/services.h"
+#include "pmix/host.h"
+#include "pmix/pmi1.h"
+
+enum client_state { CLIENT_NEVER, CLIENT_CONNECTED, CLIENT_FINALIZED };
+
+struct client {
+    struct services *services;
+    struct loop_watch *watch; /* on our end of the PMI-1 socket */
+    struct buffer unsent;     /* replies that the socket did not take yet */
+    int fd;                   /* our end, -1 when closed */
+    int child_fd;             /* the process's end until it has been started */
+    uint32_t index;
+    uint8_t pmi1_state; /* enum client_state */
+    uint8_t pmix_state;
+};
+
+/* The PMIx half. */
+struct services_pmix {
+    int listener; /* -1: no PMIx, or taken over by libpmix */
+    uint16_t port;
+    struct loop_watch *listener_watch;
+    const struct host_table *table;
+    struct host *host;
+    struct loop_watch *host_watch;
+    struct map *generations; /* set_id -> last generation used */
+    struct list fences;      /* struct pmix_fence, open */
+    struct map *requests;    /* overlay request id -> host modex id */
+    struct list fetches;     /* struct pmix_fetch, open */
+    uint64_t fetch_next;
+    uint8_t failed;
+};
+
+struct services {
+    struct services_config config;
+    struct services_world world;
+    char namespace[HOST_NAMESPACE_BYTES];
+    char server_namespace[64];
+    uint32_t *ranks; /* local, ascending */
+    uint32_t *apps;
+    struct client *clients;
+    struct pmi1_server *pmi1; /* NULL: not offered */
+    uint32_t pmi1_generation;
+    struct services_pmix pmix;
+};
+
+int services_pmix_open(struct services *services, struct error *error);
+void services_pmix_close(struct services *services);
+void services_pmix_exited(struct services *services, uint32_t index);
+void services_pmix_result(struct services *services, const struct node_key *key, int status,
+                          struct message *payload);
+/* -1 if a rank is not on this node. */
+int64_t services_local_index(const struct services *services, uint32_t rank);
+
+#endif

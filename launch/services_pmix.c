@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/services.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "launch/plugin.h"
+#include "launch/services_internal.h"
+
+#define LISTEN_BACKLOG 1024
+#define NS_PER_S       1000000000ull
+
+/* A fence of local processes that waits for the other nodes. */
+struct fence_wait {
+    struct list_node node;
+    struct services *services;
+    struct loop_timer *timer; /* NULL: no time-out */
+    uint64_t id;              /* the host's */
+    uint64_t set_id;
+    uint32_t generation;
+};
+
+/* A blob of a local process that another node has asked for. */
+struct fetch_wait {
+    struct list_node node;
+    uint64_t id;
+    uint32_t source;
+    uint32_t request;
+};
+
+static void fence_free(struct fence_wait *fence)
+{
+    list_remove(&fence->node);
+    loop_timer_destroy(fence->timer);
+    free(fence);
+}
+
+static void fence_timed_out(void *context)
+{
+    struct fence_wait *fence = context;
+    struct services_pmix *pmix = &fence->services->pmix;
+
+    pmix->table->fence_done(pmix->host, fence->id, -ETIMEDOUT, NULL, 0);
+    fence_free(fence);
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct host_process *left = a, *right = b;
+    int order = strcmp(left->namespace, right->namespace);
+
+    if (order != 0)
+        return order;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* Name and places of a set of processes, the same at all its members whatever order they gave. */
+static int participants_set(const struct services *services, const struct host_process *list,
+                            size_t count, uint64_t *ret_set_id, struct ranges *ret_places)
+{
+    const struct job_local *job = services->config.job;
+    struct host_process *sorted = memory_copy(list, count * sizeof *list);
+    uint64_t id = hash_mix(JOB_OPERATION_PMIX);
+    int rc = 0;
+
+    qsort(sorted, count, sizeof *sorted, compare_processes);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        uint32_t node, local_index;
+
+        id = hash_mix(id ^ hash_string(sorted[i].namespace)) + hash_mix(sorted[i].rank);
+        if (strcmp(sorted[i].namespace, services->namespace) != 0) {
+            rc = -ENOENT;
+        } else if (sorted[i].rank == HOST_RANK_ALL) {
+            ranges_add_all(ret_places, &job->places);
+        } else if (sorted[i].rank >= job->spec.rule.processes) {
+            rc = -EINVAL;
+        } else {
+            map_find(&job->spec.rule, services->config.allocation, sorted[i].rank, &node,
+                     &local_index);
+            ranges_add(ret_places, node + 1, node + 1);
+        }
+    }
+    free(sorted);
+    *ret_set_id = id;
+    return rc;
+}
+
+static uint32_t generation_next(struct services_pmix *pmix, uint64_t set_id)
+{
+    uintptr_t last = (uintptr_t)map_get_u64(pmix->generations, set_id);
+
+    (void)map_put_u64(pmix->generations, set_id, (void *)(last + 1));
+    return (uint32_t)(last + 1);
+}
+
+static void world_fence(void *context, uint64_t id, const struct host_process *participants,
+                        size_t participants_count, const void *data, size_t data_bytes, int collect,
+                        uint32_t timeout_s)
+{
+    struct services *services = context;
+    struct services_pmix *pmix = &services->pmix;
+    struct ranges places = {0};
+    struct fence_wait *fence;
+    struct node_key key = {
+        .kind = JOB_OPERATION_PMIX,
+        .merge = JOB_MERGE_CONCATENATE,
+        .target = NODE_TARGET_ALL,
+    };
+    int rc = participants_set(services, participants, participants_count, &key.set_id, &places);
+
+    (void)collect; /* libpmix gives no data when none is to be collected */
+    if (rc < 0) {
+        pmix->table->fence_done(pmix->host, id, rc, NULL, 0);
+        ranges_fini(&places);
+        return;
+    }
+    key.generation = generation_next(pmix, key.set_id);
+    fence = memory_allocate_zeroed(sizeof *fence);
+    fence->services = services;
+    fence->id = id;
+    fence->set_id = key.set_id;
+    fence->generation = key.generation;
+    list_append(&pmix->fences, &fence->node);
+    if (timeout_s > 0) {
+        fence->timer = loop_timer_create(services->config.loop, fence_timed_out, fence);
+        loop_timer_set(fence->timer, loop_now_ns() + timeout_s * NS_PER_S);
+    }
+    services->world.contribute(services->world.context, &key, &places,
+                               message_create(data, data_bytes));
+    ranges_fini(&places);
+}
+
+void services_pmix_result(struct services *services, const struct node_key *key, int status,
+                          struct message *payload)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct list_node *node, *spare;
+
+    list_for_each(&pmix->fences, node, spare)
+    {
+        struct fence_wait *fence = list_entry(node, struct fence_wait, node);
+
+        if (fence->set_id != key->set_id || fence->generation != key->generation)
+            continue;
+        pmix->table->fence_done(pmix->host, fence->id, status, payload ? payload->data : NULL,
+                                payload ? payload->length_bytes : 0);
+        fence_free(fence);
+        return;
+    }
+}
+
+static void world_modex(void *context, uint64_t id, const struct host_process *process,
+                        uint32_t timeout_s)
+{
+    struct services *services = context;
+    struct services_pmix *pmix = &services->pmix;
+    const struct job_local *job = services->config.job;
+    struct buffer payload = {0};
+    uint32_t node, local_index, request;
+    uint64_t *waiting;
+
+    (void)timeout_s; /* libpmix times the client's get out itself */
+    if (strcmp(process->namespace, services->namespace) != 0 ||
+        process->rank >= job->spec.rule.processes) {
+        pmix->table->modex_done(pmix->host, id, -ENOENT, NULL, 0);
+        return;
+    }
+    map_find(&job->spec.rule, services->config.allocation, process->rank, &node, &local_index);
+    wire_put_u8(&payload, JOB_MESSAGE_MODEX);
+    wire_put_u32(&payload, job->number);
+    wire_put_u32(&payload, process->rank);
+    request =
+        services->world.request(services->world.context, node + 1, message_from_buffer(&payload));
+    buffer_fini(&payload);
+    waiting = memory_copy(&id, sizeof id);
+    (void)map_put_u64(pmix->requests, request, waiting);
+}
+
+void services_reply(struct services *services, uint32_t id, int status, struct message *payload)
+{
+    struct services_pmix *pmix = &services->pmix;
+    uint64_t *waiting = pmix->requests ? map_remove_u64(pmix->requests, id) : NULL;
+    struct wire_reader reader;
+
+    if (!waiting)
+        return;
+    wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
+    if (status == 0)
+        status = (int32_t)wire_get_u32(&reader);
+    if (wire_status(&reader) < 0)
+        status = -EBADMSG;
+    pmix->table->modex_done(pmix->host, *waiting, status, reader.position, wire_left(&reader));
+    free(waiting);
+}
+
+static void fetch_answer(struct services *services, uint32_t source, uint32_t request, int status,
+                         const void *data, size_t data_bytes)
+{
+    struct buffer payload = {0};
+
+    wire_put_u32(&payload, (uint32_t)status);
+    buffer_append(&payload, data, data_bytes);
+    services->world.reply(services->world.context, source, request, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void world_modex_fetched(void *context, uint64_t id, int status, const void *data,
+                                size_t data_bytes)
+{
+    struct services *services = context;
+    struct list_node *node, *spare;
+
+    list_for_each(&services->pmix.fetches, node, spare)
+    {
+        struct fetch_wait *fetch = list_entry(node, struct fetch_wait, node);
+
+        if (fetch->id != id)
+            continue;
+        fetch_answer(services, fetch->source, fetch->request, status, data, data_bytes);
+        list_remove(&fetch->node);
+        free(fetch);
+        return;
+    }
+}
+
+static void world_connected(void *context, const struct host_process *process)
+{
+    struct services *services = context;
+    int64_t index = services_local_index(services, process->rank);
+
+    if (index >= 0)
+        services->clients[index].pmix_state = CLIENT_CONNECTED;
+}
+
+static void world_finalized(void *context, const struct host_process *process)
+{
+    struct services *services = context;
+    int64_t index = services_local_index(services, process->rank);
+
+    if (index >= 0)
+        services->clients[index].pmix_state = CLIENT_FINALIZED;
+}
+
+/* The caller stays blocked until it is killed with its job. */
+static void world_abort(void *context, uint64_t id, const struct host_process *caller, int status,
+                        const char *message, const struct host_process *targets,
+                        size_t targets_count)
+{
+    struct services *services = context;
+    int64_t index = services_local_index(services, caller->rank);
+
+    (void)targets; /* a part of a job is not ended alone: the one policy is to abort all */
+    (void)targets_count;
+    if (index >= 0)
+        services->world.aborted(services->world.context, (uint32_t)index, status, message);
+    services->pmix.table->abort_done(services->pmix.host, id, 0);
+}
+
+static void world_text(void *context, const struct host_process *from, const char *text,
+                       size_t text_bytes)
+{
+    struct services *services = context;
+
+    (void)from;
+    services->world.text(services->world.context, text, text_bytes);
+}
+
+static void host_ready(void *context, int fd, unsigned int ready)
+{
+    struct services *services = context;
+
+    (void)fd;
+    (void)ready;
+    services->pmix.table->process(services->pmix.host);
+}
+
+/* "n1,n2" and "0,1;2,3": libpmix wants the whole map, O(ranks of the job). */
+static void job_maps(const struct services *services, struct buffer *names, struct buffer *ranks,
+                     uint32_t *ret_own_index)
+{
+    const struct job_local *job = services->config.job;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t place = 0, index = 0;
+
+    while (ranges_next(&job->places, place, &place)) {
+        uint32_t count = map_count_node(&job->spec.rule, services->config.allocation, place - 1);
+
+        hostlist_name(services->config.allocation->names, place - 1, name);
+        buffer_printf(names, "%s%s", index ? "," : "", name);
+        for (uint32_t i = 0; i < count; i++)
+            buffer_printf(ranks, "%s%u",
+                          i       ? ","
+                          : index ? ";"
+                                  : "",
+                          map_rank(&job->spec.rule, services->config.allocation, place - 1, i));
+        if (place == services->config.place)
+            *ret_own_index = index;
+        index++;
+        place++;
+    }
+}
+
+static int job_register(struct services *services, struct error *error)
+{
+    const struct job_local *local = services->config.job;
+    struct buffer names = {0}, ranks = {0};
+    char number[16];
+    struct host_job job = {
+        .namespace = services->namespace,
+        .size = local->spec.rule.processes,
+        .universe_size = (uint32_t)allocation_slots(services->config.allocation),
+        .apps_count = local->spec.apps_count,
+        .job_id = number,
+        .directory = services->config.session->directory,
+        .uid = getuid(),
+        .gid = getgid(),
+        .local_ranks = services->ranks,
+        .local_apps = services->apps,
+        .local_count = local->count,
+    };
+    int rc;
+
+    snprintf(number, sizeof number, "%u", local->number);
+    job_maps(services, &names, &ranks, &job.node_index);
+    job.node_names = buffer_string(&names);
+    job.ranks_by_node = buffer_string(&ranks);
+    rc = services->pmix.table->job_register(services->pmix.host, &job, error);
+    buffer_fini(&names);
+    buffer_fini(&ranks);
+    return rc;
+}
+
+static struct host *host_create(struct services *services, struct error *error)
+{
+    struct host_world world = {
+        .context = services,
+        .connected = world_connected,
+        .finalized = world_finalized,
+        .abort = world_abort,
+        .fence = world_fence,
+        .modex = world_modex,
+        .modex_fetched = world_modex_fetched,
+        .text = world_text,
+    };
+    struct host_config config = {
+        .directory = services->config.session->directory,
+        .node_name = services->config.node_name,
+        .server_namespace = services->server_namespace,
+        .server_rank = services->config.place,
+        .listener = services->pmix.listener,
+        .world = &world,
+    };
+
+    services->pmix.table = plugin_pmix_host(error);
+    return services->pmix.table ? services->pmix.table->create(&config, error) : NULL;
+}
+
+/* libpmix starts with the first client: a job that never calls it does not pay for it. */
+static int host_start(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct error error = ERROR_NONE;
+
+    if (pmix->host)
+        return 0;
+    if (pmix->failed || pmix->listener < 0)
+        return -ENOTCONN;
+    loop_watch_destroy(pmix->listener_watch);
+    pmix->listener_watch = NULL;
+    pmix->host = host_create(services, &error);
+    pmix->listener = -1;
+    if (pmix->host && job_register(services, &error) == 0) {
+        pmix->host_watch =
+            loop_watch_create(services->config.loop, pmix->table->descriptor(pmix->host), LOOP_READ,
+                              host_ready, services);
+        return 0;
+    }
+    pmix->failed = 1;
+    services->world.failed(services->world.context, &error);
+    return -ENOTCONN;
+}
+
+static void listener_ready(void *context, int fd, unsigned int ready)
+{
+    (void)fd;
+    (void)ready;
+    (void)host_start(context);
+}
+
+void services_request(struct services *services, uint32_t source, uint32_t id,
+                      struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    uint32_t rank = wire_get_u32(reader);
+    struct host_process process = {.rank = rank};
+    struct fetch_wait *fetch;
+
+    if (wire_finish(reader) < 0 || number != services->config.job->number ||
+        services_local_index(services, rank) < 0 || host_start(services) < 0) {
+        fetch_answer(services, source, id, -ENOENT, NULL, 0);
+        return;
+    }
+    snprintf(process.namespace, sizeof process.namespace, "%s", services->namespace);
+    fetch = memory_allocate_zeroed(sizeof *fetch);
+    fetch->id = ++services->pmix.fetch_next;
+    fetch->source = source;
+    fetch->request = id;
+    list_append(&services->pmix.fetches, &fetch->node);
+    services->pmix.table->modex_fetch(services->pmix.host, fetch->id, &process);
+}
+
+int services_pmix_open(struct services *services, struct error *error)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof address;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    pmix->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (pmix->listener < 0 || bind(pmix->listener, (struct sockaddr *)&address, length) < 0 ||
+        listen(pmix->listener, LISTEN_BACKLOG) < 0 ||
+        getsockname(pmix->listener, (struct sockaddr *)&address, &length) < 0)
+        return error_set(error, -errno, "cannot listen for PMIx clients on 127.0.0.1: %s",
+                         strerror(errno));
+    pmix->port = ntohs(address.sin_port);
+    pmix->generations = map_create();
+    pmix->requests = map_create();
+    pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
+                                             listener_ready, services);
+    return 0;
+}
+
+void services_pmix_exited(struct services *services, uint32_t index)
+{
+    struct host_process process = {.rank = services->ranks[index]};
+
+    if (!services->pmix.host)
+        return;
+    services->pmix.table->process(services->pmix.host); /* its finalize comes before its end */
+    snprintf(process.namespace, sizeof process.namespace, "%s", services->namespace);
+    services->pmix.table->process_gone(services->pmix.host, &process);
+}
+
+static void sets_forget(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+    const void *key;
+    size_t cursor = 0, key_bytes;
+    uint64_t set_id;
+
+    while (pmix->generations && map_next_entry(pmix->generations, &cursor, &key, &key_bytes)) {
+        memcpy(&set_id, key, sizeof set_id);
+        services->world.forget(services->world.context, set_id);
+    }
+    map_destroy(pmix->generations);
+}
+
+static void requests_free(struct map *requests)
+{
+    size_t cursor = 0;
+    void *waiting;
+
+    if (!requests)
+        return;
+    while ((waiting = map_next(requests, &cursor)))
+        free(waiting);
+    map_destroy(requests);
+}
+
+void services_pmix_close(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct list_node *node, *spare;
+
+    loop_watch_destroy(pmix->listener_watch);
+    if (pmix->listener >= 0)
+        close(pmix->listener);
+    if (pmix->host) {
+        loop_watch_destroy(pmix->host_watch);
+        pmix->table->job_deregister(pmix->host, services->namespace);
+        pmix->table->destroy(pmix->host);
+    }
+    list_for_each(&pmix->fences, node, spare) fence_free(list_entry(node, struct fence_wait, node));
+    list_for_each(&pmix->fetches, node, spare)
+    {
+        list_remove(node);
+        free(list_entry(node, struct fetch_wait, node));
+    }
+    sets_forget(services);
+    requests_free(pmix->requests);
+}

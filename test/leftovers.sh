@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What a run may leave behind, for scripts that have read test/lib.sh. A script names each of its
+# runs with `mark=...` and passes `-x BT_MARK=$mark`: every process of that run carries it.
+
+# New for each run.
+new_mark() {
+    mark=bt$$.$RANDOM.$RANDOM
+}
+
+# Pids of the run's processes that live (zombies have no environment any more).
+marked_pids() {
+    local file
+    for file in /proc/[0-9]*/environ; do
+        { tr '\0' '\n' <"$file" | grep -q "^BT_MARK=$mark\$"; } 2>/dev/null &&
+            echo "${file//[!0-9]/}"
+    done
+    return 0
+}
+
+no_marked() {
+    [ -z "$(marked_pids)" ]
+}
+
+# descendants PID: all of them, one a line.
+descendants() {
+    local child
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+        echo "$child"
+        descendants "$child"
+    done
+}
+
+# What of banyan lies in the directories where it may lie.
+left_files() {
+    find "${TMPDIR:-/tmp}" /dev/shm -maxdepth 3 \( -name 'banyan-*' -o -name 'vader_segment*' \
+        -o -name 'mpich_shar*' -o -name 'ucx_shm*' -o -name 'pmix*' -o -name 'ompi.*' \) 2>/dev/null |
+        grep -v "^$scratch\$" | sort
+}
+
+files_before=$(left_files)
+no_left_files() {
+    [ "$(left_files)" = "$files_before" ]
+}
+
+# nothing_left NAME: neither process nor file, within 5 s.
+nothing_left() {
+    if until_true 5 no_marked && until_true 2 no_left_files; then
+        pass "$1"
+    else
+        fail "$1"
+        diag "processes: $(marked_pids | tr '\n' ' ')"
+        diag "files: $(comm -13 <(echo "$files_before") <(left_files))"
+    fi
+}
