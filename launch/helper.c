@@ -376,7 +376,8 @@ static void on_ready(void *context, int fd, unsigned int ready)
         return;
     }
     bytes = recv(fd, packet, sizeof(packet), MSG_DONTWAIT);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+    /* A reset comes once, before what the helper had still sent. */
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
         return;
     if (bytes <= 0) {
         helper_died(helper);

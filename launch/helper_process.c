@@ -332,14 +332,15 @@ static int receive_packet(struct helper_state *state)
     } control;
     unsigned char more;
     struct iovec parts[2] = {{&more, 1}, {NULL, HELPER_PACKET_BYTES_MAX}};
-    struct msghdr header = {.msg_iov = parts,
-                            .msg_iovlen = 2,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof(control)};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes};
     ssize_t bytes;
 
     parts[1].iov_base = buffer_reserve(&state->incoming, HELPER_PACKET_BYTES_MAX);
-    bytes = recvmsg(state->setup.socket_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    /* A daemon that dies with events unread resets the pair: once, then comes what it had sent. */
+    do {
+        header.msg_controllen = sizeof(control);
+        bytes = recvmsg(state->setup.socket_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (bytes < 0 && errno == ECONNRESET);
     if (bytes < 0)
         return errno == EAGAIN || errno == EINTR ? -EAGAIN : -1;
     if (bytes == 0)
