@@ -66,8 +66,11 @@ static int accept_one(struct link_set *set, struct sock *listener)
     if (rc == -EAGAIN)
         return rc;
     if (rc < 0) {
-        if (!drop_oldest_half_open(set))
-            pause_accepting(set, &why);
+        /* Other errors are of the one connection that was lost. */
+        if (sock_status_of(-rc) == SOCK_NO_DESCRIPTORS || sock_status_of(-rc) == SOCK_NO_BUFFERS) {
+            if (!drop_oldest_half_open(set))
+                pause_accepting(set, &why);
+        }
         return rc;
     }
     tls = tls_create_server(find_key, set, &why);

@@ -26,7 +26,9 @@ static void init_operation(struct operation *operation, struct sock *sock, enum 
     operation->kind = kind;
 }
 
-/* Registers fd with the set; the sock owns it from then on.  NULL, errno and fd open on failure. */
+/* Registers fd, if there is one, with the set; the sock owns it from then on.  NULL, errno and fd
+ * open on failure.  The caller holds the set's lock until the sock is ready for events: they are told
+ * only once. */
 static struct sock *create_sock(struct sock_set *set, int fd, int listening, void *user)
 {
     struct sock *sock = memory_allocate_zeroed(sizeof(*sock));
@@ -42,13 +44,48 @@ static struct sock *create_sock(struct sock_set *set, int fd, int listening, voi
     init_operation(&sock->output, sock, SOCK_WRITE);
     init_operation(&sock->close, sock, SOCK_CLOSE);
     event.events = listening ? EPOLLIN : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    pthread_mutex_lock(&set->lock);
     if (fd >= 0 && epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        pthread_mutex_unlock(&set->lock);
         free(sock);
         return NULL;
     }
     set->sock_count++;
+    return sock;
+}
+
+/* A sock of a connection that stands. */
+static struct sock *create_connected(struct sock_set *set, int fd, void *user,
+                                     const struct sockaddr *peer)
+{
+    struct sock *sock;
+
+    pthread_mutex_lock(&set->lock);
+    sock = create_sock(set, fd, 0, user);
+    if (sock != NULL) {
+        sock->connected = 1;
+        sock->readable = 1;
+        if (peer != NULL)
+            address_from_system(peer, &sock->peer);
+    }
+    pthread_mutex_unlock(&set->lock);
+    return sock;
+}
+
+/* A sock whose connect has been started or, with rc, has failed already. */
+static struct sock *create_connecting(struct sock_set *set, int fd, void *user,
+                                      const struct address *peer, int rc)
+{
+    struct sock *sock;
+
+    pthread_mutex_lock(&set->lock);
+    sock = create_sock(set, fd, 0, user);
+    if (sock != NULL) {
+        sock->peer = *peer;
+        sock->output.kind = SOCK_CONNECT;
+        sock->output.state = POSTED;
+        sock->connected = rc == 0;
+        if (rc != -EINPROGRESS)
+            sock_complete(&sock->output, sock_status_of(-rc), -rc);
+    }
     pthread_mutex_unlock(&set->lock);
     return sock;
 }
@@ -134,8 +171,10 @@ int sock_listen(struct sock_set *set, const struct address *address, struct sock
     struct sock *sock = NULL;
 
     if (rc >= 0) {
+        pthread_mutex_lock(&set->lock);
         sock = create_sock(set, fd, 1, user);
         rc = sock == NULL ? -errno : 0;
+        pthread_mutex_unlock(&set->lock);
     }
     if (rc < 0) {
         if (fd >= 0)
@@ -160,17 +199,16 @@ int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct 
         fd =
             accept4(listener->fd, (struct sockaddr *)&system, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return -EAGAIN;
     if (fd < 0)
         return error_set(error, -errno, "cannot accept a connection: %s", strerror(errno));
-    sock = create_sock(set, fd, 0, user);
+    sock = create_connected(set, fd, user, (struct sockaddr *)&system);
     if (sock == NULL) {
         int code = -errno;
         close(fd);
         return error_set(error, code, "cannot accept a connection: %s", strerror(-code));
     }
-    address_from_system((struct sockaddr *)&system, &sock->peer);
-    sock->connected = 1;
-    sock->readable = 1;
     *ret_sock = sock;
     return 0;
 }
@@ -219,20 +257,12 @@ int sock_connect(struct sock_set *set, const struct address *address, struct soc
         close(fd);
         fd = -1;
     }
-    sock = create_sock(set, fd, 0, user);
+    sock = create_connecting(set, fd, user, address, rc);
     if (sock == NULL) {
         rc = -errno;
         close(fd);
         return fail(error, address, rc, "cannot connect: ");
     }
-    sock->peer = *address;
-    pthread_mutex_lock(&set->lock);
-    sock->output.kind = SOCK_CONNECT;
-    sock->output.state = POSTED;
-    sock->connected = rc == 0;
-    if (rc != -EINPROGRESS)
-        sock_complete(&sock->output, sock_status_of(-rc), -rc);
-    pthread_mutex_unlock(&set->lock);
     *ret_sock = sock;
     return 0;
 }
@@ -242,14 +272,12 @@ int sock_adopt(struct sock_set *set, int fd, void *user, struct sock **ret_sock,
 {
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
-    struct sock *sock = create_sock(set, fd, 0, user);
+    int has_peer = getpeername(fd, (struct sockaddr *)&system, &bytes) == 0;
+    struct sock *sock =
+        create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL);
 
     if (sock == NULL)
         return error_set(error, -errno, "cannot adopt descriptor %d: %s", fd, strerror(errno));
-    sock->connected = 1;
-    sock->readable = 1;
-    if (getpeername(fd, (struct sockaddr *)&system, &bytes) == 0)
-        address_from_system((struct sockaddr *)&system, &sock->peer);
     *ret_sock = sock;
     return 0;
 }
