@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fabric/address.h"
 #include "fabric/link_attempt.h"
 #include "fabric/link_identity.h"
 #include "fabric/link_listen.h"
@@ -181,6 +182,21 @@ static enum link_goodbye judge_incoming(struct link_set *set, struct link *link,
     return LINK_GOODBYE_COUNT;
 }
 
+/* Says why to the peer and, if it is a stranger's trick, to the log. */
+static void refuse(struct link_set *set, struct link *link, enum link_goodbye verdict,
+                   const char *text)
+{
+    struct error why;
+    char address[ADDRESS_TEXT_BYTES];
+
+    if (verdict == LINK_REFUSED) {
+        error_set(&why, -EACCES, "%s: %s", address_print(sock_peer_address(link->sock), address),
+                  text);
+        link_set_log_refused(set, &why);
+    }
+    close_link(set, link, verdict, text);
+}
+
 static void on_greeted(struct link *link)
 {
     struct link_set *set = set_of(link);
@@ -191,7 +207,7 @@ static void on_greeted(struct link *link)
     if (!link->outgoing)
         verdict = judge_incoming(set, link, &text);
     if (verdict != LINK_GOODBYE_COUNT) {
-        close_link(set, link, verdict, text);
+        refuse(set, link, verdict, text);
         return;
     }
     peer = link_set_peer(set, link->place);

@@ -10,7 +10,11 @@
  * error->code of `down`: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH and the like as the system says
  * them; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
  * whoever answers is of another instance, or another place; -EPROTO it does not speak our protocol
- * or version; -EEXIST it has a link to us already.
+ * or version; -EEXIST it has a link to us already; -ESTALE a newer incarnation took the link over;
+ * -EDESTADDRREQ no address was given.
+ *
+ * A child forked without exec forgets its parent's set, as it does the loop, and closes the
+ * descriptors; it must not destroy it.
  *
  * Cost: some 250 kB for the set, of which what is never used is never touched; about 16 kB per idle
  * link.
