@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The root's log: one order for everything the root tells (broadcasts, deaths, the end), reliable
+ * over the death of any relay.
+ *
+ * An entry goes down the tree to every child range with a member.  A hop keeps it until each such
+ * range has acknowledged it; an acknowledgement of s means "everything relevant up to s has reached
+ * my whole range".  Acknowledgements belong to ranges, so an heir begins with what its range as a
+ * whole has, and all later entries are replayed to it.  A place itself takes entries in ascending
+ * order and drops what it has had: `received` says up to where.
+ *
+ * The frame of an entry is passed on as it came; it is encoded once, at the root.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/core.h"
+
+struct log_item {
+    struct log_item *next;
+    uint64_t sequence;
+    struct ranges set;
+    struct message *payload; /* the encoded entry */
+};
+
+/* ---- what is kept ---- */
+
+static bool is_relevant(const struct ranges *set, struct range range)
+{
+    return ranges_is_empty(set) || ranges_overlap(set, range.first, range.last);
+}
+
+static bool child_needs(const struct child *child, uint64_t sequence, const struct ranges *set)
+{
+    return child->head != TREE_NO_PLACE && child->state != CHILD_GONE && child->acked < sequence &&
+           is_relevant(set, child->range);
+}
+
+static bool is_needed(const struct overlay *overlay, uint64_t sequence, const struct ranges *set)
+{
+    if (!broadcast_is_caught_up(overlay))
+        return true; /* we do not know our whole range yet */
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (child_needs(&overlay->children[i], sequence, set))
+            return true;
+    }
+    return false;
+}
+
+static void item_destroy(struct log_item *item)
+{
+    message_release(item->payload);
+    ranges_fini(&item->set);
+    free(item);
+}
+
+/* Keeps an entry in its place; takes its set.  Nothing if it is kept already. */
+static void item_insert(struct overlay *overlay, struct overlay_entry *entry,
+                        struct message *payload)
+{
+    struct log_item **link = &overlay->broadcast.first;
+    struct log_item *last = overlay->broadcast.last;
+    struct log_item *item;
+
+    if (last != NULL && last->sequence < entry->sequence)
+        link = &last->next;
+    while (*link != NULL && (*link)->sequence < entry->sequence)
+        link = &(*link)->next;
+    if (*link != NULL && (*link)->sequence == entry->sequence)
+        return;
+    item = memory_allocate_zeroed(sizeof(*item));
+    item->sequence = entry->sequence;
+    item->payload = message_reference(payload);
+    ranges_move(&item->set, &entry->set);
+    item->next = *link;
+    *link = item;
+    if (item->next == NULL)
+        overlay->broadcast.last = item;
+}
+
+uint32_t overlay_kept_entries(const struct overlay *overlay)
+{
+    uint32_t count = 0;
+
+    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next)
+        count++;
+    return count;
+}
+
+void broadcast_fini(struct overlay *overlay)
+{
+    while (overlay->broadcast.first != NULL) {
+        struct log_item *item = overlay->broadcast.first;
+
+        overlay->broadcast.first = item->next;
+        item_destroy(item);
+    }
+    overlay->broadcast.last = NULL;
+}
+
+/* ---- acknowledging ---- */
+
+static void tell_acked(struct overlay *overlay)
+{
+    struct broadcast *broadcast = &overlay->broadcast;
+    uint64_t acked =
+        broadcast->first != NULL ? broadcast->first->sequence - 1 : broadcast->received;
+    struct frame frame;
+
+    if (!join_has_parent(overlay) || !broadcast_is_caught_up(overlay) || overlay->leaving ||
+        acked <= broadcast->acked)
+        return;
+    broadcast->acked = acked;
+    overlay_encode_ack(acked, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+void broadcast_trim(struct overlay *overlay)
+{
+    struct log_item **link = &overlay->broadcast.first;
+
+    overlay->broadcast.last = NULL;
+    while (*link != NULL) {
+        struct log_item *item = *link;
+
+        if (is_needed(overlay, item->sequence, &item->set)) {
+            overlay->broadcast.last = item;
+            link = &item->next;
+        } else {
+            *link = item->next;
+            item_destroy(item);
+        }
+    }
+    tell_acked(overlay);
+}
+
+int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct child *child = membership_linked(overlay, from);
+    uint64_t sequence;
+
+    if (overlay_decode_ack(frame, &sequence) < 0 || sequence > overlay->broadcast.received)
+        return -EBADMSG;
+    if (sequence > child->acked) {
+        child->acked = sequence;
+        broadcast_trim(overlay);
+    }
+    return 0;
+}
+
+/* ---- a new parent, a new child ---- */
+
+bool broadcast_is_caught_up(const struct overlay *overlay)
+{
+    return overlay->broadcast.received >= overlay->broadcast.head;
+}
+
+void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome)
+{
+    struct broadcast *broadcast = &overlay->broadcast;
+
+    /* All of the range has what is relevant up to base; we are in the range. */
+    if (broadcast->received < welcome->base)
+        broadcast->received = welcome->base;
+    broadcast->base = welcome->base;
+    broadcast->head = welcome->head;
+    broadcast->acked = welcome->base;
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (overlay->children[i].acked < welcome->base)
+            overlay->children[i].acked = welcome->base;
+    }
+    broadcast_trim(overlay);
+}
+
+uint64_t broadcast_head(const struct overlay *overlay, const struct child *child)
+{
+    uint64_t head = child->acked;
+
+    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
+        if (item->sequence > head && is_relevant(&item->set, child->range))
+            head = item->sequence;
+    }
+    return head;
+}
+
+static void entry_send(struct overlay *overlay, const struct child *child, struct message *payload)
+{
+    struct frame frame = {.type = OVERLAY_ENTRY, .class = FRAME_COLLECTIVE};
+
+    frame.payload = message_reference(payload);
+    overlay_send(overlay, child->head, &frame);
+}
+
+void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after)
+{
+    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
+        if (item->sequence > after && is_relevant(&item->set, child->range))
+            entry_send(overlay, child, item->payload);
+    }
+}
+
+/* ---- taking an entry ---- */
+
+static void entry_forward(struct overlay *overlay, const struct overlay_entry *entry,
+                          struct message *payload)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct child *child = &overlay->children[i];
+
+        if (child->state == CHILD_LINKED && is_relevant(&entry->set, child->range))
+            entry_send(overlay, child, payload);
+    }
+}
+
+static void deliver_user(struct overlay *overlay, const struct overlay_entry *entry)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_BROADCAST);
+
+    action->payload = message_create(entry->payload.data, entry->payload.length_bytes);
+}
+
+static bool means_us(const struct overlay *overlay, const struct overlay_death *death)
+{
+    return death->range.first <= overlay->place && overlay->place <= death->range.last &&
+           (death->incarnation == 0 || death->incarnation == overlay->incarnation);
+}
+
+/* Keeps, passes on and delivers one entry.  Takes the entry's set. */
+static int entry_take(struct overlay *overlay, struct overlay_entry *entry, struct message *payload)
+{
+    struct broadcast *broadcast = &overlay->broadcast;
+    bool member = is_relevant(&entry->set, (struct range){overlay->place, overlay->place});
+    bool was_caught_up = broadcast_is_caught_up(overlay);
+    bool is_new = entry->sequence > broadcast->received;
+    struct overlay_death death = {0};
+
+    if (entry->kind == OVERLAY_ENTRY_DEATH &&
+        (overlay_get_death(&entry->payload, &death) < 0 || death.range.last >= overlay->places ||
+         death.range.first == 0))
+        return -EBADMSG;
+    if (entry->kind == OVERLAY_ENTRY_DEATH && is_new && means_us(overlay, &death)) {
+        /* Not passed on: those below learn it from whoever adopts them, in order. */
+        overlay_end(overlay, NODE_END_EVICTED, "the instance counts this place as dead");
+        return 0;
+    }
+    if (is_new) {
+        broadcast->received = entry->sequence;
+        entry_forward(overlay, entry, payload);
+    }
+    item_insert(overlay, entry, payload);
+    if (is_new && member && entry->kind == OVERLAY_ENTRY_USER)
+        deliver_user(overlay, entry);
+    if (is_new && entry->kind == OVERLAY_ENTRY_DEATH)
+        membership_death(overlay, &death);
+    if (is_new && entry->kind == OVERLAY_ENTRY_LEAVE && !overlay->ended)
+        membership_leave(overlay);
+    if (overlay->ended)
+        return 0;
+    if (!was_caught_up && broadcast_is_caught_up(overlay)) {
+        collective_ready(overlay);
+        membership_changed(overlay);
+        route_flush(overlay);
+    }
+    broadcast_trim(overlay);
+    return 0;
+}
+
+int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_entry entry;
+    int rc = overlay_decode_entry(frame, &entry);
+
+    (void)from;
+    if (rc == 0)
+        rc = entry_take(overlay, &entry, frame->payload);
+    overlay_entry_fini(&entry);
+    return rc;
+}
+
+void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
+                      const struct ranges *set, const void *payload, size_t payload_bytes)
+{
+    struct overlay_entry entry = {.kind = (uint8_t)kind};
+    struct frame frame;
+
+    if (set != NULL && ranges_is_empty(set))
+        return; /* nobody; on the wire an empty set means everyone */
+    entry.sequence = overlay->broadcast.received + 1;
+    entry.payload = (struct wire_bytes){payload, payload_bytes};
+    if (set != NULL)
+        ranges_copy(&entry.set, set);
+    overlay_encode_entry(&entry, &frame);
+    entry_take(overlay, &entry, frame.payload);
+    message_release(frame.payload);
+    overlay_entry_fini(&entry);
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchange and gather.  All operations of one set and kind are a series; what they share is the
+ * covering range Z of the set, whose living head is the meeting point, and the attempt: the number
+ * of deaths in Z in the root's order, so that all places of Z agree on what an attempt means.
+ *
+ * In an attempt every hop waits for itself, if it is a member, and for those child ranges that have
+ * living members; then it contributes what it merged to its parent, and the meeting point decides.
+ * With the next attempt everyone contributes again: who has seen a decision says so, and any
+ * decision stands.  That is the whole agreement: whoever decides anew has first heard, in the same
+ * attempt, from everyone living that nobody has seen a decision, and from then on they accept
+ * decisions of this or a later attempt only.
+ *
+ * When members are dead the answer is an error, and those who have not called yet need not: they
+ * are asked (QUERY) and answer ABSENT.
+ *
+ * A decision is kept until every member has it, which `low` (up) and `stable` (down) of later
+ * operations of the series tell, or until the set is forgotten.
+ *
+ * Cost per hop: O(radix) per attempt, O(1) per contribution beside its merge.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "overlay/series.h"
+
+#define HELD_FROM_BYTES 256 /* a decision of this size is sent only to who wants it */
+
+/* ---- sending ---- */
+
+/* It says that nobody in its range has seen a decision. */
+static bool part_counts(const struct part *part)
+{
+    return part->state == OVERLAY_PART_ABSENT || part->state == OVERLAY_PART_COLLECTED;
+}
+
+static struct wire_bytes bytes_of(const struct message *payload)
+{
+    if (payload == NULL)
+        return (struct wire_bytes){NULL, 0};
+    return (struct wire_bytes){payload->data, payload->length_bytes};
+}
+
+static struct node_key key_of(const struct series *series, const struct operation *operation)
+{
+    struct node_key key = series->key;
+
+    key.generation = operation->generation;
+    return key;
+}
+
+static void send_query(struct overlay *overlay, const struct series *series,
+                       const struct operation *operation, uint32_t place, bool want)
+{
+    struct overlay_query query = {
+        .key = key_of(series, operation), .set = series->set, .want = want};
+    struct frame frame;
+
+    overlay_encode_query(&query, operation->attempt, &frame);
+    overlay_send(overlay, place, &frame);
+}
+
+static void encode_release(const struct series *series, const struct operation *operation,
+                           struct frame *ret_frame)
+{
+    struct overlay_release release = {.key = key_of(series, operation),
+                                      .status = operation->status,
+                                      .stable = series->stable,
+                                      .lost = operation->lost,
+                                      .payload = bytes_of(operation->result)};
+
+    if (series->key.target == NODE_TARGET_ROOT)
+        release.payload = (struct wire_bytes){NULL, 0}; /* members get the status only */
+    overlay_encode_release(&release, operation->attempt, ret_frame);
+}
+
+/* Answers every part of this attempt that may not know the decision yet. */
+static void release_parts(struct overlay *overlay, const struct series *series,
+                          struct operation *operation)
+{
+    struct frame frame = {.payload = NULL};
+
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        struct part *part = &operation->parts[i];
+        const struct child *child = &overlay->children[i];
+
+        if (part->answered || !part_counts(part) || child->state != CHILD_LINKED)
+            continue;
+        if (frame.payload == NULL)
+            encode_release(series, operation, &frame);
+        part->answered = true;
+        overlay_send_copy(overlay, child->head, &frame);
+    }
+    message_release(frame.payload);
+}
+
+/* May we speak to our parent about this series now?  What we would say before we are ready would be
+ * for a tree that is no more. */
+static bool can_contribute(const struct overlay *overlay, const struct series *series)
+{
+    return !series_meets_here(overlay, series) && join_has_parent(overlay) &&
+           overlay_is_ready(overlay);
+}
+
+static void send_decided(struct overlay *overlay, const struct series *series,
+                         struct operation *operation, bool whole)
+{
+    struct overlay_contribute contribute = {.key = key_of(series, operation),
+                                            .set = series->set,
+                                            .state = OVERLAY_PART_DECIDED,
+                                            .status = operation->status,
+                                            .lost = operation->lost,
+                                            .payload = bytes_of(operation->result)};
+    struct frame frame;
+
+    if (!whole && contribute.payload.length_bytes > HELD_FROM_BYTES) {
+        contribute.state = OVERLAY_PART_HELD;
+        contribute.payload = (struct wire_bytes){NULL, 0};
+    }
+    overlay_encode_contribute(&contribute, operation->attempt, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+    operation->sent = operation->attempt;
+}
+
+/* ---- merging ---- */
+
+static void merge_one(struct overlay *overlay, const struct series *series, struct buffer *merged,
+                      struct wire_bytes payload)
+{
+    if (payload.length_bytes == 0)
+        return;
+    if (merged->length_bytes == 0)
+        buffer_append(merged, payload.data, payload.length_bytes);
+    else
+        overlay->merges[series->key.merge](merged, payload.data, payload.length_bytes);
+}
+
+/* Own first, then the children in ascending order: ascending places. */
+static void merge_all(struct overlay *overlay, const struct series *series,
+                      const struct operation *operation, struct buffer *merged)
+{
+    merge_one(overlay, series, merged, bytes_of(operation->own));
+    for (uint32_t i = 0; i < operation->parts_count; i++)
+        merge_one(overlay, series, merged, operation->parts[i].payload);
+}
+
+static uint32_t merged_low(const struct overlay *overlay, const struct series *series,
+                           const struct operation *operation)
+{
+    uint32_t low = series_low(overlay, series);
+
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        const struct part *part = &operation->parts[i];
+
+        if (part->state != OVERLAY_PART_NONE && part->low < low)
+            low = part->low;
+    }
+    return low;
+}
+
+/* ---- deciding and forgetting ---- */
+
+static void deliver(struct overlay *overlay, const struct series *series,
+                    struct operation *operation)
+{
+    bool at_root = series->key.target == NODE_TARGET_ROOT && overlay_is_root(overlay);
+    struct overlay_action *action;
+
+    if (operation->delivered ||
+        !(operation->called || (at_root && !series_is_member(overlay, series))))
+        return;
+    operation->delivered = true;
+    action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
+    action->key = key_of(series, operation);
+    action->status = operation->status == OVERLAY_STATUS_OK ? 0 : -EHOSTDOWN;
+    ranges_copy(&action->places, &operation->lost);
+    if (series->key.target == NODE_TARGET_ALL || at_root)
+        action->payload = message_reference(operation->result);
+}
+
+static void raise_stable(const struct overlay *overlay, struct series *series, uint32_t stable)
+{
+    uint32_t low = series_low(overlay, series);
+
+    if (stable > low)
+        stable = low; /* a peer's error must not cost us what we have yet to hear */
+    if (stable > series->stable) {
+        series->stable = stable;
+        series_drop_stable(series);
+    }
+}
+
+/* Takes a decision, whoever made it; takes result and lost. */
+static void settle(struct overlay *overlay, struct series *series, struct operation *operation,
+                   uint8_t status, struct ranges *lost, struct message *result)
+{
+    operation->decided = true;
+    operation->status = status;
+    ranges_move(&operation->lost, lost);
+    operation->result = result;
+    message_release(operation->own);
+    operation->own = NULL;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        message_release(operation->parts[i].frame);
+        operation->parts[i].frame = NULL;
+        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
+    }
+    deliver(overlay, series, operation);
+}
+
+static struct message *message_of(struct wire_bytes payload)
+{
+    if (payload.length_bytes == 0)
+        return NULL;
+    return message_create(payload.data, payload.length_bytes);
+}
+
+/* The meeting point has heard everyone, and nobody has seen a decision. */
+static void decide(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    uint32_t low = merged_low(overlay, series, operation);
+    struct buffer merged = {0};
+    struct ranges lost = {0};
+    uint8_t status = OVERLAY_STATUS_OK;
+    struct message *result = NULL;
+
+    ranges_intersect(&series->set, &overlay->dead, &lost);
+    if (!ranges_is_empty(&lost))
+        status = OVERLAY_STATUS_LOST;
+    else
+        merge_all(overlay, series, operation, &merged);
+    if (merged.length_bytes > 0)
+        result = message_from_buffer(&merged);
+    buffer_fini(&merged);
+    settle(overlay, series, operation, status, &lost, result);
+    ranges_fini(&lost);
+    if (low > operation->generation)
+        low = operation->generation; /* only a peer's error makes it so */
+    if (low > series->stable)
+        series->stable = low; /* what is below is dropped after the release, by who calls */
+}
+
+static bool somebody_is_absent(const struct overlay *overlay, const struct series *series,
+                               const struct operation *operation)
+{
+    if (series_is_member(overlay, series) && !operation->called)
+        return true;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (operation->parts[i].state == OVERLAY_PART_ABSENT)
+            return true;
+    }
+    return false;
+}
+
+static void send_collected(struct overlay *overlay, const struct series *series,
+                           struct operation *operation)
+{
+    struct overlay_contribute contribute = {.key = key_of(series, operation),
+                                            .set = series->set,
+                                            .state = OVERLAY_PART_COLLECTED,
+                                            .low = merged_low(overlay, series, operation)};
+    struct buffer merged = {0};
+    struct frame frame;
+
+    if (somebody_is_absent(overlay, series, operation))
+        contribute.state = OVERLAY_PART_ABSENT;
+    if (!series_has_dead(overlay, series)) /* else the answer is an error anyway */
+        merge_all(overlay, series, operation, &merged);
+    contribute.payload = (struct wire_bytes){merged.data, merged.length_bytes};
+    overlay_encode_contribute(&contribute, operation->attempt, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+    buffer_fini(&merged);
+    operation->sent = operation->attempt;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        message_release(operation->parts[i].frame);
+        operation->parts[i].frame = NULL;
+        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
+    }
+}
+
+/* Nobody waits for a hop below which no member lives any more. */
+static bool has_voice(const struct overlay *overlay, const struct series *series,
+                      const struct operation *operation)
+{
+    if (series_is_member(overlay, series))
+        return true;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (operation->parts[i].state != OVERLAY_PART_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Does what can be done now.  The operation may be gone afterwards. */
+static void operation_advance(struct overlay *overlay, struct series *series,
+                              struct operation *operation)
+{
+    if (!operation->decided && operation->waiting == 0 && series_meets_here(overlay, series))
+        decide(overlay, series, operation);
+    if (operation->decided) {
+        release_parts(overlay, series, operation);
+        if (operation->sent != operation->attempt && can_contribute(overlay, series))
+            send_decided(overlay, series, operation, false);
+        series_drop_stable(series);
+        return;
+    }
+    if (operation->waiting == 0 && operation->sent != operation->attempt &&
+        has_voice(overlay, series, operation) && can_contribute(overlay, series))
+        send_collected(overlay, series, operation);
+}
+
+/* ---- attempts ---- */
+
+/* Asks those below who have not been heard in this attempt, when waiting for calls is pointless. */
+static void query_child(struct overlay *overlay, const struct series *series,
+                        struct operation *operation, uint32_t index)
+{
+    const struct child *child = &overlay->children[index];
+
+    if (child->state == CHILD_LINKED && !operation->decided && series_has_dead(overlay, series) &&
+        series_expects(overlay, series, child) &&
+        !part_counts(operation_part(overlay, operation, index)))
+        send_query(overlay, series, operation, child->head, false);
+}
+
+/* Begins the current attempt: counts who is to be heard. */
+static void operation_restart(struct overlay *overlay, struct series *series,
+                              struct operation *operation)
+{
+    bool hopeless = series_has_dead(overlay, series);
+
+    operation->attempt = series_attempt(overlay, series);
+    operation->sent = ATTEMPT_NONE;
+    operation->waiting =
+        series_is_member(overlay, series) && !operation->called && !hopeless ? 1 : 0;
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        struct part *part = operation_part(overlay, operation, i);
+
+        part_clear(part);
+        if (series_expects(overlay, series, &overlay->children[i]))
+            operation->waiting++;
+        query_child(overlay, series, operation, i);
+    }
+}
+
+/* Finds or makes the record of an operation; NULL if it is over. */
+static struct operation *operation_open(struct overlay *overlay, struct series *series,
+                                        uint32_t generation)
+{
+    struct operation **link = &series->operations;
+    struct operation *operation;
+
+    if (generation < series->stable)
+        return NULL;
+    while (*link != NULL && (*link)->generation < generation)
+        link = &(*link)->next;
+    if (*link != NULL && (*link)->generation == generation)
+        return *link;
+    operation = memory_allocate_zeroed(sizeof(*operation));
+    operation->generation = generation;
+    operation->next = *link;
+    *link = operation;
+    operation_restart(overlay, series, operation);
+    return operation;
+}
+
+void collective_contribute(struct overlay *overlay, const struct overlay_event *event)
+{
+    struct series *series = series_find(overlay, &event->key);
+    struct operation *operation;
+
+    assert(event->key.generation > 0 && event->key.target < NODE_TARGET_COUNT &&
+           event->key.merge < overlay->merges_count);
+    assert(ranges_contains(event->set, overlay->place) && ranges_max(event->set) < overlay->places);
+    if (series_is_forgotten(overlay, event->key.set_id))
+        return; /* its owner wants to hear no more of it */
+    if (series == NULL)
+        series = series_create(overlay, &event->key, event->set);
+    operation = operation_open(overlay, series, event->key.generation);
+    assert(operation != NULL && !operation->called);
+    operation->called = true;
+    if (event->key.generation > series->called_to)
+        series->called_to = event->key.generation;
+    if (operation->decided) {
+        deliver(overlay, series, operation);
+        return;
+    }
+    operation->own = message_reference(event->payload);
+    if (!series_has_dead(overlay, series))
+        operation->waiting--;
+    operation_advance(overlay, series, operation);
+}
+
+/* ---- frames ---- */
+
+static bool is_sane(const struct overlay *overlay, const struct node_key *key,
+                    const struct ranges *set)
+{
+    return !ranges_is_empty(set) && ranges_max(set) < overlay->places &&
+           key->merge < overlay->merges_count;
+}
+
+/* The series of a peer's frame: made if need be; NULL with *ret_rc < 0 if the frame cannot be, with
+ * 0 if it is to be ignored. */
+static struct series *series_of_frame(struct overlay *overlay, const struct node_key *key,
+                                      const struct ranges *set, int *ret_rc)
+{
+    struct range covering;
+    struct series *series;
+
+    *ret_rc = is_sane(overlay, key, set) ? 0 : -EBADMSG;
+    if (*ret_rc < 0 || series_is_forgotten(overlay, key->set_id))
+        return NULL;
+    series = series_find(overlay, key);
+    if (series != NULL && !ranges_equal(&series->set, set))
+        *ret_rc = -EBADMSG;
+    covering = series_covering(overlay, key, set);
+    if (overlay->place < covering.first || overlay->place > covering.last)
+        return NULL; /* not our business, by our tree */
+    if (series == NULL)
+        series = series_create(overlay, key, set);
+    return *ret_rc == 0 ? series : NULL;
+}
+
+/* A child range says that the operation is decided. */
+static void take_decision(struct overlay *overlay, struct series *series,
+                          struct operation *operation, struct overlay_contribute *contribute,
+                          uint32_t from)
+{
+    if (operation->decided)
+        return;
+    if (contribute->state == OVERLAY_PART_HELD) {
+        send_query(overlay, series, operation, from, true);
+        return;
+    }
+    settle(overlay, series, operation, contribute->status, &contribute->lost,
+           message_of(contribute->payload));
+    operation_advance(overlay, series, operation);
+}
+
+static void take_part(struct overlay *overlay, struct series *series, struct operation *operation,
+                      struct overlay_contribute *contribute, const struct frame *frame,
+                      uint32_t from)
+{
+    uint32_t index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
+    struct part *part = operation_part(overlay, operation, index);
+    bool heard = part_counts(part);
+
+    if (heard && operation->sent == operation->attempt && !operation->decided)
+        return; /* said twice and passed on already */
+    part_clear(part);
+    part->state = (enum overlay_part_state)contribute->state;
+    part->low = contribute->low;
+    if (contribute->payload.length_bytes > 0 && !operation->decided) {
+        part->frame = message_reference(frame->payload);
+        part->payload = contribute->payload;
+    }
+    if (part->state == OVERLAY_PART_HELD || part->state == OVERLAY_PART_DECIDED) {
+        take_decision(overlay, series, operation, contribute, from);
+        return;
+    }
+    if (!heard && series_expects(overlay, series, &overlay->children[index]))
+        operation->waiting--;
+    operation_advance(overlay, series, operation);
+}
+
+int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_contribute contribute;
+    struct operation *operation;
+    struct series *series;
+    int rc = overlay_decode_contribute(frame, &contribute);
+
+    if (rc < 0)
+        return rc;
+    series = series_of_frame(overlay, &contribute.key, &contribute.set, &rc);
+    /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
+    if (series != NULL && frame->attempt == series_attempt(overlay, series)) {
+        operation = operation_open(overlay, series, contribute.key.generation);
+        if (operation != NULL)
+            take_part(overlay, series, operation, &contribute, frame, from);
+    }
+    overlay_contribute_fini(&contribute);
+    return rc;
+}
+
+int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_query query;
+    struct operation *operation;
+    struct series *series;
+    int rc = overlay_decode_query(frame, &query);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    series = series_of_frame(overlay, &query.key, &query.set, &rc);
+    operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
+    if (operation != NULL && query.want && operation->decided && can_contribute(overlay, series))
+        send_decided(overlay, series, operation, true);
+    else if (operation != NULL)
+        operation_advance(overlay, series, operation);
+    overlay_query_fini(&query);
+    return rc;
+}
+
+int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_release release;
+    struct operation *operation = NULL;
+    struct series *series;
+    int rc = overlay_decode_release(frame, &release);
+
+    (void)from;
+    if (rc == 0 && release.stable > release.key.generation) {
+        overlay_release_fini(&release);
+        rc = -EBADMSG;
+    }
+    if (rc < 0)
+        return rc;
+    series = series_find(overlay, &release.key);
+    if (series != NULL)
+        operation = series_operation(series, release.key.generation);
+    if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) {
+        operation->sent = operation->attempt; /* the parent knows */
+        settle(overlay, series, operation, release.status, &release.lost,
+               message_of(release.payload));
+        raise_stable(overlay, series, release.stable);
+        operation_advance(overlay, series, operation);
+    } else if (series != NULL) {
+        raise_stable(overlay, series, release.stable);
+    }
+    overlay_release_fini(&release);
+    return 0;
+}
+
+/* ---- what happens around ---- */
+
+void collective_death(struct overlay *overlay, struct range range)
+{
+    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        struct operation *next;
+
+        if (range.last < series->covering.first || range.first > series->covering.last)
+            continue;
+        for (struct operation *operation = series->operations; operation != NULL;
+             operation = next) {
+            next = operation->next;
+            operation_restart(overlay, series, operation);
+            operation_advance(overlay, series, operation);
+        }
+    }
+}
+
+void collective_joined(struct overlay *overlay)
+{
+    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        for (struct operation *operation = series->operations; operation != NULL;
+             operation = operation->next)
+            operation->sent = ATTEMPT_NONE;
+    }
+}
+
+void collective_ready(struct overlay *overlay)
+{
+    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        struct operation *next;
+
+        for (struct operation *operation = series->operations; operation != NULL;
+             operation = next) {
+            next = operation->next;
+            operation_advance(overlay, series, operation);
+        }
+    }
+}
+
+void collective_linked(struct overlay *overlay, struct child *child)
+{
+    uint32_t index = (uint32_t)(child - overlay->children);
+
+    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        for (struct operation *operation = series->operations; operation != NULL;
+             operation = operation->next)
+            query_child(overlay, series, operation, index);
+    }
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the core share: the state of one place, and the few ways in which they call
+ * each other.  Each part's state is touched by its own file only; the others ask.
+ *
+ *     overlay.c     create, step, dispatch of frames by type and sender
+ *     join.c        the way up: finding, having and losing a parent
+ *     membership.c  the way down: child ranges, guests that ask to join, deaths, arrivals, leaving
+ *     absence.c     who of a range that was cut off is gone
+ *     lease.c       heartbeats, leases, silence; the one timer
+ *     broadcast.c   the root's ordered log
+ *     collective.c  exchange and gather
+ *     route.c       send, request, reply
+ */
+#ifndef OVERLAY_CORE_H
+#define OVERLAY_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ranges.h"
+#include "overlay/overlay.h"
+#include "overlay/overlay_wire.h"
+#include "overlay/tree.h"
+
+#define OVERLAY_NEVER_NS UINT64_MAX
+
+enum child_state {
+    CHILD_EMPTY,  /* nobody has ever joined for this range */
+    CHILD_LINKED, /* its head is our child */
+    CHILD_LOST,   /* the link broke; the head is reported, its death not yet in the log */
+    CHILD_HEIR,   /* the head died; we wait for its heir */
+    CHILD_GONE    /* left */
+};
+
+/* One of the ranges below this place.  They are sorted, never removed, and only appended to. */
+struct child {
+    struct range range;
+    uint32_t head;        /* first living place of range, or TREE_NO_PLACE */
+    uint32_t incarnation; /* of the head, when linked or lost */
+    enum child_state state;
+    uint64_t acked;            /* all entries up to it have reached all of range */
+    uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
+    uint64_t echo_stamp_ns;    /* last echo, child's clock */
+    uint64_t echo_received_ns; /* our clock */
+    struct message *addresses; /* packed; NULL unless linked */
+};
+
+/* A link whose place is not (yet) our child or parent. */
+struct guest {
+    struct guest *next;
+    uint32_t place;
+    uint32_t incarnation;
+    bool asked;     /* join is valid and waits for an answer */
+    bool dismissed; /* answered; the link is theirs to close */
+    uint64_t received_ns;
+    struct overlay_join join;
+};
+
+struct log_item;
+struct series;
+struct held;
+struct map;
+
+enum join_state {
+    JOIN_IDLE,       /* not started, the root, or ended */
+    JOIN_CONNECTING, /* to target */
+    JOIN_ASKING,     /* JOIN is sent to target */
+    JOIN_WAITING,    /* between two rounds, until retry_ns */
+    JOIN_JOINED      /* target is the parent */
+};
+
+struct join {
+    enum join_state state;
+    uint32_t target;
+    uint32_t candidate; /* index into the ancestors, of the round */
+    uint32_t round;
+    uint32_t redirects; /* in this round */
+    uint32_t avoid;     /* the parent just lost: asked last in the first round */
+    bool ever;          /* has had a parent */
+    uint64_t since_ns;  /* seeking since */
+    uint64_t retry_ns;
+    struct message *ancestors; /* packed: place, addresses; nearest first */
+    uint32_t ancestors_count;
+};
+
+struct lease {
+    uint64_t round;    /* of the last wave */
+    uint64_t bound_ns; /* the root sent it not before this, on our clock; NEVER: no wave yet */
+    uint64_t heard_ns; /* last LEASE of the parent */
+    uint64_t beat_ns;  /* our last beat to the children */
+    uint64_t armed_ns; /* the timer */
+};
+
+struct broadcast {
+    struct log_item *first; /* kept, ascending */
+    struct log_item *last;
+    uint64_t received; /* highest sequence; all that is relevant up to it has come */
+    uint64_t head;     /* caught up when received >= head */
+    uint64_t base;     /* of the last WELCOME: what new child ranges begin with */
+    uint64_t acked;    /* told to the parent */
+};
+
+struct collective {
+    struct series *first;
+    uint64_t *forgotten; /* ring of set ids, allocated on first use */
+    uint32_t forgotten_next;
+    uint32_t forgotten_count;
+};
+
+struct route {
+    struct held *first;
+    struct held *last;
+    uint32_t held_count;
+    struct map *requests; /* outstanding, by id; NULL before the first */
+};
+
+struct overlay {
+    uint32_t place;
+    uint32_t places;
+    uint32_t radix;
+    uint32_t incarnation;
+    uint64_t heartbeat_ns;
+    uint64_t lease_ns;
+    uint64_t rejoin_ns;
+    uint64_t first_join_ns;
+    node_merge_function *const *merges;
+    uint32_t merges_count;
+    bool started;
+    bool ended;
+    bool leaving;
+    bool complete_told;
+    bool settled;        /* has been ready once */
+    struct message *own; /* packed addresses */
+    struct ranges dead;
+    struct ranges arrived;  /* of our scope, incl. ourselves */
+    uint64_t arrived_told;  /* so many of them the parent knows */
+    struct child *children; /* by range, ascending */
+    uint32_t children_count;
+    struct guest *guests;
+    struct overlay_death *lost; /* reported or to be reported, not yet in the log */
+    uint32_t lost_count;
+    uint64_t absence_ns; /* when to look at ranges that are cut off */
+    struct join join;
+    struct lease lease;
+    struct broadcast broadcast;
+    struct collective collective;
+    struct route route;
+    /* Valid during a step only. */
+    uint64_t now_ns;
+    struct overlay_actions *actions;
+};
+
+/* overlay.c */
+struct tree overlay_tree(const struct overlay *overlay);
+static inline bool overlay_is_root(const struct overlay *overlay)
+{
+    return overlay->place == 0;
+}
+/* Appends an action; the pointer is valid until the next one. */
+struct overlay_action *overlay_act(struct overlay *overlay, enum overlay_action_kind kind);
+/* Takes frame's reference of its payload. */
+void overlay_send(struct overlay *overlay, uint32_t place, struct frame *frame);
+/* As overlay_send, keeping the caller's reference. */
+void overlay_send_copy(struct overlay *overlay, uint32_t place, const struct frame *frame);
+void overlay_close(struct overlay *overlay, uint32_t place);
+/* Ends this place: closes all links; the last thing it does. */
+void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Joined and in possession of everything the log had for our range: may answer for it. */
+bool overlay_is_ready(const struct overlay *overlay);
+
+/* join.c */
+void join_start(struct overlay *overlay);
+void join_up(struct overlay *overlay, uint32_t place);
+/* The parent or the target is gone; look for another. */
+void join_down(struct overlay *overlay);
+void join_timer(struct overlay *overlay);
+uint64_t join_deadline_ns(const struct overlay *overlay);
+bool join_has_parent(const struct overlay *overlay);
+int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void join_fini(struct overlay *overlay);
+
+/* membership.c */
+void membership_start(struct overlay *overlay);
+void membership_fini(struct overlay *overlay);
+struct child *membership_child_of(const struct overlay *overlay, uint32_t place); /* or NULL */
+struct child *membership_linked(const struct overlay *overlay, uint32_t place);   /* as its head */
+bool membership_is_guest(const struct overlay *overlay, uint32_t place);
+void membership_close_guests(struct overlay *overlay);
+void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
+void membership_down(struct overlay *overlay, uint32_t place);
+/* Closes the link to a silent child and reports it. */
+void membership_drop(struct overlay *overlay, struct child *child);
+/* To the root, until it is in the log. */
+void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation);
+/* Installs a death of the log. */
+void membership_death(struct overlay *overlay, const struct overlay_death *death);
+/* We have become ready, or a child range has changed: look at guests and arrivals again. */
+void membership_changed(struct overlay *overlay);
+/* We have a (new) parent: it must know what the old one may not have passed on. */
+void membership_joined(struct overlay *overlay);
+void membership_tell_arrived(struct overlay *overlay, bool also_partial);
+void membership_leave(struct overlay *overlay);
+void membership_leave_check(struct overlay *overlay);
+int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* absence.c */
+/* A range has been cut off: look after a while who of it is there. */
+void absence_expect(struct overlay *overlay);
+void absence_timer(struct overlay *overlay);
+
+/* lease.c */
+void lease_start(struct overlay *overlay);
+struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child);
+int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
+uint64_t lease_end_ns(const struct overlay *overlay);
+void lease_timer(struct overlay *overlay);
+void lease_arm(struct overlay *overlay); /* at the end of each step */
+int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* broadcast.c */
+void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
+                      const struct ranges *set, const void *payload, size_t payload_bytes);
+bool broadcast_is_caught_up(const struct overlay *overlay);
+void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome);
+/* Highest kept entry of a child range, at least what it has acknowledged. */
+uint64_t broadcast_head(const struct overlay *overlay, const struct child *child);
+/* Sends a new child all kept entries of its range after `after`. */
+void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after);
+/* Drops what every child range has, and tells the parent. */
+void broadcast_trim(struct overlay *overlay);
+int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void broadcast_fini(struct overlay *overlay);
+
+/* collective.c */
+void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
+void collective_forget(struct overlay *overlay, uint64_t set_id);
+void collective_death(struct overlay *overlay, struct range range);
+void collective_joined(struct overlay *overlay); /* a new parent has heard nothing yet */
+void collective_ready(struct overlay *overlay);  /* what had to wait can be said */
+void collective_linked(struct overlay *overlay, struct child *child); /* a child has (re)joined */
+int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void collective_fini(struct overlay *overlay);
+
+/* route.c */
+void route_send(struct overlay *overlay, const struct overlay_event *event);
+void route_request(struct overlay *overlay, const struct overlay_event *event);
+void route_reply(struct overlay *overlay, const struct overlay_event *event);
+void route_death(struct overlay *overlay);
+void route_flush(struct overlay *overlay); /* something is reachable that was not */
+int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void route_fini(struct overlay *overlay);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way up.  A place looks for a parent in rounds: it asks its ancestors, nearest first, until
+ * one welcomes it, sends it on to a descendant of its own (REDIRECT), or all have failed; then it
+ * waits a little, more each time and with jitter, and begins again.
+ *
+ * At the first join it may be up before its parent, so the first rounds try the nearest ancestor
+ * only: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
+ * for that one is probably dead, and ends when rejoin_ns is over; its own lease bounds it too.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "overlay/core.h"
+
+#define RETRY_MIN_NS      (10 * 1000000ull)
+#define RETRY_MAX_NS      (500 * 1000000ull)
+#define FIRST_NEAR_ROUNDS 6 /* about a second */
+
+static uint64_t jittered(const struct overlay *overlay, uint64_t delay_ns)
+{
+    uint64_t dice = hash_mix(((uint64_t)overlay->place << 32) + overlay->join.round +
+                             ((uint64_t)overlay->incarnation << 20));
+
+    return delay_ns / 2 + dice % (delay_ns / 2 + 1);
+}
+
+static void ancestor_read(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
+                          struct addresses *ret_addresses)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, overlay->join.ancestors->data, overlay->join.ancestors->length_bytes);
+    for (uint32_t i = 0; i <= index; i++) {
+        *ret_place = wire_get_u32(&reader);
+        overlay_get_addresses(&reader, ret_addresses);
+    }
+}
+
+static void join_connect(struct overlay *overlay, uint32_t place, const struct addresses *addresses)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+
+    action->place = place;
+    action->addresses = memory_copy(addresses, sizeof(*addresses));
+    overlay->join.target = place;
+    overlay->join.state = JOIN_CONNECTING;
+}
+
+/* How many of the ancestors this round tries. */
+static uint32_t round_width(const struct overlay *overlay)
+{
+    if (!overlay->join.ever && overlay->join.round < FIRST_NEAR_ROUNDS &&
+        overlay->join.ancestors_count > 0)
+        return 1;
+    return overlay->join.ancestors_count;
+}
+
+static void join_wait(struct overlay *overlay)
+{
+    struct join *join = &overlay->join;
+    uint64_t delay_ns = RETRY_MIN_NS << (join->round < 6 ? join->round : 6);
+
+    if (delay_ns > RETRY_MAX_NS)
+        delay_ns = RETRY_MAX_NS;
+    join->state = JOIN_WAITING;
+    join->target = TREE_NO_PLACE;
+    join->retry_ns = overlay->now_ns + jittered(overlay, delay_ns);
+    join->avoid = TREE_NO_PLACE;
+    join->round++;
+    join->candidate = 0;
+    join->redirects = 0;
+}
+
+/* Asks the next ancestor of this round. */
+static void join_next(struct overlay *overlay)
+{
+    struct join *join = &overlay->join;
+
+    while (join->candidate < round_width(overlay)) {
+        struct addresses addresses;
+        uint32_t place;
+
+        ancestor_read(overlay, join->candidate++, &place, &addresses);
+        if (place == join->avoid || place >= overlay->place ||
+            ranges_contains(&overlay->dead, place))
+            continue;
+        join_connect(overlay, place, &addresses);
+        return;
+    }
+    join_wait(overlay);
+}
+
+static void join_seek(struct overlay *overlay, uint32_t avoid)
+{
+    struct join *join = &overlay->join;
+
+    join->since_ns = overlay->now_ns;
+    join->round = 0;
+    join->candidate = 0;
+    join->redirects = 0;
+    join->avoid = avoid;
+    join_next(overlay);
+}
+
+void join_start(struct overlay *overlay)
+{
+    join_seek(overlay, TREE_NO_PLACE);
+}
+
+bool join_has_parent(const struct overlay *overlay)
+{
+    return overlay->join.state == JOIN_JOINED;
+}
+
+void join_up(struct overlay *overlay, uint32_t place)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct overlay_join message = {
+        .version = OVERLAY_VERSION,
+        .places = overlay->places,
+        .radix = overlay->radix,
+        .received = overlay->broadcast.received,
+        .stamp_ns = overlay->now_ns,
+        .scope = tree_scope(&tree, overlay->place),
+        .arrived = overlay->arrived, /* borrowed */
+    };
+    struct wire_reader reader;
+    struct frame frame;
+
+    wire_reader_init(&reader, overlay->own->data, overlay->own->length_bytes);
+    overlay_get_addresses(&reader, &message.addresses);
+    overlay_encode_join(&message, &frame);
+    overlay_send(overlay, place, &frame);
+    overlay->join.state = JOIN_ASKING;
+    overlay->arrived_told = ranges_count(&overlay->arrived);
+}
+
+void join_down(struct overlay *overlay)
+{
+    struct join *join = &overlay->join;
+
+    if (join->state == JOIN_JOINED && overlay->leaving) {
+        overlay_end(overlay, NODE_END_LEFT, "the parent has left");
+        return;
+    }
+    if (join->state == JOIN_JOINED)
+        join_seek(overlay, join->target);
+    else if (join->redirects > 0)
+        join_wait(overlay); /* who sent us there will know better in a moment */
+    else
+        join_next(overlay);
+}
+
+/* Since when and for how long; NEVER where somebody living lets us wait for the first time. */
+uint64_t join_deadline_ns(const struct overlay *overlay)
+{
+    const struct join *join = &overlay->join;
+
+    if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
+        return OVERLAY_NEVER_NS;
+    if (join->ever)
+        return join->since_ns + overlay->rejoin_ns;
+    if (join->state == JOIN_ASKING)
+        return OVERLAY_NEVER_NS;
+    return join->since_ns + overlay->first_join_ns;
+}
+
+void join_timer(struct overlay *overlay)
+{
+    struct join *join = &overlay->join;
+
+    if (overlay->now_ns >= join_deadline_ns(overlay)) {
+        overlay_end(overlay, NODE_END_ORPHAN, "no living ancestor could be reached in %.1f s",
+                    (double)(overlay->now_ns - join->since_ns) / 1e9);
+        return;
+    }
+    if (join->state == JOIN_WAITING && overlay->now_ns >= join->retry_ns)
+        join_next(overlay);
+}
+
+static void join_done(struct overlay *overlay)
+{
+    bool first = !overlay->join.ever;
+
+    overlay->join.state = JOIN_JOINED;
+    overlay->join.ever = true;
+    if (first)
+        overlay_act(overlay, OVERLAY_ACTION_JOINED);
+}
+
+int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_welcome welcome;
+
+    (void)from;
+    if (overlay_decode_welcome(frame, &welcome) < 0 || welcome.base > welcome.head ||
+        welcome.range.first > overlay->place || welcome.range.last < overlay->place)
+        return -EBADMSG;
+    join_done(overlay);
+    if (lease_take(overlay, &welcome.lease) < 0)
+        return -EBADMSG;
+    broadcast_welcome(overlay, &welcome);
+    membership_joined(overlay);
+    collective_joined(overlay);
+    if (overlay_is_ready(overlay)) {
+        collective_ready(overlay);
+        membership_changed(overlay);
+    }
+    route_flush(overlay);
+    return 0;
+}
+
+int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_redirect redirect;
+
+    /* A descendant of `from` on the way to us. */
+    if (overlay_decode_redirect(frame, &redirect) < 0 || redirect.place <= from ||
+        redirect.place >= overlay->place || ++overlay->join.redirects > TREE_DEPTH_MAX)
+        return -EBADMSG;
+    overlay_close(overlay, from);
+    join_connect(overlay, redirect.place, &redirect.addresses);
+    return 0;
+}
+
+int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    static const enum node_end ends[] = {
+        [OVERLAY_REFUSAL_EVICTED] = NODE_END_EVICTED,
+        [OVERLAY_REFUSAL_LEFT] = NODE_END_LEFT,
+        [OVERLAY_REFUSAL_MISMATCH] = NODE_END_REFUSED,
+    };
+    struct overlay_refuse refuse;
+
+    if (overlay_decode_refuse(frame, &refuse) < 0 ||
+        refuse.refusal >= sizeof(ends) / sizeof(ends[0]))
+        return -EBADMSG;
+    overlay_end(overlay, ends[refuse.refusal], "place %u refuses us: %s", from, refuse.text);
+    return 0;
+}
+
+void join_fini(struct overlay *overlay)
+{
+    message_release(overlay->join.ancestors);
+    overlay->join.ancestors = NULL;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may believe to be alive.  The root sends a wave every heartbeat; each hop passes it on at once
+ * with its age.  A child bounds from below, on its own clock, when the root sent the wave: what it
+ * stamped on its last echo was sent then, the parent held that for hold, so this LEASE was sent not
+ * before stamp + hold, and the wave age before that.  Its lease ends lease_ns after that bound.  The
+ * stamp of JOIN stands for the first echo, so there always is one.
+ *
+ * Silence is another matter and shorter than a lease, so that the orphans of a stopped place find a
+ * new parent while their own leases run: a parent drops a child that has not echoed for half a
+ * lease, a child leaves a parent that was silent for three quarters of one (by then the parent's
+ * parent has dropped it).  A place that gets no waves still beats, with the old wave, so that its
+ * children do not take it for silent.
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "overlay/core.h"
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool has_children(const struct overlay *overlay)
+{
+    return overlay->children_count > 0;
+}
+
+static uint64_t beat_interval_ns(const struct overlay *overlay)
+{
+    /* A relay beats by itself only if waves stay away. */
+    return overlay_is_root(overlay) ? overlay->heartbeat_ns
+                                    : overlay->heartbeat_ns + overlay->heartbeat_ns / 2;
+}
+
+static uint64_t silence_of_child_ns(const struct overlay *overlay)
+{
+    return overlay->lease_ns / 2;
+}
+
+static uint64_t silence_of_parent_ns(const struct overlay *overlay)
+{
+    return overlay->lease_ns / 4 * 3;
+}
+
+uint64_t lease_end_ns(const struct overlay *overlay)
+{
+    if (overlay_is_root(overlay) || overlay->lease.bound_ns == OVERLAY_NEVER_NS)
+        return OVERLAY_NEVER_NS;
+    return overlay->lease.bound_ns + overlay->lease_ns;
+}
+
+struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child)
+{
+    const struct lease *lease = &overlay->lease;
+    struct overlay_lease wave = {.round = lease->round};
+
+    if (!overlay_is_root(overlay))
+        wave.age_ns = overlay->now_ns - lease->bound_ns;
+    wave.echo_stamp_ns = child->echo_stamp_ns;
+    wave.echo_hold_ns = overlay->now_ns - child->echo_received_ns;
+    return wave;
+}
+
+static void check_child(struct overlay *overlay, struct child *child)
+{
+    if (child->state == CHILD_LINKED &&
+        overlay->now_ns - child->since_ns > silence_of_child_ns(overlay))
+        membership_drop(overlay, child);
+}
+
+static void lease_beat(struct overlay *overlay)
+{
+    overlay->lease.beat_ns = overlay->now_ns;
+    for (uint32_t i = 0; i < overlay->children_count && !overlay->ended; i++) {
+        struct child *child = &overlay->children[i];
+        struct overlay_lease wave;
+        struct frame frame;
+
+        check_child(overlay, child);
+        child = &overlay->children[i]; /* a death may have moved the table */
+        if (child->state != CHILD_LINKED)
+            continue;
+        wave = lease_for(overlay, child);
+        overlay_encode_lease(&wave, &frame);
+        overlay_send(overlay, child->head, &frame);
+    }
+}
+
+void lease_start(struct overlay *overlay)
+{
+    overlay->lease.beat_ns = overlay->now_ns;
+    overlay->lease.heard_ns = overlay->now_ns;
+}
+
+int lease_take(struct overlay *overlay, const struct overlay_lease *wave)
+{
+    struct lease *lease = &overlay->lease;
+    uint64_t sent_ns = wave->echo_stamp_ns + wave->echo_hold_ns;
+    uint64_t bound_ns;
+
+    /* Nobody echoes a stamp of the future, and the sums must not wrap. */
+    if (wave->echo_stamp_ns > overlay->now_ns || wave->echo_hold_ns > overlay->now_ns ||
+        sent_ns > overlay->now_ns)
+        return -EBADMSG;
+    bound_ns = wave->age_ns < sent_ns ? sent_ns - wave->age_ns : 0;
+    if (lease->bound_ns == OVERLAY_NEVER_NS || bound_ns > lease->bound_ns)
+        lease->bound_ns = bound_ns;
+    lease->heard_ns = overlay->now_ns;
+    return 0;
+}
+
+int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_lease wave;
+    struct frame echo;
+
+    if (overlay_decode_lease(frame, &wave) < 0 || lease_take(overlay, &wave) < 0)
+        return -EBADMSG;
+    overlay_encode_lease_echo(overlay->now_ns, &echo);
+    overlay_send(overlay, from, &echo);
+    if (wave.round > overlay->lease.round) {
+        overlay->lease.round = wave.round;
+        if (has_children(overlay))
+            lease_beat(overlay);
+    }
+    membership_tell_arrived(overlay, true);
+    return 0;
+}
+
+int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct child *child = membership_linked(overlay, from);
+    uint64_t stamp_ns;
+
+    if (overlay_decode_lease_echo(frame, &stamp_ns) < 0 || stamp_ns < child->echo_stamp_ns)
+        return -EBADMSG;
+    child->echo_stamp_ns = stamp_ns;
+    child->echo_received_ns = overlay->now_ns;
+    child->since_ns = overlay->now_ns;
+    return 0;
+}
+
+void lease_timer(struct overlay *overlay)
+{
+    struct lease *lease = &overlay->lease;
+
+    if (overlay->now_ns >= lease_end_ns(overlay)) {
+        overlay_end(overlay, NODE_END_LEASE, "no heartbeat of the root for %.1f s",
+                    (double)(overlay->now_ns - lease->bound_ns) / 1e9);
+        return;
+    }
+    if (join_has_parent(overlay) &&
+        overlay->now_ns >= lease->heard_ns + silence_of_parent_ns(overlay)) {
+        overlay_close(overlay, overlay->join.target);
+        join_down(overlay);
+        if (overlay->ended)
+            return;
+    }
+    if (has_children(overlay) && overlay->now_ns >= lease->beat_ns + beat_interval_ns(overlay)) {
+        if (overlay_is_root(overlay))
+            lease->round++;
+        if (overlay_is_root(overlay) || lease->bound_ns != OVERLAY_NEVER_NS)
+            lease_beat(overlay);
+        else
+            lease->beat_ns = overlay->now_ns;
+    }
+    if (overlay->now_ns >= overlay->absence_ns)
+        absence_timer(overlay);
+    membership_leave_check(overlay);
+}
+
+static uint64_t next_deadline_ns(const struct overlay *overlay)
+{
+    uint64_t deadline_ns = earlier(join_deadline_ns(overlay), lease_end_ns(overlay));
+
+    deadline_ns = earlier(deadline_ns, overlay->absence_ns);
+    if (overlay->join.state == JOIN_WAITING)
+        deadline_ns = earlier(deadline_ns, overlay->join.retry_ns);
+    if (join_has_parent(overlay))
+        deadline_ns = earlier(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
+    if (has_children(overlay))
+        deadline_ns = earlier(deadline_ns, overlay->lease.beat_ns + beat_interval_ns(overlay));
+    return deadline_ns;
+}
+
+/* The timer is only ever pulled forward here; when it fires too early it is set again.  So a wave a
+ * second costs a timer's call every few seconds. */
+void lease_arm(struct overlay *overlay)
+{
+    uint64_t deadline_ns = next_deadline_ns(overlay);
+
+    if (deadline_ns >= overlay->lease.armed_ns)
+        return;
+    overlay->lease.armed_ns = deadline_ns;
+    overlay_act(overlay, OVERLAY_ACTION_TIMER)->deadline_ns = deadline_ns;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way down: who is below this place.
+ *
+ * The table has one row per child range, not per child: heads change, ranges stay.  A row that was
+ * ever ours is ours as long as we live, because deaths only let a scope grow.
+ *
+ * Who asks to join is a guest until it is answered.  An answer needs knowledge, so a place answers
+ * only when it is ready (has a parent and everything the log had for its range); until then, and as
+ * long as nobody living stands where the guest belongs, the guest waits.
+ *
+ * A broken link is no death.  The parent reports it, the root puts the death into its log, and only
+ * that entry changes the tree, at everyone in the same order.  Reports are kept and repeated to each
+ * new parent until the entry comes, so no relay's death can lose one.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "overlay/core.h"
+
+/* ---- guests ---- */
+
+static struct guest *guest_find(const struct overlay *overlay, uint32_t place)
+{
+    struct guest *guest = overlay->guests;
+
+    while (guest != NULL && guest->place != place)
+        guest = guest->next;
+    return guest;
+}
+
+static void guest_remove(struct overlay *overlay, struct guest *guest)
+{
+    struct guest **link = &overlay->guests;
+
+    while (*link != guest)
+        link = &(*link)->next;
+    *link = guest->next;
+    if (guest->asked)
+        overlay_join_fini(&guest->join);
+    free(guest);
+}
+
+static void guest_dismiss(struct guest *guest)
+{
+    overlay_join_fini(&guest->join);
+    guest->asked = false;
+    guest->dismissed = true;
+}
+
+static void guest_refuse(struct overlay *overlay, struct guest *guest, enum overlay_refusal refusal,
+                         const char *text)
+{
+    struct overlay_refuse refuse = {.refusal = (uint8_t)refusal};
+    struct frame frame;
+
+    strncpy(refuse.text, text, sizeof(refuse.text) - 1);
+    overlay_encode_refuse(&refuse, &frame);
+    overlay_send(overlay, guest->place, &frame);
+    guest_dismiss(guest);
+}
+
+static void guest_redirect(struct overlay *overlay, struct guest *guest, const struct child *child)
+{
+    struct overlay_redirect redirect = {.place = child->head};
+    struct wire_reader reader;
+    struct frame frame;
+
+    wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
+    overlay_get_addresses(&reader, &redirect.addresses);
+    overlay_encode_redirect(&redirect, &frame);
+    overlay_send(overlay, guest->place, &frame);
+    guest_dismiss(guest);
+}
+
+bool membership_is_guest(const struct overlay *overlay, uint32_t place)
+{
+    return guest_find(overlay, place) != NULL;
+}
+
+void membership_close_guests(struct overlay *overlay)
+{
+    while (overlay->guests != NULL) {
+        struct guest *guest = overlay->guests;
+        uint32_t place = guest->place;
+
+        if (guest->asked && overlay->leaving)
+            guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "the instance is leaving");
+        guest_remove(overlay, guest);
+        overlay_close(overlay, place);
+    }
+}
+
+void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation)
+{
+    struct guest *guest;
+
+    if (place <= overlay->place || place >= overlay->places ||
+        membership_linked(overlay, place) != NULL || guest_find(overlay, place) != NULL) {
+        overlay_close(overlay, place); /* nobody above us or twice */
+        return;
+    }
+    guest = memory_allocate_zeroed(sizeof(*guest));
+    guest->place = place;
+    guest->incarnation = incarnation;
+    guest->next = overlay->guests;
+    overlay->guests = guest;
+}
+
+/* ---- the table of child ranges ---- */
+
+struct child *membership_child_of(const struct overlay *overlay, uint32_t place)
+{
+    uint32_t low = 0;
+    uint32_t high = overlay->children_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (overlay->children[middle].range.last < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == overlay->children_count || overlay->children[low].range.first > place)
+        return NULL;
+    return &overlay->children[low];
+}
+
+struct child *membership_linked(const struct overlay *overlay, uint32_t place)
+{
+    struct child *child = membership_child_of(overlay, place);
+
+    return child != NULL && child->head == place && child->state == CHILD_LINKED ? child : NULL;
+}
+
+static void child_set_state(struct overlay *overlay, struct child *child, enum child_state state)
+{
+    child->state = state;
+    child->since_ns = overlay->now_ns;
+    if (state != CHILD_LINKED) {
+        message_release(child->addresses);
+        child->addresses = NULL;
+    }
+}
+
+/* The head died: the next one takes its place in the row.  Since when the range is cut off does not
+ * change by that. */
+static void child_inherit(struct overlay *overlay, struct child *child, uint32_t head)
+{
+    if (child->state == CHILD_LINKED)
+        overlay_close(overlay, child->head);
+    child->head = head;
+    child->incarnation = 0;
+    if (head == TREE_NO_PLACE)
+        child_set_state(overlay, child, CHILD_EMPTY);
+    else if (child->state == CHILD_LOST)
+        child->state = CHILD_HEIR;
+    else if (child->state == CHILD_LINKED)
+        child_set_state(overlay, child, CHILD_HEIR);
+    if (child->state == CHILD_HEIR)
+        absence_expect(overlay);
+}
+
+/* Appends the rows that our scope, grown by a death, has got. */
+static void children_extend(struct overlay *overlay)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct tree_cursor cursor = {{0}};
+    struct range range;
+    uint32_t head;
+
+    while (tree_next_child(&tree, overlay->place, &cursor, &range, &head)) {
+        uint32_t count = overlay->children_count;
+
+        if (count > 0 && range.first <= overlay->children[count - 1].range.last)
+            continue;
+        overlay->children =
+            memory_resize(overlay->children, (count + 1) * sizeof(*overlay->children));
+        overlay->children[count] = (struct child){
+            .range = range,
+            .head = head,
+            /* Before we were ever ready nobody can have been below: they are yet to start. */
+            .state = overlay->settled ? CHILD_HEIR : CHILD_EMPTY,
+            .acked = overlay->broadcast.base,
+            .since_ns = overlay->now_ns,
+        };
+        overlay->children_count = count + 1;
+        if (overlay->settled)
+            absence_expect(overlay);
+    }
+}
+
+static void children_refresh(struct overlay *overlay)
+{
+    struct tree tree = overlay_tree(overlay);
+
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        struct child *child = &overlay->children[i];
+        uint32_t head = tree_head(&tree, child->range);
+
+        if (head != child->head)
+            child_inherit(overlay, child, head);
+    }
+    children_extend(overlay);
+}
+
+void membership_start(struct overlay *overlay)
+{
+    ranges_add(&overlay->arrived, overlay->place, overlay->place);
+    children_extend(overlay);
+}
+
+void membership_fini(struct overlay *overlay)
+{
+    while (overlay->guests != NULL)
+        guest_remove(overlay, overlay->guests);
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        message_release(overlay->children[i].addresses);
+    free(overlay->children);
+    free(overlay->lost);
+}
+
+/* ---- answers ---- */
+
+static void guest_accept(struct overlay *overlay, struct guest *guest, struct child *child)
+{
+    const struct overlay_join *join = &guest->join;
+    bool knows_range =
+        join->scope.first == child->range.first && join->scope.last == child->range.last;
+    /* Its own scope's entries it keeps itself until all below have them; those of the rest of the
+     * range, which it heads newly, it may never have seen. */
+    uint64_t after = knows_range && join->received > child->acked ? join->received : child->acked;
+    struct overlay_welcome welcome = {.range = child->range, .base = child->acked};
+    struct buffer packed = {0};
+    struct frame frame;
+
+    child->incarnation = guest->incarnation;
+    child->echo_stamp_ns = join->stamp_ns;
+    child->echo_received_ns = guest->received_ns;
+    child_set_state(overlay, child, CHILD_LINKED);
+    overlay_put_addresses(&join->addresses, &packed);
+    child->addresses = message_from_buffer(&packed);
+    buffer_fini(&packed);
+    ranges_clip(&guest->join.arrived, child->range.first, child->range.last);
+    ranges_add_all(&overlay->arrived, &guest->join.arrived);
+    guest_remove(overlay, guest);
+    welcome.head = broadcast_head(overlay, child);
+    welcome.lease = lease_for(overlay, child);
+    overlay_encode_welcome(&welcome, &frame);
+    overlay_send(overlay, child->head, &frame);
+    broadcast_replay(overlay, child, after);
+    collective_linked(overlay, child);
+    route_flush(overlay);
+}
+
+/* Returns true if the guest became a child. */
+static bool guest_answer(struct overlay *overlay, struct guest *guest)
+{
+    struct child *child = membership_child_of(overlay, guest->place);
+
+    if (ranges_contains(&overlay->dead, guest->place)) {
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+    } else if (child == NULL) {
+        uint32_t place = guest->place;
+
+        guest_remove(overlay, guest); /* not below us: it asks the wrong place */
+        overlay_close(overlay, place);
+    } else if (child->state == CHILD_GONE) {
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "the instance is leaving");
+    } else if (child->head != guest->place) {
+        if (child->state == CHILD_LINKED)
+            guest_redirect(overlay, guest, child);
+    } else if ((child->state == CHILD_EMPTY || child->state == CHILD_HEIR) &&
+               guest->join.received <= overlay->broadcast.received) {
+        guest_accept(overlay, guest, child);
+        return true;
+    }
+    return false;
+}
+
+static void answer_guests(struct overlay *overlay)
+{
+    bool again = true;
+
+    while (again) {
+        struct guest *guest = overlay->guests;
+
+        again = false;
+        while (guest != NULL) {
+            struct guest *next = guest->next;
+
+            if (guest->asked)
+                again = guest_answer(overlay, guest) || again;
+            guest = next;
+        }
+    }
+}
+
+int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct guest *guest = guest_find(overlay, from);
+    int rc;
+
+    if (guest->asked || guest->dismissed)
+        return -EBADMSG;
+    rc = overlay_decode_join(frame, &guest->join);
+    if (rc < 0)
+        return rc;
+    guest->asked = true;
+    guest->received_ns = overlay->now_ns;
+    if (guest->join.version != OVERLAY_VERSION || guest->join.places != overlay->places ||
+        guest->join.radix != overlay->radix)
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_MISMATCH,
+                     "version, number of places or radix differ");
+    else
+        membership_changed(overlay);
+    return 0;
+}
+
+/* ---- arrivals ---- */
+
+/* Every place of our scope has arrived or is dead. */
+static bool is_complete(const struct overlay *overlay)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct range scope = tree_scope(&tree, overlay->place);
+    uint32_t place = scope.first;
+
+    for (;;) {
+        if (!ranges_first_gap(&overlay->arrived, place, scope.last, &place))
+            return true;
+        if (!ranges_contains(&overlay->dead, place))
+            return false;
+        if (!ranges_first_gap(&overlay->dead, place, scope.last, &place))
+            return true;
+    }
+}
+
+void membership_tell_arrived(struct overlay *overlay, bool also_partial)
+{
+    uint64_t count = ranges_count(&overlay->arrived);
+    struct frame frame;
+
+    if (!overlay_is_ready(overlay) || count == overlay->arrived_told)
+        return;
+    if (!also_partial && !is_complete(overlay))
+        return;
+    overlay->arrived_told = count;
+    overlay_encode_arrived(&overlay->arrived, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+static void arrivals_changed(struct overlay *overlay)
+{
+    if (!overlay_is_root(overlay)) {
+        membership_tell_arrived(overlay, false);
+    } else if (!overlay->complete_told && is_complete(overlay)) {
+        overlay->complete_told = true;
+        overlay_act(overlay, OVERLAY_ACTION_COMPLETE);
+    }
+}
+
+int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    const struct child *child = membership_linked(overlay, from);
+    struct ranges arrived;
+    int rc = overlay_decode_arrived(frame, &arrived);
+
+    if (rc < 0)
+        return rc;
+    ranges_clip(&arrived, child->range.first, child->range.last);
+    ranges_add_all(&overlay->arrived, &arrived);
+    ranges_fini(&arrived);
+    arrivals_changed(overlay);
+    return 0;
+}
+
+void membership_changed(struct overlay *overlay)
+{
+    if (overlay->ended || !overlay_is_ready(overlay))
+        return;
+    overlay->settled = true;
+    answer_guests(overlay);
+    arrivals_changed(overlay);
+    membership_leave_check(overlay);
+}
+
+/* ---- losses ---- */
+
+/* Reported already, as a whole. */
+static bool is_reported(const struct overlay *overlay, struct range range)
+{
+    for (uint32_t i = 0; i < overlay->lost_count; i++) {
+        if (overlay->lost[i].range.first <= range.first &&
+            range.last <= overlay->lost[i].range.last)
+            return true;
+    }
+    return false;
+}
+
+static bool is_dead(const struct overlay *overlay, struct range range)
+{
+    uint32_t living;
+
+    return !ranges_first_gap(&overlay->dead, range.first, range.last, &living);
+}
+
+static void lost_send(struct overlay *overlay, const struct overlay_death *items, uint32_t count)
+{
+    struct overlay_lost lost = {.count = count, .items = (struct overlay_death *)items};
+    struct frame frame;
+
+    if (!join_has_parent(overlay) || count == 0)
+        return;
+    overlay_encode_lost(&lost, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+/* The root: what of the range is not dead yet goes into the log, piece by piece. */
+static void log_death(struct overlay *overlay, struct range range, uint32_t incarnation)
+{
+    struct buffer payload = {0};
+    struct ranges pieces = {0};
+
+    ranges_add(&pieces, range.first, range.last);
+    ranges_remove_all(&pieces, &overlay->dead);
+    for (uint32_t i = 0; i < pieces.count; i++) {
+        struct overlay_death death = {.range = pieces.items[i], .incarnation = incarnation};
+
+        buffer_clear(&payload);
+        overlay_put_death(&death, &payload);
+        broadcast_append(overlay, OVERLAY_ENTRY_DEATH, NULL, payload.data, payload.length_bytes);
+    }
+    ranges_fini(&pieces);
+    buffer_fini(&payload);
+}
+
+void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation)
+{
+    struct overlay_death death = {.range = range, .incarnation = incarnation};
+
+    if (is_dead(overlay, range))
+        return;
+    if (overlay_is_root(overlay)) {
+        log_death(overlay, range, incarnation);
+        return;
+    }
+    if (is_reported(overlay, range) || overlay->lost_count == OVERLAY_LOST_MAX)
+        return;
+    overlay->lost =
+        memory_resize(overlay->lost, (overlay->lost_count + 1) * sizeof(*overlay->lost));
+    overlay->lost[overlay->lost_count++] = death;
+    lost_send(overlay, &death, 1);
+}
+
+/* What is in the log need not be reported any more. */
+static void reports_forget(struct overlay *overlay)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < overlay->lost_count; i++) {
+        if (!is_dead(overlay, overlay->lost[i].range))
+            overlay->lost[kept++] = overlay->lost[i];
+    }
+    overlay->lost_count = kept;
+    if (kept == 0) {
+        free(overlay->lost);
+        overlay->lost = NULL;
+    }
+}
+
+void membership_joined(struct overlay *overlay)
+{
+    lost_send(overlay, overlay->lost, overlay->lost_count);
+}
+
+int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_lost lost;
+    int rc = overlay_decode_lost(frame, &lost);
+
+    (void)from;
+    for (uint32_t i = 0; rc == 0 && i < lost.count; i++) {
+        const struct overlay_death *death = &lost.items[i];
+
+        if (death->range.first == 0 || death->range.last >= overlay->places)
+            rc = -EBADMSG;
+        else
+            membership_report(overlay, death->range, death->incarnation);
+    }
+    overlay_lost_fini(&lost);
+    return rc;
+}
+
+static void child_lost(struct overlay *overlay, struct child *child)
+{
+    struct range head = {child->head, child->head};
+    uint32_t incarnation = child->incarnation;
+
+    if (overlay->leaving) {
+        child_set_state(overlay, child, CHILD_GONE);
+        membership_changed(overlay);
+        return;
+    }
+    child_set_state(overlay, child, CHILD_LOST);
+    absence_expect(overlay);
+    membership_report(overlay, head, incarnation);
+}
+
+void membership_down(struct overlay *overlay, uint32_t place)
+{
+    struct child *child = membership_linked(overlay, place);
+    struct guest *guest = guest_find(overlay, place);
+
+    if (guest != NULL)
+        guest_remove(overlay, guest);
+    else if (child != NULL)
+        child_lost(overlay, child);
+}
+
+void membership_drop(struct overlay *overlay, struct child *child)
+{
+    overlay_close(overlay, child->head);
+    child_lost(overlay, child);
+}
+
+static void evict_guests(struct overlay *overlay, struct range range)
+{
+    for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {
+        if (guest->asked && range.first <= guest->place && guest->place <= range.last)
+            guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+    }
+}
+
+void membership_death(struct overlay *overlay, const struct overlay_death *death)
+{
+    struct range range = death->range;
+
+    ranges_add(&overlay->dead, range.first, range.last);
+    reports_forget(overlay);
+    ranges_add(&overlay_act(overlay, OVERLAY_ACTION_DEAD)->places, range.first, range.last);
+    evict_guests(overlay, range);
+    children_refresh(overlay);
+    if (overlay->join.target >= range.first && overlay->join.target <= range.last) {
+        overlay_close(overlay, overlay->join.target);
+        join_down(overlay);
+    }
+    if (overlay->ended)
+        return;
+    collective_death(overlay, range);
+    route_death(overlay);
+    membership_changed(overlay);
+}
+
+/* ---- leaving ---- */
+
+void membership_leave(struct overlay *overlay)
+{
+    overlay->leaving = true;
+    membership_leave_check(overlay);
+}
+
+/* Ends this place when all below are gone.  Ranges whose heir is still on its way are waited for as
+ * long as an heir may take; ranges where nobody ever came are not. */
+void membership_leave_check(struct overlay *overlay)
+{
+    if (!overlay->leaving || overlay->ended)
+        return;
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct child *child = &overlay->children[i];
+
+        if (child->state == CHILD_LINKED)
+            return;
+        if ((child->state == CHILD_LOST || child->state == CHILD_HEIR) &&
+            overlay->now_ns - child->since_ns <= overlay->lease_ns)
+            return;
+    }
+    overlay_end(overlay, NODE_END_LEFT, "the instance has left");
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Turns calls and upcalls of a transport into events of the core, and the core's actions into calls
+ * of the transport and upcalls.  What goes to the world is done at once, in order.  What goes
+ * upward is queued: it is told when the transport has called us, and not while a call from above is
+ * on the stack; then the transport's timer, set to now, calls us.
+ */
+#include "config.h"
+
+#include "overlay/node.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "overlay/overlay.h"
+
+struct node {
+    struct overlay *overlay;
+    const struct node_events *events;
+    void *context;
+    const struct transport_ops *ops;
+    void *transport;
+    struct overlay_actions upward; /* not yet told; items before `told` are */
+    uint32_t told;
+    uint32_t next_request;
+    uint64_t core_deadline_ns; /* what the core wants its timer at */
+    uint64_t armed_ns;         /* what the transport's timer is set to */
+    uint32_t refused_count;    /* places whose connect was refused on the spot: `down` is due */
+    uint32_t *refused;
+    bool telling; /* an upcall is on the stack */
+    bool destroyed;
+};
+
+/* ---- down to the world ---- */
+
+static void arm(struct node *node, uint64_t deadline_ns)
+{
+    if (deadline_ns == node->armed_ns)
+        return;
+    node->armed_ns = deadline_ns;
+    node->ops->timer(node->transport, deadline_ns);
+}
+
+static void refuse(struct node *node, uint32_t place)
+{
+    node->refused =
+        memory_resize(node->refused, (node->refused_count + 1) * sizeof(*node->refused));
+    node->refused[node->refused_count++] = place;
+}
+
+static void push_upward(struct node *node, struct overlay_action *action)
+{
+    struct overlay_actions *upward = &node->upward;
+
+    if (upward->count == upward->capacity) {
+        upward->capacity = upward->capacity > 0 ? 2 * upward->capacity : 4;
+        upward->items = memory_resize(upward->items, upward->capacity * sizeof(*upward->items));
+    }
+    upward->items[upward->count++] = *action;
+    *action = (struct overlay_action){.kind = OVERLAY_ACTION_TIMER}; /* owns nothing now */
+}
+
+static void do_action(struct node *node, struct overlay_action *action)
+{
+    switch (action->kind) {
+    case OVERLAY_ACTION_CONNECT:
+        if (node->ops->connect(node->transport, action->place, action->addresses) < 0)
+            refuse(node, action->place);
+        break;
+    case OVERLAY_ACTION_CLOSE:
+        node->ops->close(node->transport, action->place);
+        break;
+    case OVERLAY_ACTION_SEND:
+        /* A link that is down is told by `down`; the frame is lost like one on the wire. */
+        (void)node->ops->send(node->transport, action->place, &action->frame);
+        action->frame.payload = NULL;
+        break;
+    case OVERLAY_ACTION_TIMER:
+        node->core_deadline_ns = action->deadline_ns;
+        break;
+    default:
+        push_upward(node, action);
+    }
+}
+
+static void step(struct node *node, struct overlay_event *event)
+{
+    struct overlay_actions actions = {0};
+
+    event->now_ns = node->ops->now_ns(node->transport);
+    overlay_step(node->overlay, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        do_action(node, &actions.items[i]);
+    overlay_actions_fini(&actions);
+}
+
+/* ---- upward ---- */
+
+static void tell(struct node *node, struct overlay_action *action)
+{
+    const struct node_events *events = node->events;
+    struct error why = ERROR_NONE;
+
+    switch (action->kind) {
+    case OVERLAY_ACTION_JOINED:
+        events->joined(node->context);
+        break;
+    case OVERLAY_ACTION_COMPLETE:
+        events->complete(node->context);
+        break;
+    case OVERLAY_ACTION_BROADCAST:
+        events->broadcast(node->context, action->payload);
+        break;
+    case OVERLAY_ACTION_RESULT:
+        events->result(node->context, &action->key, action->status, &action->places,
+                       action->payload);
+        break;
+    case OVERLAY_ACTION_RECEIVED:
+        events->received(node->context, action->place, (uint8_t)action->class, action->payload);
+        break;
+    case OVERLAY_ACTION_REQUEST:
+        events->request(node->context, action->place, action->id, action->payload);
+        break;
+    case OVERLAY_ACTION_REPLY:
+        events->reply(node->context, action->id, action->status, action->payload);
+        break;
+    case OVERLAY_ACTION_DEAD:
+        events->lost(node->context, &action->places);
+        break;
+    default:
+        error_set(&why, -ECONNABORTED, "%s", action->text);
+        events->ended(node->context, action->end, &why);
+    }
+}
+
+static bool has_work(const struct node *node)
+{
+    return node->told < node->upward.count || node->refused_count > 0;
+}
+
+static void free_node(struct node *node)
+{
+    while (node->told < node->upward.count)
+        overlay_action_fini(&node->upward.items[node->told++]);
+    free(node->upward.items);
+    free(node->refused);
+    overlay_destroy(node->overlay);
+    free(node);
+}
+
+static void step_refused(struct node *node)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN};
+
+    event.place = node->refused[0];
+    node->refused_count--;
+    for (uint32_t i = 0; i < node->refused_count; i++)
+        node->refused[i] = node->refused[i + 1];
+    step(node, &event);
+}
+
+/* Tells everything that is due, also what the upcalls bring about; then sets the timer. */
+static void drain(struct node *node)
+{
+    node->telling = true;
+    while (has_work(node) && !node->destroyed) {
+        struct overlay_action action;
+
+        if (node->told == node->upward.count) {
+            step_refused(node);
+            continue;
+        }
+        action = node->upward.items[node->told++];
+        tell(node, &action);
+        overlay_action_fini(&action);
+    }
+    node->telling = false;
+    if (node->destroyed) {
+        free_node(node);
+        return;
+    }
+    free(node->upward.items);
+    node->upward = (struct overlay_actions){0};
+    node->told = 0;
+    arm(node, overlay_is_ended(node->overlay) ? UINT64_MAX : node->core_deadline_ns);
+}
+
+/* An event from the world: upcalls may be made now. */
+static void step_below(struct node *node, struct overlay_event *event)
+{
+    step(node, event);
+    drain(node);
+}
+
+/* An event from above: upcalls wait until this call is off the stack. */
+static void step_above(struct node *node, struct overlay_event *event)
+{
+    step(node, event);
+    if (!node->telling)
+        arm(node, has_work(node) ? 0 : node->core_deadline_ns);
+}
+
+/* ---- transport ---- */
+
+static void transport_up(void *context, uint32_t place, uint32_t incarnation)
+{
+    struct node *node = context;
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_UP, .place = place, .incarnation = incarnation};
+
+    if (node->events->linked)
+        node->events->linked(node->context, place);
+    step_below(context, &event);
+}
+
+static void transport_down(void *context, uint32_t place, const struct error *why)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = place};
+
+    (void)why;
+    step_below(context, &event);
+}
+
+static void transport_frame(void *context, uint32_t place, const struct frame *frame)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_FRAME, .place = place, .frame = frame};
+
+    step_below(context, &event);
+}
+
+static void transport_timer(void *context)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_TIMER};
+    struct node *node = context;
+
+    node->armed_ns = UINT64_MAX;
+    if (node->ops->now_ns(node->transport) < node->core_deadline_ns) {
+        drain(node);
+        return;
+    }
+    node->core_deadline_ns = UINT64_MAX;
+    step_below(node, &event);
+}
+
+const struct transport_events *node_transport_events(void)
+{
+    static const struct transport_events events = {
+        .up = transport_up,
+        .down = transport_down,
+        .frame = transport_frame,
+        .timer = transport_timer,
+    };
+
+    return &events;
+}
+
+/* ---- life ---- */
+
+struct node *node_create(const struct node_config *config, const struct node_events *events,
+                         void *context)
+{
+    struct node *node = memory_allocate_zeroed(sizeof(*node));
+
+    node->overlay = overlay_create(config);
+    node->events = events;
+    node->context = context;
+    node->core_deadline_ns = UINT64_MAX;
+    node->armed_ns = UINT64_MAX;
+    return node;
+}
+
+void node_attach(struct node *node, const struct transport_ops *ops, void *transport)
+{
+    node->ops = ops;
+    node->transport = transport;
+}
+
+void node_start(struct node *node, const struct addresses *own)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_START, .own = own};
+
+    assert(node->ops != NULL);
+    step_above(node, &event);
+}
+
+void node_destroy(struct node *node)
+{
+    if (node == NULL)
+        return;
+    node->destroyed = true;
+    if (!node->telling)
+        free_node(node);
+}
+
+/* ---- calls ---- */
+
+void node_broadcast(struct node *node, const struct ranges *set, struct message *payload)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST, .set = set, .payload = payload};
+
+    step_above(node, &event);
+    message_release(payload);
+}
+
+void node_leave(struct node *node)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_LEAVE};
+
+    step_above(node, &event);
+}
+
+void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
+                     struct message *payload)
+{
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_CONTRIBUTE, .key = *key, .set = set, .payload = payload};
+
+    step_above(node, &event);
+    message_release(payload);
+}
+
+void node_forget(struct node *node, uint64_t set_id)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = set_id}};
+
+    step_above(node, &event);
+}
+
+void node_send(struct node *node, uint32_t place, enum frame_class class, struct message *payload)
+{
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_SEND, .place = place, .class = class, .payload = payload};
+
+    step_above(node, &event);
+    message_release(payload);
+}
+
+uint32_t node_request(struct node *node, uint32_t place, struct message *payload)
+{
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_REQUEST, .place = place, .payload = payload};
+
+    node->next_request = node->next_request == UINT32_MAX ? 1 : node->next_request + 1;
+    event.id = node->next_request;
+    step_above(node, &event);
+    message_release(payload);
+    return event.id;
+}
+
+void node_reply(struct node *node, uint32_t source, uint32_t id, struct message *payload)
+{
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_REPLY, .place = source, .id = id, .payload = payload};
+
+    step_above(node, &event);
+    message_release(payload);
+}
+
+void node_place_failed(struct node *node, uint32_t place)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_FAILED, .place = place};
+
+    step_above(node, &event);
+}
+
+/* ---- facts ---- */
+
+int node_is_complete(const struct node *node)
+{
+    return overlay_is_complete(node->overlay);
+}
+
+void node_missing(const struct node *node, struct ranges *ret_places)
+{
+    overlay_missing(node->overlay, ret_places);
+}
+
+const struct ranges *node_dead(const struct node *node)
+{
+    return overlay_dead(node->overlay);
+}
+
+uint32_t node_parent(const struct node *node)
+{
+    return overlay_parent(node->overlay);
+}
+
+uint32_t node_degree(const struct node *node)
+{
+    return overlay_degree(node->overlay);
+}
+
+uint32_t node_kept_entries(const struct node *node)
+{
+    return overlay_kept_entries(node->overlay);
+}
+
+uint32_t node_kept_operations(const struct node *node)
+{
+    return overlay_kept_operations(node->overlay);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one driver that joins the overlay core (overlay/overlay.h, pure) to a world (a transport of
+ * fabric/transport.h: links or the simulator).  Everything above the overlay speaks to this header
+ * only.  Single-threaded; upcalls never happen inside a call.
+ */
+#ifndef OVERLAY_NODE_H
+#define OVERLAY_NODE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/ranges.h"
+#include "fabric/transport.h"
+#include "overlay/node_types.h"
+
+struct node;
+
+struct node_events {
+    /* This place has a parent (told once). Not told at the root. */
+    void (*joined)(void *context);
+    /* A place has opened a link to this one, or this one to it: its daemon is up. May be NULL. */
+    void (*linked)(void *context, uint32_t place);
+    /* Root: every place that is not dead has joined (told once). */
+    void (*complete)(void *context);
+    /* A broadcast of the root has come; each exactly once, in the root's order, at each living
+     * member of its set. */
+    void (*broadcast)(void *context, struct message *payload);
+    /* An operation to which this place contributed (or, NODE_TARGET_ROOT, at the root) has ended:
+     * status 0 and payload (NULL for members of a gather), or -EHOSTDOWN and the lost members. */
+    void (*result)(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload);
+    /* node_send of another place. */
+    void (*received)(void *context, uint32_t source, uint8_t class, struct message *payload);
+    /* node_request of another place: answer with node_reply, now or later.  May come twice when a
+     * relay died: answering must be repeatable. */
+    void (*request)(void *context, uint32_t source, uint32_t id, struct message *payload);
+    /* The answer to a request of ours; status -EHOSTDOWN if the target died. */
+    void (*reply)(void *context, uint32_t id, int status, struct message *payload);
+    /* Places that died, in the root's order of deaths, once each, at every living place. */
+    void (*lost)(void *context, const struct ranges *places);
+    /* This place is no longer part of the instance: end everything. The last upcall. */
+    void (*ended)(void *context, enum node_end end, const struct error *why);
+};
+
+/* The transport must be created with node_transport_events() and node as context, so creation is in
+ * two steps: create, then attach.  config is copied. */
+struct node *node_create(const struct node_config *config, const struct node_events *events,
+                         void *context);
+const struct transport_events *node_transport_events(void);
+void node_attach(struct node *node, const struct transport_ops *ops, void *transport);
+/* Joins upward (or, at the root, begins to wait for all).  own: actual addresses, if they were not
+ * known at creation; may be NULL. */
+void node_start(struct node *node, const struct addresses *own);
+void node_destroy(struct node *node);
+
+/* Root only.  set NULL = everyone incl. the root.  Takes the caller's reference of payload. */
+void node_broadcast(struct node *node, const struct ranges *set, struct message *payload);
+/* Root only: everyone leaves, leaves of the tree first; `ended` is told when all have gone. */
+void node_leave(struct node *node);
+/* Contributes to an operation among the places of set (this place must be in it).  Takes the
+ * reference of payload (may be NULL: nothing). */
+void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
+                     struct message *payload);
+/* Forgets every operation of set_id here (its job has ended); late frames of it are dropped. */
+void node_forget(struct node *node, uint64_t set_id);
+/* Routed along the tree, in order per class and pair of places, lost if a relay dies.  Takes the
+ * reference. */
+void node_send(struct node *node, uint32_t place, enum frame_class class, struct message *payload);
+/* Routed, repeated after deaths until answered.  Returns the id that `reply` will name. */
+uint32_t node_request(struct node *node, uint32_t place, struct message *payload);
+void node_reply(struct node *node, uint32_t source, uint32_t id, struct message *payload);
+/* The starter says that a place never came up or is gone. */
+void node_place_failed(struct node *node, uint32_t place);
+
+/* Facts for who is asked. */
+int node_is_complete(const struct node *node); /* root */
+void node_missing(const struct node *node,
+                  struct ranges *ret_places); /* not joined, of own scope */
+const struct ranges *node_dead(const struct node *node);
+uint32_t node_parent(const struct node *node); /* linked parent, UINT32_MAX if none */
+uint32_t node_degree(const struct node *node); /* links to parent and children */
+/* What is kept for others' sake: log entries and operations. */
+uint32_t node_kept_entries(const struct node *node);
+uint32_t node_kept_operations(const struct node *node);
+
+#endif

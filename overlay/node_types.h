@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The words that the core (overlay/overlay.h) and its driver (overlay/node.h) share with everyone
+ * above: names of operations, the configuration of a place, how membership ends.  No code.
+ */
+#ifndef OVERLAY_NODE_TYPES_H
+#define OVERLAY_NODE_TYPES_H
+
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/buffer.h"
+
+/* An operation's name: equal at all its members.  set_id names the set of participants (the
+ * caller's hash of ranks or whatever it is that meets) and is never used again after node_forget;
+ * generation counts operations of one set, from 1, in the order in which each member starts them
+ * (gaps are fine). */
+struct node_key {
+    uint64_t set_id;
+    uint32_t generation;
+    uint8_t kind;   /* caller's: what the operation is for; part of the name */
+    uint8_t merge;  /* index into node_config.merges */
+    uint8_t target; /* enum node_target */
+};
+
+enum node_target {
+    NODE_TARGET_ALL,  /* exchange: every member gets the merged result */
+    NODE_TARGET_ROOT, /* gather: the root gets it, members only the status */
+    NODE_TARGET_COUNT
+};
+
+/* Pure: merged := merged + other, neither of them empty.  Must be associative; called in ascending
+ * order of places. */
+typedef void node_merge_function(struct buffer *merged, const void *other, size_t other_bytes);
+
+struct node_ancestor {
+    uint32_t place;
+    struct addresses addresses;
+};
+
+struct node_config {
+    uint32_t place;
+    uint32_t places; /* incl. the root */
+    uint32_t radix;
+    uint32_t incarnation;                  /* from 1 */
+    uint64_t heartbeat_ns;                 /* 0 = 1 s */
+    uint64_t lease_ns;                     /* 0 = 8 s */
+    uint64_t rejoin_ns;                    /* 0 = 4 s: an orphan without a parent by then ends */
+    uint64_t first_join_ns;                /* 0 = 16 s: as long may the first join find nobody up */
+    struct addresses own;                  /* where this place listens */
+    const struct node_ancestor *ancestors; /* nearest first, the root last; copied */
+    uint32_t ancestors_count;
+    node_merge_function *const *merges; /* static */
+    uint32_t merges_count;
+};
+
+enum node_end {
+    NODE_END_LEFT,    /* the root asked everyone to leave; all below have left */
+    NODE_END_ORPHAN,  /* no living ancestor could be reached in time */
+    NODE_END_LEASE,   /* no heartbeat for the length of a lease */
+    NODE_END_EVICTED, /* the instance counts this place (or incarnation) as dead */
+    NODE_END_REFUSED, /* version, place or state did not fit */
+    NODE_END_COUNT
+};
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creation, the step, and which frames may come from whom. */
+#include "config.h"
+
+#include "overlay/overlay.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "overlay/core.h"
+
+#define HEARTBEAT_NS  (1000 * 1000000ull)
+#define LEASE_NS      (8000 * 1000000ull)
+#define REJOIN_NS     (4000 * 1000000ull)
+#define FIRST_JOIN_NS (16000 * 1000000ull)
+
+/* ---- actions ---- */
+
+void overlay_action_fini(struct overlay_action *action)
+{
+    message_release(action->frame.payload);
+    message_release(action->payload);
+    ranges_fini(&action->places);
+    free(action->addresses);
+    free(action->text);
+}
+
+void overlay_actions_fini(struct overlay_actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++)
+        overlay_action_fini(&actions->items[i]);
+    free(actions->items);
+    *actions = (struct overlay_actions){0};
+}
+
+struct overlay_action *overlay_act(struct overlay *overlay, enum overlay_action_kind kind)
+{
+    struct overlay_actions *actions = overlay->actions;
+    struct overlay_action *action;
+
+    if (actions->count == actions->capacity) {
+        actions->capacity = actions->capacity > 0 ? 2 * actions->capacity : 8;
+        actions->items = memory_resize(actions->items, actions->capacity * sizeof(*actions->items));
+    }
+    action = &actions->items[actions->count++];
+    *action = (struct overlay_action){.kind = kind};
+    return action;
+}
+
+void overlay_send(struct overlay *overlay, uint32_t place, struct frame *frame)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SEND);
+
+    frame->incarnation = overlay->incarnation;
+    action->place = place;
+    action->frame = *frame;
+    frame->payload = NULL;
+}
+
+void overlay_send_copy(struct overlay *overlay, uint32_t place, const struct frame *frame)
+{
+    struct frame copy = *frame;
+
+    copy.payload = message_reference(frame->payload);
+    overlay_send(overlay, place, &copy);
+}
+
+void overlay_close(struct overlay *overlay, uint32_t place)
+{
+    overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = place;
+}
+
+/* ---- life ---- */
+
+static struct message *pack_addresses(const struct addresses *addresses)
+{
+    struct buffer packed = {0};
+    struct message *message;
+
+    overlay_put_addresses(addresses, &packed);
+    message = message_from_buffer(&packed);
+    buffer_fini(&packed);
+    return message;
+}
+
+static struct message *pack_ancestors(const struct node_config *config)
+{
+    struct buffer packed = {0};
+    struct message *message;
+
+    for (uint32_t i = 0; i < config->ancestors_count; i++) {
+        wire_put_u32(&packed, config->ancestors[i].place);
+        overlay_put_addresses(&config->ancestors[i].addresses, &packed);
+    }
+    message = message_from_buffer(&packed);
+    buffer_fini(&packed);
+    return message;
+}
+
+static uint64_t or_default(uint64_t value, uint64_t fallback)
+{
+    return value > 0 ? value : fallback;
+}
+
+struct overlay *overlay_create(const struct node_config *config)
+{
+    struct overlay *overlay = memory_allocate_zeroed(sizeof(*overlay));
+
+    assert(config->places >= 1 && config->places <= TREE_PLACES_MAX);
+    assert(config->place < config->places);
+    overlay->place = config->place;
+    overlay->places = config->places;
+    overlay->radix = config->radix;
+    overlay->incarnation = config->incarnation;
+    overlay->heartbeat_ns = or_default(config->heartbeat_ns, HEARTBEAT_NS);
+    overlay->lease_ns = or_default(config->lease_ns, LEASE_NS);
+    overlay->rejoin_ns = or_default(config->rejoin_ns, REJOIN_NS);
+    overlay->first_join_ns = or_default(config->first_join_ns, FIRST_JOIN_NS);
+    overlay->merges = config->merges;
+    overlay->merges_count = config->merges_count;
+    overlay->own = pack_addresses(&config->own);
+    overlay->join.ancestors = pack_ancestors(config);
+    overlay->join.ancestors_count = config->ancestors_count;
+    overlay->join.target = TREE_NO_PLACE;
+    overlay->lease.bound_ns = OVERLAY_NEVER_NS;
+    overlay->lease.armed_ns = OVERLAY_NEVER_NS;
+    overlay->absence_ns = OVERLAY_NEVER_NS;
+    return overlay;
+}
+
+void overlay_destroy(struct overlay *overlay)
+{
+    if (overlay == NULL)
+        return;
+    join_fini(overlay);
+    membership_fini(overlay);
+    broadcast_fini(overlay);
+    collective_fini(overlay);
+    route_fini(overlay);
+    message_release(overlay->own);
+    ranges_fini(&overlay->dead);
+    ranges_fini(&overlay->arrived);
+    free(overlay);
+}
+
+static void close_all(struct overlay *overlay)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (overlay->children[i].state == CHILD_LINKED)
+            overlay_close(overlay, overlay->children[i].head);
+    }
+    membership_close_guests(overlay);
+    if (overlay->join.state == JOIN_CONNECTING || overlay->join.state == JOIN_ASKING ||
+        overlay->join.state == JOIN_JOINED)
+        overlay_close(overlay, overlay->join.target);
+}
+
+void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
+{
+    struct overlay_action *action;
+    char line[OVERLAY_TEXT_BYTES_MAX];
+    va_list arguments;
+
+    if (overlay->ended)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    close_all(overlay);
+    overlay->ended = true;
+    overlay->join.state = JOIN_IDLE;
+    action = overlay_act(overlay, OVERLAY_ACTION_ENDED);
+    action->end = end;
+    action->text = memory_copy_string(line);
+}
+
+struct tree overlay_tree(const struct overlay *overlay)
+{
+    return (struct tree){
+        .places = overlay->places, .radix = overlay->radix, .dead = &overlay->dead};
+}
+
+bool overlay_is_ready(const struct overlay *overlay)
+{
+    return overlay_is_joined(overlay) && broadcast_is_caught_up(overlay);
+}
+
+/* ---- frames ---- */
+
+enum role { ROLE_PARENT = 1, ROLE_TARGET = 2, ROLE_CHILD = 4, ROLE_GUEST = 8 };
+
+static unsigned int role_of(const struct overlay *overlay, uint32_t place)
+{
+    if (place == overlay->join.target && overlay->join.state == JOIN_JOINED)
+        return ROLE_PARENT;
+    if (place == overlay->join.target && overlay->join.state == JOIN_ASKING)
+        return ROLE_TARGET;
+    if (membership_linked(overlay, place) != NULL)
+        return ROLE_CHILD;
+    return membership_is_guest(overlay, place) ? ROLE_GUEST : 0;
+}
+
+typedef int frame_handler(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* Frames of the classes overtake each other, so what a parent sends right after WELCOME may be here
+ * before it: from a target a LEASE is ignored (WELCOME carries one), routed frames are taken. */
+static int on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    return overlay->join.state == JOIN_JOINED ? lease_on_lease(overlay, from, frame) : 0;
+}
+
+static const struct {
+    frame_handler *handle;
+    unsigned int from;
+} dispatch[OVERLAY_MESSAGE_END] = {
+    [OVERLAY_JOIN] = {membership_on_join, ROLE_GUEST},
+    [OVERLAY_WELCOME] = {join_on_welcome, ROLE_TARGET},
+    [OVERLAY_REDIRECT] = {join_on_redirect, ROLE_TARGET},
+    [OVERLAY_REFUSE] = {join_on_refuse, ROLE_TARGET},
+    [OVERLAY_ARRIVED] = {membership_on_arrived, ROLE_CHILD},
+    [OVERLAY_LOST] = {membership_on_lost, ROLE_CHILD},
+    [OVERLAY_LEASE] = {on_lease, ROLE_PARENT | ROLE_TARGET},
+    [OVERLAY_LEASE_ECHO] = {lease_on_echo, ROLE_CHILD},
+    [OVERLAY_ENTRY] = {broadcast_on_entry, ROLE_PARENT},
+    [OVERLAY_ACK] = {broadcast_on_ack, ROLE_CHILD},
+    [OVERLAY_CONTRIBUTE] = {collective_on_contribute, ROLE_CHILD},
+    [OVERLAY_QUERY] = {collective_on_query, ROLE_PARENT},
+    [OVERLAY_RELEASE] = {collective_on_release, ROLE_PARENT},
+    [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+    [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+    [OVERLAY_REPLY] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+};
+
+static void on_down(struct overlay *overlay, uint32_t place)
+{
+    if (place == overlay->join.target && overlay->join.state != JOIN_WAITING &&
+        overlay->join.state != JOIN_IDLE)
+        join_down(overlay);
+    else
+        membership_down(overlay, place);
+}
+
+static void on_frame(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    int rc = -1;
+
+    if (frame->type < OVERLAY_MESSAGE_END && dispatch[frame->type].handle != NULL &&
+        (dispatch[frame->type].from & role_of(overlay, from)) != 0)
+        rc = dispatch[frame->type].handle(overlay, from, frame);
+    /* What a peer sends wrong drops the peer. */
+    if (rc < 0 && !overlay->ended) {
+        overlay_close(overlay, from);
+        on_down(overlay, from);
+    }
+}
+
+/* ---- step ---- */
+
+static void on_start(struct overlay *overlay, const struct overlay_event *event)
+{
+    assert(!overlay->started);
+    overlay->started = true;
+    if (event->own != NULL) {
+        message_release(overlay->own);
+        overlay->own = pack_addresses(event->own);
+    }
+    membership_start(overlay);
+    lease_start(overlay);
+    if (overlay_is_root(overlay))
+        membership_changed(overlay);
+    else
+        join_start(overlay);
+}
+
+static void on_up(struct overlay *overlay, const struct overlay_event *event)
+{
+    if (event->place == overlay->join.target && overlay->join.state == JOIN_CONNECTING)
+        join_up(overlay, event->place);
+    else
+        membership_up(overlay, event->place, event->incarnation);
+}
+
+static void on_timer(struct overlay *overlay)
+{
+    overlay->lease.armed_ns = OVERLAY_NEVER_NS;
+    join_timer(overlay);
+    if (!overlay->ended)
+        lease_timer(overlay);
+}
+
+static void on_call(struct overlay *overlay, const struct overlay_event *event)
+{
+    switch (event->kind) {
+    case OVERLAY_EVENT_BROADCAST:
+        assert(overlay_is_root(overlay));
+        broadcast_append(overlay, OVERLAY_ENTRY_USER, event->set,
+                         event->payload != NULL ? event->payload->data : NULL,
+                         event->payload != NULL ? event->payload->length_bytes : 0);
+        break;
+    case OVERLAY_EVENT_LEAVE:
+        assert(overlay_is_root(overlay));
+        if (!overlay->leaving)
+            broadcast_append(overlay, OVERLAY_ENTRY_LEAVE, NULL, NULL, 0);
+        break;
+    case OVERLAY_EVENT_CONTRIBUTE:
+        collective_contribute(overlay, event);
+        break;
+    case OVERLAY_EVENT_FORGET:
+        collective_forget(overlay, event->key.set_id);
+        break;
+    case OVERLAY_EVENT_SEND:
+        route_send(overlay, event);
+        break;
+    case OVERLAY_EVENT_REQUEST:
+        route_request(overlay, event);
+        break;
+    case OVERLAY_EVENT_REPLY:
+        route_reply(overlay, event);
+        break;
+    case OVERLAY_EVENT_FAILED:
+        assert(event->place != 0 && event->place < overlay->places);
+        membership_report(overlay, (struct range){event->place, event->place}, 0);
+        break;
+    default:
+        assert(!"no such event");
+    }
+}
+
+void overlay_step(struct overlay *overlay, const struct overlay_event *event,
+                  struct overlay_actions *actions)
+{
+    if (overlay->ended)
+        return;
+    /* The world may speak before the start (a child may be up early), those above may not. */
+    assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
+    assert(event->now_ns >= overlay->now_ns);
+    overlay->now_ns = event->now_ns;
+    overlay->actions = actions;
+    switch (event->kind) {
+    case OVERLAY_EVENT_START:
+        on_start(overlay, event);
+        break;
+    case OVERLAY_EVENT_UP:
+        on_up(overlay, event);
+        break;
+    case OVERLAY_EVENT_DOWN:
+        on_down(overlay, event->place);
+        break;
+    case OVERLAY_EVENT_FRAME:
+        on_frame(overlay, event->place, event->frame);
+        break;
+    case OVERLAY_EVENT_TIMER:
+        on_timer(overlay);
+        break;
+    default:
+        on_call(overlay, event);
+    }
+    if (!overlay->ended)
+        lease_arm(overlay);
+    overlay->actions = NULL;
+}
+
+/* ---- facts ---- */
+
+int overlay_is_joined(const struct overlay *overlay)
+{
+    return overlay->started && (overlay_is_root(overlay) || join_has_parent(overlay));
+}
+
+int overlay_is_complete(const struct overlay *overlay)
+{
+    return overlay->complete_told;
+}
+
+int overlay_is_ended(const struct overlay *overlay)
+{
+    return overlay->ended;
+}
+
+uint32_t overlay_parent(const struct overlay *overlay)
+{
+    return join_has_parent(overlay) ? overlay->join.target : TREE_NO_PLACE;
+}
+
+uint32_t overlay_degree(const struct overlay *overlay)
+{
+    uint32_t degree = join_has_parent(overlay) ? 1 : 0;
+
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        degree += overlay->children[i].state == CHILD_LINKED;
+    return degree;
+}
+
+uint64_t overlay_lease_end_ns(const struct overlay *overlay)
+{
+    return lease_end_ns(overlay);
+}
+
+void overlay_missing(const struct overlay *overlay, struct ranges *ret_places)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct range scope = tree_scope(&tree, overlay->place);
+
+    ranges_clear(ret_places);
+    ranges_add(ret_places, scope.first, scope.last);
+    ranges_remove_all(ret_places, &overlay->arrived);
+    ranges_remove_all(ret_places, &overlay->dead);
+}
+
+const struct ranges *overlay_dead(const struct overlay *overlay)
+{
+    return &overlay->dead;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The core of the overlay: one place's part in the tree as a pure function.  An event goes in, with
+ * the time; actions come out, to be done in their order.  No socket, clock or thread: the same
+ * object runs in the daemon (overlay/node.c) and in the simulator.  doc/protocol.rst tells the
+ * rules.
+ *
+ * Memory of a place: O(radix) for its child ranges, O(open operations), the entries of the log
+ * that its subtree has not acknowledged, and what is pending.  Only `dead` and `arrived` can grow
+ * with the number of places, as ranges.  What the root alone knows is the tail of the log, `dead`
+ * and `arrived`, and can be gathered again from below.
+ */
+#ifndef OVERLAY_OVERLAY_H
+#define OVERLAY_OVERLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/error.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/ranges.h"
+#include "overlay/node_types.h"
+
+struct overlay;
+
+enum overlay_event_kind {
+    OVERLAY_EVENT_START, /* own may be NULL */
+    /* From the world. */
+    OVERLAY_EVENT_UP,    /* place, incarnation */
+    OVERLAY_EVENT_DOWN,  /* place */
+    OVERLAY_EVENT_FRAME, /* place, frame */
+    OVERLAY_EVENT_TIMER,
+    /* From above: the calls of node.h. */
+    OVERLAY_EVENT_BROADCAST,  /* set (NULL: everyone), payload */
+    OVERLAY_EVENT_LEAVE,      /* */
+    OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
+    OVERLAY_EVENT_FORGET,     /* key.set_id */
+    OVERLAY_EVENT_SEND,       /* place, class, payload */
+    OVERLAY_EVENT_REQUEST,    /* place, id (the caller's, unique), payload */
+    OVERLAY_EVENT_REPLY,      /* place, id, payload */
+    OVERLAY_EVENT_FAILED,     /* place */
+    OVERLAY_EVENT_KIND_COUNT
+};
+
+/* Borrows everything it points to; the core takes its own references. */
+struct overlay_event {
+    enum overlay_event_kind kind;
+    uint64_t now_ns; /* never less than in the event before */
+    uint32_t place;
+    uint32_t incarnation;
+    uint32_t id;
+    enum frame_class class;
+    struct node_key key;
+    const struct frame *frame;
+    const struct addresses *own;
+    const struct ranges *set;
+    struct message *payload;
+};
+
+enum overlay_action_kind {
+    /* To the world. */
+    OVERLAY_ACTION_CONNECT, /* place, addresses */
+    OVERLAY_ACTION_CLOSE,   /* place */
+    OVERLAY_ACTION_SEND,    /* place, frame */
+    OVERLAY_ACTION_TIMER,   /* deadline_ns */
+    /* Upward: the events of node.h. */
+    OVERLAY_ACTION_JOINED,
+    OVERLAY_ACTION_COMPLETE,
+    OVERLAY_ACTION_BROADCAST, /* payload */
+    OVERLAY_ACTION_RESULT,    /* key, status, places (the lost), payload */
+    OVERLAY_ACTION_RECEIVED,  /* place, class, payload */
+    OVERLAY_ACTION_REQUEST,   /* place, id, payload */
+    OVERLAY_ACTION_REPLY,     /* id, status, payload */
+    OVERLAY_ACTION_DEAD,      /* places */
+    OVERLAY_ACTION_ENDED,     /* end, error; the last action of all */
+    OVERLAY_ACTION_KIND_COUNT
+};
+
+#define OVERLAY_ACTION_FIRST_UPWARD OVERLAY_ACTION_JOINED
+
+/* Owns what it points to. */
+struct overlay_action {
+    enum overlay_action_kind kind;
+    uint32_t place;
+    uint32_t id;
+    int status; /* negative errno */
+    enum frame_class class;
+    enum node_end end;
+    uint64_t deadline_ns;
+    struct node_key key;
+    struct frame frame;
+    struct message *payload;
+    struct ranges places;
+    struct addresses *addresses;
+    char *text; /* why, for people */
+};
+
+struct overlay_actions {
+    struct overlay_action *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+void overlay_action_fini(struct overlay_action *action);
+void overlay_actions_fini(struct overlay_actions *actions); /* actions that were not taken too */
+
+/* config is copied.  Nothing happens before OVERLAY_EVENT_START. */
+struct overlay *overlay_create(const struct node_config *config);
+void overlay_destroy(struct overlay *overlay);
+/* Appends to actions, which starts empty (zeroed) or with what was not yet done.  After
+ * OVERLAY_ACTION_ENDED every event is ignored. */
+void overlay_step(struct overlay *overlay, const struct overlay_event *event,
+                  struct overlay_actions *actions);
+
+/* Facts. */
+int overlay_is_joined(const struct overlay *overlay); /* has a parent (or is the root) now */
+int overlay_is_complete(const struct overlay *overlay);
+int overlay_is_ended(const struct overlay *overlay);
+uint32_t overlay_parent(const struct overlay *overlay);       /* linked parent or TREE_NO_PLACE */
+uint32_t overlay_degree(const struct overlay *overlay);       /* links to parent and children */
+uint64_t overlay_lease_end_ns(const struct overlay *overlay); /* UINT64_MAX: none runs */
+void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
+const struct ranges *overlay_dead(const struct overlay *overlay);
+/* How much is kept: for tests and for `banyan top`. */
+uint32_t overlay_kept_entries(const struct overlay *overlay);
+uint32_t overlay_kept_operations(const struct overlay *overlay);
+
+#endif

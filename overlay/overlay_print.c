@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "overlay/overlay_print.h"
+
+#include <stddef.h>
+
+#include "overlay/overlay_wire.h"
+
+static void print_ranges(const char *name, const struct ranges *ranges, struct buffer *out)
+{
+    buffer_printf(out, " %s=[", name);
+    ranges_print(ranges, out);
+    buffer_append_string(out, "]");
+}
+
+static void print_range(const char *name, struct range range, struct buffer *out)
+{
+    struct range item = range;
+    struct ranges ranges = {.items = &item, .count = 1};
+
+    print_ranges(name, &ranges, out);
+}
+
+static void print_payload(struct wire_bytes payload, struct buffer *out)
+{
+    if (payload.length_bytes > 0)
+        buffer_printf(out, " %zuB", payload.length_bytes);
+}
+
+static void print_key(const struct node_key *key, const struct frame *frame, struct buffer *out)
+{
+    if (key->target == NODE_TARGET_ROOT)
+        buffer_append_string(out, " to=root");
+    buffer_printf(out, " gen=%u attempt=%u", key->generation, frame->attempt);
+}
+
+static int print_join(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_join join;
+
+    if (overlay_decode_join(frame, &join) < 0)
+        return -1;
+    print_range("scope", join.scope, out);
+    print_ranges("arrived", &join.arrived, out);
+    buffer_printf(out, " received=%llu", (unsigned long long)join.received);
+    overlay_join_fini(&join);
+    return 0;
+}
+
+static int print_welcome(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_welcome welcome;
+
+    if (overlay_decode_welcome(frame, &welcome) < 0)
+        return -1;
+    print_range("range", welcome.range, out);
+    buffer_printf(out, " base=%llu head=%llu", (unsigned long long)welcome.base,
+                  (unsigned long long)welcome.head);
+    return 0;
+}
+
+static int print_redirect(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_redirect redirect;
+
+    if (overlay_decode_redirect(frame, &redirect) < 0)
+        return -1;
+    buffer_printf(out, " place=%u", redirect.place);
+    return 0;
+}
+
+static int print_refuse(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_refuse refuse;
+
+    if (overlay_decode_refuse(frame, &refuse) < 0)
+        return -1;
+    buffer_printf(out, " %s", refuse.text);
+    return 0;
+}
+
+static int print_arrived(const struct frame *frame, struct buffer *out)
+{
+    struct ranges arrived;
+
+    if (overlay_decode_arrived(frame, &arrived) < 0)
+        return -1;
+    print_ranges("places", &arrived, out);
+    ranges_fini(&arrived);
+    return 0;
+}
+
+static int print_lost(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_lost lost;
+    struct ranges places = {0};
+
+    if (overlay_decode_lost(frame, &lost) < 0)
+        return -1;
+    for (uint32_t i = 0; i < lost.count; i++)
+        ranges_add(&places, lost.items[i].range.first, lost.items[i].range.last);
+    print_ranges("places", &places, out);
+    ranges_fini(&places);
+    overlay_lost_fini(&lost);
+    return 0;
+}
+
+static int print_lease(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_lease lease;
+
+    if (overlay_decode_lease(frame, &lease) < 0)
+        return -1;
+    buffer_printf(out, " round=%llu age=%.2fms", (unsigned long long)lease.round,
+                  (double)lease.age_ns / 1e6);
+    return 0;
+}
+
+static int print_entry(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_entry entry;
+    struct overlay_death death;
+
+    if (overlay_decode_entry(frame, &entry) < 0)
+        return -1;
+    buffer_printf(out, " seq=%llu", (unsigned long long)entry.sequence);
+    if (!ranges_is_empty(&entry.set))
+        print_ranges("set", &entry.set, out);
+    if (entry.kind == OVERLAY_ENTRY_DEATH && overlay_get_death(&entry.payload, &death) == 0) {
+        buffer_append_string(out, " DEATH");
+        print_range("places", death.range, out);
+    } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
+        buffer_append_string(out, " LEAVE");
+    } else {
+        print_payload(entry.payload, out);
+    }
+    overlay_entry_fini(&entry);
+    return 0;
+}
+
+static int print_ack(const struct frame *frame, struct buffer *out)
+{
+    uint64_t sequence;
+
+    if (overlay_decode_ack(frame, &sequence) < 0)
+        return -1;
+    buffer_printf(out, " seq=%llu", (unsigned long long)sequence);
+    return 0;
+}
+
+static void print_status(uint8_t status, const struct ranges *lost, struct buffer *out)
+{
+    if (status == OVERLAY_STATUS_LOST)
+        print_ranges("lost", lost, out);
+    else
+        buffer_append_string(out, " ok");
+}
+
+static int print_contribute(const struct frame *frame, struct buffer *out)
+{
+    static const char *const states[OVERLAY_PART_STATE_COUNT] = {
+        [OVERLAY_PART_ABSENT] = " ABSENT",
+        [OVERLAY_PART_HELD] = " HELD",
+        [OVERLAY_PART_DECIDED] = " DECIDED",
+    };
+    struct overlay_contribute contribute;
+
+    if (overlay_decode_contribute(frame, &contribute) < 0)
+        return -1;
+    print_ranges("set", &contribute.set, out);
+    print_key(&contribute.key, frame, out);
+    if (states[contribute.state] != NULL)
+        buffer_append_string(out, states[contribute.state]);
+    if (contribute.state == OVERLAY_PART_DECIDED)
+        print_status(contribute.status, &contribute.lost, out);
+    print_payload(contribute.payload, out);
+    overlay_contribute_fini(&contribute);
+    return 0;
+}
+
+static int print_query(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_query query;
+
+    if (overlay_decode_query(frame, &query) < 0)
+        return -1;
+    print_ranges("set", &query.set, out);
+    print_key(&query.key, frame, out);
+    if (query.want)
+        buffer_append_string(out, " want");
+    overlay_query_fini(&query);
+    return 0;
+}
+
+static int print_release(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_release release;
+
+    if (overlay_decode_release(frame, &release) < 0)
+        return -1;
+    print_key(&release.key, frame, out);
+    print_status(release.status, &release.lost, out);
+    print_payload(release.payload, out);
+    overlay_release_fini(&release);
+    return 0;
+}
+
+static int print_data(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_data data;
+
+    if (overlay_decode_data(frame, &data) < 0)
+        return -1;
+    buffer_printf(out, " from=%u to=%u", data.source, data.destination);
+    if (frame->type != OVERLAY_DATA)
+        buffer_printf(out, " id=%u", data.id);
+    print_payload(data.payload, out);
+    return 0;
+}
+
+static int print_nothing(const struct frame *frame, struct buffer *out)
+{
+    (void)frame;
+    (void)out;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*print)(const struct frame *frame, struct buffer *out);
+} forms[OVERLAY_MESSAGE_END] = {
+    [OVERLAY_JOIN] = {"JOIN", print_join},
+    [OVERLAY_WELCOME] = {"WELCOME", print_welcome},
+    [OVERLAY_REDIRECT] = {"REDIRECT", print_redirect},
+    [OVERLAY_REFUSE] = {"REFUSE", print_refuse},
+    [OVERLAY_ARRIVED] = {"ARRIVED", print_arrived},
+    [OVERLAY_LOST] = {"LOST", print_lost},
+    [OVERLAY_LEASE] = {"LEASE", print_lease},
+    [OVERLAY_LEASE_ECHO] = {"LEASE_ECHO", print_nothing},
+    [OVERLAY_ENTRY] = {"ENTRY", print_entry},
+    [OVERLAY_ACK] = {"ACK", print_ack},
+    [OVERLAY_CONTRIBUTE] = {"CONTRIBUTE", print_contribute},
+    [OVERLAY_QUERY] = {"QUERY", print_query},
+    [OVERLAY_RELEASE] = {"RELEASE", print_release},
+    [OVERLAY_DATA] = {"DATA", print_data},
+    [OVERLAY_REQUEST] = {"REQUEST", print_data},
+    [OVERLAY_REPLY] = {"REPLY", print_data},
+};
+
+void overlay_print(const struct frame *frame, struct buffer *out)
+{
+    if (frame->type >= OVERLAY_MESSAGE_END || forms[frame->type].name == NULL) {
+        buffer_printf(out, "type %u?", frame->type);
+        return;
+    }
+    buffer_append_string(out, forms[frame->type].name);
+    if (forms[frame->type].print(frame, out) < 0)
+        buffer_append_string(out, " malformed");
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "overlay/overlay_wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+/* Makes the frame of a finished payload and frees the buffer. */
+static void wire_frame(enum overlay_message type, enum frame_class class, struct buffer *payload,
+                       struct frame *ret_frame)
+{
+    *ret_frame = (struct frame){
+        .type = (uint8_t)type, .class = (uint8_t) class, .payload = message_from_buffer(payload)};
+    buffer_fini(payload);
+}
+
+static void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
+{
+    if (frame->payload != NULL)
+        wire_reader_init(ret_reader, frame->payload->data, frame->payload->length_bytes);
+    else
+        wire_reader_init(ret_reader, NULL, 0);
+}
+
+static uint32_t get_u32(struct wire_reader *reader)
+{
+    return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+}
+
+/* What is left of the payload. */
+static struct wire_bytes get_rest(struct wire_reader *reader)
+{
+    struct wire_bytes rest = {.data = reader->position, .length_bytes = wire_left(reader)};
+
+    if (wire_status(reader) < 0)
+        return (struct wire_bytes){NULL, 0};
+    reader->position = reader->end;
+    return rest;
+}
+
+static void put_range(struct range range, struct buffer *out)
+{
+    wire_put_varint(out, range.first);
+    wire_put_varint(out, range.last - range.first);
+}
+
+static struct range get_range(struct wire_reader *reader)
+{
+    struct range range;
+
+    range.first = get_u32(reader);
+    range.last = range.first + (uint32_t)wire_get_varint_max(reader, UINT32_MAX - range.first);
+    return range;
+}
+
+void overlay_put_addresses(const struct addresses *addresses, struct buffer *out)
+{
+    wire_put_u8(out, addresses->count);
+    for (uint8_t i = 0; i < addresses->count; i++)
+        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
+}
+
+void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses)
+{
+    ret_addresses->count = wire_get_u8(reader);
+    if (ret_addresses->count > ADDRESSES_MAX) {
+        wire_fail(reader);
+        ret_addresses->count = 0;
+    }
+    for (uint8_t i = 0; i < ret_addresses->count; i++) {
+        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
+
+        ret_addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
+        if (bytes.length_bytes > 0)
+            memcpy(ret_addresses->items[i].bytes, bytes.data, bytes.length_bytes);
+    }
+}
+
+void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_u16(&out, join->version);
+    wire_put_varint(&out, join->places);
+    wire_put_varint(&out, join->radix);
+    wire_put_varint(&out, join->received);
+    wire_put_varint(&out, join->stamp_ns);
+    put_range(join->scope, &out);
+    overlay_put_addresses(&join->addresses, &out);
+    ranges_encode(&join->arrived, &out);
+    wire_frame(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_join, 0, sizeof(*ret_join));
+    ret_join->version = wire_get_u16(&reader);
+    ret_join->places = get_u32(&reader);
+    ret_join->radix = get_u32(&reader);
+    ret_join->received = wire_get_varint(&reader);
+    ret_join->stamp_ns = wire_get_varint(&reader);
+    ret_join->scope = get_range(&reader);
+    overlay_get_addresses(&reader, &ret_join->addresses);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->arrived);
+    if (wire_finish(&reader) < 0)
+        overlay_join_fini(ret_join);
+    return wire_finish(&reader);
+}
+
+void overlay_join_fini(struct overlay_join *join)
+{
+    ranges_fini(&join->arrived);
+}
+
+static void put_lease(const struct overlay_lease *lease, struct buffer *out)
+{
+    wire_put_varint(out, lease->round);
+    wire_put_varint(out, lease->age_ns);
+    wire_put_varint(out, lease->echo_stamp_ns);
+    wire_put_varint(out, lease->echo_hold_ns);
+}
+
+static void get_lease(struct wire_reader *reader, struct overlay_lease *ret_lease)
+{
+    ret_lease->round = wire_get_varint(reader);
+    ret_lease->age_ns = wire_get_varint(reader);
+    ret_lease->echo_stamp_ns = wire_get_varint(reader);
+    ret_lease->echo_hold_ns = wire_get_varint(reader);
+}
+
+void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_range(welcome->range, &out);
+    wire_put_varint(&out, welcome->base);
+    wire_put_varint(&out, welcome->head);
+    put_lease(&welcome->lease, &out);
+    /* The class of ENTRY, so that no entry overtakes it. */
+    wire_frame(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ret_welcome->range = get_range(&reader);
+    ret_welcome->base = wire_get_varint(&reader);
+    ret_welcome->head = wire_get_varint(&reader);
+    get_lease(&reader, &ret_welcome->lease);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, redirect->place);
+    overlay_put_addresses(&redirect->addresses, &out);
+    wire_frame(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ret_redirect->place = get_u32(&reader);
+    overlay_get_addresses(&reader, &ret_redirect->addresses);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_u8(&out, refuse->refusal);
+    wire_put_string(&out, refuse->text);
+    wire_frame(OVERLAY_REFUSE, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ret_refuse->refusal = wire_get_u8(&reader);
+    wire_get_string_into(&reader, ret_refuse->text, sizeof(ret_refuse->text));
+    return wire_finish(&reader);
+}
+
+void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    ranges_encode(arrived, &out);
+    wire_frame(OVERLAY_ARRIVED, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ranges_init(ret_arrived);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, ret_arrived);
+    if (wire_finish(&reader) < 0)
+        ranges_fini(ret_arrived);
+    return wire_finish(&reader);
+}
+
+void overlay_put_death(const struct overlay_death *death, struct buffer *out)
+{
+    put_range(death->range, out);
+    wire_put_varint(out, death->incarnation);
+}
+
+static void get_death(struct wire_reader *reader, struct overlay_death *ret_death)
+{
+    ret_death->range = get_range(reader);
+    ret_death->incarnation = get_u32(reader);
+}
+
+int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    get_death(&reader, ret_death);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, lost->count);
+    for (uint32_t i = 0; i < lost->count; i++)
+        overlay_put_death(&lost->items[i], &out);
+    wire_frame(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ret_lost->count = (uint32_t)wire_get_varint_max(&reader, OVERLAY_LOST_MAX);
+    if (ret_lost->count > wire_left(&reader) / 3) /* a death takes at least three bytes */
+        wire_fail(&reader);
+    ret_lost->items = NULL;
+    if (wire_status(&reader) < 0)
+        return -EBADMSG;
+    ret_lost->items = memory_allocate_zeroed(ret_lost->count * sizeof(*ret_lost->items));
+    for (uint32_t i = 0; i < ret_lost->count; i++)
+        get_death(&reader, &ret_lost->items[i]);
+    if (wire_finish(&reader) < 0)
+        overlay_lost_fini(ret_lost);
+    return wire_finish(&reader);
+}
+
+void overlay_lost_fini(struct overlay_lost *lost)
+{
+    free(lost->items);
+    lost->items = NULL;
+    lost->count = 0;
+}
+
+void overlay_encode_lease(const struct overlay_lease *lease, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_lease(lease, &out);
+    wire_frame(OVERLAY_LEASE, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_lease)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    get_lease(&reader, ret_lease);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_lease_echo(uint64_t stamp_ns, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, stamp_ns);
+    wire_frame(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    *ret_stamp_ns = wire_get_varint(&reader);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, entry->sequence);
+    wire_put_u8(&out, entry->kind);
+    ranges_encode(&entry->set, &out);
+    buffer_append(&out, entry->payload.data, entry->payload.length_bytes);
+    wire_frame(OVERLAY_ENTRY, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_entry, 0, sizeof(*ret_entry));
+    ret_entry->sequence = wire_get_varint(&reader);
+    ret_entry->kind = wire_get_u8(&reader);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_entry->set);
+    ret_entry->payload = get_rest(&reader);
+    if (ret_entry->kind >= OVERLAY_ENTRY_KIND_COUNT || ret_entry->sequence == 0)
+        wire_fail(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_entry_fini(ret_entry);
+    return wire_finish(&reader);
+}
+
+void overlay_entry_fini(struct overlay_entry *entry)
+{
+    ranges_fini(&entry->set);
+}
+
+void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, sequence);
+    wire_frame(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    *ret_sequence = wire_get_varint(&reader);
+    return wire_finish(&reader);
+}
+
+static void put_key(const struct node_key *key, struct buffer *out)
+{
+    wire_put_u64(out, key->set_id);
+    wire_put_varint(out, key->generation);
+    wire_put_u8(out, key->kind);
+    wire_put_u8(out, key->merge);
+    wire_put_u8(out, key->target);
+}
+
+static void get_key(struct wire_reader *reader, struct node_key *ret_key)
+{
+    memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->set_id = wire_get_u64(reader);
+    ret_key->generation = get_u32(reader);
+    ret_key->kind = wire_get_u8(reader);
+    ret_key->merge = wire_get_u8(reader);
+    ret_key->target = wire_get_u8(reader);
+    if (ret_key->target >= NODE_TARGET_COUNT || ret_key->generation == 0)
+        wire_fail(reader);
+}
+
+static uint8_t get_status(struct wire_reader *reader)
+{
+    uint8_t status = wire_get_u8(reader);
+
+    if (status >= OVERLAY_STATUS_COUNT)
+        wire_fail(reader);
+    return status;
+}
+
+void overlay_encode_contribute(const struct overlay_contribute *contribute, uint32_t attempt,
+                               struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&contribute->key, &out);
+    ranges_encode(&contribute->set, &out);
+    wire_put_u8(&out, contribute->state);
+    wire_put_varint(&out, contribute->low);
+    wire_put_u8(&out, contribute->status);
+    ranges_encode(&contribute->lost, &out);
+    buffer_append(&out, contribute->payload.data, contribute->payload.length_bytes);
+    wire_frame(OVERLAY_CONTRIBUTE, FRAME_COLLECTIVE, &out, ret_frame);
+    ret_frame->attempt = attempt;
+}
+
+int overlay_decode_contribute(const struct frame *frame, struct overlay_contribute *ret_contribute)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_contribute, 0, sizeof(*ret_contribute));
+    get_key(&reader, &ret_contribute->key);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->set);
+    ret_contribute->state = wire_get_u8(&reader);
+    ret_contribute->low = get_u32(&reader);
+    ret_contribute->status = get_status(&reader);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->lost);
+    ret_contribute->payload = get_rest(&reader);
+    if (ret_contribute->state == OVERLAY_PART_NONE ||
+        ret_contribute->state >= OVERLAY_PART_STATE_COUNT)
+        wire_fail(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_contribute_fini(ret_contribute);
+    return wire_finish(&reader);
+}
+
+void overlay_contribute_fini(struct overlay_contribute *contribute)
+{
+    ranges_fini(&contribute->set);
+    ranges_fini(&contribute->lost);
+}
+
+void overlay_encode_query(const struct overlay_query *query, uint32_t attempt,
+                          struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&query->key, &out);
+    ranges_encode(&query->set, &out);
+    wire_put_u8(&out, query->want);
+    wire_frame(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
+    ret_frame->attempt = attempt;
+}
+
+int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_query)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_query, 0, sizeof(*ret_query));
+    get_key(&reader, &ret_query->key);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_query->set);
+    ret_query->want = wire_get_u8(&reader);
+    if (ret_query->want > 1)
+        wire_fail(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_query_fini(ret_query);
+    return wire_finish(&reader);
+}
+
+void overlay_query_fini(struct overlay_query *query)
+{
+    ranges_fini(&query->set);
+}
+
+void overlay_encode_release(const struct overlay_release *release, uint32_t attempt,
+                            struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&release->key, &out);
+    wire_put_u8(&out, release->status);
+    wire_put_varint(&out, release->stable);
+    ranges_encode(&release->lost, &out);
+    buffer_append(&out, release->payload.data, release->payload.length_bytes);
+    wire_frame(OVERLAY_RELEASE, FRAME_COLLECTIVE, &out, ret_frame);
+    ret_frame->attempt = attempt;
+}
+
+int overlay_decode_release(const struct frame *frame, struct overlay_release *ret_release)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_release, 0, sizeof(*ret_release));
+    get_key(&reader, &ret_release->key);
+    ret_release->status = get_status(&reader);
+    ret_release->stable = get_u32(&reader);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_release->lost);
+    ret_release->payload = get_rest(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_release_fini(ret_release);
+    return wire_finish(&reader);
+}
+
+void overlay_release_fini(struct overlay_release *release)
+{
+    ranges_fini(&release->lost);
+}
+
+void overlay_encode_data(enum overlay_message type, enum frame_class class,
+                         const struct overlay_data *data, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, data->source);
+    wire_put_varint(&out, data->destination);
+    wire_put_varint(&out, data->id);
+    wire_put_u8(&out, data->status);
+    buffer_append(&out, data->payload.data, data->payload.length_bytes);
+    wire_frame(type, class, &out, ret_frame);
+}
+
+int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ret_data->source = get_u32(&reader);
+    ret_data->destination = get_u32(&reader);
+    ret_data->id = get_u32(&reader);
+    ret_data->status = get_status(&reader);
+    ret_data->payload = get_rest(&reader);
+    return wire_finish(&reader);
+}

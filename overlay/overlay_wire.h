@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every message of the overlay: its struct, how it becomes a frame, how a frame becomes it again.
+ * doc/protocol.rst tells what each is for.  Encoding cannot fail and gives a frame with one
+ * reference of its payload.  Decoding returns 0 or -EBADMSG; structs that own ranges are empty after
+ * a failure and need overlay_x_fini after success.  wire_bytes point into the frame's payload.
+ */
+#ifndef OVERLAY_OVERLAY_WIRE_H
+#define OVERLAY_OVERLAY_WIRE_H
+
+#include <stdint.h>
+
+#include "base/address.h"
+#include "base/frame.h"
+#include "base/message.h"
+#include "base/ranges.h"
+#include "base/wire.h"
+#include "overlay/node_types.h"
+
+#define OVERLAY_VERSION        1
+#define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
+#define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
+#define OVERLAY_TEXT_BYTES_MAX 256
+
+/* Types 0..7 belong to the link. */
+enum overlay_message {
+    OVERLAY_JOIN = 8,
+    OVERLAY_WELCOME,
+    OVERLAY_REDIRECT,
+    OVERLAY_REFUSE,
+    OVERLAY_ARRIVED,
+    OVERLAY_LOST,
+    OVERLAY_LEASE,
+    OVERLAY_LEASE_ECHO,
+    OVERLAY_ENTRY,
+    OVERLAY_ACK,
+    OVERLAY_CONTRIBUTE,
+    OVERLAY_QUERY,
+    OVERLAY_RELEASE,
+    OVERLAY_DATA,
+    OVERLAY_REQUEST,
+    OVERLAY_REPLY,
+    OVERLAY_MESSAGE_END
+};
+
+struct overlay_join {
+    uint16_t version;
+    uint32_t places;
+    uint32_t radix;
+    uint64_t received;  /* log sequence */
+    uint64_t stamp_ns;  /* sender's clock: stands for the first echo */
+    struct range scope; /* in the sender's view */
+    struct addresses addresses;
+    struct ranges arrived; /* of its scope */
+};
+
+/* A wave of the root's heartbeat as one hop hands it to a child. */
+struct overlay_lease {
+    uint64_t round;
+    uint64_t age_ns;        /* at most so long ago the root sent it */
+    uint64_t echo_stamp_ns; /* the child's last echo, on the child's clock */
+    uint64_t echo_hold_ns;  /* for so long the sender has held it */
+};
+
+struct overlay_welcome {
+    struct range range; /* that the child heads */
+    uint64_t base;      /* everything up to it has reached the whole range */
+    uint64_t head;      /* last log entry that is replayed: the child is caught up when it has it */
+    struct overlay_lease lease;
+};
+
+struct overlay_redirect {
+    uint32_t place;
+    struct addresses addresses;
+};
+
+enum overlay_refusal {
+    OVERLAY_REFUSAL_EVICTED,
+    OVERLAY_REFUSAL_LEFT,    /* the instance is leaving */
+    OVERLAY_REFUSAL_MISMATCH /* version, places or radix */
+};
+
+struct overlay_refuse {
+    uint8_t refusal; /* enum overlay_refusal */
+    char text[OVERLAY_TEXT_BYTES_MAX];
+};
+
+/* Places that are gone, of one incarnation. */
+struct overlay_death {
+    struct range range;
+    uint32_t incarnation; /* 0: whichever */
+};
+
+struct overlay_lost {
+    uint32_t count;
+    struct overlay_death *items;
+};
+
+enum overlay_entry_kind {
+    OVERLAY_ENTRY_USER,
+    OVERLAY_ENTRY_DEATH,
+    OVERLAY_ENTRY_LEAVE,
+    OVERLAY_ENTRY_KIND_COUNT
+};
+
+/* One entry of the root's ordered log. */
+struct overlay_entry {
+    uint64_t sequence; /* from 1 */
+    uint8_t kind;      /* enum overlay_entry_kind */
+    struct ranges set; /* who gets it; empty: everyone */
+    struct wire_bytes payload;
+};
+
+enum overlay_part_state {
+    OVERLAY_PART_NONE,      /* not on the wire */
+    OVERLAY_PART_ABSENT,    /* nobody below has decided; at least one has not called */
+    OVERLAY_PART_COLLECTED, /* all below have called, nobody has decided */
+    OVERLAY_PART_HELD,      /* decided; the result is sent when a QUERY wants it */
+    OVERLAY_PART_DECIDED,   /* decided, and here is the result */
+    OVERLAY_PART_STATE_COUNT
+};
+
+enum overlay_status { OVERLAY_STATUS_OK, OVERLAY_STATUS_LOST, OVERLAY_STATUS_COUNT };
+
+/* frame.attempt carries the attempt of these three. */
+struct overlay_contribute {
+    struct node_key key;
+    struct ranges set;
+    uint8_t state;      /* enum overlay_part_state */
+    uint32_t low;       /* lowest generation of the series not yet ended in the sender's subtree */
+    uint8_t status;     /* DECIDED: enum overlay_status */
+    struct ranges lost; /* DECIDED: members lost */
+    struct wire_bytes payload;
+};
+
+struct overlay_query {
+    struct node_key key;
+    struct ranges set;
+    uint8_t want; /* 1: send the result */
+};
+
+struct overlay_release {
+    struct node_key key;
+    uint8_t status;  /* enum overlay_status */
+    uint32_t stable; /* generations below it have ended at every member */
+    struct ranges lost;
+    struct wire_bytes payload;
+};
+
+/* Routed: DATA, REQUEST and REPLY. */
+struct overlay_data {
+    uint32_t source;
+    uint32_t destination;
+    uint32_t id;    /* of the request; 0 in DATA */
+    uint8_t status; /* enum overlay_status, of a reply */
+    struct wire_bytes payload;
+};
+
+/* Packed form of a place's addresses: what JOIN and REDIRECT carry and what a core keeps. */
+void overlay_put_addresses(const struct addresses *addresses, struct buffer *out);
+void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses);
+
+void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
+int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);
+void overlay_join_fini(struct overlay_join *join);
+void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame);
+int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome);
+void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame);
+int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect);
+void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *ret_frame);
+int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse);
+void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame);
+int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived);
+void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame);
+int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost);
+void overlay_lost_fini(struct overlay_lost *lost);
+void overlay_encode_lease(const struct overlay_lease *lease, struct frame *ret_frame);
+int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_lease);
+void overlay_encode_lease_echo(uint64_t stamp_ns, struct frame *ret_frame);
+int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns);
+void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_frame);
+int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry);
+void overlay_entry_fini(struct overlay_entry *entry);
+/* The payload of a DEATH entry. */
+void overlay_put_death(const struct overlay_death *death, struct buffer *out);
+int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death);
+void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame);
+int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence);
+void overlay_encode_contribute(const struct overlay_contribute *contribute, uint32_t attempt,
+                               struct frame *ret_frame);
+int overlay_decode_contribute(const struct frame *frame, struct overlay_contribute *ret_contribute);
+void overlay_contribute_fini(struct overlay_contribute *contribute);
+void overlay_encode_query(const struct overlay_query *query, uint32_t attempt,
+                          struct frame *ret_frame);
+int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_query);
+void overlay_query_fini(struct overlay_query *query);
+void overlay_encode_release(const struct overlay_release *release, uint32_t attempt,
+                            struct frame *ret_frame);
+int overlay_decode_release(const struct frame *frame, struct overlay_release *ret_release);
+void overlay_release_fini(struct overlay_release *release);
+/* type: OVERLAY_DATA, _REQUEST or _REPLY. */
+void overlay_encode_data(enum overlay_message type, enum frame_class class,
+                         const struct overlay_data *data, struct frame *ret_frame);
+int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From place to place along the tree.  What cannot go on now, because the link it needs is being
+ * re-established or because this place does not yet know its whole range, is held in one list, in
+ * order, and tried again when something changes; the list is bounded.  Frames for the dead are
+ * dropped.
+ *
+ * A request is kept by who asked until it is answered, and sent again after every death that is
+ * installed: whatever was lost, was lost to some death.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "overlay/core.h"
+
+#define ROUTE_HELD_MAX 4096
+
+struct held {
+    struct held *next;
+    uint32_t destination;
+    bool downward; /* it came from the parent and must not go back */
+    struct frame frame;
+};
+
+struct request {
+    uint32_t id;
+    uint32_t place;
+    struct message *payload;
+};
+
+/* ---- one hop ---- */
+
+enum hop { HOP_SENT, HOP_HELD, HOP_DROPPED };
+
+static enum hop hop_up(struct overlay *overlay, const struct frame *frame, bool downward)
+{
+    if (downward)
+        return overlay_is_ready(overlay) ? HOP_DROPPED : HOP_HELD;
+    if (!join_has_parent(overlay))
+        return overlay_is_root(overlay) ? HOP_DROPPED : HOP_HELD;
+    overlay_send_copy(overlay, overlay->join.target, frame);
+    return HOP_SENT;
+}
+
+static enum hop hop_try(struct overlay *overlay, uint32_t destination, const struct frame *frame,
+                        bool downward)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct range scope = tree_scope(&tree, overlay->place);
+    const struct child *child;
+
+    if (ranges_contains(&overlay->dead, destination))
+        return HOP_DROPPED;
+    if (destination < scope.first || destination > scope.last)
+        return hop_up(overlay, frame, downward);
+    child = membership_child_of(overlay, destination);
+    if (child == NULL || child->state == CHILD_GONE)
+        return HOP_DROPPED;
+    if (child->state != CHILD_LINKED)
+        return HOP_HELD;
+    overlay_send_copy(overlay, child->head, frame);
+    return HOP_SENT;
+}
+
+static void held_destroy(struct held *held)
+{
+    message_release(held->frame.payload);
+    free(held);
+}
+
+static void hold(struct overlay *overlay, uint32_t destination, const struct frame *frame,
+                 bool downward)
+{
+    struct route *route = &overlay->route;
+    struct held *held;
+
+    if (route->held_count == ROUTE_HELD_MAX)
+        return;
+    held = memory_allocate_zeroed(sizeof(*held));
+    held->destination = destination;
+    held->downward = downward;
+    held->frame = *frame;
+    message_reference(held->frame.payload);
+    if (route->last != NULL)
+        route->last->next = held;
+    else
+        route->first = held;
+    route->last = held;
+    route->held_count++;
+}
+
+static void forward(struct overlay *overlay, uint32_t destination, const struct frame *frame,
+                    bool downward)
+{
+    if (hop_try(overlay, destination, frame, downward) == HOP_HELD)
+        hold(overlay, destination, frame, downward);
+}
+
+void route_flush(struct overlay *overlay)
+{
+    struct route *route = &overlay->route;
+    struct held **link = &route->first;
+
+    route->last = NULL;
+    while (*link != NULL) {
+        struct held *held = *link;
+
+        if (hop_try(overlay, held->destination, &held->frame, held->downward) == HOP_HELD) {
+            route->last = held;
+            link = &held->next;
+        } else {
+            *link = held->next;
+            held_destroy(held);
+            route->held_count--;
+        }
+    }
+}
+
+/* ---- the two ends ---- */
+
+static void send_from_here(struct overlay *overlay, enum overlay_message type,
+                           enum frame_class class, const struct overlay_data *data)
+{
+    struct frame frame;
+
+    overlay_encode_data(type, class, data, &frame);
+    forward(overlay, data->destination, &frame, false);
+    message_release(frame.payload);
+}
+
+static void tell_reply(struct overlay *overlay, uint32_t id, int status, struct message *payload)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_REPLY);
+
+    action->id = id;
+    action->status = status;
+    action->payload = payload;
+}
+
+static void request_destroy(struct request *request)
+{
+    message_release(request->payload);
+    free(request);
+}
+
+/* Ends a request; takes payload.  A second answer, or one of somebody else, is dropped. */
+static void request_end(struct overlay *overlay, uint32_t place, uint32_t id, int status,
+                        struct message *payload)
+{
+    struct map *requests = overlay->route.requests;
+    struct request *request = requests != NULL ? map_get_u64(requests, id) : NULL;
+
+    if (request == NULL || request->place != place) {
+        message_release(payload);
+        return;
+    }
+    map_remove_u64(requests, id);
+    tell_reply(overlay, id, status, payload);
+    request_destroy(request);
+}
+
+static void deliver(struct overlay *overlay, uint8_t type, uint8_t class,
+                    const struct overlay_data *data, struct message *payload)
+{
+    struct overlay_action *action;
+
+    if (type == OVERLAY_REPLY) {
+        request_end(overlay, data->source, data->id,
+                    data->status == OVERLAY_STATUS_OK ? 0 : -EHOSTDOWN, payload);
+        return;
+    }
+    action = overlay_act(overlay,
+                         type == OVERLAY_DATA ? OVERLAY_ACTION_RECEIVED : OVERLAY_ACTION_REQUEST);
+    action->place = data->source;
+    action->class = class;
+    action->id = data->id;
+    action->payload = payload;
+}
+
+static struct wire_bytes bytes_of(const struct message *payload)
+{
+    if (payload == NULL)
+        return (struct wire_bytes){NULL, 0};
+    return (struct wire_bytes){payload->data, payload->length_bytes};
+}
+
+/* Sends what a call from above asks for; to this very place it is delivered at once. */
+static void originate(struct overlay *overlay, enum overlay_message type, enum frame_class class,
+                      uint32_t destination, uint32_t id, struct message *payload)
+{
+    struct overlay_data data = {.source = overlay->place, .destination = destination, .id = id};
+
+    if (destination == overlay->place) {
+        deliver(overlay, (uint8_t)type, (uint8_t) class, &data, message_reference(payload));
+        return;
+    }
+    data.payload = bytes_of(payload);
+    send_from_here(overlay, type, class, &data);
+}
+
+void route_send(struct overlay *overlay, const struct overlay_event *event)
+{
+    originate(overlay, OVERLAY_DATA, event->class, event->place, 0, event->payload);
+}
+
+void route_reply(struct overlay *overlay, const struct overlay_event *event)
+{
+    originate(overlay, OVERLAY_REPLY, FRAME_COLLECTIVE, event->place, event->id, event->payload);
+}
+
+static void request_send(struct overlay *overlay, const struct request *request)
+{
+    originate(overlay, OVERLAY_REQUEST, FRAME_COLLECTIVE, request->place, request->id,
+              request->payload);
+}
+
+void route_request(struct overlay *overlay, const struct overlay_event *event)
+{
+    struct request *request;
+
+    if (ranges_contains(&overlay->dead, event->place)) {
+        tell_reply(overlay, event->id, -EHOSTDOWN, NULL);
+        return;
+    }
+    if (overlay->route.requests == NULL)
+        overlay->route.requests = map_create();
+    request = memory_allocate_zeroed(sizeof(*request));
+    request->id = event->id;
+    request->place = event->place;
+    request->payload = message_reference(event->payload);
+    map_put_u64(overlay->route.requests, request->id, request);
+    request_send(overlay, request);
+}
+
+void route_death(struct overlay *overlay)
+{
+    struct request *request;
+    size_t cursor = 0;
+
+    route_flush(overlay);
+    if (overlay->route.requests == NULL)
+        return;
+    while ((request = map_next(overlay->route.requests, &cursor)) != NULL) {
+        if (ranges_contains(&overlay->dead, request->place))
+            request_end(overlay, request->place, request->id, -EHOSTDOWN, NULL);
+        else if (request->place != overlay->place)
+            request_send(overlay, request);
+    }
+}
+
+int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_data data;
+    int rc = overlay_decode_data(frame, &data);
+
+    if (rc < 0)
+        return rc;
+    if (data.source >= overlay->places || data.destination >= overlay->places ||
+        frame->class >= FRAME_CLASS_COUNT)
+        return -EBADMSG;
+    if (data.destination == overlay->place)
+        deliver(overlay, frame->type, frame->class, &data,
+                message_create(data.payload.data, data.payload.length_bytes));
+    else
+        forward(overlay, data.destination, frame, from == overlay->join.target);
+    return 0;
+}
+
+void route_fini(struct overlay *overlay)
+{
+    struct request *request;
+    size_t cursor = 0;
+
+    while (overlay->route.first != NULL) {
+        struct held *held = overlay->route.first;
+
+        overlay->route.first = held->next;
+        held_destroy(held);
+    }
+    if (overlay->route.requests == NULL)
+        return;
+    while ((request = map_next(overlay->route.requests, &cursor)) != NULL)
+        request_destroy(request);
+    map_destroy(overlay->route.requests);
+}
