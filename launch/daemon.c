@@ -183,6 +183,8 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = session_create(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
+    if (daemon->root && daemon->record.instance.virtual_base)
+        helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
     helper_own_directory(daemon->helper, daemon->session.directory);
     if (daemon->session.shared_directory[0])
         helper_own_directory(daemon->helper, daemon->session.shared_directory);

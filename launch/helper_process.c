@@ -434,7 +434,7 @@ static void remove_directories(struct helper_state *state)
     struct list_node *node, *spare;
 
     list_for_each(&state->directories, node, spare)
-        session_remove_tree(list_entry(node, struct owned_directory, node)->path);
+        session_remove_directory(list_entry(node, struct owned_directory, node)->path);
 }
 
 /* Kills all that is left, again and again; exits when nothing is. */

@@ -4,6 +4,7 @@
 #include "launch/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,18 +145,26 @@ int session_create(struct session *ret_session, const struct instance_spec *inst
     return 0;
 }
 
+void session_remove_directory(const char *path)
+{
+    char parent[PATH_MAX];
+    char *slash, *name;
+
+    session_remove_tree(path);
+    snprintf(parent, sizeof(parent), "%s", path);
+    slash = strrchr(parent, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    name = strrchr(parent, '/');
+    if (name != NULL && strncmp(name + 1, "banyan-", strlen("banyan-")) == 0)
+        rmdir(parent); /* fails while other sessions are there */
+}
+
 void session_remove(const struct session *session)
 {
-    char parent[sizeof(session->directory)];
-    char *slash;
-
     if (session->shared_directory[0] != '\0')
-        session_remove_tree(session->shared_directory);
-    if (session->directory[0] == '\0')
-        return;
-    session_remove_tree(session->directory);
-    memcpy(parent, session->directory, sizeof(parent));
-    slash = strrchr(parent, '/');
-    *slash = '\0';
-    rmdir(parent); /* fails while other sessions are there */
+        session_remove_directory(session->shared_directory);
+    if (session->directory[0] != '\0')
+        session_remove_directory(session->directory);
 }

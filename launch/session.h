@@ -25,6 +25,8 @@ int session_create(struct session *ret_session, const struct instance_spec *inst
                    uint32_t place, struct error *error);
 /* Removes both, and the user's directory if it is empty then. */
 void session_remove(const struct session *session);
+/* Removes one of the two, and the banyan-<uid> above it when that is empty then. */
+void session_remove_directory(const char *path);
 /* Where session directories are made: tmpdir, else $TMPDIR, else /tmp. */
 const char *session_base(const char *tmpdir);
 /* Removes a tree without following links or crossing devices; silent if it is not there. -EPERM if it

@@ -31,11 +31,15 @@ descendants() {
     done
 }
 
-# What of banyan lies in the directories where it may lie.
+# Everything of the runs goes below a TMPDIR of the script's own, or into /dev/shm.
+export TMPDIR=$scratch/t
+mkdir "$TMPDIR"
+
+# What lies where a run may leave something.
 left_files() {
-    find "${TMPDIR:-/tmp}" /dev/shm -maxdepth 3 \( -name 'banyan-*' -o -name 'vader_segment*' \
-        -o -name 'mpich_shar*' -o -name 'ucx_shm*' -o -name 'pmix*' -o -name 'ompi.*' \) 2>/dev/null |
-        grep -v "^$scratch\$" | sort
+    find "$TMPDIR" -mindepth 1 2>/dev/null
+    find /dev/shm -maxdepth 1 \( -name 'banyan-*' -o -name 'vader_segment*' \
+        -o -name 'mpich_shar*' -o -name 'ucx_shm*' \) 2>/dev/null | sort
 }
 
 files_before=$(left_files)

@@ -68,7 +68,7 @@ kill_case() {
     esac
     begin=$(date +%s%N)
     # shellcheck disable=SC2086
-    kill -9 $victims 2>/dev/null || diag "no $1 to kill"
+    ok "$1 killed at the $2" kill -9 $victims
     if until_true 6 no_marked; then
         local took_ms=$((($(date +%s%N) - begin) / 1000000))
         ok "$1 killed at the $2: no process lives after $took_ms ms" [ $took_ms -le 5000 ]
