@@ -216,12 +216,13 @@ static int configure(SSL_CTX *context)
            SSL_CTX_set1_groups_list(context, GROUP_NAME);
 }
 
-/* Leaves out what OpenSSL would otherwise do at its first use: tables of names of all algorithms,
- * error texts, the system's configuration file. */
+/* Leaves out what OpenSSL would otherwise do at its first use and at exit: tables of names of all
+ * algorithms, error texts, the system's configuration file, freeing what ends anyway. */
 static void init_library(void)
 {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
-                            OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
+                            OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS |
+                            OPENSSL_INIT_NO_ATEXIT,
                         NULL);
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
                          OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS,
