@@ -1,10 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A place holder: the build needs a main() until the program is written.
+ * banyand: started by an agent on a node, without arguments, it is a daemon (launch/daemon.h).
  */
 #include "config.h"
 
-int main(void)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "launch/boot.h"
+#include "launch/daemon.h"
+#include "launch/helper.h"
+#include "launch/process_title.h"
+#include "launch/session.h"
+
+#define EXIT_BANYAN_FAILED 125
+
+static const char help[] =
+    "Usage: banyand\n"
+    "       banyand --clean SESSION [--tmpdir DIR]\n"
+    "       banyand --version | --help\n"
+    "\n"
+    "The node daemon of banyan. It is started by `banyan run` (through ssh or another\n"
+    "agent), not by hand, and reads what it must know from its standard input.\n"
+    "\n"
+    "  --clean SESSION  kill what a session has left on this node and remove its files\n"
+    "  --tmpdir DIR     where its files are, if not in $TMPDIR or /tmp\n";
+
+static int usage_error(const char *what, const char *word)
 {
-    return 125;
+    fprintf(stderr, "banyand: %s%s; see banyand --help\n", what, word);
+    return EXIT_BANYAN_FAILED;
+}
+
+static int clean(int argc, char **argv)
+{
+    struct error error = ERROR_NONE;
+    const char *tmpdir = NULL;
+
+    if (argc < 3)
+        return usage_error("--clean needs a session", "");
+    if (argc > 3 && strcmp(argv[3], "--tmpdir") != 0)
+        return usage_error("unknown argument: ", argv[3]);
+    if (argc == 4)
+        return usage_error("--tmpdir needs a directory", "");
+    if (argc > 5)
+        return usage_error("unknown argument: ", argv[5]);
+    if (argc == 5)
+        tmpdir = argv[4];
+    if (session_clean(argv[2], tmpdir, &error) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "banyand: %s\n", error.text);
+    return EXIT_BANYAN_FAILED;
+}
+
+static int run_option(int argc, char **argv)
+{
+    if (strcmp(argv[1], "--clean") == 0)
+        return clean(argc, argv);
+    if (argc > 2)
+        return usage_error("unknown argument: ", argv[2]);
+    if (strcmp(argv[1], "--version") == 0)
+        printf("banyand %s (protocol %d)\n", PACKAGE_VERSION, BOOT_PROTOCOL_VERSION);
+    else if (strcmp(argv[1], "--help") == 0)
+        fputs(help, stdout);
+    else
+        return usage_error("unknown argument: ", argv[1]);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_BANYAN_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    process_title_init(argc, argv);
+    if (argc > 1)
+        return run_option(argc, argv);
+    helper_set_daemon_entry(daemon_main);
+    return daemon_main(NULL);
 }
