@@ -40,8 +40,9 @@ void allocation_add(struct allocation *allocation, const char *name, uint32_t sl
 
 /* The parsers add to what is there already; a name that is there gets more slots.  They fail with
  * -EINVAL on malformed text, no node in it, or no slot overall, with -E2BIG on too many; allocation
- * is unchanged then.  Cost: O(text), plus O(runs) for each run of more than 64 names, plus a hash
- * for each other name; runs are not expanded unless names in them may be there already. */
+ * is unchanged then.  Cost: O(text), plus a hash for each name that stands alone or in a run of
+ * at most 64, plus O(runs of that prefix) for each longer run; that is not expanded unless names in
+ * it may be there already. */
 
 /* Text of a host file: lines "name", "name:n", "name slots=n", blank lines, # comments.  Names may
  * be hostlists with brackets.  file is for messages only: "hosts.txt:3:7: ...". */

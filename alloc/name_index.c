@@ -11,10 +11,15 @@
 struct long_run {
     struct host_run run; /* its texts are copies, one block */
     uint32_t host;
+    uint32_t next; /* run of the same prefix, index + 1 */
 };
 
+/* A name of two runs begins with both prefixes, and the longer one goes on with a digit where the
+ * shorter one's number begins. */
 struct name_index {
-    struct map *names; /* to host + 1 */
+    struct map *names;       /* to host + 1 */
+    struct map *by_prefix;   /* to the latest run of that prefix, index + 1 */
+    struct map *digit_stems; /* what stands before each digit of the prefixes; to anything */
     struct long_run *runs;
     uint32_t runs_count;
     uint32_t runs_capacity;
@@ -25,6 +30,8 @@ struct name_index *name_index_create(void)
     struct name_index *index = memory_allocate_zeroed(sizeof(*index));
 
     index->names = map_create();
+    index->by_prefix = map_create();
+    index->digit_stems = map_create();
     return index;
 }
 
@@ -36,7 +43,20 @@ void name_index_destroy(struct name_index *index)
         free((char *)index->runs[i].run.prefix);
     free(index->runs);
     map_destroy(index->names);
+    map_destroy(index->by_prefix);
+    map_destroy(index->digit_stems);
     free(index);
+}
+
+static int is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* The latest run of a prefix, index + 1, or 0. */
+static uint32_t runs_of_prefix(const struct name_index *index, const char *prefix, size_t bytes)
+{
+    return (uint32_t)(uintptr_t)map_get(index->by_prefix, prefix, bytes);
 }
 
 int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes)
@@ -46,9 +66,13 @@ int64_t name_index_find(const struct name_index *index, const char *name, size_t
 
     if (value != NULL)
         return (int64_t)(uintptr_t)value - 1;
-    for (uint32_t i = 0; i < index->runs_count; i++) {
-        if (host_run_find(&index->runs[i].run, name, name_bytes, &offset))
-            return (int64_t)index->runs[i].host + offset;
+    for (size_t i = 0; index->runs_count > 0 && i < name_bytes; i++) {
+        uint32_t next = is_digit(name[i]) ? runs_of_prefix(index, name, i) : 0;
+
+        for (; next > 0; next = index->runs[next - 1].next) {
+            if (host_run_find(&index->runs[next - 1].run, name, name_bytes, &offset))
+                return (int64_t)index->runs[next - 1].host + offset;
+        }
     }
     return -1;
 }
@@ -68,6 +92,12 @@ static void long_run_add(struct name_index *index, const struct host_run *run, u
     *made = (struct long_run){.run = *run, .host = host};
     made->run.prefix = texts;
     made->run.suffix = texts + run->prefix_bytes;
+    made->next = runs_of_prefix(index, texts, run->prefix_bytes);
+    map_put(index->by_prefix, texts, run->prefix_bytes, (void *)(uintptr_t)index->runs_count);
+    for (size_t i = 0; i < run->prefix_bytes; i++) {
+        if (is_digit(texts[i]))
+            map_put(index->digit_stems, texts, i, texts);
+    }
 }
 
 void name_index_add(struct name_index *index, const struct host_run *run, uint32_t host)
@@ -93,7 +123,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 static int all_digits(const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
-        if (text[i] < '0' || text[i] > '9')
+        if (!is_digit(text[i]))
             return 0;
     }
     return 1;
@@ -143,6 +173,22 @@ static int runs_may_share(const struct host_run *a, const struct host_run *b)
     return 1;
 }
 
+static int long_runs_may_hold(const struct name_index *index, const struct host_run *run)
+{
+    if (map_get(index->digit_stems, run->prefix, run->prefix_bytes) != NULL)
+        return 1;
+    for (size_t i = 0; i <= run->prefix_bytes; i++) {
+        int begins = i == run->prefix_bytes || is_digit(run->prefix[i]);
+        uint32_t next = begins ? runs_of_prefix(index, run->prefix, i) : 0;
+
+        for (; next > 0; next = index->runs[next - 1].next) {
+            if (runs_may_share(&index->runs[next - 1].run, run))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 int name_index_may_hold(const struct name_index *index, const struct host_run *run)
 {
     size_t cursor = 0;
@@ -150,10 +196,8 @@ int name_index_may_hold(const struct name_index *index, const struct host_run *r
     size_t name_bytes;
     uint32_t offset;
 
-    for (uint32_t i = 0; i < index->runs_count; i++) {
-        if (runs_may_share(&index->runs[i].run, run))
-            return 1;
-    }
+    if (long_runs_may_hold(index, run))
+        return 1;
     if (map_count(index->names) > run->count)
         return 1; /* looking up the run's names is cheaper */
     while (map_next_entry(index->names, &cursor, &name, &name_bytes) != NULL) {
