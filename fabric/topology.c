@@ -31,16 +31,10 @@ static unsigned long topology_flags(void)
 /* Cores and their threads only. */
 static int load(hwloc_topology_t topology)
 {
-    int has_plugins = getenv(PLUGINS_VARIABLE) != NULL;
-    int rc;
-
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_flags(topology, topology_flags());
-    rc = hwloc_topology_load(topology) < 0 ? -errno : 0;
-    if (!has_plugins)
-        unsetenv(PLUGINS_VARIABLE);
-    return rc;
+    return hwloc_topology_load(topology) < 0 ? -errno : 0;
 }
 
 static int count_cores(hwloc_topology_t topology)
@@ -62,17 +56,22 @@ static int count_cores(hwloc_topology_t topology)
 int topology_cores(struct error *error)
 {
     hwloc_topology_t topology;
+    int is_ours = getenv(PLUGINS_VARIABLE) == NULL;
     int rc;
 
-    if (getenv(PLUGINS_VARIABLE) == NULL)
+    if (is_ours)
         setenv(PLUGINS_VARIABLE, PLUGINS_NOWHERE, 1);
-    if (hwloc_topology_init(&topology) < 0)
-        return error_set(error, -ENOMEM, "hwloc cannot start: %s", strerror(errno));
-    rc = load(topology);
+    if (hwloc_topology_init(&topology) == 0) {
+        rc = load(topology);
+        if (rc == 0)
+            rc = count_cores(topology);
+        hwloc_topology_destroy(topology);
+    } else {
+        rc = -ENOMEM;
+    }
+    if (is_ours)
+        unsetenv(PLUGINS_VARIABLE);
     if (rc < 0)
         error_set(error, rc, "hwloc cannot read the machine's topology: %s", strerror(-rc));
-    else
-        rc = count_cores(topology);
-    hwloc_topology_destroy(topology);
     return rc;
 }
