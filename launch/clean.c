@@ -31,6 +31,20 @@
 
 static void remove_entries(int fd, dev_t device, int depth);
 
+/* A directory may have been made unreadable for its owner. */
+static int open_directory(int parent, const char *name)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    struct stat status;
+    int fd = openat(parent, name, flags);
+
+    if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & 0700) != 0700)
+        fchmod(fd, 0700);
+    else if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
+        fd = openat(parent, name, flags);
+    return fd;
+}
+
 static void remove_entry(int parent, const char *name, dev_t device, int depth)
 {
     struct stat status;
@@ -38,15 +52,13 @@ static void remove_entry(int parent, const char *name, dev_t device, int depth)
 
     if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
         return;
-    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = open_directory(parent, name);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && status.st_dev == device && depth < TREE_DEPTH_LIMIT) {
-        fchmod(fd, 0700);
+    if (fstat(fd, &status) == 0 && status.st_dev == device && depth < TREE_DEPTH_LIMIT)
         remove_entries(fd, device, depth + 1);
-    } else {
+    else
         close(fd);
-    }
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,21 +115,31 @@ static void make_shared(struct session *session, const struct instance_spec *ins
     session->shared_directory[0] = '\0';
 }
 
+/* Without slashes at its end. */
+static int path_length(const char *path)
+{
+    size_t length = strlen(path);
+
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    return (int)length;
+}
+
 int session_create(struct session *ret_session, const struct instance_spec *instance,
                    uint32_t place, struct error *error)
 {
     const char *base = session_base(instance->tmpdir);
     struct session session = {0};
-    char parent[SOCKET_PATH_BYTES];
+    char parent[PATH_MAX];
     size_t room_bytes = SOCKET_PATH_BYTES - NAME_ROOM_BYTES;
     int length;
     int rc = check_base(base, error);
 
     if (rc < 0)
         return rc;
-    snprintf(parent, sizeof(parent), "%s/banyan-%u", base, (unsigned int)geteuid());
-    length = snprintf(session.directory, sizeof(session.directory), "%s/banyan-%u/%s.%u", base,
-                      (unsigned int)geteuid(), instance->session, place);
+    snprintf(parent, sizeof(parent), "%.*s/banyan-%u", path_length(base), base, geteuid());
+    length = snprintf(session.directory, sizeof(session.directory), "%s/%s.%u", parent,
+                      instance->session, place);
     if (length > (int)room_bytes)
         return error_set(error, -ENAMETOOLONG,
                          "%s is too long for the paths of sockets, by %d bytes: set TMPDIR or "

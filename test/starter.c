@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The starter with agents that are small scripts: AGENT HOST COMMAND.
+ */
+#include "config.h"
+
+#include "launch/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "test/tap.h"
+
+#define SESSION     "0123456789abcdef"
+#define PATIENCE_MS 20000
+#define NS_PER_MS   1000000ull
+#define PLACE       7
+#define GOOD        "echo 'BANYAN-READY 1'; "
+
+static struct loop *loop;
+static struct helper *helper;
+static struct starter *starter;
+static char scratch[64];
+static int failed_count, ended_count, line_count;
+static struct error last_why;
+static char last_line[256];
+
+/* ---- The owner ---- */
+
+static void on_failed(void *context, uint32_t place, const struct error *why)
+{
+    if (place != PLACE)
+        fail("a failure of place %u", place);
+    last_why = *why;
+    failed_count++;
+}
+
+static void on_line(void *context, uint32_t place, const char *text)
+{
+    snprintf(last_line, sizeof last_line, "%s", text);
+    line_count++;
+}
+
+static void on_ended(void *context, uint32_t place)
+{
+    ended_count++;
+}
+
+static const struct starter_events starter_events = {.failed = on_failed,
+                                                     .line = on_line,
+                                                     .ended = on_ended};
+
+static void process_started(void *context, uint32_t id, pid_t pid)
+{
+    ok(starter_owns(starter, id), "the starter knows its process");
+}
+
+static void process_failed(void *context, uint32_t id, int code, const char *what)
+{
+    starter_process_failed(starter, id, code, what);
+}
+
+static void process_exited(void *context, uint32_t id, int wait_status, int by_us)
+{
+    starter_process_exited(starter, id, wait_status);
+}
+
+static void group_empty(void *context, uint32_t group)
+{
+}
+
+static void helper_gone(void *context)
+{
+    bail_out("the helper is gone");
+}
+
+static const struct helper_events helper_events = {.started = process_started,
+                                                   .failed = process_failed,
+                                                   .exited = process_exited,
+                                                   .group_empty = group_empty,
+                                                   .gone = helper_gone};
+
+/* ---- Waiting ---- */
+
+static void on_timer(void *context)
+{
+    loop_stop(loop);
+}
+
+static void turn(uint32_t milliseconds)
+{
+    struct loop_timer *timer = loop_timer_create(loop, on_timer, NULL);
+
+    loop_timer_set(timer, loop_now_ns() + milliseconds * NS_PER_MS);
+    loop_run(loop);
+    loop_timer_destroy(timer);
+}
+
+static int64_t wait_for(const int *counter, int wanted)
+{
+    uint64_t start_ns = loop_now_ns();
+
+    while (*counter < wanted) {
+        if (loop_now_ns() - start_ns > PATIENCE_MS * NS_PER_MS)
+            return -1;
+        turn(2);
+    }
+    return (int64_t)((loop_now_ns() - start_ns) / NS_PER_MS);
+}
+
+static void wait_for_none(void)
+{
+    while (starter_running(starter) > 0)
+        turn(2);
+}
+
+static void wait_for_file(const char *path, off_t bytes)
+{
+    struct stat status;
+
+    for (int i = 0; i < PATIENCE_MS / 2; i++) {
+        if (stat(path, &status) == 0 && status.st_size >= bytes)
+            return;
+        turn(2);
+    }
+    fail("%s was not written", path);
+}
+
+/* ---- Agents ---- */
+
+static char *write_agent(const char *name, const char *script)
+{
+    char *path = memory_printf("%s/%s", scratch, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+
+    if (fd < 0 || dprintf(fd, "#!/bin/sh\n%s\n", script) < 0)
+        bail_out("cannot write %s", path);
+    close(fd);
+    return path;
+}
+
+static void fill_record(struct boot_record *record, const char *agent, const char *banyand)
+{
+    boot_record_init(record);
+    memcpy(record->instance.session, SESSION, sizeof SESSION);
+    record->instance.places = 100;
+    record->instance.starter = STARTER_SSH;
+    record->instance.start_timeout_s = 1;
+    record->instance.agent = memory_copy_string(agent);
+    record->instance.banyand = memory_copy_string(banyand);
+    record->place = PLACE;
+    record->range = (struct range){PLACE, PLACE};
+    snprintf(record->name, sizeof record->name, "n0007");
+    hostlist_append(record->names, "n0007");
+}
+
+static void begin(const char *agent, const char *banyand)
+{
+    struct boot_record record;
+
+    failed_count = ended_count = line_count = 0;
+    last_why = ERROR_NONE;
+    last_line[0] = '\0';
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    fill_record(&record, agent, banyand);
+    starter_start(starter, &record);
+    is_uint(starter_running(starter), 1, "a starter runs");
+    boot_record_fini(&record);
+}
+
+static void finish(void)
+{
+    starter_kill(starter);
+    wait_for_none();
+    starter_destroy(starter);
+}
+
+/* Starts with a scripted agent that does not lead to a daemon: why. */
+static void expect_why(const char *script, const char *why)
+{
+    char *agent = write_agent("agent", script);
+
+    begin(agent, "/x/banyand");
+    ok(wait_for(&failed_count, 1) >= 0, "it fails");
+    is_string(last_why.text, why, "why");
+    finish();
+    is_int(failed_count, 1, "told once");
+    is_int(ended_count, 0, "an end that nobody expected is a failure only");
+    free(agent);
+}
+
+static void test_failures(void)
+{
+    expect_why("echo Welcome; echo \"ssh: connect to host $1 port 22: Connection refused\" >&2; "
+               "exit 255",
+               "agent exited 255: ssh: connect to host <node> port 22: Connection refused");
+    expect_why("exit 3", "agent exited 3: it said nothing");
+    expect_why("echo oops; kill -SEGV $$",
+               "agent was killed by signal 11 (Segmentation fault): oops");
+    expect_why("echo \"user@$1: Permission denied (publickey,password).\" >&2; exit 255",
+               "agent exited 255: user@<node>: Permission denied (publickey,password). (it must "
+               "work without a password, see ssh-copy-id and ssh-agent)");
+    expect_why("shift; exec sh -c \"$1\"",
+               "agent exited 127: sh: 1: /x/banyand: not found (banyan must be installed at the "
+               "same path on every node)");
+    expect_why("echo hello; echo BANYAN-READY 2; sleep 300",
+               "banyand there speaks protocol version 2, this one 1: the same version must be "
+               "installed on every node");
+    expect_why(GOOD "echo 'BANYAN-ERROR no room in /tmp'; exit 1", "no room in /tmp");
+    expect_why("echo 'BANYAN-ERROR cannot fork'; exit 1", "cannot fork");
+}
+
+static void test_timeouts(void)
+{
+    expect_why("exec sleep 300", "no answer within 1 s (--start-timeout)");
+    expect_why("echo shell starts >&2; sleep 300",
+               "no answer within 1 s (--start-timeout); it said: shell starts");
+    expect_why("printf \"user@$1's password: \" >&2; sleep 300",
+               "no answer within 1 s (--start-timeout); it said: user@<node>'s password: (it must "
+               "work without a password, see ssh-copy-id and ssh-agent)");
+    expect_why("(read answer </dev/tty) 2>/dev/null || echo I cannot ask; sleep 300",
+               "no answer within 1 s (--start-timeout); it said: I cannot ask");
+    expect_why(GOOD "sleep 300", "no answer within 1 s (--start-timeout)");
+}
+
+static void test_no_agent(void)
+{
+    char *plain = memory_printf("%s/plain", scratch);
+    char *expected = memory_printf("cannot run the agent \"plain\": Permission denied");
+
+    close(open(plain, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    begin("sssh -v", "/x/banyand");
+    ok(wait_for(&failed_count, 1) >= 0, "an agent that does not exist");
+    is_string(last_why.text, "cannot run the agent \"sssh\": No such file or directory", "why");
+    finish();
+    begin(plain, "/x/banyand");
+    ok(wait_for(&failed_count, 1) >= 0, "an agent that is no program");
+    is_string(last_why.text, expected, "why");
+    finish();
+    free(expected);
+    free(plain);
+}
+
+/* ---- Daemons that come up ---- */
+
+static void check_record(const char *path)
+{
+    struct boot_record record;
+    struct wire_reader reader;
+    unsigned char data[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = read(fd, data, sizeof data);
+
+    close(fd);
+    wire_reader_init(&reader, data, bytes > 0 ? (size_t)bytes : 0);
+    is_uint(wire_get_u32(&reader), (uint64_t)bytes - 4, "the record's length comes first");
+    boot_record_init(&record);
+    is_int(boot_record_decode(&record, &reader), 0, "then the record");
+    is_uint(record.place, PLACE, "of this place");
+    boot_record_fini(&record);
+}
+
+static void test_good(void)
+{
+    char *record = memory_printf("%s/record", scratch);
+    char *script =
+        memory_printf("printf 'noise and no end of line'; " GOOD "cat >%s.new; mv %s.new "
+                      "%s; echo up; echo more >&2; exec sleep 300",
+                      record, record, record);
+    char *agent = write_agent("agent", script);
+
+    begin(agent, "/x/banyand");
+    wait_for_file(record, 1);
+    check_record(record);
+    ok(wait_for(&line_count, 2) >= 0, "what it writes afterwards is told");
+    is_string(last_line, "more", "line by line");
+    starter_joined(starter, PLACE);
+    turn(1200);
+    is_int(failed_count, 0, "once it has joined its time is not up");
+    starter_expect_end(starter);
+    starter_kill(starter);
+    ok(wait_for(&ended_count, 1) >= 0, "an expected end is told");
+    is_uint(starter_running(starter), 0, "nothing runs then");
+    is_int(failed_count, 0, "and nothing failed");
+    finish();
+    free(agent);
+    free(script);
+    free(record);
+}
+
+static void test_death(void)
+{
+    char *agent = write_agent("agent", GOOD "cat >/dev/null; while [ ! -e $0.go ]; do sleep 0.01; "
+                                            "done; echo Connection to $1 closed.; exit 255");
+    char *go = memory_printf("%s.go", agent);
+
+    begin(agent, "/x/banyand");
+    starter_joined(starter, PLACE);
+    turn(20);
+    starter_joined(starter, PLACE);
+    close(open(go, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    ok(wait_for(&failed_count, 1) >= 0, "a starter that ends takes its daemon along");
+    is_string(last_why.text, "agent exited 255: Connection to <node> closed.", "why");
+    finish();
+    unlink(go);
+    free(go);
+    free(agent);
+}
+
+/* More than a pipe holds, and a daemon that does not read for a while. */
+static void test_large_record(void)
+{
+    char *record_path = memory_printf("%s/large", scratch);
+    char *script = memory_printf(GOOD "sleep 0.2; cat >%s; exec sleep 300", record_path);
+    char *agent = write_agent("agent", script);
+    struct boot_record record;
+    struct buffer encoded = {0};
+    uint64_t start_ns;
+
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    failed_count = 0;
+    fill_record(&record, agent, "/x/banyand");
+    record.instance.places = 20000;
+    record.range.last = PLACE + 9999;
+    hostlist_destroy(record.names);
+    record.names = hostlist_create();
+    for (uint64_t i = 0; i < 10000; i++) {
+        char name[64];
+        uint64_t spoiled = (i + 1) * 0x9e3779b97f4a7c15u;
+        snprintf(name, sizeof name, "h%llx-%llxx", (unsigned long long)spoiled,
+                 (unsigned long long)(spoiled * spoiled | 1));
+        hostlist_append(record.names, name);
+    }
+    boot_record_encode(&record, &encoded);
+    ok(encoded.length_bytes > 70000, "a record of %zu bytes", encoded.length_bytes);
+    start_ns = loop_now_ns();
+    starter_start(starter, &record);
+    ok(loop_now_ns() - start_ns < 150 * NS_PER_MS, "does not hold up the loop");
+    wait_for_file(record_path, (off_t)encoded.length_bytes + 4);
+    is_int(failed_count, 0, "and arrives");
+    finish();
+    boot_record_fini(&record);
+    buffer_fini(&encoded);
+    free(agent);
+    free(script);
+    free(record_path);
+}
+
+/* ---- How the agent is called ---- */
+
+static char *call(const char *agent_name, const char *options, const char *banyand)
+{
+    static char text[1024];
+    char *path = memory_printf("%s/call", scratch);
+    char *script =
+        memory_printf("printf '[%%s]' \"$@\" >%s.new; mv %s.new %s; exit 9", path, path, path);
+    char *program = write_agent(agent_name, script);
+    char *agent = memory_printf("%s%s", program, options);
+    int fd;
+    ssize_t bytes;
+
+    unlink(path);
+    begin(agent, banyand);
+    wait_for(&failed_count, 1);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    finish();
+    free(agent);
+    free(program);
+    free(script);
+    free(path);
+    return text;
+}
+
+static void test_call(void)
+{
+    char *agent;
+    char *path = memory_printf("%s/call", scratch);
+    struct instance_spec instance;
+    char text[256] = "";
+    int fd;
+
+    is_string(call("rsh", "", "/opt/banyan/sbin/banyand"), "[n0007][/opt/banyan/sbin/banyand]",
+              "an agent gets host and command");
+    is_string(call("rsh", "  -p 22 -l\tme", "/b"), "[-p][22][-l][me][n0007][/b]",
+              "options are split at blanks");
+    is_string(call("ssh", " -v", "/b"),
+              "[-v][-oBatchMode=yes][-oControlMaster=no][-x][-T][n0007][/b]",
+              "ssh itself must not ask");
+    is_string(call("rsh", "", "/it's/a $path"), "[n0007]['/it'\\''s/a $path']",
+              "the command is quoted for a shell");
+    agent = write_agent("rsh", "echo \"$*\" >$(dirname $0)/call.new; cd $(dirname $0); mv call.new "
+                               "call");
+    unlink(path);
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    instance_spec_init(&instance);
+    memcpy(instance.session, SESSION, sizeof SESSION);
+    instance.starter = STARTER_SSH;
+    instance.agent = memory_copy_string(agent);
+    instance.banyand = memory_copy_string("/b");
+    instance.tmpdir = memory_copy_string("/t m p");
+    failed_count = ended_count = 0;
+    starter_clean(starter, &instance, "n0009");
+    wait_for_none();
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    is_int(read(fd, text, sizeof text - 1) > 0, 1, "the node of a dead daemon is cleaned");
+    close(fd);
+    is_string(text, "n0009 /b --clean " SESSION " --tmpdir '/t m p'\n", "by the same agent");
+    is_int(failed_count + ended_count, 0, "nothing is told of it");
+    starter_destroy(starter);
+    instance_spec_fini(&instance);
+    free(agent);
+    free(path);
+}
+
+/* ---- Daemons that are forked ---- */
+
+static int fake_daemon(const char *virtual_node)
+{
+    char name[256] = "";
+
+    gethostname(name, sizeof name - 1);
+    printf(BOOT_MARKER "1\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
+    fflush(stdout);
+    while (read(STDIN_FILENO, name, sizeof name) > 0)
+        ;
+    return 0;
+}
+
+static void test_forked(void)
+{
+    struct boot_record record;
+    char *expected = memory_printf("node n0007 tmpdir %s/n0007 host ", scratch);
+    uint64_t start_ns = loop_now_ns();
+
+    failed_count = ended_count = line_count = 0;
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    fill_record(&record, "", "");
+    record.instance.starter = STARTER_VIRTUAL;
+    record.instance.virtual_base = memory_copy_string(scratch);
+    starter_start(starter, &record);
+    ok(wait_for(&line_count, 1) >= 0, "a virtual node answers");
+    diag("after %.2f ms", (double)(loop_now_ns() - start_ns) / 1e6);
+    has_string(last_line, expected, "it has its name and TMPDIR");
+    if (geteuid() == 0)
+        has_string(last_line, "host n0007", "and its host name");
+    ok(wait_for(&failed_count, 1) >= 0, "its end is a failure as long as nobody expects it");
+    has_string(last_why.text, "banyand exited 0: ", "it is named");
+    finish();
+    free(record.instance.virtual_base);
+    record.instance.virtual_base = memory_printf("%s/missing", scratch);
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    failed_count = 0;
+    starter_start(starter, &record);
+    ok(wait_for(&failed_count, 1) >= 0, "without the directory for virtual nodes it fails");
+    has_string(last_why.text, "No such file or directory", "for that reason");
+    finish();
+    boot_record_fini(&record);
+    free(expected);
+}
+
+int main(void)
+{
+    struct error error = ERROR_NONE;
+    char *command;
+
+    snprintf(scratch, sizeof scratch, "/tmp/bt-starter.XXXXXX");
+    if (mkdtemp(scratch) == NULL)
+        bail_out("no scratch directory");
+    (void)signal(SIGPIPE, SIG_IGN);
+    helper_set_daemon_entry(fake_daemon);
+    helper = helper_fork(&error);
+    if (helper == NULL)
+        bail_out("%s", error.text);
+    loop = loop_create(&error);
+    helper_attach(helper, loop, &helper_events, NULL);
+    test_failures();
+    test_timeouts();
+    test_no_agent();
+    test_good();
+    test_death();
+    test_large_record();
+    test_call();
+    test_forked();
+    helper_close(helper);
+    loop_destroy(loop);
+    command = memory_printf("rm -rf %s", scratch);
+    is_int(system(command), 0, "the scratch directory is removed");
+    free(command);
+    return done_testing();
+}
