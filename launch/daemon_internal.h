@@ -80,6 +80,8 @@ void daemon_job_timer(void *context);
 void root_message(struct daemon *daemon, uint32_t source, struct message *payload);
 void root_action(struct daemon *daemon, struct job_action *action);
 void root_text(struct daemon *daemon, uint8_t level, const char *text);
+/* 1 if the front end has not yet written all output that came. */
+int root_output_waits(const struct daemon *daemon);
 void root_open(struct daemon *daemon);
 void root_close(struct daemon *daemon);
 

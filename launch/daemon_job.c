@@ -202,9 +202,7 @@ void daemon_job_close(struct daemon *daemon)
 {
     if (daemon->job == 0)
         return;
-    for (enum job_operation operation = JOB_OPERATION_LAUNCHED; operation <= JOB_OPERATION_PMI1;
-         operation++)
-        node_forget(daemon->node, job_set_id(daemon->job, operation));
+    node_forget(daemon->node, job_set_id(daemon->job, JOB_OPERATION_PMI1));
     services_destroy(daemon->services);
     daemon->services = NULL;
     output_destroy(daemon->output);
@@ -257,6 +255,9 @@ static void action_run(struct daemon *daemon, struct job_action *action)
         if (daemon->output)
             output_cut(daemon->output, (uint32_t)action->number, (int)action->index);
         break;
+    case JOB_ACTION_FORGET:
+        node_forget(daemon->node, action->key.set_id);
+        break;
     case JOB_ACTION_CLOSE:
         if (daemon->job == action->job)
             daemon_job_close(daemon);
@@ -285,7 +286,8 @@ void daemon_job_timer(void *context)
 {
     struct daemon *daemon = context;
     struct ranges missing = {0};
-    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
+    struct job_event event = {
+        .kind = JOB_EVENT_TIMER, .places = &missing, .flag = root_output_waits(daemon)};
 
     node_missing(daemon->node, &missing);
     daemon_job_event(daemon, &event);

@@ -112,6 +112,11 @@ static void output_acked(struct daemon *daemon, uint32_t bytes)
     }
 }
 
+int root_output_waits(const struct daemon *daemon)
+{
+    return daemon->root && daemon->root->channel && daemon->root->owed_count > 0;
+}
+
 /* JOB_MESSAGE_OUTPUT behind its kind: u32 job, u32 rank, u8 stream, bytes. */
 static void output_received(struct daemon *daemon, uint32_t source, struct wire_reader *reader)
 {

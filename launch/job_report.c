@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a person reads about the end of a job, and the exit status that goes with it (design.md,
+ * "Launch", Errors).
+ */
+#include "config.h"
+
+#include "launch/job_engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATUS_FAILED         125
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND      127
+#define STATUS_SIGNAL         128
+
+static void place_name(const struct job_engine *engine, uint32_t place,
+                       char name[HOST_NAME_BYTES_MAX + 1])
+{
+    if (engine->allocation && place > 0 && place <= allocation_nodes(engine->allocation))
+        hostlist_name(engine->allocation->names, place - 1, name);
+    else
+        snprintf(name, HOST_NAME_BYTES_MAX + 1, "place %u", place);
+}
+
+uint32_t job_report_status(const struct job_failure *failure)
+{
+    switch (failure->kind) {
+    case JOB_FAILURE_NONE:
+        return 0;
+    case JOB_FAILURE_START:
+        if (strcmp(failure->detail, "exec") != 0)
+            return STATUS_FAILED;
+        return failure->code == -ENOENT || failure->code == -ENOTDIR ? STATUS_NOT_FOUND
+                                                                     : STATUS_NOT_EXECUTABLE;
+    case JOB_FAILURE_SIGNAL:
+        return STATUS_SIGNAL + (uint32_t)failure->code;
+    case JOB_FAILURE_EXIT:
+    case JOB_FAILURE_ABORT:
+        return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
+    default:
+        return 1;
+    }
+}
+
+static const char *start_object(const struct job_engine *engine, const struct job_failure *failure)
+{
+    const struct job_spec *spec = &engine->root->spec;
+
+    if (spec->apps_count == 0)
+        return "the program";
+    if (strcmp(failure->detail, "chdir") == 0)
+        return spec->apps[0].directory ? spec->apps[0].directory : "the working directory";
+    return spec->apps[0].argv[0];
+}
+
+static void report_start_failure(const struct job_engine *engine, const struct job_failure *failure,
+                                 const char *node, char *text, size_t text_bytes)
+{
+    const char *object = start_object(engine, failure);
+    const char *reason = strerror(-failure->code);
+
+    if (strcmp(failure->detail, "chdir") == 0)
+        snprintf(text, text_bytes,
+                 "cannot change to the working directory %s on %s (rank %u): %s; "
+                 "give another with --wdir",
+                 object, node, failure->rank, reason);
+    else if (strcmp(failure->detail, "exec") == 0)
+        snprintf(text, text_bytes, "cannot run %s on %s (rank %u): %s", object, node, failure->rank,
+                 reason);
+    else
+        snprintf(text, text_bytes, "cannot start %s on %s (rank %u): %s: %s", object, node,
+                 failure->rank, failure->detail, reason);
+}
+
+void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,
+                        char *text, size_t text_bytes)
+{
+    char node[HOST_NAME_BYTES_MAX + 1];
+
+    place_name(engine, failure->place, node);
+    switch (failure->kind) {
+    case JOB_FAILURE_START:
+        report_start_failure(engine, failure, node, text, text_bytes);
+        break;
+    case JOB_FAILURE_EXIT:
+        snprintf(text, text_bytes, "rank %u on %s exited with status %d", failure->rank, node,
+                 failure->code);
+        break;
+    case JOB_FAILURE_SIGNAL:
+        snprintf(text, text_bytes, "rank %u on %s was killed by signal %d (%s)", failure->rank,
+                 node, failure->code, strsignal(failure->code));
+        break;
+    case JOB_FAILURE_ABNORMAL:
+        snprintf(text, text_bytes,
+                 "rank %u on %s exited with status 0 but without MPI_Finalize or PMIx_Finalize",
+                 failure->rank, node);
+        break;
+    case JOB_FAILURE_ABORT:
+        snprintf(text, text_bytes, "rank %u on %s called abort with status %d%s%s", failure->rank,
+                 node, failure->code, failure->detail[0] ? ": " : "", failure->detail);
+        break;
+    default:
+        text[0] = 0;
+    }
+}
+
+/* Nodes of places as a hostlist, O(places in the set). */
+static void print_places(const struct job_engine *engine, const struct ranges *places,
+                         struct buffer *out)
+{
+    struct hostlist *list = hostlist_create();
+
+    for (uint32_t i = 0; i < places->count; i++) {
+        uint32_t first = places->items[i].first ? places->items[i].first : 1;
+        uint32_t last = places->items[i].last;
+
+        if (engine->allocation && first <= last && last <= allocation_nodes(engine->allocation))
+            hostlist_append_slice(list, engine->allocation->names, first - 1, last - first + 1);
+    }
+    hostlist_print(list, out);
+    hostlist_destroy(list);
+}
+
+/* One group of places that failed with the same words: "n[1-3]: words (3 nodes)". */
+static void report_group(const struct job_engine *engine, uint32_t leader, uint8_t *told,
+                         struct buffer *out)
+{
+    const struct job_root *root = engine->root;
+    struct ranges places = {0};
+
+    for (uint32_t i = leader; i < root->start_failures_count; i++) {
+        if (told[i] || strcmp(root->start_failures[i].text, root->start_failures[leader].text))
+            continue;
+        told[i] = 1;
+        ranges_add(&places, root->start_failures[i].place, root->start_failures[i].place);
+    }
+    if (out->length_bytes > 0)
+        buffer_append_string(out, "; ");
+    buffer_append_string(out, "cannot start the daemon on ");
+    print_places(engine, &places, out);
+    buffer_printf(out, ": %s",
+                  root->start_failures[leader].text[0] ? root->start_failures[leader].text
+                                                       : "it ended before the tree was complete");
+    if (ranges_count(&places) > 1)
+        buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));
+    ranges_fini(&places);
+}
+
+void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
+                      size_t text_bytes)
+{
+    const struct job_root *root = engine->root;
+    uint8_t *told = memory_allocate_zeroed(root->start_failures_count + 1);
+    struct buffer out = {0};
+
+    for (uint32_t i = 0; i < root->start_failures_count; i++)
+        if (!told[i])
+            report_group(engine, i, told, &out);
+    if (root->start_failures_total > root->start_failures_count)
+        buffer_printf(&out, "; and %llu more nodes",
+                      (unsigned long long)root->start_failures_total - root->start_failures_count);
+    if (out.length_bytes == 0) {
+        buffer_append_string(&out, "no daemon has joined from ");
+        if (missing && !ranges_is_empty(missing))
+            print_places(engine, missing, &out);
+        else
+            buffer_append_string(&out, "some nodes");
+        buffer_printf(&out, " within %u s (--start-timeout)", engine->instance->start_timeout_s);
+    }
+    snprintf(text, text_bytes, "%s", buffer_string(&out));
+    buffer_fini(&out);
+    free(told);
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/job_engine.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "overlay/tree.h"
+
+#define STATUS_TIMED_OUT 124
+#define STATUS_FAILED    125
+#define NS_PER_MS        1000000ull
+/* How long more failures of a start are gathered, so that equal ones are told in one line. */
+#define START_GATHER_MS 300
+/* Said of a place whose own starter has not said more: that may still be under way. */
+#define LOST_BEFORE_COMPLETE "it ended before the tree was complete"
+/* What ending a job may take beyond its grace before the root gives up waiting for the nodes. */
+#define END_PATIENCE_MS 5000
+/* How long the last output may take to come once all ranks have ended, if some of it may be lost or
+ * the user does not want to wait; and after the last of it when nobody can say how much there is. */
+#define FLUSH_PATIENCE_MS 2000
+#define FLUSH_QUIET_MS    200
+
+struct job_root *job_root_create(const struct instance_spec *instance)
+{
+    struct job_root *root = memory_allocate_zeroed(sizeof *root);
+
+    (void)instance;
+    job_spec_init(&root->spec);
+    root->lost_place = TREE_NO_PLACE;
+    root->deadline_ns = UINT64_MAX;
+    root->generation = 1;
+    return root;
+}
+
+void job_root_destroy(struct job_root *root)
+{
+    if (!root)
+        return;
+    job_spec_fini(&root->spec);
+    ranges_fini(&root->places);
+    ranges_fini(&root->dead);
+    free(root->start_failures);
+    free(root);
+}
+
+static void set_deadline(struct job_root *root, uint64_t deadline_ns, struct job_actions *actions)
+{
+    if (deadline_ns == root->deadline_ns)
+        return;
+    root->deadline_ns = deadline_ns;
+    job_actions_add(actions, JOB_ACTION_TIMER, root->number)->number =
+        deadline_ns == UINT64_MAX ? -1 : (int64_t)deadline_ns;
+}
+
+/* The one report, then the instance ends. */
+static void report_end(struct job_root *root, uint32_t status, int banyan_failed, const char *text,
+                       struct job_actions *actions)
+{
+    struct control_job_end *end;
+
+    if (root->state == JOB_ROOT_REPORTED)
+        return;
+    root->state = JOB_ROOT_REPORTED;
+    set_deadline(root, UINT64_MAX, actions);
+    end = &job_actions_add(actions, JOB_ACTION_ENDED, root->number)->end;
+    end->status = status;
+    end->banyan_failed = banyan_failed != 0;
+    end->processes_ended = root->summary.processes;
+    snprintf(end->text, sizeof end->text, "%s", text);
+    job_actions_add(actions, JOB_ACTION_LEAVE, root->number);
+}
+
+/* Ranks fail because others have, or because their node was lost: after that only a failed start or
+ * an abort is news. */
+static int is_news(const struct job_root *root, const struct job_failure *failure)
+{
+    static const struct job_failure ordinary = {.kind = JOB_FAILURE_EXIT};
+
+    return job_failure_outweighs(failure, &root->failure) &&
+           (root->lost_place == TREE_NO_PLACE || job_failure_outweighs(failure, &ordinary));
+}
+
+static void report_loss(const struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    char text[HOST_NAME_BYTES_MAX + 64];
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    hostlist_name(engine->allocation->names, root->lost_place - 1, name);
+    snprintf(text, sizeof text, "lost node %s: its daemon is gone; the job was ended", name);
+    report_end(root, STATUS_FAILED, 1, text, actions);
+}
+
+/* Puts status and text together from what is known, in the order: the user's wish, a start that
+ * failed, an abort, a lost node or the ranks' own ends, whichever was first. */
+static void report(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    char text[sizeof((struct control_job_end *)0)->text];
+    uint32_t status;
+
+    if (is_news(root, &root->summary.failure))
+        root->failure = root->summary.failure;
+    status = job_report_status(&root->failure);
+    if (root->has_end) {
+        status = root->end.status;
+        report_end(root, status, status == STATUS_TIMED_OUT || status == STATUS_FAILED,
+                   root->end.reason, actions);
+    } else if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place != TREE_NO_PLACE) {
+        report_loss(engine, actions);
+    } else {
+        if (root->failure.kind != JOB_FAILURE_START && root->failure.kind != JOB_FAILURE_ABORT &&
+            status < root->summary.status)
+            status = root->summary.status;
+        job_report_failure(engine, &root->failure, text, sizeof text);
+        report_end(root, status, root->failure.kind == JOB_FAILURE_START, text, actions);
+    }
+}
+
+static void live_places(const struct job_root *root, struct ranges *ret_places)
+{
+    ranges_copy(ret_places, &root->places);
+    ranges_remove_all(ret_places, &root->dead);
+}
+
+/* Asks all nodes that live to end their part and to say so in the next generation of ENDED. */
+static void end_job(struct job_engine *engine, uint64_t now_ns, uint32_t grace_ms,
+                    struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct job_end_message message = {
+        .number = root->number, .grace_ms = grace_ms, .discard = root->impatient};
+    struct buffer payload = {0};
+
+    root->state = JOB_ROOT_ENDING;
+    live_places(root, &message.places);
+    if (ranges_is_empty(&message.places)) {
+        report(engine, actions);
+        return;
+    }
+    message.generation = ++root->generation;
+    wire_put_u8(&payload, JOB_MESSAGE_END);
+    job_end_message_encode(&message, &payload);
+    job_actions_broadcast(actions, &message.places, &payload);
+    ranges_fini(&message.places);
+    set_deadline(root, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
+}
+
+static void launch(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct error error = ERROR_NONE;
+    struct buffer payload = {0};
+    struct ranges dead = {0};
+
+    if (map_rule_resolve(&root->spec.rule, engine->allocation, &error) < 0) {
+        report_end(root, STATUS_FAILED, 1, error.text, actions);
+        return;
+    }
+    root->state = JOB_ROOT_LAUNCHING;
+    set_deadline(root, UINT64_MAX, actions);
+    map_places(&root->spec.rule, engine->allocation, &root->places);
+    ranges_intersect(&root->places, &root->dead, &dead);
+    if (!ranges_is_empty(&dead)) {
+        root->lost_place = ranges_min(&dead);
+        ranges_fini(&dead);
+        report_loss(engine, actions);
+        return;
+    }
+    wire_put_u8(&payload, JOB_MESSAGE_LAUNCH);
+    wire_put_u32(&payload, root->number);
+    job_spec_encode(&root->spec, &payload);
+    job_actions_broadcast(actions, &root->places, &payload);
+}
+
+static void complete(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct buffer payload = {0};
+
+    if (root->start_failures_total > 0 || root->state == JOB_ROOT_REPORTED)
+        return; /* complete without those that failed: not a tree to run on */
+    root->complete = 1;
+    wire_put_u8(&payload, JOB_MESSAGE_ROSTER);
+    allocation_encode(engine->allocation, &payload);
+    job_actions_broadcast(actions, NULL, &payload);
+    if (root->state == JOB_ROOT_QUEUED)
+        launch(engine, actions);
+}
+
+static void run(struct job_engine *engine, const struct job_event *event,
+                struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    if (root->state != JOB_ROOT_NONE)
+        return;
+    root->spec = *event->spec;
+    job_spec_init(event->spec);
+    root->number = root->spec.number = 1;
+    root->state = JOB_ROOT_QUEUED;
+    if (root->complete)
+        launch(engine, actions);
+    else if (root->start_failures_total == 0)
+        set_deadline(root,
+                     event->now_ns + engine->instance->start_timeout_s * 1000ull * NS_PER_MS +
+                         2 * START_GATHER_MS * NS_PER_MS,
+                     actions);
+}
+
+static struct start_failure *start_failure_of(struct job_root *root, uint32_t place)
+{
+    for (uint32_t i = 0; i < root->start_failures_count; i++)
+        if (root->start_failures[i].place == place)
+            return &root->start_failures[i];
+    return NULL;
+}
+
+/* A start that fails is not told at once: what else fails in a moment joins the same line. */
+static void place_failed(struct job_engine *engine, uint64_t now_ns, uint32_t place,
+                         const char *text, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    struct start_failure *failure;
+
+    if (root->complete || root->state == JOB_ROOT_REPORTED)
+        return;
+    failure = start_failure_of(root, place);
+    if (failure) {
+        if (!failure->text[0])
+            snprintf(failure->text, sizeof failure->text, "%s", text);
+        return;
+    }
+    if (root->start_failures_total++ == 0)
+        set_deadline(root, now_ns + START_GATHER_MS * NS_PER_MS, actions);
+    if (root->start_failures_count == START_FAILURES_MAX)
+        return;
+    root->start_failures = memory_resize(root->start_failures, (root->start_failures_count + 1) *
+                                                                   sizeof *root->start_failures);
+    failure = &root->start_failures[root->start_failures_count++];
+    failure->place = place;
+    snprintf(failure->text, sizeof failure->text, "%s", text);
+}
+
+static void rank_failed(struct job_engine *engine, const struct job_event *event,
+                        const struct job_failure *failure, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    if (root->state < JOB_ROOT_LAUNCHING || root->state >= JOB_ROOT_FLUSHING ||
+        failure->number != root->number)
+        return;
+    if (is_news(root, failure))
+        root->failure = *failure;
+    if (root->state != JOB_ROOT_ENDING)
+        end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
+}
+
+static void received(struct job_engine *engine, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct wire_reader reader;
+    struct job_failure failure = {0};
+    char text[256];
+    uint32_t place;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    switch (wire_get_u8(&reader)) {
+    case JOB_MESSAGE_PLACE_FAILED:
+        place = wire_get_u32(&reader);
+        wire_get_string_into(&reader, text, sizeof text);
+        if (wire_finish(&reader) == 0)
+            place_failed(engine, event->now_ns, place, text, actions);
+        break;
+    case JOB_MESSAGE_RANK_FAILED:
+        job_failure_decode(&reader, &failure);
+        if (wire_finish(&reader) == 0)
+            rank_failed(engine, event, &failure, actions);
+        break;
+    default:
+        log_warning("place %u sent a message of an unknown kind", event->place);
+    }
+}
+
+static void launched(struct job_engine *engine, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct job_launched message;
+    struct control_started *started;
+
+    if (root->state != JOB_ROOT_LAUNCHING || event->status < 0)
+        return; /* a loss is handled where it is told */
+    if (!event->message ||
+        job_launched_decode(&message, event->message->data, event->message->length_bytes) < 0 ||
+        message.processes != root->spec.rule.processes ||
+        message.hash != map_hash_total(&root->spec.rule, engine->allocation)) {
+        root->has_end = 1;
+        root->end = (struct control_end){.status = STATUS_FAILED};
+        snprintf(root->end.reason, sizeof root->end.reason,
+                 "the nodes computed another placement than the root; please report this");
+        end_job(engine, event->now_ns, 0, actions);
+        return;
+    }
+    if (message.failure.kind != JOB_FAILURE_NONE) {
+        root->failure = message.failure;
+        end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
+        return;
+    }
+    root->state = JOB_ROOT_RUNNING;
+    started = &job_actions_add(actions, JOB_ACTION_STARTED, root->number)->started;
+    started->processes = root->spec.rule.processes;
+    started->nodes = (uint32_t)ranges_count(&root->places);
+}
+
+/* All ranks have ended and been counted: reported once their last output is here.  Without losses
+ * that is certain to come; after one it is waited for while some comes. */
+static void check_flushed(struct job_engine *engine, uint64_t now_ns, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    int all_here = root->output_bytes >= root->summary.output_bytes;
+    int begins = root->state != JOB_ROOT_FLUSHING;
+
+    if (!root->has_summary || root->state == JOB_ROOT_REPORTED)
+        return;
+    root->state = JOB_ROOT_FLUSHING;
+    if (all_here && (!root->partial || root->impatient))
+        report(engine, actions);
+    else if (root->impatient ? begins : !ranges_is_empty(&root->dead))
+        set_deadline(root, now_ns + (all_here ? FLUSH_QUIET_MS : FLUSH_PATIENCE_MS) * NS_PER_MS,
+                     actions);
+    else if (begins)
+        set_deadline(root, UINT64_MAX, actions);
+}
+
+/* Any generation will do: if an earlier one was answered after all, everybody has ended. */
+static void ended(struct job_engine *engine, const struct job_event *event,
+                  struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    if (event->status < 0 || !event->message || root->state < JOB_ROOT_LAUNCHING ||
+        root->state >= JOB_ROOT_FLUSHING)
+        return;
+    if (job_ended_decode(&root->summary, event->message->data, event->message->length_bytes) < 0)
+        return;
+    root->has_summary = 1;
+    check_flushed(engine, event->now_ns, actions);
+}
+
+/* Its starter may have more to say, before or after. */
+static void starts_lost(struct job_engine *engine, const struct job_event *event,
+                        struct job_actions *actions)
+{
+    for (uint32_t i = 0; i < event->places->count; i++)
+        for (uint32_t place = event->places->items[i].first; place <= event->places->items[i].last;
+             place++)
+            place_failed(engine, event->now_ns, place, "", actions);
+}
+
+static void lost(struct job_engine *engine, const struct job_event *event,
+                 struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct ranges hit = {0};
+
+    ranges_add_all(&root->dead, event->places);
+    if (!root->complete) {
+        starts_lost(engine, event, actions);
+        return;
+    }
+    check_flushed(engine, event->now_ns, actions);
+    ranges_intersect(&root->places, event->places, &hit);
+    if (!ranges_is_empty(&hit) && root->state >= JOB_ROOT_LAUNCHING &&
+        root->state < JOB_ROOT_FLUSHING) {
+        root->partial = 1;
+        if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place == TREE_NO_PLACE)
+            root->lost_place = ranges_min(&hit);
+        end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
+    }
+    ranges_fini(&hit);
+}
+
+/* The user's wish: Ctrl-C, a time-out, a reader that went away. */
+static void end_wished(struct job_engine *engine, const struct job_event *event,
+                       struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    uint32_t grace_ms = event->end->at_once ? 0 : engine->instance->kill_grace_ms;
+
+    root->impatient = 1;
+    if (!root->has_end && root->state < JOB_ROOT_ENDING) {
+        root->has_end = 1;
+        root->end = *event->end;
+    }
+    if (root->state < JOB_ROOT_LAUNCHING || root->state == JOB_ROOT_FLUSHING)
+        report(engine, actions);
+    else if (root->state < JOB_ROOT_FLUSHING)
+        end_job(engine, event->now_ns, grace_ms, actions);
+}
+
+/* What has not come by now is not going to. */
+static void give_up(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct ranges hit = {0};
+    struct job_action *action;
+
+    if (root->state == JOB_ROOT_FLUSHING && !root->impatient &&
+        root->output_bytes < root->summary.output_bytes) {
+        action = job_actions_add(actions, JOB_ACTION_TEXT, root->number);
+        action->number = LOG_LEVEL_WARNING;
+        snprintf(action->text, sizeof action->text,
+                 "some of the output was lost with nodes whose daemon is gone");
+        ranges_intersect(&root->places, &root->dead, &hit);
+        if (root->lost_place == TREE_NO_PLACE && !ranges_is_empty(&hit))
+            root->lost_place = ranges_min(&hit);
+        ranges_fini(&hit);
+    }
+    report(engine, actions);
+}
+
+static void timer(struct job_engine *engine, const struct job_event *event,
+                  struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    char text[sizeof((struct control_job_end *)0)->text];
+
+    if (event->now_ns < root->deadline_ns)
+        return;
+    root->deadline_ns = UINT64_MAX;
+    if (!root->complete) {
+        job_report_start(engine, event->places, text, sizeof text);
+        report_end(root, STATUS_FAILED, 1, text, actions);
+    } else if (event->flag && !root->impatient) {
+        /* A slow reader holds the nodes' output up; they do not hang. */
+        set_deadline(root, event->now_ns + END_PATIENCE_MS * NS_PER_MS, actions);
+    } else {
+        give_up(engine, actions);
+    }
+}
+
+void job_root_step(struct job_engine *engine, const struct job_event *event,
+                   struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct buffer payload = {0};
+
+    switch (event->kind) {
+    case JOB_EVENT_RUN:
+        run(engine, event, actions);
+        break;
+    case JOB_EVENT_COMPLETE:
+        complete(engine, actions);
+        break;
+    case JOB_EVENT_RESULT:
+        if (event->key->kind == JOB_OPERATION_LAUNCHED)
+            launched(engine, event, actions);
+        else if (event->key->kind == JOB_OPERATION_ENDED)
+            ended(engine, event, actions);
+        break;
+    case JOB_EVENT_RECEIVED:
+        received(engine, event, actions);
+        break;
+    case JOB_EVENT_PLACE_FAILED:
+        place_failed(engine, event->now_ns, event->place, event->text, actions);
+        break;
+    case JOB_EVENT_LOST:
+        lost(engine, event, actions);
+        break;
+    case JOB_EVENT_SIGNAL:
+        if (root->state != JOB_ROOT_LAUNCHING && root->state != JOB_ROOT_RUNNING)
+            break;
+        wire_put_u8(&payload, JOB_MESSAGE_SIGNAL);
+        wire_put_u32(&payload, root->number);
+        wire_put_u32(&payload, (uint32_t)event->number);
+        job_actions_broadcast(actions, &root->places, &payload);
+        break;
+    case JOB_EVENT_END:
+        end_wished(engine, event, actions);
+        break;
+    case JOB_EVENT_OUTPUT:
+        root->output_bytes += (uint64_t)event->number;
+        check_flushed(engine, event->now_ns, actions);
+        break;
+    case JOB_EVENT_TIMER:
+        timer(engine, event, actions);
+        break;
+    default:
+        assert(!"an event of the root");
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What daemons of an instance say to each other about jobs, inside overlay payloads.  The first byte
+ * is enum job_message.  Encode and decode of each stand side by side in job_wire.c; the rows are in
+ * doc/protocol.rst.
+ */
+#ifndef LAUNCH_JOB_WIRE_H
+#define LAUNCH_JOB_WIRE_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/message.h"
+#include "base/ranges.h"
+#include "base/wire.h"
+
+enum job_message {
+    JOB_MESSAGE_NONE,
+    /* broadcasts */
+    JOB_MESSAGE_ROSTER,     /* allocation */
+    JOB_MESSAGE_LAUNCH,     /* u32 number, job_spec */
+    JOB_MESSAGE_END,        /* struct job_end_message */
+    JOB_MESSAGE_SIGNAL,     /* u32 number, u32 signal */
+    JOB_MESSAGE_CREDIT_ALL, /* reserved */
+    /* to the root */
+    JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
+    JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
+    JOB_MESSAGE_OUTPUT,       /* u32 number, u32 rank, u8 stream, bytes to the end */
+    JOB_MESSAGE_STDIN_ACK,    /* u32 number, u32 bytes */
+    JOB_MESSAGE_TEXT,         /* u8 level, string */
+    /* from the root */
+    JOB_MESSAGE_CREDIT, /* u32 bytes of output that were taken */
+    JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */
+    /* request: u32 number, u32 rank; its reply: i32 status, blob to the end */
+    JOB_MESSAGE_MODEX,
+    JOB_MESSAGE_COUNT
+};
+
+enum job_failure_kind {
+    JOB_FAILURE_NONE,
+    JOB_FAILURE_START,    /* code: -errno, detail: what */
+    JOB_FAILURE_EXIT,     /* code: exit status */
+    JOB_FAILURE_SIGNAL,   /* code: signal number */
+    JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
+    JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
+    JOB_FAILURE_COUNT
+};
+
+struct job_failure {
+    uint32_t number;
+    uint8_t kind; /* enum job_failure_kind */
+    uint32_t rank;
+    uint32_t place;
+    int32_t code;
+    char detail[160];
+};
+
+/* Payload of the LAUNCHED gather. */
+struct job_launched {
+    uint32_t processes;
+    uint64_t hash;              /* wrapping sum of h(rank, place) */
+    struct job_failure failure; /* kind NONE if all started */
+};
+
+/* Payload of the ENDED gather. */
+struct job_ended {
+    uint32_t processes;
+    uint32_t status;            /* highest among ranks that ended by themselves */
+    uint64_t output_bytes;      /* forwarded to the root */
+    struct job_failure failure; /* that tells most, of ranks that ended by themselves */
+};
+
+struct job_end_message {
+    uint32_t number;
+    uint32_t generation; /* of the ENDED gather from now on */
+    uint32_t grace_ms;
+    uint8_t discard;      /* nobody waits for the output that is left */
+    struct ranges places; /* who takes part in it */
+};
+
+void job_failure_encode(const struct job_failure *failure, struct buffer *out);
+void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_failure);
+void job_launched_encode(const struct job_launched *message, struct buffer *out);
+int job_launched_decode(struct job_launched *ret_message, const void *data, size_t bytes);
+void job_ended_encode(const struct job_ended *message, struct buffer *out);
+int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes);
+void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
+int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
+
+/* Keeps the failure that tells more: that a process could not be started explains the rest, then
+ * that one called abort, then the lowest rank. */
+void job_failure_merge(struct job_failure *failure, const struct job_failure *other);
+/* 1 if failure is of a more telling kind than other. */
+int job_failure_outweighs(const struct job_failure *failure, const struct job_failure *other);
+
+/* merged := merged + other (job_merges). */
+void job_launched_merge(struct buffer *merged, const void *other, size_t other_bytes);
+void job_ended_merge(struct buffer *merged, const void *other, size_t other_bytes);
+
+#endif
