@@ -4,6 +4,9 @@
 #include "pmix/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,10 +134,25 @@ static void settings_restore(char **saved, const int *set)
     }
 }
 
+/* What libpmix would print on the daemon's standard error, mostly about clients that died, goes into
+ * a file beside its others; the descriptor stays open as long as libpmix. */
+static void output_redirect(const char *directory)
+{
+    char *path = memory_printf("%s/libpmix.log", directory), text[16];
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    free(path);
+    if (fd < 0)
+        return;
+    snprintf(text, sizeof(text), "%d", fd);
+    setenv("PMIX_OUTPUT_STDERR_FD", text, 1);
+}
+
 static pmix_status_t server_start(const struct host_config *config)
 {
     char *saved[SETTINGS_COUNT];
     int set[SETTINGS_COUNT];
+    sigset_t all, old;
     pmix_info_t info[7];
     pmix_rank_t rank = config->server_rank;
     bool no = false;
@@ -147,9 +165,16 @@ static pmix_status_t server_start(const struct host_config *config)
     PMIX_INFO_LOAD(&info[4], PMIX_HOSTNAME, config->node_name, PMIX_STRING);
     PMIX_INFO_LOAD(&info[5], PMIX_SERVER_SHARE_TOPOLOGY, NULL, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[6], PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL);
+    output_redirect(config->directory);
     settings_apply(config->topology_devices, saved, set);
+    /* Its threads inherit the mask: no signal of the daemon goes to them, and none of them dies of
+     * SIGPIPE when it writes to a client that is gone. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     status = PMIx_server_init(&module, info, sizeof(info) / sizeof(info[0]));
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     settings_restore(saved, set);
+    unsetenv("PMIX_OUTPUT_STDERR_FD");
     for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++)
         PMIX_INFO_DESTRUCT(&info[i]);
     return status;
@@ -183,8 +208,7 @@ static struct host *state_create(const struct host_config *config)
     host->fetches = map_create();
     host->aborts = map_create();
     host->node_name = memory_copy_string(config->node_name);
-    host->topology_file = memory_printf("%s/hwloc.sm", config->directory);
-    host->listener.fd = -1;
+    host->listener = config->listener;
     return host;
 }
 
@@ -196,40 +220,53 @@ static void state_destroy(struct host *host)
     map_destroy(host->fetches);
     map_destroy(host->aborts);
     free(host->node_name);
-    free(host->topology_file);
     free(host);
 }
 
-static int start(struct host *host, const struct host_config *config, struct error *error)
+/* libpmix's server.  It is started once and never finalized: PMIx_server_finalize hangs or crashes
+ * after a client has died at the wrong moment (host_job.c), and it cannot be started twice.  Its
+ * threads sleep until the process ends. */
+static struct {
+    int started;
+    char *directory;
+    struct host_listener listener;
+} library;
+
+static int library_start(const struct host_config *config, struct error *error)
 {
     pmix_status_t status;
     int rc;
 
-    rc = host_listener_prepare(&host->listener, config->listener, error);
-    if (rc < 0)
-        return rc;
-    rc = host_thread_open(error);
+    if (library.started && strcmp(library.directory, config->directory) != 0)
+        return error_set(error, -EBUSY, "the PMIx server of this process has its files in %s",
+                         library.directory);
+    if (library.started)
+        return 0;
+    rc = host_listener_prepare(&library.listener, error);
     if (rc < 0)
         return rc;
     environment_clean();
     status = server_start(config);
-    if (status == PMIX_SUCCESS)
-        return 0;
-    host_thread_close();
-    return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",
-                     PMIx_Error_string(status));
+    if (status != PMIX_SUCCESS)
+        return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",
+                         PMIx_Error_string(status));
+    library.started = 1;
+    library.directory = memory_copy_string(config->directory);
+    return 0;
 }
 
 static struct host *host_create(const struct host_config *config, struct error *error)
 {
-    struct host *host = state_create(config);
-
-    if (start(host, config, error) < 0) {
-        close(config->listener);
-        state_destroy(host);
-        return NULL;
-    }
-    return host;
+    if (host_thread_open(error) < 0)
+        goto close_listener;
+    if (library_start(config, error) < 0)
+        goto close_thread;
+    return state_create(config);
+close_thread:
+    host_thread_close();
+close_listener:
+    close(config->listener);
+    return NULL;
 }
 
 static void host_destroy(struct host *host)
@@ -240,10 +277,9 @@ static void host_destroy(struct host *host)
     host_fence_fail(host, NULL, -ESHUTDOWN);
     host_modex_fail(host, NULL, -ESHUTDOWN);
     host_client_fail(host, NULL, -ESHUTDOWN);
-    PMIx_server_finalize();
     host_thread_close();
-    (void)unlink(host->topology_file);
-    host_listener_fini(&host->listener);
+    if (host->listener >= 0)
+        close(host->listener);
     state_destroy(host);
 }
 
@@ -253,7 +289,12 @@ static int host_register(struct host *host, const struct host_job *job, struct e
 {
     int rc = host_job_register(host, job, error);
 
-    return rc < 0 ? rc : host_listener_hand_over(&host->listener, error);
+    if (rc < 0 || host->listener < 0)
+        return rc;
+    rc = host_listener_hand_over(&library.listener, host->listener, error);
+    close(host->listener);
+    host->listener = -1;
+    return rc;
 }
 
 static int host_descriptor(const struct host *host)

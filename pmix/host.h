@@ -82,8 +82,12 @@ struct host_job {
 
 struct host_table {
     uint32_t abi; /* HOST_ABI */
-    /* Starts libpmix's server on config->listener (taken over in any case).  15-25 ms. */
+    /* Starts libpmix's server; config->listener is taken over in any case, and its clients are
+     * served from the first job_register on.  3 ms.  One host at a time; a later one of the same
+     * process finds the server running and must name the same directory. */
     struct host *(*create)(const struct host_config *config, struct error *error);
+    /* Answers what is open with errors.  libpmix's threads sleep on until the process ends, so the
+     * plugin is never unloaded. */
     void (*destroy)(struct host *host);
     int (*descriptor)(const struct host *host); /* readable when process must be called */
     void (*process)(struct host *host);

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "pmix/host_internal.h"
+#include "pmix/host_job.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
 
@@ -58,8 +59,10 @@ static void connected_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;
 
-    if (host != NULL)
+    if (host != NULL) {
+        host_job_connected(host, &notice->process);
         host->world.connected(host->world.context, &notice->process);
+    }
     notice_free(notice);
 }
 

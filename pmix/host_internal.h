@@ -16,7 +16,6 @@
 
 #include "base/map.h"
 #include "pmix/host.h"
-#include "pmix/host_listener.h"
 
 struct host {
     struct host_world world;
@@ -26,9 +25,8 @@ struct host {
     struct map *fetches; /* id -> struct host_fetch: what others ask of us; ids are the daemon's */
     struct map *aborts;  /* id -> struct host_abort */
     uint64_t last_id;
-    struct host_listener listener;
+    int listener; /* ours until it is handed over; then -1 */
     char *node_name;
-    char *topology_file; /* libpmix forgets to remove it (4.2.2) */
 };
 
 /* Copies the name, and turns PMIX_RANK_WILDCARD into HOST_RANK_ALL and back. */

@@ -19,11 +19,14 @@
 
 #define INFO_COUNT_MAX 32 /* keys of a job or of a process, given below */
 
+#define MARK_CONNECTED 1
+#define MARK_GONE      2
+
 /* A registered job, as far as it is needed afterwards. */
 struct host_registration {
     uint32_t local_count;
     uint32_t *local_ranks; /* ascending */
-    unsigned char *gone;   /* by local rank */
+    unsigned char *marks;  /* by local rank */
     char namespace[];
 };
 
@@ -190,7 +193,7 @@ static void remember(struct host *host, const struct host_job *job)
     registration->local_count = job->local_count;
     registration->local_ranks =
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
-    registration->gone = memory_allocate_zeroed(job->local_count);
+    registration->marks = memory_allocate_zeroed(job->local_count);
     map_put(host->jobs, job->namespace, name_bytes, registration);
 }
 
@@ -232,6 +235,19 @@ int host_job_register(struct host *host, const struct host_job *job, struct erro
     return 0;
 }
 
+/* A client that dies while libpmix shakes hands with it makes libpmix free the record of that rank
+ * twice, at the latest when the namespace is taken out (4.2.2, the error path of
+ * pmix_ptl_base_connection_handler).  Such a client has not been announced, so a namespace of which
+ * a process has ended unannounced is never taken out. */
+static int is_safe_to_forget(const struct host_registration *registration)
+{
+    for (uint32_t i = 0; i < registration->local_count; i++) {
+        if (registration->marks[i] == MARK_GONE)
+            return 0;
+    }
+    return 1;
+}
+
 /* Clients may still be connected: libpmix keeps what they refer to until they close.  What is open
  * is answered before, for libpmix works in the order of calls. */
 static void deregister(struct host *host, struct host_registration *registration)
@@ -241,10 +257,11 @@ static void deregister(struct host *host, struct host_registration *registration
     host_fence_fail(host, namespace, -ECANCELED);
     host_modex_fail(host, namespace, -ESRCH);
     host_client_fail(host, namespace, 0);
-    forget_in_libpmix(namespace);
+    if (is_safe_to_forget(registration))
+        forget_in_libpmix(namespace);
     map_remove(host->jobs, namespace, strlen(namespace) + 1);
     free(registration->local_ranks);
-    free(registration->gone);
+    free(registration->marks);
     free(registration);
 }
 
@@ -265,29 +282,39 @@ void host_job_deregister_all(struct host *host)
         deregister(host, registration);
 }
 
-/* The mark of a local process, or NULL. */
-static unsigned char *gone_mark(const struct host *host, const struct host_process *process)
+/* The marks of a local process, or NULL. */
+static unsigned char *marks_of(const struct host *host, const struct host_process *process)
 {
     struct host_registration *registration = find(host, process->namespace);
 
     for (uint32_t i = 0; registration != NULL && i < registration->local_count; i++) {
         if (registration->local_ranks[i] == process->rank)
-            return &registration->gone[i];
+            return &registration->marks[i];
     }
     return NULL;
 }
 
+static void mark(const struct host *host, const struct host_process *process, unsigned char bit)
+{
+    unsigned char *marks = marks_of(host, process);
+
+    if (marks != NULL)
+        *marks |= bit;
+}
+
+void host_job_connected(struct host *host, const struct host_process *process)
+{
+    mark(host, process, MARK_CONNECTED);
+}
+
 void host_job_process_gone(struct host *host, const struct host_process *process)
 {
-    unsigned char *mark = gone_mark(host, process);
-
-    if (mark != NULL)
-        *mark = 1;
+    mark(host, process, MARK_GONE);
 }
 
 int host_job_is_gone(const struct host *host, const struct host_process *process)
 {
-    const unsigned char *mark = gone_mark(host, process);
+    const unsigned char *marks = marks_of(host, process);
 
-    return mark != NULL && *mark;
+    return marks != NULL && *marks & MARK_GONE;
 }

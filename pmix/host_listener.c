@@ -26,7 +26,7 @@ static int is_listening(int fd)
 }
 
 /* The kernel gives out the lowest free numbers, so that many must be free below FD_SETSIZE. */
-int host_listener_prepare(struct host_listener *listener, int ours, struct error *error)
+int host_listener_prepare(struct host_listener *listener, struct error *error)
 {
     unsigned int free_count = 0;
 
@@ -42,7 +42,7 @@ int host_listener_prepare(struct host_listener *listener, int ours, struct error
                          "cannot start the PMIx server: nearly all descriptors below %d are in "
                          "use, and libpmix's select() cannot go beyond",
                          FD_SETSIZE);
-    listener->fd = ours;
+    listener->theirs = -1;
     return 0;
 }
 
@@ -69,30 +69,20 @@ static int find_theirs(const struct host_listener *listener)
     return -1;
 }
 
-int host_listener_hand_over(struct host_listener *listener, struct error *error)
+int host_listener_hand_over(struct host_listener *listener, int fd, struct error *error)
 {
     struct sockaddr_storage address;
     socklen_t address_bytes = sizeof(address);
-    int theirs;
 
-    if (listener->fd < 0)
-        return 0;
-    theirs = find_theirs(listener);
-    if (theirs < 0)
+    if (listener->theirs < 0)
+        listener->theirs = find_theirs(listener);
+    if (listener->theirs < 0)
         return error_set(error, -ENOTSUP, "libpmix's listening socket is not found");
-    if (fcntl(listener->fd, F_SETFL, O_NONBLOCK) < 0 ||
-        getsockname(theirs, (struct sockaddr *)&address, &address_bytes) < 0 ||
-        dup3(listener->fd, theirs, O_CLOEXEC) < 0)
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
+        getsockname(listener->theirs, (struct sockaddr *)&address, &address_bytes) < 0 ||
+        dup3(fd, listener->theirs, O_CLOEXEC) < 0)
         return error_set(error, -errno, "cannot hand the listening socket to libpmix: %s",
                          strerror(errno));
-    host_listener_fini(listener);
     wake((struct sockaddr *)&address, address_bytes);
     return 0;
-}
-
-void host_listener_fini(struct host_listener *listener)
-{
-    if (listener->fd >= 0)
-        close(listener->fd);
-    listener->fd = -1;
 }

@@ -10,16 +10,16 @@
 #include "base/error.h"
 
 struct host_listener {
-    int fd; /* ours, until it is handed over; then -1 */
+    int theirs; /* libpmix's descriptor, once it is known; else -1 */
     /* A bit per descriptor that listened before libpmix started; select() knows no more. */
     unsigned char was_listening[1024 / 8];
 };
 
-/* Before PMIx_server_init; takes fd if it succeeds.  -EMFILE if so many descriptors are open that
- * libpmix's select() would overflow. */
-int host_listener_prepare(struct host_listener *listener, int fd, struct error *error);
-/* After it: finds libpmix's listening socket and replaces it by ours.  Done once; then a no-op. */
-int host_listener_hand_over(struct host_listener *listener, struct error *error);
-void host_listener_fini(struct host_listener *listener);
+/* Before PMIx_server_init.  -EMFILE if so many descriptors are open that libpmix's select() would
+ * overflow. */
+int host_listener_prepare(struct host_listener *listener, struct error *error);
+/* After it: puts the socket behind fd, which stays the caller's, in the place of the one that
+ * libpmix listens on, which is closed. */
+int host_listener_hand_over(struct host_listener *listener, int fd, struct error *error);
 
 #endif

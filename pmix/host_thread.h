@@ -18,15 +18,16 @@ struct host;
 /* First member of what a file posts. */
 struct host_call {
     struct host_call *next;
-    /* On the daemon's thread; takes the call.  host NULL: there is no host any more, free only. */
+    /* On the daemon's thread; takes the call.  host NULL, on any thread: there is no host any
+     * more, free only. */
     void (*run)(struct host *host, struct host_call *call);
 };
 
 int host_thread_open(struct error *error);
-/* Frees what was posted and not run.  The threads of libpmix have ended by then. */
+/* Frees what was posted and not run, and from now on what is posted. */
 void host_thread_close(void);
 int host_thread_descriptor(void);
-/* From any thread. */
+/* From any thread.  Takes the call. */
 void host_thread_post(struct host_call *call);
 /* On the daemon's thread: runs all that was posted before this call. */
 void host_thread_run(struct host *host);

@@ -52,6 +52,9 @@ static const char *const foreign_names[] = {
     "PRTE_LAUNCHED",
 };
 
+/* Above so many processes of the job times clients of the node, shared files are cheaper. */
+#define SOCKET_PRODUCT_MAX 1024
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static int starts_with_one(const char *variable, const char *const *prefixes, size_t count)
@@ -92,6 +95,26 @@ static void put_number(struct buffer *out, const char *name, int64_t value)
     buffer_append(out, "", 1);
 }
 
+int pmix_environment_is_eager(uint32_t size, uint32_t local_size)
+{
+    return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX;
+}
+
+/* Where the client finds the map.  Without the path, its ds21 steps back without a word. */
+static void put_storage(struct buffer *out, const struct pmix_environment *environment)
+{
+    int32_t pid = environment->server_pid != 0 ? environment->server_pid : (int32_t)getpid();
+
+    if (!pmix_environment_is_eager(environment->size, environment->local_size)) {
+        put_string(out, "PMIX_GDS_MODULE", "hash");
+        return;
+    }
+    put_string(out, "PMIX_GDS_MODULE", "ds21,hash");
+    buffer_printf(out, "PMIX_DSTORE_21_BASE_PATH=%s/pmix_dstor_ds21_%d",
+                  environment->server_directory, pid);
+    buffer_append(out, "", 1);
+}
+
 /* What PMIx_server_setup_fork writes (4.2.2).  The buffer type only has to be the same on both
  * sides: the client tells it to the server.  ds12 serves clients of version 2 and is left out. */
 static void put_pmix(struct buffer *out, const struct pmix_environment *environment)
@@ -99,8 +122,6 @@ static void put_pmix(struct buffer *out, const struct pmix_environment *environm
     static const char *const addresses[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
                                             "PMIX_SERVER_URI3", "PMIX_SERVER_URI2",
                                             "PMIX_SERVER_URI21"};
-    int32_t pid = environment->server_pid != 0 ? environment->server_pid : (int32_t)getpid();
-
     put_string(out, "PMIX_NAMESPACE", environment->namespace);
     put_number(out, "PMIX_RANK", environment->rank);
     for (size_t i = 0; i < COUNT(addresses); i++) {
@@ -111,12 +132,9 @@ static void put_pmix(struct buffer *out, const struct pmix_environment *environm
     }
     put_string(out, "PMIX_SECURITY_MODE", "native");
     put_string(out, "PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC");
-    put_string(out, "PMIX_GDS_MODULE", "ds21,hash");
+    put_storage(out, environment);
     put_string(out, "PMIX_SERVER_TMPDIR", environment->server_directory);
     put_string(out, "PMIX_SYSTEM_TMPDIR", environment->server_directory);
-    buffer_printf(out, "PMIX_DSTORE_21_BASE_PATH=%s/pmix_dstor_ds21_%d",
-                  environment->server_directory, pid);
-    buffer_append(out, "", 1);
     put_string(out, "PMIX_HOSTNAME", environment->node_name);
     put_string(out, "PMIX_VERSION", BANYAN_PMIX_VERSION);
 }
