@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/helper_cgroup.h"
 #include "launch/session.h"
 
 #define TREE_DEPTH_LIMIT 64 /* descriptors: one per level */
@@ -196,6 +197,7 @@ int session_clean(const char *session, const char *tmpdir, struct error *error)
             return error_set(error, -EBUSY, "processes of session %s do not end", session);
         nanosleep(&pause, NULL);
     }
+    cgroup_clean();
     remove_directories(session, tmpdir);
     return 0;
 }

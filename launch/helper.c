@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/wire.h"
+#include "launch/helper_cgroup.h"
 #include "launch/helper_process.h"
 #include "launch/helper_wire.h"
 #include "launch/orphan.h"
@@ -360,6 +361,7 @@ static void helper_died(struct helper *helper)
     waitpid(helper->pid, NULL, 0);
     helper->pid = 0;
     orphan_kill_all(ORPHANS_WAIT_MS);
+    cgroup_clean();
     helper->events->gone(helper->context);
 }
 

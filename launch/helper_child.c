@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launch/raw_syscall.h"
@@ -158,6 +159,16 @@ static long child_exec(struct child_start *start, char *file)
     return rc;
 }
 
+/* A file that is there and may not be executed; not a directory of that name, nor anything in a
+ * directory that is closed to us. */
+static int is_forbidden(const char *file)
+{
+    struct statx status;
+
+    return raw_syscall(SYS_statx, AT_FDCWD, (long)file, 0, STATX_TYPE, (long)&status) == 0 &&
+           S_ISREG(status.stx_mode);
+}
+
 static int is_search_error(long code)
 {
     return code == -ENOENT || code == -ENOTDIR || code == -ESTALE || code == -ENODEV ||
@@ -181,9 +192,9 @@ static long child_search(struct child_start *start)
             *end++ = '/';
         memcpy(end, name, strlen(name) + 1);
         rc = child_exec(start, start->candidate);
-        if (rc == -EACCES)
+        if (rc == -EACCES && is_forbidden(start->candidate))
             result = rc;
-        else if (!is_search_error(rc))
+        else if (rc != -EACCES && !is_search_error(rc))
             return rc;
         if (entry[bytes] == '\0')
             return result;

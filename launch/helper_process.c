@@ -404,6 +404,8 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
 {
     struct worker *worker = map_get_u64(state->by_pid, (uint64_t)pid);
 
+    if (WIFSIGNALED(status) && (worker == NULL || worker->group == 0))
+        state->clean = 1;
     if (worker == NULL) {
         state->look = 1;
         return;
@@ -425,6 +427,9 @@ static void reap(struct helper_state *state)
         ;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         reap_one(state, pid, status);
+    if (state->clean)
+        cgroup_clean();
+    state->clean = 0;
 }
 
 /* ---- The end ---- */

@@ -62,6 +62,7 @@ struct helper_state {
     uint64_t lease_ns;    /* deadline, UINT64_MAX: none */
     int closing;          /* everything is to end */
     uint64_t give_up_ns;  /* when closing */
+    int clean;            /* the helper of a node on this machine may have been killed */
     int look;             /* an orphan may be there that must end */
 };
 

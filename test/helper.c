@@ -236,7 +236,10 @@ static void test_failures(void)
     char *path = memory_printf("PATH=/nowhere:%s:/bin:/usr/bin", scratch);
     const char *variables[] = {path, NULL};
     char *missing = memory_printf("%s/no/such/directory", scratch);
+    char *directory = memory_printf("%s/catalogue", scratch);
 
+    mkdir(directory, 0755);
+    expect_failure("catalogue", "/", variables, -ENOENT, "exec");
     expect_failure("no-such-program", "/", environment(), -ENOENT, "exec");
     expect_failure("/no/such/program", "/", environment(), -ENOENT, "exec");
     expect_failure(plain, "/", environment(), -EACCES, "exec");
@@ -245,6 +248,7 @@ static void test_failures(void)
     expect_failure("plain", "/", variables, -EACCES, "exec");
     expect_failure("true", missing, environment(), -ENOENT, "chdir");
     expect_failure("true", plain, environment(), -ENOTDIR, "chdir");
+    free(directory);
     free(missing);
     free(path);
     free(plain);
@@ -318,6 +322,25 @@ static void test_state(void)
     output = output_of_shell("env | grep -c BANYAN_HELPER=; BANYAN_HELPER=1.1 env | grep -c "
                              "BANYAN_HELPER=");
     is_string(output, "1\n1\n", "it carries one mark");
+    free(output);
+}
+
+/* Where the system has cgroups v2 that we may use, a job has one. */
+static void test_cgroup(void)
+{
+    char *output = output_of_shell("sed -n 's/^0:://p' /proc/self/cgroup");
+    const char *name = strstr(output, "/banyan-");
+    char *command;
+
+    if (name == NULL) {
+        skip(2, "no cgroup v2 can be made here");
+    } else {
+        command = memory_printf("find /sys/fs/cgroup -name %.*s | grep .",
+                                (int)strcspn(name + 1, "\n"), name + 1);
+        pass("a job has a cgroup of its own");
+        ok(system(command) != 0, "which is removed when it has ended");
+        free(command);
+    }
     free(output);
 }
 
@@ -498,6 +521,7 @@ int main(void)
     test_search();
     test_large();
     test_state();
+    test_cgroup();
     test_descriptors();
     test_signal();
     test_wrapper();
