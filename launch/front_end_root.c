@@ -134,10 +134,11 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     }
 }
 
-/* The root went without a word about the job. */
+/* The root went without a word about the job.  If it could not begin it has told stderr why, and
+ * exited with a failure. */
 static void say_root_died(struct front_end *front)
 {
-    char text[192];
+    char text[192] = "";
     int wait_status = front->root_wait_status;
 
     if (WIFSIGNALED(wait_status))
@@ -145,11 +146,10 @@ static void say_root_died(struct front_end *front)
                  "the root of this run was killed by signal %d (%s); what it had started ends "
                  "with it",
                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-    else
+    else if (WEXITSTATUS(wait_status) == EXIT_SUCCESS)
         snprintf(text, sizeof(text),
-                 "the root of this run exited with status %d before the job had ended; what it "
-                 "had started ends with it",
-                 WEXITSTATUS(wait_status));
+                 "the root of this run exited before the job had ended; what it had started ends "
+                 "with it");
     front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN, text);
     front_end_say_end(front);
 }
