@@ -24,21 +24,21 @@ enum control_message {
     CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file */
     CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons */
     /* root -> front end */
-    CONTROL_STARTED,    /* struct control_started: all processes run */
-    CONTROL_OUTPUT,     /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any */
-    CONTROL_STDIN_ACK,  /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
-    CONTROL_TEXT,       /* u8 log level, string: a line for the user's stderr, "banyan: " in front */
-    CONTROL_JOB_END,    /* struct control_job_end; then the root ends the instance */
+    CONTROL_STARTED,   /* struct control_started: all processes run */
+    CONTROL_OUTPUT,    /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any */
+    CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
+    CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, "banyan: " in front */
+    CONTROL_JOB_END,   /* struct control_job_end; then the root ends the instance */
     CONTROL_MESSAGE_COUNT
 };
 
-#define CONTROL_STDIN_WINDOW (256u * 1024)
+#define CONTROL_STDIN_WINDOW  (256u * 1024)
 #define CONTROL_OUTPUT_WINDOW (4u * 1024 * 1024) /* all daemons together, at the root */
 
 struct control_end {
-    uint32_t status;   /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */
-    uint8_t at_once;   /* SIGKILL without grace */
-    char reason[160];  /* "interrupted", "timed out after 10 s" */
+    uint32_t status;  /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */
+    uint8_t at_once;  /* SIGKILL without grace */
+    char reason[160]; /* "interrupted", "timed out after 10 s" */
 };
 
 struct control_started {
