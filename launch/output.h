@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Output of the local ranks of one job, from their pipes towards the root.  Whole lines are kept
+ * whole: an unfinished last line waits for its end, for OUTPUT_TAIL_MS or for OUTPUT_TAIL_BYTES.
+ * At most a window of bytes is under way; the rest stays in the pipes and slows the ranks, so
+ * memory is bounded by the window and the tails: O(local ranks).
+ */
+#ifndef LAUNCH_OUTPUT_H
+#define LAUNCH_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fabric/loop.h"
+
+struct output;
+
+#define OUTPUT_WINDOW_BYTES (256u * 1024)
+#define OUTPUT_TAIL_BYTES   (16u * 1024)
+#define OUTPUT_TAIL_MS      100
+
+struct output_events {
+    /* stream is 1 or 2. */
+    void (*data)(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes);
+    /* All streams have ended and all has been forwarded: total_bytes in all.  Told once. */
+    void (*drained)(void *context, uint64_t total_bytes);
+};
+
+struct output *output_create(struct loop *loop, uint32_t ranks, const struct output_events *events,
+                             void *context);
+/* Makes the pipe of a rank's stream; the write end goes to the process and is the caller's to
+ * close.  -errno if the system has no more. */
+int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
+/* bytes have been taken at the far end. */
+void output_credit(struct output *output, uint32_t bytes);
+/* No process of the job is left: what is in the pipes is forwarded and streams that do not end
+ * (somebody escaped with them) are closed after milliseconds.  discard: also give up what has no
+ * credit by then. */
+void output_cut(struct output *output, uint32_t milliseconds, int discard);
+void output_destroy(struct output *output);
+
+#endif
