@@ -180,7 +180,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
     if (rc < 0)
         return error_set(error, rc, "cannot speak to the helper: %s", strerror(-rc));
-    rc = session_create(&daemon->session, &daemon->record.instance, daemon->record.place, error);
+    rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
     if (daemon->root && daemon->record.instance.virtual_base)

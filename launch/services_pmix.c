@@ -361,6 +361,8 @@ static struct host *host_create(struct services *services, struct error *error)
         .world = &world,
     };
 
+    if (session_create(services->config.session, error) < 0)
+        return NULL;
     services->pmix.table = plugin_pmix_host(error);
     return services->pmix.table ? services->pmix.table->create(&config, error) : NULL;
 }

@@ -4,7 +4,7 @@
 #include "launch/session.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,12 +73,10 @@ static int cannot_create(const char *path, int code, struct error *error)
 }
 
 /* The directory of the user, which all his sessions share: it must be his alone. */
-static int make_user_directory(const char *path, struct error *error)
+static int check_user_directory(const char *path, struct error *error)
 {
     struct stat status;
 
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return cannot_create(path, -errno, error);
     if (lstat(path, &status) < 0)
         return errno == ENOENT ? -EAGAIN : cannot_create(path, -errno, error);
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022) != 0)
@@ -87,6 +85,25 @@ static int make_user_directory(const char *path, struct error *error)
                          "--tmpdir",
                          path);
     return 0;
+}
+
+/* Can it be made, if it is not there? */
+static int check_parent(const char *base, const char *parent, struct error *error)
+{
+    int rc = check_user_directory(parent, error);
+
+    if (rc == -EAGAIN)
+        rc = faccessat(AT_FDCWD, base, W_OK | X_OK, AT_EACCESS) < 0
+                 ? cannot_create(parent, -errno, error)
+                 : 0;
+    return rc;
+}
+
+static int make_user_directory(const char *path, struct error *error)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return cannot_create(path, -errno, error);
+    return check_user_directory(path, error);
 }
 
 /* Another session that ends may remove the user's empty directory in between: then again. */
@@ -125,8 +142,8 @@ static int path_length(const char *path)
     return (int)length;
 }
 
-int session_create(struct session *ret_session, const struct instance_spec *instance,
-                   uint32_t place, struct error *error)
+int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,
+                 struct error *error)
 {
     const char *base = session_base(instance->tmpdir);
     struct session session = {0};
@@ -147,12 +164,21 @@ int session_create(struct session *ret_session, const struct instance_spec *inst
                          base, length - (int)room_bytes);
     rc = check_room(base, error);
     if (rc == 0)
-        rc = make_directory(parent, session.directory, error);
+        rc = check_parent(base, parent, error);
     if (rc < 0)
         return rc;
     make_shared(&session, instance, place);
     *ret_session = session;
     return 0;
+}
+
+int session_create(const struct session *session, struct error *error)
+{
+    char parent[sizeof(session->directory)];
+
+    memcpy(parent, session->directory, sizeof(parent));
+    *strrchr(parent, '/') = '\0';
+    return make_directory(parent, session->directory, error);
 }
 
 void session_remove_directory(const char *path)

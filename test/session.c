@@ -50,14 +50,17 @@ static void test_create(void)
     char *parent = memory_printf("%s/banyan-%u", scratch, geteuid());
 
     set_tmpdir(scratch);
-    is_int(session_create(&session, &instance, 12, &error), 0, "a session directory is made");
-    is_string(session.directory, expected, "where it should be");
+    is_int(session_open(&session, &instance, 12, &error), 0, "a session is opened");
+    is_string(session.directory, expected, "its directory has the name it should have");
+    ok(!exists(parent), "and is not yet there");
+    is_int(session_create(&session, &error), 0, "it is made when it is wanted");
     is_uint(mode_of(session.directory), 0700, "for the user alone");
     is_uint(mode_of(parent), 0700, "as the user's directory");
     is_string(session.shared_directory, "/dev/shm/banyan-" SESSION ".12", "and one in memory");
     is_uint(mode_of(session.shared_directory), 0700, "for the user alone, too");
-    is_int(session_create(&second, &instance, 13, &error), 0, "a second one beside it");
-    is_int(session_create(&second, &instance, 13, &error), -EEXIST, "but not twice the same");
+    is_int(session_open(&second, &instance, 13, &error), 0, "a second one beside it");
+    is_int(session_create(&second, &error), 0, "is made");
+    is_int(session_create(&second, &error), -EEXIST, "but not twice the same");
     session_remove(&session);
     ok(!exists(session.directory) && !exists(session.shared_directory), "both are removed");
     ok(exists(parent), "while another session is there the user's directory stays");
@@ -73,7 +76,7 @@ static void expect(const char *tmpdir, int code, const char *words)
     struct error error = ERROR_NONE;
 
     set_tmpdir(tmpdir);
-    is_int(session_create(&session, &instance, 1, &error), code, "TMPDIR %s: %s", tmpdir,
+    is_int(session_open(&session, &instance, 1, &error), code, "TMPDIR %s: %s", tmpdir,
            strerror(-code));
     has_string(error.text, words, "the message says so");
     has_string(error.text, "TMPDIR", "and what to set");
@@ -122,7 +125,7 @@ static void test_unwritable(void)
         set_tmpdir("/");
         if (setgid(65534) < 0 || setuid(65534) < 0)
             _exit(1);
-        if (session_create(&session, &instance, 1, &error) != -EACCES)
+        if (session_open(&session, &instance, 1, &error) != -EACCES)
             _exit(2);
         _exit(strstr(error.text, "cannot create /banyan-65534: Permission denied") != NULL ? 0 : 3);
     }
@@ -161,7 +164,7 @@ static void test_environment(void)
 
     set_tmpdir(NULL);
     setenv("TMPDIR", scratch, 1);
-    is_int(session_create(&session, &instance, 1, &error), 0, "TMPDIR of the environment counts");
+    is_int(session_open(&session, &instance, 1, &error), 0, "TMPDIR of the environment counts");
     has_string(session.directory, scratch, "if no other directory is given");
     session_remove(&session);
     is_string(session_base("/x"), "/x", "what is given counts more");
@@ -198,7 +201,8 @@ static void test_clean(void)
                       mark, mark);
 
     set_tmpdir(scratch);
-    is_int(session_create(&session, &instance, 5, &error), 0, "a session");
+    is_int(session_open(&session, &instance, 5, &error), 0, "a session");
+    is_int(session_create(&session, &error), 0, "with its directory");
     is_int(system(command), 0, "and processes of it and of another");
     ok(processes_wait(mark, 4, PATIENCE_MS) >= 0, "run");
     is_int(session_clean(SESSION, scratch, &error), 0, "clean it");
