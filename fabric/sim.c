@@ -500,6 +500,7 @@ int sim_is_alive(const struct sim *sim, uint32_t place)
 
 void sim_stop(struct sim *sim, uint32_t place)
 {
+    trace(sim, SIM_FACT_STOP, place, place, NULL);
     sim->places[place].stopped = true;
 }
 
@@ -507,6 +508,7 @@ void sim_continue(struct sim *sim, uint32_t place)
 {
     struct sim_place *stopped = &sim->places[place];
 
+    trace(sim, SIM_FACT_CONTINUE, place, place, NULL);
     stopped->stopped = false;
     for (uint32_t i = 0; i < stopped->deferred_count; i++) {
         struct sim_event *event = &stopped->deferred[i];

@@ -26,10 +26,18 @@ struct sim_config {
     uint64_t jitter_ns;  /* at most so much more, per frame */
 };
 
-enum sim_fact { SIM_FACT_SEND, SIM_FACT_UP, SIM_FACT_DOWN, SIM_FACT_KILL, SIM_FACT_COUNT };
+enum sim_fact {
+    SIM_FACT_SEND,
+    SIM_FACT_UP,
+    SIM_FACT_DOWN,
+    SIM_FACT_KILL,
+    SIM_FACT_STOP,
+    SIM_FACT_CONTINUE,
+    SIM_FACT_COUNT
+};
 
 /* Told of every frame sent (from -> to), every end of a link that comes up or goes down (from: who
- * is told, to: its peer), every kill (from). */
+ * is told, to: its peer), every kill, stop and continue (from). */
 typedef void sim_trace_function(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
                                 uint32_t to, const struct frame *frame);
 typedef void sim_call_function(void *context, uint64_t argument);

@@ -15,13 +15,10 @@
 #include "overlay/core.h"
 
 /* Longer than the time between a parent's noticing a silent place and its children's noticing
- * (lease.c), shorter than an orphan waits. */
+ * (lease.c), shorter than an orphan waits and its lease lasts. */
 static uint64_t grace_ns(const struct overlay *overlay)
 {
-    uint64_t silent_ns = overlay->lease_ns / 8 * 3;
-    uint64_t patient_ns = overlay->rejoin_ns / 4 * 3;
-
-    return silent_ns < patient_ns ? silent_ns : patient_ns;
+    return overlay->lease_ns / 8 * 3;
 }
 
 void absence_expect(struct overlay *overlay)
@@ -46,6 +43,7 @@ static void find_present(const struct overlay *overlay, const struct child *chil
         if (guest->asked && membership_child_of(overlay, guest->place) == child) {
             ranges_add(ret_present, guest->place, guest->place);
             ranges_add_all(ret_present, &guest->join.arrived);
+            ranges_add_all(ret_present, &guest->join.waiting);
         }
     }
     ranges_clip(ret_present, child->range.first, child->range.last);

@@ -79,6 +79,7 @@ struct join {
     uint32_t avoid;     /* the parent just lost: asked last in the first round */
     bool ever;          /* has had a parent */
     uint64_t since_ns;  /* seeking since */
+    uint64_t asked_ns;  /* the target, since */
     uint64_t retry_ns;
     struct message *ancestors; /* packed: place, addresses; nearest first */
     uint32_t ancestors_count;
@@ -89,6 +90,7 @@ struct lease {
     uint64_t bound_ns; /* the root sent it not before this, on our clock; NEVER: no wave yet */
     uint64_t heard_ns; /* last LEASE of the parent */
     uint64_t beat_ns;  /* our last beat to the children */
+    uint64_t watch_ns; /* when to look for silent children */
     uint64_t armed_ns; /* the timer */
 };
 
@@ -172,6 +174,8 @@ bool overlay_is_ready(const struct overlay *overlay);
 
 /* join.c */
 void join_start(struct overlay *overlay);
+/* Somebody else waits here: who we ask must know, lest it counts them as gone (absence.c). */
+void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
 void join_up(struct overlay *overlay, uint32_t place);
 /* The parent or the target is gone; look for another. */
 void join_down(struct overlay *overlay);
@@ -189,6 +193,8 @@ void membership_fini(struct overlay *overlay);
 struct child *membership_child_of(const struct overlay *overlay, uint32_t place); /* or NULL */
 struct child *membership_linked(const struct overlay *overlay, uint32_t place);   /* as its head */
 bool membership_is_guest(const struct overlay *overlay, uint32_t place);
+/* Everyone who waits here for an answer, and who waits at them. */
+void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting);
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
 void membership_down(struct overlay *overlay, uint32_t place);
@@ -206,6 +212,7 @@ void membership_tell_arrived(struct overlay *overlay, bool also_partial);
 void membership_leave(struct overlay *overlay);
 void membership_leave_check(struct overlay *overlay);
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
@@ -219,6 +226,9 @@ void lease_start(struct overlay *overlay);
 struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child);
 int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
 uint64_t lease_end_ns(const struct overlay *overlay);
+/* Ends this place if its lease is over: before anything else it does. */
+void lease_check(struct overlay *overlay);
+void lease_watch(struct overlay *overlay); /* a child was linked */
 void lease_timer(struct overlay *overlay);
 void lease_arm(struct overlay *overlay); /* at the end of each step */
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);

@@ -5,7 +5,7 @@
  * waits a little, more each time and with jitter, and begins again.
  *
  * At the first join it may be up before its parent, so the first rounds try the nearest ancestor
- * only: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
+ * only, until that has been seen alive: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
  * for that one is probably dead, and ends when rejoin_ns is over; its own lease bounds it too.
  */
 #include "config.h"
@@ -18,7 +18,7 @@
 
 #define RETRY_MIN_NS      (10 * 1000000ull)
 #define RETRY_MAX_NS      (500 * 1000000ull)
-#define FIRST_NEAR_ROUNDS 6 /* about a second */
+#define FIRST_NEAR_ROUNDS 5 /* a third of a second */
 
 static uint64_t jittered(const struct overlay *overlay, uint64_t delay_ns)
 {
@@ -48,6 +48,7 @@ static void join_connect(struct overlay *overlay, uint32_t place, const struct a
     action->addresses = memory_copy(addresses, sizeof(*addresses));
     overlay->join.target = place;
     overlay->join.state = JOIN_CONNECTING;
+    overlay->join.asked_ns = overlay->now_ns;
 }
 
 /* How many of the ancestors this round tries. */
@@ -133,10 +134,25 @@ void join_up(struct overlay *overlay, uint32_t place)
 
     wire_reader_init(&reader, overlay->own->data, overlay->own->length_bytes);
     overlay_get_addresses(&reader, &message.addresses);
+    membership_waiting(overlay, &message.waiting);
     overlay_encode_join(&message, &frame);
+    ranges_fini(&message.waiting);
     overlay_send(overlay, place, &frame);
     overlay->join.state = JOIN_ASKING;
+    overlay->join.asked_ns = overlay->now_ns;
+    if (!overlay->join.ever)
+        overlay->join.since_ns = overlay->now_ns; /* somebody is there: the time begins anew */
     overlay->arrived_told = ranges_count(&overlay->arrived);
+}
+
+void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting)
+{
+    struct frame frame;
+
+    if (overlay->join.state != JOIN_ASKING)
+        return;
+    overlay_encode_waiting(waiting, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
 }
 
 void join_down(struct overlay *overlay)
@@ -147,6 +163,8 @@ void join_down(struct overlay *overlay)
         overlay_end(overlay, NODE_END_LEFT, "the parent has left");
         return;
     }
+    if (join->state == JOIN_ASKING)
+        join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
     if (join->state == JOIN_JOINED)
         join_seek(overlay, join->target);
     else if (join->redirects > 0)
@@ -156,7 +174,7 @@ void join_down(struct overlay *overlay)
 }
 
 /* Since when and for how long; NEVER where somebody living lets us wait for the first time. */
-uint64_t join_deadline_ns(const struct overlay *overlay)
+static uint64_t bound_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
 
@@ -169,17 +187,44 @@ uint64_t join_deadline_ns(const struct overlay *overlay)
     return join->since_ns + overlay->first_join_ns;
 }
 
+/* When to give up connecting to one who may be stopped or cut off, and try the next.  An orphan does
+ * not leave who has a link and does not answer yet: it has its reasons, and leaving it might be
+ * taken for being gone (absence.c).  Before the first join there is no other bound on that. */
+static uint64_t patience_end_ns(const struct overlay *overlay)
+{
+    const struct join *join = &overlay->join;
+
+    if (join->state == JOIN_ASKING && !join->ever)
+        return join->asked_ns + overlay->first_join_ns;
+    if (join->state != JOIN_CONNECTING)
+        return OVERLAY_NEVER_NS;
+    return join->asked_ns + (join->ever ? overlay->rejoin_ns : overlay->first_join_ns) / 4;
+}
+
+uint64_t join_deadline_ns(const struct overlay *overlay)
+{
+    uint64_t deadline_ns = bound_ns(overlay);
+    uint64_t next_ns =
+        overlay->join.state == JOIN_WAITING ? overlay->join.retry_ns : patience_end_ns(overlay);
+
+    return next_ns < deadline_ns ? next_ns : deadline_ns;
+}
+
 void join_timer(struct overlay *overlay)
 {
     struct join *join = &overlay->join;
 
-    if (overlay->now_ns >= join_deadline_ns(overlay)) {
+    if (overlay->now_ns >= bound_ns(overlay)) {
         overlay_end(overlay, NODE_END_ORPHAN, "no living ancestor could be reached in %.1f s",
                     (double)(overlay->now_ns - join->since_ns) / 1e9);
         return;
     }
-    if (join->state == JOIN_WAITING && overlay->now_ns >= join->retry_ns)
+    if (join->state == JOIN_WAITING && overlay->now_ns >= join->retry_ns) {
         join_next(overlay);
+    } else if (overlay->now_ns >= patience_end_ns(overlay)) {
+        overlay_close(overlay, join->target);
+        join_down(overlay);
+    }
 }
 
 static void join_done(struct overlay *overlay)

@@ -7,10 +7,11 @@
  * stamp of JOIN stands for the first echo, so there always is one.
  *
  * Silence is another matter and shorter than a lease, so that the orphans of a stopped place find a
- * new parent while their own leases run: a parent drops a child that has not echoed for half a
- * lease, a child leaves a parent that was silent for three quarters of one (by then the parent's
- * parent has dropped it).  A place that gets no waves still beats, with the old wave, so that its
- * children do not take it for silent.
+ * new parent while their own leases run.  When a place stops after wave w, its parent drops it half
+ * a lease after w, its children leave it an eighth later and ask the parent, and what else died
+ * with it (absence.c) is settled another quarter later, an eighth before their leases end.  A
+ * place that gets no waves still beats, with the old wave, so that its children do not take it for
+ * silent.
  */
 #include "config.h"
 
@@ -42,7 +43,7 @@ static uint64_t silence_of_child_ns(const struct overlay *overlay)
 
 static uint64_t silence_of_parent_ns(const struct overlay *overlay)
 {
-    return overlay->lease_ns / 4 * 3;
+    return overlay->lease_ns / 8 * 5;
 }
 
 uint64_t lease_end_ns(const struct overlay *overlay)
@@ -64,23 +65,39 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
     return wave;
 }
 
-static void check_child(struct overlay *overlay, struct child *child)
+void lease_watch(struct overlay *overlay)
 {
-    if (child->state == CHILD_LINKED &&
-        overlay->now_ns - child->since_ns > silence_of_child_ns(overlay))
-        membership_drop(overlay, child);
+    uint64_t due_ns = overlay->now_ns + silence_of_child_ns(overlay);
+
+    if (due_ns < overlay->lease.watch_ns)
+        overlay->lease.watch_ns = due_ns;
+}
+
+/* Drops children that have been silent for too long. */
+static void check_children(struct overlay *overlay)
+{
+    overlay->lease.watch_ns = OVERLAY_NEVER_NS;
+    for (uint32_t i = 0; i < overlay->children_count && !overlay->ended; i++) {
+        struct child *child = &overlay->children[i];
+        uint64_t due_ns = child->since_ns + silence_of_child_ns(overlay);
+
+        if (child->state != CHILD_LINKED)
+            continue;
+        if (overlay->now_ns >= due_ns)
+            membership_drop(overlay, child);
+        else
+            overlay->lease.watch_ns = earlier(overlay->lease.watch_ns, due_ns);
+    }
 }
 
 static void lease_beat(struct overlay *overlay)
 {
     overlay->lease.beat_ns = overlay->now_ns;
-    for (uint32_t i = 0; i < overlay->children_count && !overlay->ended; i++) {
-        struct child *child = &overlay->children[i];
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct child *child = &overlay->children[i];
         struct overlay_lease wave;
         struct frame frame;
 
-        check_child(overlay, child);
-        child = &overlay->children[i]; /* a death may have moved the table */
         if (child->state != CHILD_LINKED)
             continue;
         wave = lease_for(overlay, child);
@@ -143,15 +160,17 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
     return 0;
 }
 
+void lease_check(struct overlay *overlay)
+{
+    if (overlay->now_ns >= lease_end_ns(overlay))
+        overlay_end(overlay, NODE_END_LEASE, "no heartbeat of the root for %.1f s",
+                    (double)(overlay->now_ns - overlay->lease.bound_ns) / 1e9);
+}
+
 void lease_timer(struct overlay *overlay)
 {
     struct lease *lease = &overlay->lease;
 
-    if (overlay->now_ns >= lease_end_ns(overlay)) {
-        overlay_end(overlay, NODE_END_LEASE, "no heartbeat of the root for %.1f s",
-                    (double)(overlay->now_ns - lease->bound_ns) / 1e9);
-        return;
-    }
     if (join_has_parent(overlay) &&
         overlay->now_ns >= lease->heard_ns + silence_of_parent_ns(overlay)) {
         overlay_close(overlay, overlay->join.target);
@@ -167,7 +186,9 @@ void lease_timer(struct overlay *overlay)
         else
             lease->beat_ns = overlay->now_ns;
     }
-    if (overlay->now_ns >= overlay->absence_ns)
+    if (overlay->now_ns >= lease->watch_ns)
+        check_children(overlay);
+    if (!overlay->ended && overlay->now_ns >= overlay->absence_ns)
         absence_timer(overlay);
     membership_leave_check(overlay);
 }
@@ -176,9 +197,8 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
 {
     uint64_t deadline_ns = earlier(join_deadline_ns(overlay), lease_end_ns(overlay));
 
+    deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
-    if (overlay->join.state == JOIN_WAITING)
-        deadline_ns = earlier(deadline_ns, overlay->join.retry_ns);
     if (join_has_parent(overlay))
         deadline_ns = earlier(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
     if (has_children(overlay))

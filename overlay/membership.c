@@ -81,6 +81,16 @@ bool membership_is_guest(const struct overlay *overlay, uint32_t place)
     return guest_find(overlay, place) != NULL;
 }
 
+void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting)
+{
+    for (const struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {
+        if (!guest->asked)
+            continue;
+        ranges_add_all(ret_waiting, &guest->join.arrived);
+        ranges_add_all(ret_waiting, &guest->join.waiting);
+    }
+}
+
 void membership_close_guests(struct overlay *overlay)
 {
     while (overlay->guests != NULL) {
@@ -242,6 +252,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     child->echo_stamp_ns = join->stamp_ns;
     child->echo_received_ns = guest->received_ns;
     child_set_state(overlay, child, CHILD_LINKED);
+    lease_watch(overlay);
     overlay_put_addresses(&join->addresses, &packed);
     child->addresses = message_from_buffer(&packed);
     buffer_fini(&packed);
@@ -300,6 +311,17 @@ static void answer_guests(struct overlay *overlay)
     }
 }
 
+static void guest_arrives(struct overlay *overlay, const struct guest *guest)
+{
+    if (overlay_is_ready(overlay)) {
+        membership_changed(overlay);
+        return;
+    }
+    /* What arrived below it waits as well, should we be asked who is here. */
+    join_tell_waiting(overlay, &guest->join.arrived);
+    join_tell_waiting(overlay, &guest->join.waiting);
+}
+
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct guest *guest = guest_find(overlay, from);
@@ -312,12 +334,29 @@ int membership_on_join(struct overlay *overlay, uint32_t from, const struct fram
         return rc;
     guest->asked = true;
     guest->received_ns = overlay->now_ns;
+    ranges_add(&guest->join.waiting, from, from);
     if (guest->join.version != OVERLAY_VERSION || guest->join.places != overlay->places ||
         guest->join.radix != overlay->radix)
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_MISMATCH,
                      "version, number of places or radix differ");
     else
-        membership_changed(overlay);
+        guest_arrives(overlay, guest);
+    return 0;
+}
+
+int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct guest *guest = guest_find(overlay, from);
+    struct ranges waiting;
+    int rc = overlay_decode_waiting(frame, &waiting);
+
+    if (rc < 0)
+        return rc;
+    if (guest != NULL && guest->asked) { /* else it has been answered meanwhile */
+        ranges_add_all(&guest->join.waiting, &waiting);
+        join_tell_waiting(overlay, &waiting);
+    }
+    ranges_fini(&waiting);
     return 0;
 }
 

@@ -128,6 +128,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->join.target = TREE_NO_PLACE;
     overlay->lease.bound_ns = OVERLAY_NEVER_NS;
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
+    overlay->lease.watch_ns = OVERLAY_NEVER_NS;
     overlay->absence_ns = OVERLAY_NEVER_NS;
     return overlay;
 }
@@ -218,6 +219,7 @@ static const struct {
     unsigned int from;
 } dispatch[OVERLAY_MESSAGE_END] = {
     [OVERLAY_JOIN] = {membership_on_join, ROLE_GUEST},
+    [OVERLAY_WAITING] = {membership_on_waiting, ROLE_GUEST | ROLE_CHILD},
     [OVERLAY_WELCOME] = {join_on_welcome, ROLE_TARGET},
     [OVERLAY_REDIRECT] = {join_on_redirect, ROLE_TARGET},
     [OVERLAY_REFUSE] = {join_on_refuse, ROLE_TARGET},
@@ -330,16 +332,8 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     }
 }
 
-void overlay_step(struct overlay *overlay, const struct overlay_event *event,
-                  struct overlay_actions *actions)
+static void handle(struct overlay *overlay, const struct overlay_event *event)
 {
-    if (overlay->ended)
-        return;
-    /* The world may speak before the start (a child may be up early), those above may not. */
-    assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
-    assert(event->now_ns >= overlay->now_ns);
-    overlay->now_ns = event->now_ns;
-    overlay->actions = actions;
     switch (event->kind) {
     case OVERLAY_EVENT_START:
         on_start(overlay, event);
@@ -359,6 +353,21 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     default:
         on_call(overlay, event);
     }
+}
+
+void overlay_step(struct overlay *overlay, const struct overlay_event *event,
+                  struct overlay_actions *actions)
+{
+    if (overlay->ended)
+        return;
+    /* The world may speak before the start (a child may be up early), those above may not. */
+    assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
+    assert(event->now_ns >= overlay->now_ns);
+    overlay->now_ns = event->now_ns;
+    overlay->actions = actions;
+    lease_check(overlay);
+    if (!overlay->ended)
+        handle(overlay, event);
     if (!overlay->ended)
         lease_arm(overlay);
     overlay->actions = NULL;

@@ -43,6 +43,8 @@ static int print_join(const struct frame *frame, struct buffer *out)
         return -1;
     print_range("scope", join.scope, out);
     print_ranges("arrived", &join.arrived, out);
+    if (!ranges_is_empty(&join.waiting))
+        print_ranges("waiting", &join.waiting, out);
     buffer_printf(out, " received=%llu", (unsigned long long)join.received);
     overlay_join_fini(&join);
     return 0;
@@ -80,14 +82,15 @@ static int print_refuse(const struct frame *frame, struct buffer *out)
     return 0;
 }
 
-static int print_arrived(const struct frame *frame, struct buffer *out)
+/* ARRIVED and WAITING. */
+static int print_places(const struct frame *frame, struct buffer *out)
 {
-    struct ranges arrived;
+    struct ranges places;
 
-    if (overlay_decode_arrived(frame, &arrived) < 0)
+    if (overlay_decode_arrived(frame, &places) < 0)
         return -1;
-    print_ranges("places", &arrived, out);
-    ranges_fini(&arrived);
+    print_ranges("places", &places, out);
+    ranges_fini(&places);
     return 0;
 }
 
@@ -231,10 +234,11 @@ static const struct {
     int (*print)(const struct frame *frame, struct buffer *out);
 } forms[OVERLAY_MESSAGE_END] = {
     [OVERLAY_JOIN] = {"JOIN", print_join},
+    [OVERLAY_WAITING] = {"WAITING", print_places},
     [OVERLAY_WELCOME] = {"WELCOME", print_welcome},
     [OVERLAY_REDIRECT] = {"REDIRECT", print_redirect},
     [OVERLAY_REFUSE] = {"REFUSE", print_refuse},
-    [OVERLAY_ARRIVED] = {"ARRIVED", print_arrived},
+    [OVERLAY_ARRIVED] = {"ARRIVED", print_places},
     [OVERLAY_LOST] = {"LOST", print_lost},
     [OVERLAY_LEASE] = {"LEASE", print_lease},
     [OVERLAY_LEASE_ECHO] = {"LEASE_ECHO", print_nothing},

@@ -92,6 +92,7 @@ void overlay_encode_join(const struct overlay_join *join, struct frame *ret_fram
     put_range(join->scope, &out);
     overlay_put_addresses(&join->addresses, &out);
     ranges_encode(&join->arrived, &out);
+    ranges_encode(&join->waiting, &out);
     wire_frame(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
 }
 
@@ -109,6 +110,7 @@ int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join
     ret_join->scope = get_range(&reader);
     overlay_get_addresses(&reader, &ret_join->addresses);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->arrived);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->waiting);
     if (wire_finish(&reader) < 0)
         overlay_join_fini(ret_join);
     return wire_finish(&reader);
@@ -117,6 +119,38 @@ int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join
 void overlay_join_fini(struct overlay_join *join)
 {
     ranges_fini(&join->arrived);
+    ranges_fini(&join->waiting);
+}
+
+static void encode_ranges(enum overlay_message type, const struct ranges *ranges,
+                          struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    ranges_encode(ranges, &out);
+    wire_frame(type, FRAME_CONTROL, &out, ret_frame);
+}
+
+static int decode_ranges(const struct frame *frame, struct ranges *ret_ranges)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    ranges_init(ret_ranges);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, ret_ranges);
+    if (wire_finish(&reader) < 0)
+        ranges_fini(ret_ranges);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_waiting(const struct ranges *waiting, struct frame *ret_frame)
+{
+    encode_ranges(OVERLAY_WAITING, waiting, ret_frame);
+}
+
+int overlay_decode_waiting(const struct frame *frame, struct ranges *ret_waiting)
+{
+    return decode_ranges(frame, ret_waiting);
 }
 
 static void put_lease(const struct overlay_lease *lease, struct buffer *out)
@@ -199,22 +233,12 @@ int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_
 
 void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame)
 {
-    struct buffer out = {0};
-
-    ranges_encode(arrived, &out);
-    wire_frame(OVERLAY_ARRIVED, FRAME_CONTROL, &out, ret_frame);
+    encode_ranges(OVERLAY_ARRIVED, arrived, ret_frame);
 }
 
 int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived)
 {
-    struct wire_reader reader;
-
-    wire_open(frame, &reader);
-    ranges_init(ret_arrived);
-    ranges_decode(&reader, OVERLAY_RANGES_MAX, ret_arrived);
-    if (wire_finish(&reader) < 0)
-        ranges_fini(ret_arrived);
-    return wire_finish(&reader);
+    return decode_ranges(frame, ret_arrived);
 }
 
 void overlay_put_death(const struct overlay_death *death, struct buffer *out)

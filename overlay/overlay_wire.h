@@ -25,6 +25,7 @@
 /* Types 0..7 belong to the link. */
 enum overlay_message {
     OVERLAY_JOIN = 8,
+    OVERLAY_WAITING,
     OVERLAY_WELCOME,
     OVERLAY_REDIRECT,
     OVERLAY_REFUSE,
@@ -52,6 +53,7 @@ struct overlay_join {
     struct range scope; /* in the sender's view */
     struct addresses addresses;
     struct ranges arrived; /* of its scope */
+    struct ranges waiting; /* who waits at it, or below who waits, for an answer to JOIN */
 };
 
 /* A wave of the root's heartbeat as one hop hands it to a child. */
@@ -163,6 +165,9 @@ void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_add
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);
 void overlay_join_fini(struct overlay_join *join);
+/* More places that wait at the sender, while it waits itself. */
+void overlay_encode_waiting(const struct ranges *waiting, struct frame *ret_frame);
+int overlay_decode_waiting(const struct frame *frame, struct ranges *ret_waiting);
 void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame);
 int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome);
 void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame);
