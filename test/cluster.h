@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A whole tree of nodes (overlay/node.h) in the simulated world, for tests.  Each place's upcalls
+ * come to one table of the test, with the place's number.
+ */
+#ifndef TEST_CLUSTER_H
+#define TEST_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric/sim.h"
+#include "overlay/node.h"
+
+struct cluster;
+
+/* As struct node_events, with the cluster and the place in front.  Any may be NULL. */
+struct cluster_events {
+    void (*joined)(struct cluster *cluster, uint32_t place);
+    void (*complete)(struct cluster *cluster);
+    void (*broadcast)(struct cluster *cluster, uint32_t place, struct message *payload);
+    void (*result)(struct cluster *cluster, uint32_t place, const struct node_key *key, int status,
+                   const struct ranges *lost, struct message *payload);
+    void (*received)(struct cluster *cluster, uint32_t place, uint32_t source, uint8_t class,
+                     struct message *payload);
+    void (*request)(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
+                    struct message *payload);
+    void (*reply)(struct cluster *cluster, uint32_t place, uint32_t id, int status,
+                  struct message *payload);
+    void (*lost)(struct cluster *cluster, uint32_t place, const struct ranges *places);
+    void (*ended)(struct cluster *cluster, uint32_t place, enum node_end end);
+};
+
+struct cluster_config {
+    struct sim_config sim;
+    uint32_t radix;
+    node_merge_function *const *merges;
+    uint32_t merges_count;
+    const struct cluster_events *events;
+    void *context;
+};
+
+struct cluster_place {
+    struct cluster *cluster;
+    uint32_t place;
+    struct node *node; /* NULL before its start and after its end */
+    bool killed;
+    bool ended;
+    enum node_end end;
+};
+
+struct cluster {
+    struct cluster_config config;
+    struct sim *sim;
+    struct cluster_place *places;
+};
+
+struct cluster *cluster_create(const struct cluster_config *config);
+void cluster_destroy(struct cluster *cluster);
+void cluster_start(struct cluster *cluster, uint32_t place);
+void cluster_kill(struct cluster *cluster, uint32_t place);
+/* Started, not killed, not ended. */
+bool cluster_is_alive(const struct cluster *cluster, uint32_t place);
+
+#endif

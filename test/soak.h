@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A random world for test/overlay_soak.c: what its places do and were told (soak_world.c), what
+ * befalls them (soak_plan.c), and whether that was right (soak_check.c, which knows nothing of the
+ * code under test but the arithmetic of the tree).
+ */
+#ifndef TEST_SOAK_H
+#define TEST_SOAK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/random.h"
+#include "base/ranges.h"
+#include "test/cluster.h"
+
+#define MS              1000000ull
+#define SETS_MAX        8
+#define GENERATIONS_MAX 6
+#define BROADCASTS_MAX  12
+#define REQUESTS_MAX    40
+#define FORGET          0xffffffffu /* a broadcast that makes everyone forget the sets */
+
+/* What one member was told of one operation. */
+struct outcome {
+    bool called;
+    bool told;
+    int status;
+    uint64_t hash; /* of payload and lost */
+};
+
+struct program {
+    struct ranges set;
+    uint32_t members_count;
+    uint32_t *members;
+    uint32_t generations;
+    uint32_t window; /* so many operations of the set may be open at a member */
+    uint8_t target;
+    struct outcome *outcomes; /* [generation][member] */
+    struct outcome at_root[GENERATIONS_MAX];
+    struct buffer success[GENERATIONS_MAX]; /* a payload that came with status 0 */
+    bool succeeded[GENERATIONS_MAX];
+};
+
+struct told {
+    uint32_t *broadcasts;
+    uint32_t broadcasts_count;
+    uint32_t *deaths;
+    uint32_t deaths_count;
+    uint32_t last_received; /* of the stream of sends of its one sender */
+    bool joined;
+};
+
+struct request {
+    uint32_t from;
+    uint32_t to;
+    uint32_t id;
+    bool sent;
+    uint32_t answers;
+    int status;
+};
+
+struct world {
+    uint64_t seed;
+    struct random_state random;
+    struct cluster *cluster;
+    uint32_t places;
+    uint32_t radix;
+    uint32_t sets_count;
+    struct program sets[SETS_MAX];
+    struct told *told;
+    struct ranges broadcast_sets[BROADCASTS_MAX];
+    uint32_t broadcasts_count;
+    uint32_t broadcasts_sent; /* in this order: ids */
+    uint32_t broadcast_order[BROADCASTS_MAX + 1];
+    struct request requests[REQUESTS_MAX];
+    uint32_t requests_count;
+    struct ranges killed;
+    struct ranges evictable; /* a broken link may cost them their place */
+    uint32_t deaths_planned; /* by kill or by trouble */
+    uint64_t settled_ns;     /* nobody is stopped after that */
+    bool complete;
+    bool leaving;
+    char failure[256];
+};
+
+/* soak_world.c */
+void world_init(struct world *world, uint64_t seed);
+void world_fini(struct world *world);
+/* Notes the first violation. */
+void world_fault(struct world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+uint32_t world_below(struct world *world, uint32_t bound);
+bool world_survives(const struct world *world, uint32_t place);
+int program_member(const struct program *program, uint32_t place); /* index or -1 */
+struct outcome *program_outcome(const struct program *program, uint32_t generation, int member);
+/* Calls what the program of a member may call now. */
+void program_run(struct world *world, uint32_t set, uint32_t place);
+
+/* soak_plan.c */
+void plan_all(struct world *world);
+void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
+
+/* soak_check.c */
+bool check_is_quiet(const struct world *world); /* everything has been told that will be told */
+void check_all(struct world *world);
+void check_left(struct world *world);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/soak.h"
+
+#include <string.h>
+
+#include "overlay/tree.h"
+
+/* A successful payload holds each member once. */
+static void check_success(struct world *world, const struct program *program, uint32_t set,
+                          uint32_t generation)
+{
+    const struct buffer *payload = &program->success[generation - 1];
+    struct ranges seen = {0};
+
+    if (payload->length_bytes != (size_t)program->members_count * 12)
+        world_fault(world, "set %u generation %u has %zu bytes for %u members", set, generation,
+                    payload->length_bytes, program->members_count);
+    for (size_t at = 0; at + 12 <= payload->length_bytes; at += 12) {
+        uint32_t words[3];
+
+        memcpy(words, payload->data + at, sizeof(words));
+        if (words[0] != set || words[1] != generation)
+            world_fault(world, "set %u generation %u mixes with %u, %u", set, generation, words[0],
+                        words[1]);
+        if (ranges_contains(&seen, words[2]))
+            world_fault(world, "%u is counted twice", words[2]);
+        ranges_add(&seen, words[2], words[2]);
+    }
+    if (!ranges_equal(&seen, &program->set))
+        world_fault(world, "set %u generation %u: contributions are not those of the members", set,
+                    generation);
+    ranges_fini(&seen);
+}
+
+static void check_operation(struct world *world, uint32_t set, uint32_t generation)
+{
+    const struct program *program = &world->sets[set];
+    const struct outcome *first = NULL;
+
+    for (uint32_t i = 0; i < program->members_count; i++) {
+        const struct outcome *outcome = program_outcome(program, generation, (int)i);
+
+        /* At the root a gather ends with a payload of its own. */
+        if (!world_survives(world, program->members[i]) ||
+            (program->target == NODE_TARGET_ROOT && program->members[i] == 0))
+            continue;
+        if (!outcome->told)
+            world_fault(world, "%u waits for set %u generation %u for ever", program->members[i],
+                        set, generation);
+        else if (first == NULL)
+            first = outcome;
+        else if (first->status != outcome->status || first->hash != outcome->hash)
+            world_fault(world, "survivors of set %u generation %u disagree", set, generation);
+    }
+    if (program->succeeded[generation - 1])
+        check_success(world, program, set, generation);
+    if (first != NULL && first->status != 0 && !ranges_overlap_set(&program->set, &world->killed) &&
+        !ranges_overlap_set(&program->set, &world->evictable))
+        world_fault(world, "an error though nobody died");
+}
+
+static void check_broadcasts(struct world *world, uint32_t place)
+{
+    const struct told *told = &world->told[place];
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < world->broadcasts_sent; i++) {
+        uint32_t id = world->broadcast_order[i];
+
+        if (id != FORGET && !ranges_is_empty(&world->broadcast_sets[id]) &&
+            !ranges_contains(&world->broadcast_sets[id], place))
+            continue;
+        if (at == told->broadcasts_count && !world_survives(world, place))
+            return;
+        if (at == told->broadcasts_count || told->broadcasts[at] != id) {
+            world_fault(world, "%u misses broadcast %u or has it out of order", place, id);
+            return;
+        }
+        at++;
+    }
+    if (at != told->broadcasts_count)
+        world_fault(world, "%u has broadcasts that are not its own, or twice", place);
+}
+
+static void check_place(struct world *world, const struct tree *tree, uint32_t place)
+{
+    const struct told *root = &world->told[0];
+    const struct told *told = &world->told[place];
+    struct node *node = world->cluster->places[place].node;
+    uint32_t depth = tree_depth(tree);
+
+    if (told->deaths_count != root->deaths_count ||
+        (root->deaths_count > 0 &&
+         memcmp(told->deaths, root->deaths, root->deaths_count * sizeof(uint32_t)) != 0))
+        world_fault(world, "%u knows other deaths than the root", place);
+    else if (node_parent(node) != tree_parent(tree, place))
+        world_fault(world, "%u has parent %u, should have %u", place, node_parent(node),
+                    tree_parent(tree, place));
+    if (node_degree(node) > 1 + tree->radix * depth)
+        world_fault(world, "%u has degree %u", place, node_degree(node));
+    if (node_kept_entries(node) > 0)
+        world_fault(world, "%u keeps log entries for ever", place);
+    if (node_kept_operations(node) > 0)
+        world_fault(world, "%u keeps operations of forgotten sets", place);
+}
+
+void check_all(struct world *world)
+{
+    struct tree tree = {.places = world->places, .radix = world->radix, .dead = NULL};
+
+    if (!world->complete)
+        world_fault(world, "the root is never complete");
+    if (!ranges_contains_all(node_dead(world->cluster->places[0].node), &world->killed))
+        world_fault(world, "a death is never noticed");
+    for (uint32_t set = 0; set < world->sets_count; set++) {
+        for (uint32_t generation = 1; generation <= world->sets[set].generations; generation++)
+            check_operation(world, set, generation);
+    }
+    tree.dead = node_dead(world->cluster->places[0].node);
+    for (uint32_t place = 0; place < world->places; place++) {
+        if (world_survives(world, place))
+            check_place(world, &tree, place);
+        check_broadcasts(world, place);
+    }
+    for (uint32_t i = 0; i < world->requests_count; i++) {
+        const struct request *request = &world->requests[i];
+
+        if (request->sent && world_survives(world, request->from) && request->answers == 0)
+            world_fault(world, "request %u of %u to %u is never answered", i, request->from,
+                        request->to);
+        if (request->answers > 0 && request->status != 0 &&
+            !ranges_contains(&world->killed, request->to) &&
+            !ranges_contains(&world->evictable, request->to))
+            world_fault(world, "a request to the living fails");
+    }
+}
+
+/* Everything has been told that will be told. */
+bool check_is_quiet(const struct world *world)
+{
+    if (!world->complete || sim_now_ns(world->cluster->sim) < world->settled_ns)
+        return false;
+    for (uint32_t set = 0; set < world->sets_count; set++) {
+        const struct program *program = &world->sets[set];
+
+        for (uint32_t i = 0; i < program->members_count; i++) {
+            if (world_survives(world, program->members[i]) &&
+                !program_outcome(program, program->generations, (int)i)->told)
+                return false;
+        }
+    }
+    return ranges_contains_all(node_dead(world->cluster->places[0].node), &world->killed);
+}
+
+void check_left(struct world *world)
+{
+    for (uint32_t place = 0; place < world->places; place++) {
+        if (world_survives(world, place))
+            world_fault(world, "%u never leaves", place);
+    }
+}

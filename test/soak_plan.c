@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/soak.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "overlay/tree.h"
+
+struct begin {
+    struct world *world;
+    uint32_t set;
+};
+
+static void begin_member(void *context, uint64_t place)
+{
+    struct begin *begin = context;
+
+    if (world_survives(begin->world, (uint32_t)place))
+        program_run(begin->world, begin->set, (uint32_t)place);
+}
+
+static void call_start(void *context, uint64_t place)
+{
+    cluster_start(((struct world *)context)->cluster, (uint32_t)place);
+}
+
+static void call_failed(void *context, uint64_t place)
+{
+    struct world *world = context;
+
+    if (!world_survives(world, 0)) /* not up yet */
+        sim_at(world->cluster->sim, sim_now_ns(world->cluster->sim) + MS, call_failed, world,
+               place);
+    else
+        node_place_failed(world->cluster->places[0].node, (uint32_t)place);
+}
+
+static void call_kill(void *context, uint64_t place)
+{
+    struct world *world = context;
+    uint64_t now_ns = sim_now_ns(world->cluster->sim);
+
+    if (world->cluster->places[place].killed)
+        return;
+    ranges_add(&world->killed, (uint32_t)place, (uint32_t)place);
+    cluster_kill(world->cluster, (uint32_t)place);
+    /* A starter sees what dies before it was ever counted. */
+    if (!world->complete || world_below(world, 8) == 0)
+        sim_at(world->cluster->sim, now_ns + world_below(world, 50 * (uint32_t)MS), call_failed,
+               world, place);
+}
+
+static void call_broadcast(void *context, uint64_t id)
+{
+    struct world *world = context;
+    uint32_t word = (uint32_t)id;
+
+    world->broadcast_order[world->broadcasts_sent++] = word;
+    node_broadcast(world->cluster->places[0].node,
+                   id == FORGET || ranges_is_empty(&world->broadcast_sets[id])
+                       ? NULL
+                       : &world->broadcast_sets[id],
+                   message_create(&word, sizeof(word)));
+}
+
+static void call_request(void *context, uint64_t index)
+{
+    struct world *world = context;
+    struct request *request = &world->requests[index];
+    uint32_t word = (uint32_t)index;
+
+    if (!world_survives(world, request->from))
+        return;
+    request->sent = true;
+    request->id = node_request(world->cluster->places[request->from].node, request->to,
+                               message_create(&word, sizeof(word)));
+}
+
+/* The root sends a numbered stream to one place, or back. */
+static void call_send(void *context, uint64_t number)
+{
+    struct world *world = context;
+    uint32_t to = 1 + (uint32_t)(hash_mix(world->seed) % (world->places - 1));
+    uint32_t words[2] = {0, (uint32_t)number};
+
+    node_send(world->cluster->places[0].node, to, FRAME_BULK, message_create(words, sizeof(words)));
+}
+
+static void random_set(struct world *world, struct ranges *set)
+{
+    uint32_t kind = world_below(world, 4);
+    uint32_t first = world_below(world, world->places);
+    uint32_t length = 1 + world_below(world, world->places - first);
+    uint32_t step = 1 + world_below(world, 4);
+
+    ranges_clear(set);
+    if (kind == 0) { /* everyone, with or without the root */
+        ranges_add(set, world_below(world, 2) < world->places - 1 ? world_below(world, 2) : 0,
+                   world->places - 1);
+    } else if (kind == 1) { /* a few anywhere */
+        for (uint32_t i = 0; i < 1 + world_below(world, 5); i++) {
+            uint32_t place = world_below(world, world->places);
+
+            ranges_add(set, place, place);
+        }
+    } else { /* a run, with gaps or not */
+        for (uint32_t place = first; place < first + length; place += kind == 2 ? 1 : step)
+            ranges_add(set, place, place);
+    }
+}
+
+static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
+{
+    struct program *program = &world->sets[index];
+    static struct begin begins[SETS_MAX];
+
+    random_set(world, &program->set);
+    program->members_count = (uint32_t)ranges_count(&program->set);
+    program->members = memory_allocate(program->members_count * sizeof(uint32_t));
+    program->generations = 1 + world_below(world, GENERATIONS_MAX);
+    program->window = 1 + world_below(world, 3);
+    program->target = world_below(world, 4) == 0 ? NODE_TARGET_ROOT : NODE_TARGET_ALL;
+    program->outcomes = memory_allocate_zeroed((size_t)program->generations *
+                                               program->members_count * sizeof(struct outcome));
+    begins[index] = (struct begin){.world = world, .set = index};
+    for (uint32_t i = 0, place = 0; ranges_next(&program->set, place, &place); place++, i++) {
+        uint64_t at_ns = 40 * MS + random_below(&world->random, span_ns);
+
+        program->members[i] = place;
+        sim_at(world->cluster->sim, at_ns, begin_member, &begins[index], place);
+    }
+}
+
+static void plan_kill(struct world *world, uint32_t place, uint64_t at_ns)
+{
+    if (place == 0 || place >= world->places)
+        return;
+    world->deaths_planned++;
+    sim_at(world->cluster->sim, at_ns, call_kill, world, place);
+}
+
+/* Single deaths, a parent with its heirs, or whole runs at almost the same time. */
+static void plan_kills(struct world *world, uint64_t span_ns)
+{
+    uint32_t events = world_below(world, 3) == 0 ? 0 : 1 + world_below(world, 4);
+
+    for (uint32_t i = 0; i < events; i++) {
+        uint64_t at_ns = random_below(&world->random, span_ns + 60 * MS);
+        uint32_t place = 1 + world_below(world, world->places - 1);
+        uint32_t run =
+            world_below(world, 3) == 0 ? 1 + world_below(world, world->places / 4 + 2) : 1;
+        uint64_t apart_ns = world_below(world, 2) == 0 ? 1 : MS;
+
+        if (world_below(world, 2) == 0) /* rather someone high up */
+            place = 1 + world_below(world, place);
+        for (uint32_t j = 0; j < run; j++)
+            plan_kill(world, place + j, at_ns + random_below(&world->random, apart_ns));
+        if (run > 8 && i > 0)
+            break;
+    }
+}
+
+/* The link to the parent breaks; the order of things counts the place as lost then. */
+static void call_break(void *context, uint64_t place)
+{
+    struct world *world = context;
+    uint32_t parent;
+
+    if (!world_survives(world, (uint32_t)place))
+        return;
+    parent = node_parent(world->cluster->places[place].node);
+    if (parent == TREE_NO_PLACE)
+        return;
+    ranges_add(&world->evictable, (uint32_t)place, (uint32_t)place);
+    sim_break(world->cluster->sim, (uint32_t)place, parent);
+}
+
+static void call_stop(void *context, uint64_t place)
+{
+    struct world *world = context;
+
+    if (world_survives(world, (uint32_t)place))
+        sim_stop(world->cluster->sim, (uint32_t)place);
+}
+
+static void call_continue(void *context, uint64_t place)
+{
+    sim_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
+}
+
+static void add_subtree(struct world *world, uint32_t place)
+{
+    struct tree tree = {.places = world->places, .radix = world->radix};
+    struct range range = tree_scope(&tree, place);
+
+    ranges_add(&world->evictable, range.first, range.last);
+}
+
+/* Stopped for a while: what is short must harm nobody, what is long may cost the place. */
+static void plan_stop(struct world *world, uint32_t place, uint64_t at_ns)
+{
+    struct sim *sim = world->cluster->sim;
+    bool is_long = world_below(world, 2) == 0;
+    uint64_t length_ns =
+        (is_long ? 3000 + world_below(world, 12000) : world_below(world, 2500)) * MS;
+
+    if (is_long) {
+        ranges_add(&world->evictable, place, place);
+        /* Should its parent be lost while it is stopped, those below it cannot be seen from above. */
+        if (world->deaths_planned > 0)
+            add_subtree(world, place);
+    }
+    sim_at(sim, at_ns, call_stop, world, place);
+    sim_at(sim, at_ns + length_ns, call_continue, world, place);
+    if (world->settled_ns < at_ns + length_ns)
+        world->settled_ns = at_ns + length_ns;
+}
+
+/* In every fourth world links break or places stop, beside the deaths. */
+static void plan_troubles(struct world *world, uint64_t span_ns)
+{
+    uint32_t events = world_below(world, 4) == 0 ? 1 + world_below(world, 4) : 0;
+
+    world->deaths_planned += events > 1 ? events : 0;
+    for (uint32_t i = 0; i < events; i++) {
+        uint64_t at_ns = 40 * MS + random_below(&world->random, span_ns);
+        uint32_t place = 1 + world_below(world, world->places - 1);
+
+        if (world_below(world, 2) == 0)
+            sim_at(world->cluster->sim, at_ns, call_break, world, place);
+        else
+            plan_stop(world, place, at_ns);
+    }
+}
+
+void plan_all(struct world *world)
+{
+    uint64_t start_ns = world_below(world, 3) == 0 ? 1 : 30 * MS;
+    uint64_t span_ns = (1 + world_below(world, 100)) * MS;
+    struct sim *sim = world->cluster->sim;
+
+    for (uint32_t place = 0; place < world->places; place++)
+        sim_at(sim, random_below(&world->random, start_ns), call_start, world, place);
+    world->sets_count = 1 + world_below(world, SETS_MAX);
+    for (uint32_t i = 0; i < world->sets_count; i++)
+        plan_set(world, i, span_ns);
+    world->broadcasts_count = world_below(world, BROADCASTS_MAX);
+    for (uint32_t i = 0; i < world->broadcasts_count; i++) {
+        if (world_below(world, 2) == 0)
+            random_set(world, &world->broadcast_sets[i]);
+        sim_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS), call_broadcast,
+               world, i);
+    }
+    world->requests_count = world_below(world, REQUESTS_MAX);
+    for (uint32_t i = 0; i < world->requests_count; i++) {
+        world->requests[i].from = world_below(world, world->places);
+        world->requests[i].to = world_below(world, world->places);
+        sim_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS), call_request, world,
+               i);
+    }
+    for (uint32_t i = 1; i < 20; i++)
+        sim_at(sim, start_ns + i * span_ns / 10, call_send, world, i);
+    plan_kills(world, span_ns);
+    plan_troubles(world, span_ns);
+}
+
+void plan_forget(struct world *world)
+{
+    call_broadcast(world, FORGET);
+}
