@@ -59,17 +59,19 @@ static void reader_read(struct input_reader *reader)
     uint32_t room = reader->window_bytes - reader->ahead_bytes;
     struct pollfd readable = {.fd = reader->fd, .events = POLLIN};
     ssize_t got;
+    int code;
 
     if (reader->watch != NULL && poll(&readable, 1, 0) <= 0)
         return;
     got = read(reader->fd, data, room < sizeof(data) ? room : sizeof(data));
+    code = errno;
     if (got > 0) {
         reader->ahead_bytes += (uint32_t)got;
         reader->events->data(reader->context, data, (size_t)got);
     } else if (got == 0) {
         reader_end(reader);
-    } else if (errno != EINTR && errno != EAGAIN && !in_background(reader->fd)) {
-        reader_fail(reader, errno);
+    } else if (code != EINTR && code != EAGAIN && !in_background(reader->fd)) {
+        reader_fail(reader, code);
     }
 }
 

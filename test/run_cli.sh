@@ -44,7 +44,12 @@ ends 7 'rank 1 .*status 7' "one of four fails" -n 4 --oversubscribe \
     sh -c 'if [ $BANYAN_RANK = 1 ]; then exit 7; fi; sleep 100'
 ends 139 'rank 0 .*(SIGSEGV|signal 11|Segmentation)' "a crash" -n 1 sh -c 'kill -SEGV $$'
 ends 124 'timed out after 1 s' "a time-out" --timeout 1 -n 2 --oversubscribe sleep 100
-is "$(sed -n 's/.*"failure": \(.*\),/\1/p' "$scratch/json")" '"timeout"' "the record says why"
+# record NAME: a member of the last record.
+record() {
+    sed -n "s/^ *\"$1\": \([^,]*\),*\$/\1/p" "$scratch/json"
+}
+is "$(record failure) $(record status) $(record processes) $(record nodes)" '"timeout" 124 2 1' \
+    "the record says why"
 ends 0 '' "more slots than processes" --slots 4 -n 1 true
 ends 0 '' "two virtual nodes" --virtual-nodes 2 -n 2 true
 ends 0 '' "three levels of virtual nodes" --virtual-nodes 7 --radix 2 true
