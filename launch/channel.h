@@ -29,9 +29,9 @@ struct channel *channel_create(struct loop *loop, int fd, const struct channel_e
                                void *context);
 /* What is still queued is written for at most flush_ms. */
 void channel_destroy(struct channel *channel, uint32_t flush_ms);
-void channel_send(struct channel *channel, uint8_t type, const void *payload,
-                  size_t payload_bytes);
-void channel_send_buffer(struct channel *channel, uint8_t type, struct buffer *payload); /* clears */
+void channel_send(struct channel *channel, uint8_t type, const void *payload, size_t payload_bytes);
+void channel_send_buffer(struct channel *channel, uint8_t type,
+                         struct buffer *payload); /* clears */
 size_t channel_queued(const struct channel *channel);
 
 #endif
