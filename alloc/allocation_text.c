@@ -10,9 +10,19 @@
 #include <string.h>
 
 #include "alloc/allocation_builder.h"
+#include "alloc/host_name.h"
 
 #define SLOTS_NOT_GIVEN UINT32_MAX
 #define QUOTED_BYTES    40 /* of the user's text in a message */
+
+/* What the attributes of a line say. */
+struct attributes {
+    uint32_t slots;
+    uint32_t slots_max;
+    size_t slots_max_offset; /* where it stands */
+};
+
+static const struct attributes no_attributes = {SLOTS_NOT_GIVEN, SLOTS_NOT_GIVEN, 0};
 
 /* Some text of the user, and where in it an error is. */
 struct source {
@@ -48,14 +58,6 @@ static size_t skip_blanks(const struct source *source, size_t from, size_t to)
 
 /* ---- Names ---- */
 
-/* Names become arguments of other programs, so they consist of what no shell or option knows. */
-static int is_name_byte(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '_' ||
-           (unsigned char)byte >= 0x80;
-}
-
 static int is_control(char byte)
 {
     return (unsigned char)byte < 0x20 || byte == 0x7f;
@@ -77,9 +79,7 @@ static int name_byte_error(struct source *source, size_t offset)
     case ',':
         return error_set(error, -EINVAL, "one entry a line, or several names in brackets");
     default:
-        if (is_control((char)byte))
-            return error_set(error, -EINVAL, "control character 0x%02x", byte);
-        return error_set(error, -EINVAL, "'%c' cannot be in a node name", byte);
+        return host_name_byte_error(error, (char)byte);
     }
 }
 
@@ -104,7 +104,7 @@ static int names_check(struct source *source, size_t from, size_t to, size_t *re
             return error_set(source_error(source, *ret_colon), -EINVAL,
                              "more than one ':': an IPv6 address is written [fe80::1] or "
                              "[fe80::1]:4");
-        else if (!inside && *ret_colon == to && !is_name_byte(byte))
+        else if (!inside && *ret_colon == to && !host_name_has_byte(byte))
             return name_byte_error(source, i);
     }
     return 0;
@@ -129,15 +129,20 @@ static int slots_parse(struct source *source, size_t from, size_t to, uint32_t *
 }
 
 /* The slots of an entry: behind its colon, or given by an attribute, or 1. */
-static int entry_slots(struct source *source, size_t colon, size_t to, uint32_t given,
-                       uint32_t *ret_slots)
+static int entry_slots(struct source *source, size_t colon, size_t to,
+                       const struct attributes *given, uint32_t *ret_slots)
 {
-    *ret_slots = given != SLOTS_NOT_GIVEN ? given : 1;
-    if (colon == to)
-        return 0;
-    if (given != SLOTS_NOT_GIVEN)
+    int rc = 0;
+
+    *ret_slots = given->slots != SLOTS_NOT_GIVEN ? given->slots : 1;
+    if (colon < to && given->slots != SLOTS_NOT_GIVEN)
         return error_set(source_error(source, colon), -EINVAL, "slots are given twice");
-    return slots_parse(source, colon + 1, to, ret_slots);
+    if (colon < to)
+        rc = slots_parse(source, colon + 1, to, ret_slots);
+    if (rc == 0 && *ret_slots > given->slots_max)
+        rc = error_set(source_error(source, given->slots_max_offset), -EINVAL,
+                       "at most %u slots, but %u are given", given->slots_max, *ret_slots);
+    return rc;
 }
 
 /* ---- Entries: names[:slots] or [address][:slots] ---- */
@@ -156,11 +161,6 @@ static int is_address(const struct source *source, size_t from, size_t to, size_
     return memchr(source->text + from, ':', *ret_close - from) != NULL;
 }
 
-static int is_address_byte(char byte)
-{
-    return is_name_byte(byte) || byte == ':' || byte == '%';
-}
-
 /* from and to are inside the brackets. */
 static int address_add(struct allocation_builder *builder, struct source *source, size_t from,
                        size_t to, uint32_t slots)
@@ -168,7 +168,7 @@ static int address_add(struct allocation_builder *builder, struct source *source
     struct host_run run = {.prefix = source->text + from, .suffix = "", .count = 1};
 
     for (size_t i = from; i < to; i++) {
-        if (!is_address_byte(source->text[i]))
+        if (!host_address_has_byte(source->text[i]))
             return name_byte_error(source, i);
     }
     if (to - from > HOST_NAME_BYTES_MAX || source->text[from] == '-')
@@ -197,7 +197,7 @@ static int names_add(struct allocation_builder *builder, struct source *source, 
 }
 
 static int entry_parse(struct allocation_builder *builder, struct source *source, size_t from,
-                       size_t to, uint32_t slots_given)
+                       size_t to, const struct attributes *given)
 {
     size_t close, colon;
     uint32_t slots;
@@ -207,7 +207,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
         colon = close + 1;
         if (colon < to && source->text[colon] != ':')
             return name_byte_error(source, colon);
-        rc = entry_slots(source, colon, to, slots_given, &slots);
+        rc = entry_slots(source, colon, to, given, &slots);
         return rc < 0 ? rc : address_add(builder, source, from + 1, close, slots);
     }
     rc = names_check(source, from, to, &colon);
@@ -215,7 +215,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
         return rc;
     if (colon == from)
         return error_set(source_error(source, from), -EINVAL, "a name is missing before ':'");
-    rc = entry_slots(source, colon, to, slots_given, &slots);
+    rc = entry_slots(source, colon, to, given, &slots);
     return rc < 0 ? rc : names_add(builder, source, from, colon, slots);
 }
 
@@ -237,40 +237,100 @@ static size_t entry_end(const struct source *source, size_t from, size_t to, con
 
 /* ---- Host files ---- */
 
-/* Reads one "key = value" at from; *ret_next is behind it. */
-static int attribute_parse(struct source *source, size_t from, size_t to, uint32_t *slots,
-                           size_t *ret_next)
+/* What Open MPI, hydra and LAM write behind a name. */
+static const struct attribute_word {
+    const char *word;
+    enum { ATTRIBUTE_SLOTS, ATTRIBUTE_SLOTS_MAX, ATTRIBUTE_REFUSED } kind;
+    const char *refusal;
+} attribute_words[] = {
+    {"slots", ATTRIBUTE_SLOTS, NULL},
+    {"count", ATTRIBUTE_SLOTS, NULL},
+    {"cpu", ATTRIBUTE_SLOTS, NULL},
+    {"max_slots", ATTRIBUTE_SLOTS_MAX, NULL},
+    {"max-slots", ATTRIBUTE_SLOTS_MAX, NULL},
+    {"slots_max", ATTRIBUTE_SLOTS_MAX, NULL},
+    {"slots-max", ATTRIBUTE_SLOTS_MAX, NULL},
+    {"port", ATTRIBUTE_REFUSED, "give the port in ssh's configuration"},
+    {"user", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
+    {"username", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
+    {"user_name", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
+    {"user-name", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
+    {"binding", ATTRIBUTE_REFUSED, "a host file says nothing of binding"},
+};
+
+static const struct attribute_word *attribute_find(const char *word, size_t bytes)
 {
+    for (size_t i = 0; i < sizeof(attribute_words) / sizeof(*attribute_words); i++) {
+        if (strlen(attribute_words[i].word) == bytes &&
+            memcmp(attribute_words[i].word, word, bytes) == 0)
+            return &attribute_words[i];
+    }
+    return NULL;
+}
+
+static int attribute_set(struct source *source, const struct attribute_word *word, size_t key,
+                         size_t value, size_t value_end, struct attributes *attributes)
+{
+    int is_slots = word->kind == ATTRIBUTE_SLOTS;
+    uint32_t *number = is_slots ? &attributes->slots : &attributes->slots_max;
+
+    if (*number != SLOTS_NOT_GIVEN)
+        return error_set(source_error(source, key), -EINVAL, "%s are given twice",
+                         is_slots ? "slots" : "most slots");
+    if (!is_slots)
+        attributes->slots_max_offset = key;
+    return slots_parse(source, value, value_end, number);
+}
+
+/* Reads one "key = value" at from; *ret_next is behind it. */
+static int attribute_parse(struct source *source, size_t from, size_t to,
+                           struct attributes *attributes, size_t *ret_next)
+{
+    const struct attribute_word *word;
     size_t key_end = from;
     size_t value, value_end;
 
     while (key_end < to && !is_blank(source->text[key_end]) && source->text[key_end] != '=')
         key_end++;
-    if (key_end - from != 5 || memcmp(source->text + from, "slots", 5) != 0)
+    word = attribute_find(source->text + from, key_end - from);
+    if (word == NULL)
         return error_set(source_error(source, from), -EINVAL,
                          "unknown attribute \"%.*s\"; there is slots=NUMBER",
                          quoted_bytes(key_end - from), source->text + from);
+    if (word->kind == ATTRIBUTE_REFUSED)
+        return error_set(source_error(source, from), -EINVAL, "%s= is not supported: %s",
+                         word->word, word->refusal);
     value = skip_blanks(source, key_end, to);
     if (value == to || source->text[value] != '=')
-        return error_set(source_error(source, key_end), -EINVAL, "'=' is missing after slots");
+        return error_set(source_error(source, key_end), -EINVAL, "'=' is missing after %s",
+                         word->word);
     value = skip_blanks(source, value + 1, to);
     for (value_end = value; value_end < to && !is_blank(source->text[value_end]);)
         value_end++;
-    if (*slots != SLOTS_NOT_GIVEN)
-        return error_set(source_error(source, from), -EINVAL, "slots are given twice");
     *ret_next = value_end;
-    return slots_parse(source, value, value_end, slots);
+    return attribute_set(source, word, from, value, value_end, attributes);
+}
+
+/* Where the comment of a line begins, "# ..." or "// ...", or to. */
+static size_t comment_start(const struct source *source, size_t from, size_t to)
+{
+    for (; from < to; from++) {
+        if (source->text[from] == '#' ||
+            (source->text[from] == '/' && from + 1 < to && source->text[from + 1] == '/'))
+            break;
+    }
+    return from;
 }
 
 static int line_parse(struct allocation_builder *builder, struct source *source, size_t from,
                       size_t to)
 {
-    uint32_t slots = SLOTS_NOT_GIVEN;
-    const char *comment = memchr(source->text + from, '#', to - from);
+    struct attributes attributes = no_attributes;
+    size_t comment = comment_start(source, from, to);
     size_t name_end, next;
 
-    if (comment != NULL)
-        to = (size_t)(comment - source->text);
+    if (comment < to)
+        to = comment;
     else if (to > from && source->text[to - 1] == '\r')
         to--;
     for (size_t i = from; i < to; i++) {
@@ -283,13 +343,13 @@ static int line_parse(struct allocation_builder *builder, struct source *source,
     name_end = entry_end(source, from, to, " \t");
     next = skip_blanks(source, name_end, to);
     while (next < to) {
-        int rc = attribute_parse(source, next, to, &slots, &next);
+        int rc = attribute_parse(source, next, to, &attributes, &next);
 
         if (rc < 0)
             return rc;
         next = skip_blanks(source, next, to);
     }
-    return entry_parse(builder, source, from, name_end, slots);
+    return entry_parse(builder, source, from, name_end, &attributes);
 }
 
 static int lines_parse(struct allocation_builder *builder, const char *file, struct source *source)
@@ -342,7 +402,7 @@ static int entries_parse(struct allocation_builder *builder, struct source *sour
         size_t to = entry_end(source, from, source->bytes, separators);
 
         if (to > from) {
-            int rc = entry_parse(builder, source, from, to, SLOTS_NOT_GIVEN);
+            int rc = entry_parse(builder, source, from, to, &no_attributes);
 
             if (rc < 0) {
                 error_prefix(source->error, "column %zu", source->error_offset + 1);

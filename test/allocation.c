@@ -96,6 +96,8 @@ static void test_hostfiles(void)
     file_case("n1\nn2\nn3\nn[4-200]\nn201", "n[1-201]:1");
     file_case("100\n200 slots=2\n", "100:1 200:2");
     file_case("a slots=0\nb\n", "a:0 b:1");
+    file_case("a count=2\nb cpu=3\nc slots=4 max_slots=4 // all\n", "a:2 b:3 c:4");
+    file_case("// a comment\na max-slots=4 slots=2\nb:2 slots_max=2//all\n", "a,b:2");
     file_case("\xef\xbb\xbf"
               "a\n",
               "a:1");
@@ -185,8 +187,18 @@ static void test_hostfile_errors(void)
     file_error("a slots 4", "dir/hosts:1:8: '=' is missing after slots");
     file_error("a slots=1 slots=2", "dir/hosts:1:11: slots are given twice");
     file_error("a:4 slots=2", "dir/hosts:1:2: slots are given twice");
-    file_error("a max_slots=2",
-               "dir/hosts:1:3: unknown attribute \"max_slots\"; there is slots=NUMBER");
+    file_error("a max_slots=2 max-slots=3", "dir/hosts:1:15: most slots are given twice");
+    file_error("a slots=4 max_slots=2", "dir/hosts:1:11: at most 2 slots, but 4 are given");
+    file_error("a:4 max_slots=2", "dir/hosts:1:5: at most 2 slots, but 4 are given");
+    file_error("a max_slots=0", "dir/hosts:1:3: at most 0 slots, but 1 are given");
+    file_error("a max_slots=x", "dir/hosts:1:13: slots are a number from 0 to 1000000, not \"x\"");
+    file_error("a port=22", "dir/hosts:1:3: port= is not supported: give the port in ssh's "
+                            "configuration");
+    file_error("a:4 user=me", "dir/hosts:1:5: user= is not supported: give the user in ssh's "
+                              "configuration");
+    file_error("a:4 binding=map=0", "dir/hosts:1:5: binding= is not supported: a host file says "
+                                    "nothing of binding");
+    file_error("rank 0=a slot=1", "dir/hosts:1:6: unknown attribute \"0\"; there is slots=NUMBER");
     file_error("a b", "dir/hosts:1:3: unknown attribute \"b\"; there is slots=NUMBER");
     file_error("a =4", "dir/hosts:1:3: unknown attribute \"\"; there is slots=NUMBER");
     file_error("a\n\n  b,c\n", "dir/hosts:3:4: one entry a line, or several names in brackets");
