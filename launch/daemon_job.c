@@ -129,6 +129,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
         .place = daemon->record.place,
+        .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
         .world = &world,
     };
     struct error error = ERROR_NONE;
@@ -180,12 +181,15 @@ static void job_start(struct daemon *daemon, uint32_t number, uint32_t index)
         .stdin_fd = -1,
     };
     int takes_stdin = start.rank == job->spec.stdin_rank;
-    int rc = -EMFILE;
+    const char *what = "its PMIx and PMI services";
+    int rc = -EIO;
 
     if (takes_stdin)
         start.stdin_fd = daemon->input_fd;
-    if (daemon->services)
+    if (daemon->services) {
+        what = "descriptors";
         rc = rank_start(&start, &error);
+    }
     if (takes_stdin)
         input_fd_close(daemon);
     if (rc < 0) {
@@ -193,7 +197,7 @@ static void job_start(struct daemon *daemon, uint32_t number, uint32_t index)
                                   .job = number,
                                   .index = index,
                                   .number = rc,
-                                  .text = "descriptors"};
+                                  .text = what};
         daemon_job_event(daemon, &event);
     }
 }

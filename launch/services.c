@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,18 @@ int services_pmi_fd(struct services *services, uint32_t index)
     return fd;
 }
 
+/* More ranks than processors here: a rank that waits by spinning would keep others from running. */
+static int is_crowded(const struct services *services)
+{
+    const struct job_local *job = services->config.job;
+    uint32_t here = services->config.shared_machine ? job->spec.rule.processes : job->count;
+    cpu_set_t processors;
+
+    if (sched_getaffinity(0, sizeof processors, &processors) < 0)
+        return 0;
+    return here > (uint32_t)CPU_COUNT(&processors);
+}
+
 void services_environment(struct services *services, uint32_t index, int target_fd,
                           struct buffer *out)
 {
@@ -310,6 +323,7 @@ void services_environment(struct services *services, uint32_t index, int target_
         .shared_memory_directory = session->shared_directory[0] ? session->shared_directory : NULL,
         .pmi_fd = services->pmi1 ? target_fd : -1,
         .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
+        .crowded = is_crowded(services),
     };
 
     pmix_environment_write(&environment, out);

@@ -39,6 +39,7 @@ struct services_config {
     const char *session_id;
     const char *node_name;
     uint32_t place;
+    int shared_machine; /* all nodes are on this machine (--virtual-nodes) */
     const struct services_world *world; /* copied */
 };
 

@@ -147,6 +147,8 @@ static void put_openmpi(struct buffer *out, const struct pmix_environment *envir
     put_string(out, "OMPI_MCA_schizo", "ompi");
     put_string(out, "OMPI_MCA_orte_externally_bound", "1");
     put_string(out, "OMPI_MCA_hwloc_base_binding_policy", "none");
+    if (environment->crowded)
+        put_string(out, "OMPI_MCA_mpi_yield_when_idle", "1");
 }
 
 /* Where shared segments lie: in a folder of ours nothing outlives a kill, and daemons that share a

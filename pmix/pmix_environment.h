@@ -32,6 +32,8 @@ struct pmix_environment {
     const char *shared_memory_directory;
     int pmi_fd; /* -1: no PMI-1 */
     int pmix;   /* 0: no PMIx */
+    /* 1: more ranks than processors: a rank that waits should give its processor to another. */
+    int crowded;
 };
 
 /* 1: libpmix's server must run and know the job before the first process starts.  0: it may be

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that exit at once, in any number: every run ends, with all output and without leftovers.
+# RUNS=200 is the figure of the issue.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+. "$srcdir/test/leftovers.sh"
+
+runs=${RUNS:-10}
+
+# many NAME RANKS EXPECTED_LINES COMMAND...: $runs times on one node.
+many() {
+    local name=$1 ranks=$2 lines=$3 good=0 i
+    shift 3
+    new_mark
+    for ((i = 0; i < runs; i++)); do
+        run timeout 60 "$banyan" run -n "$ranks" --oversubscribe -x BT_MARK="$mark" "$@" </dev/null
+        if [ $status -eq 0 ] && [ "$(grep -c . <<<"$out")" -eq "$lines" ]; then
+            good=$((good + 1))
+        else
+            diag "run $i: status $status, $(grep -c . <<<"$out") lines: $err"
+        fi
+    done
+    is "$good of $runs" "$runs of $runs" "$name: $runs runs of $ranks ranks end well"
+    nothing_left "$name: nothing is left"
+}
+
+many "true" 256 0 true
+many "a line each" 256 256 sh -c 'echo "$BANYAN_RANK"'
+many "a few" 2 2 echo here
+
+# Each rank's lines in order and complete, though all write at once.
+new_mark
+run timeout 60 "$banyan" run -n 64 --oversubscribe --label -x BT_MARK="$mark" \
+    sh -c 'i=0; while [ $i -lt 200 ]; do echo "line $i of $BANYAN_RANK"; i=$((i+1)); done' </dev/null
+wrong=$(awk '{ rank = substr($1, 2) + 0; if ($3 != next_line[rank] || $5 != rank) bad++; next_line[rank] = $3 + 1 }
+    END { for (r = 0; r < 64; r++) if (next_line[r] != 200) bad++; print bad + 0 }' <<<"$out")
+is "$status $wrong" "0 0" "64 ranks x 200 lines: complete, whole and in order"
+nothing_left "64 ranks x 200 lines: nothing is left"
+done_testing
