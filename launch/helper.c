@@ -93,6 +93,11 @@ pid_t helper_pid(const struct helper *helper)
     return helper->pid;
 }
 
+int helper_is_gone(const struct helper *helper)
+{
+    return helper->fd < 0;
+}
+
 /* ---- Sending ---- */
 
 static ssize_t send_packet(int fd, const void *data, size_t bytes, const int *fds,

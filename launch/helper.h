@@ -64,6 +64,8 @@ struct helper *helper_fork(struct error *error);
 int helper_attach(struct helper *helper, struct loop *loop, const struct helper_events *events,
                   void *context);
 pid_t helper_pid(const struct helper *helper);
+/* 1 from the `gone` upcall on. */
+int helper_is_gone(const struct helper *helper);
 
 void helper_start(struct helper *helper, const struct helper_process *process);
 /* Starts a daemon without exec: in the child, `banyand` runs on fds 0..2 as if it had been started

@@ -367,7 +367,8 @@ void starter_kill(struct starter *starter)
 
 uint32_t starter_running(const struct starter *starter)
 {
-    return starter->running;
+    /* They have died with the helper, and nobody is left to say so. */
+    return helper_is_gone(starter->helper) ? 0 : starter->running;
 }
 
 static struct start *find_start(const struct starter *starter, uint32_t id)
