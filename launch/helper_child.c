@@ -24,29 +24,28 @@
 #define PATH_DEFAULT "/bin:/usr/bin" /* as of confstr(_CS_PATH) */
 
 static struct child_start *free_starts;
+static char *slab;
+static uint32_t slab_left; /* pieces that were never used: untouched, thus no memory yet */
 
 /* The helper dies rather than go on without memory for the next process. */
-static void add_slab(void)
+static struct child_start *cut_slab(void)
 {
-    char *slab = mmap(NULL, PIECE_BYTES * SLAB_PIECES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-
-    if (slab == MAP_FAILED)
-        abort();
-    for (uint32_t i = 0; i < SLAB_PIECES; i++) {
-        struct child_start *start = (struct child_start *)(void *)(slab + i * PIECE_BYTES);
-        start->next_free = free_starts;
-        free_starts = start;
+    if (slab_left == 0) {
+        slab = mmap(NULL, PIECE_BYTES * SLAB_PIECES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (slab == MAP_FAILED)
+            abort();
+        slab_left = SLAB_PIECES;
     }
+    return (struct child_start *)(void *)(slab + --slab_left * PIECE_BYTES);
 }
 
 struct child_start *child_start_take(void)
 {
-    struct child_start *start;
+    struct child_start *start = free_starts;
 
-    if (free_starts == NULL)
-        add_slab();
-    start = free_starts;
+    if (start == NULL)
+        return cut_slab();
     free_starts = start->next_free;
     memset(start, 0, sizeof(*start));
     return start;
