@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "base/wire.h"
 
-#define COMPRESS_BYTES_MIN 1024 /* below this nothing is tried */
+#define COMPRESS_BYTES_MIN 4096 /* below this nothing is tried */
 
 void compress_put(struct buffer *out, const void *data, size_t bytes);
 /* Appends the block to ret_block; the reader fails on a block of more than maximum_bytes, before
