@@ -183,14 +183,16 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
+    daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
+    daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
+    daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    /* In one go, for one wake-up of the helper. */
     if (daemon->root && daemon->record.instance.virtual_base)
         helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
     helper_own_directory(daemon->helper, daemon->session.directory);
     if (daemon->session.shared_directory[0])
         helper_own_directory(daemon->helper, daemon->session.shared_directory);
-    daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
-    daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
-    daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    lease_renew(daemon);
     daemon->starter = starter_create(daemon->loop, daemon->helper, &daemon_starter_events, daemon);
     if (!daemon->engine)
         daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);
@@ -246,7 +248,6 @@ int daemon_run(struct daemon *daemon, struct error *error)
     rc = open_parts(daemon, error);
     if (rc == 0) {
         daemon_start_children(daemon);
-        lease_renew(daemon);
         rc = loop_run(daemon->loop);
         if (rc < 0)
             error_set(error, rc, "the event loop failed: %s", strerror(-rc));

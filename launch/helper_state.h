@@ -22,6 +22,8 @@ struct worker {
     uint32_t group;
     pid_t pid;
     int report_fd; /* -1 once it is known whether exec went well */
+    int watched;   /* the loop waits for report_fd */
+    struct list_node starting;
     struct child_start *start;
     int failed;      /* FAILED was told instead of STARTED */
     int ended_by_us; /* got a signal to end it */
@@ -53,12 +55,16 @@ struct helper_state {
     int socket_open;
     struct map *by_id;
     struct map *by_pid;
+    struct list starting; /* struct worker whose report_fd is not watched yet */
+    uint32_t starting_count;
+    uint64_t starting_ns; /* when they are looked at, UINT64_MAX: there are none */
     struct list groups;
     struct list directories;
     struct buffer incoming; /* packets of the request that is coming */
     int fds[HELPER_FDS_MAX];
     uint32_t fds_count;
     struct buffer events; /* encoded, not yet sent */
+    int sending;          /* the loop waits for room in the socket */
     uint64_t lease_ns;    /* deadline, UINT64_MAX: none */
     int closing;          /* everything is to end */
     uint64_t give_up_ns;  /* when closing */

@@ -186,7 +186,8 @@ void session_remove_directory(const char *path)
     char parent[PATH_MAX];
     char *slash, *name;
 
-    session_remove_tree(path);
+    if (rmdir(path) < 0 && errno != ENOENT)
+        session_remove_tree(path);
     snprintf(parent, sizeof(parent), "%s", path);
     slash = strrchr(parent, '/');
     if (slash == NULL)
