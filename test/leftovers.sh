@@ -3,6 +3,15 @@
 # What a run may leave behind, for scripts that have read test/lib.sh. A script names each of its
 # runs with `mark=...` and passes `-x BT_MARK=$mark`: every process of that run carries it.
 
+# A /dev/shm of the script's own, where the system allows it: what others do there is not ours.
+if [ -z "${BT_PRIVATE_SHM:-}" ]; then
+    export BT_PRIVATE_SHM=1
+    if unshare -m true 2>/dev/null; then
+        rm -rf "$scratch"
+        exec unshare -m sh -c 'mount -t tmpfs none /dev/shm; exec "$0" "$@"' "$0" "$@"
+    fi
+fi
+
 # New for each run.
 new_mark() {
     mark=bt$$.$RANDOM.$RANDOM
