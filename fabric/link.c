@@ -428,7 +428,10 @@ void link_send(struct link *link, const struct frame *frame)
     };
     queued->payload = frame->payload;
     list_append(&link->classes[frame->class].queue, &queued->node);
-    link->host->dirty(link);
+    if (frame->may_wait)
+        link->host->patient(link);
+    else
+        link->host->dirty(link);
 }
 
 /* GOODBYE goes in the bulk class: behind everything. */
@@ -686,7 +689,7 @@ static void secure(struct link *link)
 
     tls_output(link->tls, &link->host->output);
     rc = tls_handshake(link->tls, &why);
-    if (link->host->output.length_bytes > 0)
+    if (link->host->output.length_bytes > 0 && (rc < 0 || link->pending.length_bytes > 0))
         write_output(link);
     if (rc == -EAGAIN || link->state != LINK_STATE_SECURING)
         return;
@@ -696,6 +699,9 @@ static void secure(struct link *link)
     }
     step(link, EVENT_SECURED);
     link->host->secured(link);
+    /* The last flight of the handshake and HELLO leave in one write. */
+    link_flush(link);
+    buffer_clear(&link->host->output);
 }
 
 /* Works on ciphertext that came. */

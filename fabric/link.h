@@ -73,6 +73,8 @@ struct link_host {
     void (*gone)(struct link *link);
     /* There is something to write: call link_flush soon. */
     void (*dirty)(struct link *link);
+    /* The same, but it may wait a little for more. */
+    void (*patient)(struct link *link);
     unsigned char *input; /* LINK_INPUT_BYTES of ciphertext */
     unsigned char *plain; /* TLS_RECORD_BYTES_MAX */
     struct buffer output; /* ciphertext; empty between calls */
@@ -99,7 +101,7 @@ struct link_piece {
 
 struct link {
     struct list_node node;       /* the owner's */
-    struct list_node dirty_node; /* the owner's */
+    struct list_node dirty_node; /* the owner's: dirty or patient */
     void *attempt;               /* the owner's */
     int half_open;               /* the owner's */
     struct link_host *host;

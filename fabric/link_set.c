@@ -16,6 +16,7 @@
 #include "fabric/secret.h"
 
 #define CLOSE_NS        LINK_S_NS
+#define PATIENCE_NS     (LINK_S_NS / 50) /* of frames that may wait */
 #define EVENTS_PER_TURN 256
 #define LOG_LINES_PER_S 20
 
@@ -33,9 +34,9 @@ static void do_work(void *context);
 
 void link_set_schedule(struct link_set *set)
 {
-    if (set->work_is_due)
+    if (set->work != WORK_NONE)
         return;
-    set->work_is_due = 1;
+    set->work = WORK_NEXT;
     loop_defer(set->loop, do_work, set);
 }
 
@@ -262,9 +263,36 @@ static void on_dirty(struct link *link)
 {
     struct link_set *set = set_of(link);
 
-    if (!list_node_is_linked(&link->dirty_node))
-        list_append(&set->dirty, &link->dirty_node);
+    list_remove(&link->dirty_node);
+    list_append(&set->dirty, &link->dirty_node);
     link_set_schedule(set);
+}
+
+static void on_patient(struct link *link)
+{
+    struct link_set *set = set_of(link);
+
+    if (list_node_is_linked(&link->dirty_node))
+        return;
+    if (list_is_empty(&set->patient)) {
+        set->patient_ns = loop_now_ns() + PATIENCE_NS;
+        link_set_arm_clock(set, set->patient_ns);
+    }
+    list_append(&set->patient, &link->dirty_node);
+}
+
+static void end_patience(struct link_set *set, uint64_t now_ns)
+{
+    struct list_node *node;
+
+    if (list_is_empty(&set->patient))
+        return;
+    if (now_ns < set->patient_ns) {
+        link_set_arm_clock(set, set->patient_ns);
+        return;
+    }
+    while ((node = list_first(&set->patient)) != NULL)
+        on_dirty(list_entry(node, struct link, dirty_node));
 }
 
 /* ---- Turns of the loop ---- */
@@ -290,7 +318,13 @@ static void do_work(void *context)
 {
     struct link_set *set = context;
 
-    set->work_is_due = 0;
+    /* What else has been deferred in this turn may have more to send. */
+    if (set->work == WORK_NEXT) {
+        set->work = WORK_LAST;
+        loop_defer(set->loop, do_work, set);
+        return;
+    }
+    set->work = WORK_NONE;
     link_attempt_advance_all(set, loop_now_ns());
     link_attempt_tell_failed(set);
     flush_links(set);
@@ -322,6 +356,7 @@ static void on_clock(void *context)
             link_set_arm_clock(set, link->deadline_ns);
         }
     }
+    end_patience(set, now_ns);
     link_attempt_advance_all(set, now_ns);
 }
 
@@ -385,6 +420,7 @@ static void init_host(struct link_set *set)
     set->host.ended = on_ended;
     set->host.gone = on_gone;
     set->host.dirty = on_dirty;
+    set->host.patient = on_patient;
     set->host.input = memory_allocate(LINK_INPUT_BYTES);
     set->host.plain = memory_allocate(TLS_RECORD_BYTES_MAX);
 }
@@ -399,6 +435,7 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
     list_init(&set->unsettled);
     list_init(&set->settled);
     list_init(&set->dirty);
+    list_init(&set->patient);
     set->peers = map_create();
     set->secret = secret_create(LINK_SECRET_BYTES);
     set->clock_ns = UINT64_MAX;

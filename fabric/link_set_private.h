@@ -45,9 +45,11 @@ struct link_set {
     struct list unsettled; /* struct link: not up yet, closing or dead; oldest first */
     struct list settled;   /* struct link: up */
     struct list dirty;     /* struct link: to be flushed */
-    size_t link_count;     /* of both lists */
+    struct list patient;   /* struct link: to be flushed at patient_ns, or with more */
+    uint64_t patient_ns;
+    size_t link_count; /* of both lists */
     size_t half_open_count;
-    int work_is_due;
+    enum { WORK_NONE, WORK_NEXT, WORK_LAST } work; /* deferred: behind others, then at the end */
     void (*finished)(void *context);
     void *finished_context;
     uint64_t log_second;

@@ -371,6 +371,7 @@ void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame)
 
     wire_put_varint(&out, sequence);
     wire_frame(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
+    ret_frame->may_wait = 1; /* it only ends the keeping of what has long arrived */
 }
 
 int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)
