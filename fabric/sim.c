@@ -242,7 +242,7 @@ static int transport_connect(void *transport, uint32_t place, const struct addre
     struct sim_link *link;
 
     (void)addresses;
-    if (place >= sim->config.places || end_find(sim, from->place, place) != NULL)
+    if (!from->alive || place >= sim->config.places || end_find(sim, from->place, place) != NULL)
         return -EALREADY;
     link = link_create(from->place, place);
     end_open(sim, link, 0, END_CONNECTING);
@@ -267,7 +267,6 @@ static int transport_send(void *transport, uint32_t place, const struct frame *f
         return -ENOTCONN;
     }
     sim->frames_sent++;
-    trace(sim, SIM_FACT_SEND, from->place, place, frame);
     other = &end->link->ends[1 - end->side];
     if (time_ns < other->last_ns[frame->class])
         time_ns = other->last_ns[frame->class];
@@ -278,6 +277,7 @@ static int transport_send(void *transport, uint32_t place, const struct frame *f
                                      .place = place,
                                      .link = end->link,
                                      .frame = *frame});
+    trace(sim, SIM_FACT_SEND, from->place, place, frame); /* which may kill somebody */
     return 0;
 }
 

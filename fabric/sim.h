@@ -37,7 +37,8 @@ enum sim_fact {
 };
 
 /* Told of every frame sent (from -> to), every end of a link that comes up or goes down (from: who
- * is told, to: its peer), every kill, stop and continue (from). */
+ * is told, to: its peer), every kill, stop and continue (from).  It may kill
+ * and stop places: between any two messages of anyone. */
 typedef void sim_trace_function(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
                                 uint32_t to, const struct frame *frame);
 typedef void sim_call_function(void *context, uint64_t argument);

@@ -52,6 +52,7 @@ struct guest {
     uint32_t place;
     uint32_t incarnation;
     bool asked;     /* join is valid and waits for an answer */
+    bool held;      /* and has been told so */
     bool dismissed; /* answered; the link is theirs to close */
     uint64_t received_ns;
     struct overlay_join join;
@@ -79,6 +80,8 @@ struct join {
     uint32_t avoid;     /* the parent just lost: asked last in the first round */
     bool ever;          /* has had a parent */
     uint64_t since_ns;  /* seeking since */
+    uint64_t end_ns;    /* until when at most */
+    uint64_t cut_ns;    /* since when we or somebody above us seeks a parent; NEVER: nobody */
     uint64_t asked_ns;  /* the target, since */
     uint64_t retry_ns;
     struct message *ancestors; /* packed: place, addresses; nearest first */
@@ -181,9 +184,12 @@ void join_up(struct overlay *overlay, uint32_t place);
 void join_down(struct overlay *overlay);
 void join_timer(struct overlay *overlay);
 uint64_t join_deadline_ns(const struct overlay *overlay);
+/* Nobody between us and the root is known to seek a parent. */
+bool join_is_whole(const struct overlay *overlay);
 bool join_has_parent(const struct overlay *overlay);
 int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int join_on_hold(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void join_fini(struct overlay *overlay);
 
@@ -230,6 +236,8 @@ uint64_t lease_end_ns(const struct overlay *overlay);
 void lease_check(struct overlay *overlay);
 void lease_watch(struct overlay *overlay); /* a child was linked */
 void lease_timer(struct overlay *overlay);
+/* Hands the last wave to all children now, if there are any. */
+void lease_beat(struct overlay *overlay);
 void lease_arm(struct overlay *overlay); /* at the end of each step */
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame);

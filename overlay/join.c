@@ -6,7 +6,8 @@
  *
  * At the first join it may be up before its parent, so the first rounds try the nearest ancestor
  * only, until that has been seen alive: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
- * for that one is probably dead, and ends when rejoin_ns is over; its own lease bounds it too.
+ * for that one is probably dead, and ends when rejoin_ns is over without a sign of anyone who has a
+ * way to the root (HOLD, REDIRECT); its own lease bounds it too.
  */
 #include "config.h"
 
@@ -60,11 +61,21 @@ static uint32_t round_width(const struct overlay *overlay)
     return overlay->join.ancestors_count;
 }
 
+static void join_give_up(struct overlay *overlay)
+{
+    overlay_end(overlay, NODE_END_ORPHAN, "no living ancestor could be reached in %.1f s",
+                (double)(overlay->now_ns - overlay->join.since_ns) / 1e9);
+}
+
 static void join_wait(struct overlay *overlay)
 {
     struct join *join = &overlay->join;
     uint64_t delay_ns = RETRY_MIN_NS << (join->round < 6 ? join->round : 6);
 
+    if (join->ever && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) {
+        join_give_up(overlay);
+        return;
+    }
     if (delay_ns > RETRY_MAX_NS)
         delay_ns = RETRY_MAX_NS;
     join->state = JOIN_WAITING;
@@ -100,6 +111,12 @@ static void join_seek(struct overlay *overlay, uint32_t avoid)
     struct join *join = &overlay->join;
 
     join->since_ns = overlay->now_ns;
+    if (join->cut_ns < join->since_ns)
+        join->since_ns = join->cut_ns;
+    join->cut_ns = join->since_ns;
+    join->end_ns = overlay->now_ns + overlay->rejoin_ns / 8; /* time for a round */
+    if (join->end_ns < join->since_ns + overlay->rejoin_ns)
+        join->end_ns = join->since_ns + overlay->rejoin_ns;
     join->round = 0;
     join->candidate = 0;
     join->redirects = 0;
@@ -115,6 +132,12 @@ void join_start(struct overlay *overlay)
 bool join_has_parent(const struct overlay *overlay)
 {
     return overlay->join.state == JOIN_JOINED;
+}
+
+bool join_is_whole(const struct overlay *overlay)
+{
+    return overlay_is_root(overlay) ||
+           (join_has_parent(overlay) && overlay->join.cut_ns == OVERLAY_NEVER_NS);
 }
 
 void join_up(struct overlay *overlay, uint32_t place)
@@ -165,15 +188,17 @@ void join_down(struct overlay *overlay)
     }
     if (join->state == JOIN_ASKING)
         join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
-    if (join->state == JOIN_JOINED)
+    if (join->state == JOIN_JOINED) {
         join_seek(overlay, join->target);
-    else if (join->redirects > 0)
+        lease_beat(overlay);
+    } else if (join->redirects > 0) {
         join_wait(overlay); /* who sent us there will know better in a moment */
-    else
+    } else {
         join_next(overlay);
+    }
 }
 
-/* Since when and for how long; NEVER where somebody living lets us wait for the first time. */
+/* Until when we seek; NEVER where somebody living lets us wait for the first time. */
 static uint64_t bound_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
@@ -181,7 +206,7 @@ static uint64_t bound_ns(const struct overlay *overlay)
     if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return OVERLAY_NEVER_NS;
     if (join->ever)
-        return join->since_ns + overlay->rejoin_ns;
+        return join->end_ns;
     if (join->state == JOIN_ASKING)
         return OVERLAY_NEVER_NS;
     return join->since_ns + overlay->first_join_ns;
@@ -215,8 +240,7 @@ void join_timer(struct overlay *overlay)
     struct join *join = &overlay->join;
 
     if (overlay->now_ns >= bound_ns(overlay)) {
-        overlay_end(overlay, NODE_END_ORPHAN, "no living ancestor could be reached in %.1f s",
-                    (double)(overlay->now_ns - join->since_ns) / 1e9);
+        join_give_up(overlay);
         return;
     }
     if (join->state == JOIN_WAITING && overlay->now_ns >= join->retry_ns) {
@@ -248,6 +272,7 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     join_done(overlay);
     if (lease_take(overlay, &welcome.lease) < 0)
         return -EBADMSG;
+    lease_beat(overlay); /* those below hear that the way is whole again */
     broadcast_welcome(overlay, &welcome);
     membership_joined(overlay);
     collective_joined(overlay);
@@ -259,6 +284,22 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     return 0;
 }
 
+/* Somebody with a way to the root deals with us: the time for finding one begins anew.  Our lease,
+ * which it does not renew, bounds that. */
+static void join_is_near(struct overlay *overlay)
+{
+    overlay->join.since_ns = overlay->now_ns;
+    overlay->join.end_ns = overlay->now_ns + overlay->rejoin_ns;
+}
+
+int join_on_hold(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    (void)from;
+    if (overlay->join.state == JOIN_ASKING) /* else WELCOME has overtaken it */
+        join_is_near(overlay);
+    return overlay_decode_hold(frame);
+}
+
 int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct overlay_redirect redirect;
@@ -267,6 +308,8 @@ int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame 
     if (overlay_decode_redirect(frame, &redirect) < 0 || redirect.place <= from ||
         redirect.place >= overlay->place || ++overlay->join.redirects > TREE_DEPTH_MAX)
         return -EBADMSG;
+    if (redirect.whole)
+        join_is_near(overlay);
     overlay_close(overlay, from);
     join_connect(overlay, redirect.place, &redirect.addresses);
     return 0;

@@ -11,7 +11,8 @@
  * a lease after w, its children leave it an eighth later and ask the parent, and what else died
  * with it (absence.c) is settled another quarter later, an eighth before their leases end.  A
  * place that gets no waves still beats, with the old wave, so that its children do not take it for
- * silent.
+ * silent.  It says there since when the way to the root is broken: who is left alone by a place that
+ * has sought a parent in vain need not seek as long again, so that all end soon after the root.
  */
 #include "config.h"
 
@@ -60,6 +61,8 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
 
     if (!overlay_is_root(overlay))
         wave.age_ns = overlay->now_ns - lease->bound_ns;
+    if (overlay->join.cut_ns != OVERLAY_NEVER_NS)
+        wave.cut_ns = overlay->now_ns - overlay->join.cut_ns + 1;
     wave.echo_stamp_ns = child->echo_stamp_ns;
     wave.echo_hold_ns = overlay->now_ns - child->echo_received_ns;
     return wave;
@@ -90,8 +93,11 @@ static void check_children(struct overlay *overlay)
     }
 }
 
-static void lease_beat(struct overlay *overlay)
+void lease_beat(struct overlay *overlay)
 {
+    if (overlay->ended || !has_children(overlay) ||
+        (!overlay_is_root(overlay) && overlay->lease.bound_ns == OVERLAY_NEVER_NS))
+        return;
     overlay->lease.beat_ns = overlay->now_ns;
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         const struct child *child = &overlay->children[i];
@@ -120,17 +126,28 @@ int lease_take(struct overlay *overlay, const struct overlay_lease *wave)
 
     /* Nobody echoes a stamp of the future, and the sums must not wrap. */
     if (wave->echo_stamp_ns > overlay->now_ns || wave->echo_hold_ns > overlay->now_ns ||
-        sent_ns > overlay->now_ns)
+        sent_ns > overlay->now_ns || wave->cut_ns > overlay->now_ns)
         return -EBADMSG;
     bound_ns = wave->age_ns < sent_ns ? sent_ns - wave->age_ns : 0;
     if (lease->bound_ns == OVERLAY_NEVER_NS || bound_ns > lease->bound_ns)
         lease->bound_ns = bound_ns;
     lease->heard_ns = overlay->now_ns;
+    overlay->join.cut_ns = OVERLAY_NEVER_NS;
+    if (wave->cut_ns > 0)
+        overlay->join.cut_ns = overlay->now_ns - (wave->cut_ns - 1);
     return 0;
+}
+
+static void lease_beat_round(struct overlay *overlay, uint64_t round)
+{
+    if (round > overlay->lease.round)
+        overlay->lease.round = round;
+    lease_beat(overlay);
 }
 
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
+    bool was_cut = overlay->join.cut_ns != OVERLAY_NEVER_NS;
     struct overlay_lease wave;
     struct frame echo;
 
@@ -138,11 +155,8 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
         return -EBADMSG;
     overlay_encode_lease_echo(overlay->now_ns, &echo);
     overlay_send(overlay, from, &echo);
-    if (wave.round > overlay->lease.round) {
-        overlay->lease.round = wave.round;
-        if (has_children(overlay))
-            lease_beat(overlay);
-    }
+    if (wave.round > overlay->lease.round || was_cut != (wave.cut_ns > 0))
+        lease_beat_round(overlay, wave.round);
     membership_tell_arrived(overlay, true);
     return 0;
 }
@@ -181,10 +195,8 @@ void lease_timer(struct overlay *overlay)
     if (has_children(overlay) && overlay->now_ns >= lease->beat_ns + beat_interval_ns(overlay)) {
         if (overlay_is_root(overlay))
             lease->round++;
-        if (overlay_is_root(overlay) || lease->bound_ns != OVERLAY_NEVER_NS)
-            lease_beat(overlay);
-        else
-            lease->beat_ns = overlay->now_ns;
+        lease->beat_ns = overlay->now_ns;
+        lease_beat(overlay);
     }
     if (overlay->now_ns >= lease->watch_ns)
         check_children(overlay);

@@ -63,9 +63,20 @@ static void guest_refuse(struct overlay *overlay, struct guest *guest, enum over
     guest_dismiss(guest);
 }
 
+static void guest_hold(struct overlay *overlay, struct guest *guest)
+{
+    struct frame frame;
+
+    if (guest->held || !join_is_whole(overlay))
+        return;
+    guest->held = true;
+    overlay_encode_hold(&frame);
+    overlay_send(overlay, guest->place, &frame);
+}
+
 static void guest_redirect(struct overlay *overlay, struct guest *guest, const struct child *child)
 {
-    struct overlay_redirect redirect = {.place = child->head};
+    struct overlay_redirect redirect = {.place = child->head, .whole = join_is_whole(overlay)};
     struct wire_reader reader;
     struct frame frame;
 
@@ -282,13 +293,15 @@ static bool guest_answer(struct overlay *overlay, struct guest *guest)
         overlay_close(overlay, place);
     } else if (child->state == CHILD_GONE) {
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "the instance is leaving");
-    } else if (child->head != guest->place) {
-        if (child->state == CHILD_LINKED)
-            guest_redirect(overlay, guest, child);
-    } else if ((child->state == CHILD_EMPTY || child->state == CHILD_HEIR) &&
+    } else if (child->head != guest->place && child->state == CHILD_LINKED) {
+        guest_redirect(overlay, guest, child);
+    } else if (child->head == guest->place &&
+               (child->state == CHILD_EMPTY || child->state == CHILD_HEIR) &&
                guest->join.received <= overlay->broadcast.received) {
         guest_accept(overlay, guest, child);
         return true;
+    } else {
+        guest_hold(overlay, guest);
     }
     return false;
 }
@@ -313,13 +326,17 @@ static void answer_guests(struct overlay *overlay)
 
 static void guest_arrives(struct overlay *overlay, const struct guest *guest)
 {
+    struct ranges waiting = {0};
+
     if (overlay_is_ready(overlay)) {
         membership_changed(overlay);
         return;
     }
     /* What arrived below it waits as well, should we be asked who is here. */
-    join_tell_waiting(overlay, &guest->join.arrived);
-    join_tell_waiting(overlay, &guest->join.waiting);
+    ranges_copy(&waiting, &guest->join.waiting);
+    ranges_add_all(&waiting, &guest->join.arrived);
+    join_tell_waiting(overlay, &waiting);
+    ranges_fini(&waiting);
 }
 
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame)

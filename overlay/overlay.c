@@ -126,6 +126,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->join.ancestors = pack_ancestors(config);
     overlay->join.ancestors_count = config->ancestors_count;
     overlay->join.target = TREE_NO_PLACE;
+    overlay->join.cut_ns = OVERLAY_NEVER_NS;
     overlay->lease.bound_ns = OVERLAY_NEVER_NS;
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
@@ -222,6 +223,7 @@ static const struct {
     [OVERLAY_WAITING] = {membership_on_waiting, ROLE_GUEST | ROLE_CHILD},
     [OVERLAY_WELCOME] = {join_on_welcome, ROLE_TARGET},
     [OVERLAY_REDIRECT] = {join_on_redirect, ROLE_TARGET},
+    [OVERLAY_HOLD] = {join_on_hold, ROLE_TARGET | ROLE_PARENT},
     [OVERLAY_REFUSE] = {join_on_refuse, ROLE_TARGET},
     [OVERLAY_ARRIVED] = {membership_on_arrived, ROLE_CHILD},
     [OVERLAY_LOST] = {membership_on_lost, ROLE_CHILD},

@@ -237,6 +237,7 @@ static const struct {
     [OVERLAY_WAITING] = {"WAITING", print_places},
     [OVERLAY_WELCOME] = {"WELCOME", print_welcome},
     [OVERLAY_REDIRECT] = {"REDIRECT", print_redirect},
+    [OVERLAY_HOLD] = {"HOLD", print_nothing},
     [OVERLAY_REFUSE] = {"REFUSE", print_refuse},
     [OVERLAY_ARRIVED] = {"ARRIVED", print_places},
     [OVERLAY_LOST] = {"LOST", print_lost},

@@ -159,6 +159,7 @@ static void put_lease(const struct overlay_lease *lease, struct buffer *out)
     wire_put_varint(out, lease->age_ns);
     wire_put_varint(out, lease->echo_stamp_ns);
     wire_put_varint(out, lease->echo_hold_ns);
+    wire_put_varint(out, lease->cut_ns);
 }
 
 static void get_lease(struct wire_reader *reader, struct overlay_lease *ret_lease)
@@ -167,6 +168,7 @@ static void get_lease(struct wire_reader *reader, struct overlay_lease *ret_leas
     ret_lease->age_ns = wire_get_varint(reader);
     ret_lease->echo_stamp_ns = wire_get_varint(reader);
     ret_lease->echo_hold_ns = wire_get_varint(reader);
+    ret_lease->cut_ns = wire_get_varint(reader);
 }
 
 void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame)
@@ -198,6 +200,7 @@ void overlay_encode_redirect(const struct overlay_redirect *redirect, struct fra
     struct buffer out = {0};
 
     wire_put_varint(&out, redirect->place);
+    wire_put_u8(&out, redirect->whole);
     overlay_put_addresses(&redirect->addresses, &out);
     wire_frame(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
 }
@@ -208,7 +211,25 @@ int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *
 
     wire_open(frame, &reader);
     ret_redirect->place = get_u32(&reader);
+    ret_redirect->whole = wire_get_u8(&reader);
+    if (ret_redirect->whole > 1)
+        wire_fail(&reader);
     overlay_get_addresses(&reader, &ret_redirect->addresses);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_hold(struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_frame(OVERLAY_HOLD, FRAME_CONTROL, &out, ret_frame);
+}
+
+int overlay_decode_hold(const struct frame *frame)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
     return wire_finish(&reader);
 }
 

@@ -28,6 +28,7 @@ enum overlay_message {
     OVERLAY_WAITING,
     OVERLAY_WELCOME,
     OVERLAY_REDIRECT,
+    OVERLAY_HOLD,
     OVERLAY_REFUSE,
     OVERLAY_ARRIVED,
     OVERLAY_LOST,
@@ -62,6 +63,7 @@ struct overlay_lease {
     uint64_t age_ns;        /* at most so long ago the root sent it */
     uint64_t echo_stamp_ns; /* the child's last echo, on the child's clock */
     uint64_t echo_hold_ns;  /* for so long the sender has held it */
+    uint64_t cut_ns;        /* 0: all well; else 1 + how long the way to the root is known broken */
 };
 
 struct overlay_welcome {
@@ -73,6 +75,7 @@ struct overlay_welcome {
 
 struct overlay_redirect {
     uint32_t place;
+    uint8_t whole; /* 1: the sender knows of no break between itself and the root */
     struct addresses addresses;
 };
 
@@ -172,6 +175,9 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
 int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome);
 void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame);
 int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect);
+/* No answer yet, but somebody who is connected to the root holds the JOIN. */
+void overlay_encode_hold(struct frame *ret_frame);
+int overlay_decode_hold(const struct frame *frame);
 void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *ret_frame);
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse);
 void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame);

@@ -20,8 +20,8 @@
 #define SEEDS_DEFAULT 3000
 #define HORIZON_NS    (90000 * MS)
 
-static void trace_frame(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
-                        uint32_t to, const struct frame *frame)
+static void print_fact(uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
+                       const struct frame *frame)
 {
     static const char *const facts[] = {
         [SIM_FACT_UP] = "up",        [SIM_FACT_DOWN] = "down",          [SIM_FACT_KILL] = "KILLED",
@@ -29,7 +29,6 @@ static void trace_frame(void *context, uint64_t now_ns, enum sim_fact fact, uint
     };
     struct buffer line = {0};
 
-    (void)context;
     if (fact == SIM_FACT_SEND &&
         (frame->type == OVERLAY_LEASE || frame->type == OVERLAY_LEASE_ECHO))
         return;
@@ -40,6 +39,17 @@ static void trace_frame(void *context, uint64_t now_ns, enum sim_fact fact, uint
         buffer_append_string(&line, facts[fact]);
     fprintf(stderr, "%s\n", buffer_string(&line));
     buffer_fini(&line);
+}
+
+static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
+                    const struct frame *frame)
+{
+    struct world *world = context;
+
+    if (world->is_traced)
+        print_fact(now_ns, fact, from, to, frame);
+    if (fact == SIM_FACT_SEND)
+        plan_ambush(world, from, to, frame->type);
 }
 
 static void run(struct world *world, uint64_t more_ns)
@@ -56,8 +66,8 @@ static void run(struct world *world, uint64_t more_ns)
 static void soak_one(struct world *world, uint64_t seed)
 {
     world_init(world, seed);
-    if (getenv("TRACE") != NULL)
-        sim_set_trace(world->cluster->sim, trace_frame, world);
+    world->is_traced = getenv("TRACE") != NULL;
+    sim_set_trace(world->cluster->sim, on_fact, world);
     run(world, 400 * MS);
     while (!check_is_quiet(world) && world->failure[0] == '\0' &&
            sim_now_ns(world->cluster->sim) < HORIZON_NS)
@@ -69,9 +79,8 @@ static void soak_one(struct world *world, uint64_t seed)
     if (world->failure[0] == '\0')
         check_all(world);
     if (world->failure[0] == '\0') {
-        world->leaving = true;
-        node_leave(world->cluster->places[0].node);
-        run(world, 1000 * MS);
+        plan_leave(world);
+        run(world, world->ambushes_count > 0 ? 20000 * MS : 1000 * MS);
         check_left(world);
     }
 }

@@ -19,6 +19,7 @@
 #define SETS_MAX        8
 #define GENERATIONS_MAX 6
 #define BROADCASTS_MAX  12
+#define AMBUSHES_MAX    4
 #define REQUESTS_MAX    40
 #define FORGET          0xffffffffu /* a broadcast that makes everyone forget the sets */
 
@@ -78,8 +79,15 @@ struct world {
     uint32_t requests_count;
     struct ranges killed;
     struct ranges evictable; /* a broken link may cost them their place */
+    struct ambush {
+        uint8_t type;     /* of the message */
+        uint32_t ordinal; /* so many of it are still to be sent */
+        bool receiver;    /* dies, not the sender */
+    } ambushes[AMBUSHES_MAX];
+    uint32_t ambushes_count;
     uint32_t deaths_planned; /* by kill or by trouble */
     uint64_t settled_ns;     /* nobody is stopped after that */
+    bool is_traced;
     bool complete;
     bool leaving;
     char failure[256];
@@ -100,6 +108,9 @@ void program_run(struct world *world, uint32_t set, uint32_t place);
 
 /* soak_plan.c */
 void plan_all(struct world *world);
+/* A message is sent: somebody may have waited for it, to kill. */
+void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type);
+void plan_leave(struct world *world);
 void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
 
 /* soak_check.c */

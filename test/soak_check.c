@@ -151,7 +151,12 @@ bool check_is_quiet(const struct world *world)
                 return false;
         }
     }
-    return ranges_contains_all(node_dead(world->cluster->places[0].node), &world->killed);
+    for (uint32_t place = 1; place < world->places; place++) {
+        if (!world_survives(world, place) &&
+            !ranges_contains(node_dead(world->cluster->places[0].node), place))
+            return false;
+    }
+    return true;
 }
 
 void check_left(struct world *world)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 struct begin {
@@ -235,6 +236,46 @@ static void plan_troubles(struct world *world, uint64_t span_ns)
     }
 }
 
+void plan_leave(struct world *world)
+{
+    world->leaving = true;
+    if (world_below(world, 4) == 0) {
+        world->ambushes_count = 1;
+        world->ambushes[0] = (struct ambush){.type = OVERLAY_ENTRY,
+                                             .ordinal = 1 + world_below(world, world->places)};
+    }
+    node_leave(world->cluster->places[0].node);
+}
+
+/* In every second world somebody dies right when it sends, or is sent, a certain message. */
+static void plan_ambushes(struct world *world)
+{
+    static const uint8_t types[] = {OVERLAY_CONTRIBUTE, OVERLAY_RELEASE, OVERLAY_RELEASE,
+                                    OVERLAY_ENTRY,      OVERLAY_QUERY,   OVERLAY_JOIN,
+                                    OVERLAY_WELCOME,    OVERLAY_LOST,    OVERLAY_REDIRECT};
+
+    world->ambushes_count = world_below(world, 2) * (1 + world_below(world, AMBUSHES_MAX));
+    world->deaths_planned += world->ambushes_count;
+    for (uint32_t i = 0; i < world->ambushes_count; i++) {
+        struct ambush *ambush = &world->ambushes[i];
+
+        ambush->type = types[world_below(world, sizeof(types))];
+        ambush->ordinal = 1 + world_below(world, 3 * world->places);
+        ambush->receiver = world_below(world, 4) == 0;
+    }
+}
+
+void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type)
+{
+    for (uint32_t i = 0; i < world->ambushes_count; i++) {
+        struct ambush *ambush = &world->ambushes[i];
+        uint32_t victim = ambush->receiver ? to : from;
+
+        if (ambush->type == type && victim != 0 && ambush->ordinal > 0 && --ambush->ordinal == 0)
+            call_kill(world, victim);
+    }
+}
+
 void plan_all(struct world *world)
 {
     uint64_t start_ns = world_below(world, 3) == 0 ? 1 : 30 * MS;
@@ -263,10 +304,12 @@ void plan_all(struct world *world)
     for (uint32_t i = 1; i < 20; i++)
         sim_at(sim, start_ns + i * span_ns / 10, call_send, world, i);
     plan_kills(world, span_ns);
+    plan_ambushes(world);
     plan_troubles(world, span_ns);
 }
 
 void plan_forget(struct world *world)
 {
+    world->ambushes_count = 0; /* what follows is to be checked at rest */
     call_broadcast(world, FORGET);
 }

@@ -256,6 +256,9 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
 
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
+    /* Who loses its parent to a death while all leave may find nobody left. */
+    if (world->leaving && end != NODE_END_REFUSED && world->ambushes_count > 0)
+        return;
     if (!world->leaving || end != NODE_END_LEFT)
         world_fault(world, "%u ends (%d)", place, end);
 }
