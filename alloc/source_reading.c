@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "alloc/source_reading.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/host_name.h"
+
+/* ---- Asking ---- */
+
+const char *reading_variable(const struct source_reading *reading, const char *name)
+{
+    return reading->world->variable(reading->world->context, name);
+}
+
+int reading_require(const struct source_reading *reading, const char *const *names,
+                    const char **ret_name, const char **ret_value)
+{
+    bool empty = false;
+
+    for (const char *const *name = names; *name != NULL; name++) {
+        const char *value = reading_variable(reading, *name);
+
+        if (value != NULL && value[0] != '\0') {
+            *ret_name = *name;
+            *ret_value = value;
+            return 0;
+        }
+        empty = empty || (value != NULL && name == names);
+    }
+    return error_set(reading->error, -EINVAL, "%s is %s", names[0], empty ? "empty" : "not set");
+}
+
+int reading_number(const struct source_reading *reading, const char *name, uint32_t minimum,
+                   uint32_t maximum, uint32_t *ret_number)
+{
+    const char *value = reading_variable(reading, name);
+    struct source_text text;
+    struct source_word word;
+
+    if (value == NULL)
+        return 0;
+    source_text_variable(&text, name, value, reading->error);
+    source_text_word(&text, &word);
+    word.bytes = (size_t)(text.end - word.text);
+    return source_word_number(&text, &word, "it", minimum, maximum, ret_number);
+}
+
+int reading_file(const struct source_reading *reading, const char *variable, const char *path,
+                 struct buffer *ret_bytes)
+{
+    int rc = reading->world->file(reading->world->context, path, ret_bytes);
+
+    if (rc < 0)
+        error_set(reading->error, rc, "%s: cannot read %s: %s", variable, path, strerror(-rc));
+    return rc;
+}
+
+/* ---- Hostlists ---- */
+
+/* Slurm lets any byte be in a name; ours become arguments of other programs. */
+static int list_check(struct source_text *text)
+{
+    bool inside = false;
+
+    for (const char *at = text->at; at < text->end; at++) {
+        bool separator = strchr(", \t\n", *at) != NULL;
+        bool starts = at == text->at || strchr(", \t\n", at[-1]) != NULL;
+
+        if (*at == '[' || (*at == ']' && inside)) {
+            inside = *at == '[';
+        } else if (!inside && starts && *at == '-') {
+            return source_text_fail(text, at, "a node name cannot begin with '-'");
+        } else if (!inside && !separator && !host_name_has_byte(*at)) {
+            host_name_byte_error(text->error, *at);
+            source_text_prefix(text, at);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+int reading_list_parse(struct source_text *text, struct hostlist *list)
+{
+    size_t offset = 0;
+    int rc =
+        hostlist_parse_bytes(list, text->at, (size_t)(text->end - text->at), &offset, text->error);
+
+    if (rc == 0)
+        return list_check(text);
+    source_text_prefix(text, text->at + offset);
+    return rc;
+}
+
+/* ---- Adding ---- */
+
+int reading_add(struct source_reading *reading, struct source_text *text,
+                const struct source_word *word, uint32_t slots)
+{
+    struct host_run run = {.prefix = word->text, .suffix = "", .count = 1};
+    bool skip = reading->skip_launch_node && slots == 1;
+    size_t offset = 0;
+    int rc;
+
+    reading->skip_launch_node = false;
+    if (skip)
+        return 0;
+    rc = host_name_check(word->text, word->bytes, &offset, reading->error);
+    if (rc == 0) {
+        run.prefix_bytes = (uint8_t)word->bytes;
+        rc = allocation_builder_add(&reading->builder, &run, slots, reading->error);
+    }
+    if (rc < 0)
+        source_text_prefix(text, word->text + offset);
+    return rc;
+}
+
+int reading_add_list(struct source_reading *reading, const struct hostlist *list,
+                     const struct slots_run *runs)
+{
+    uint32_t used = 0; /* nodes of the slots' run */
+    int rc = 0;
+
+    for (uint32_t i = 0; i < hostlist_runs(list); i++) {
+        struct host_run run = hostlist_run(list, i);
+        uint32_t left = run.count;
+
+        while (left > 0 && rc == 0) {
+            run.count = runs->nodes - used < left ? runs->nodes - used : left;
+            rc = allocation_builder_add(&reading->builder, &run, runs->slots, reading->error);
+            run.first += run.count;
+            left -= run.count;
+            used += run.count;
+            if (used == runs->nodes) {
+                used = 0;
+                runs++;
+            }
+        }
+    }
+    return rc;
+}
+
+static bool words_equal(const struct source_word *a, const struct source_word *b)
+{
+    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+}
+
+int reading_add_repeated(struct source_reading *reading, struct source_text *text,
+                         int (*next)(struct source_text *text, struct source_word *ret_word),
+                         uint32_t slots_each)
+{
+    struct source_text last = *text; /* where the node that came `times` times stands */
+    struct source_word node = {0};
+    struct source_word word;
+    uint32_t times = 0;
+    int rc;
+
+    do {
+        rc = next(text, &word);
+        if (rc < 0)
+            return rc;
+        if (rc > 0 && words_equal(&word, &node) &&
+            (times + 1) * (uint64_t)slots_each <= ALLOCATION_SLOTS_MAX) {
+            times++;
+            continue;
+        }
+        if (times > 0) {
+            int added = reading_add(reading, &last, &node, times * slots_each);
+
+            if (added < 0)
+                return added;
+        }
+        node = word;
+        last = *text;
+        times = 1;
+    } while (rc > 0);
+    return 0;
+}
+
+int reading_add_node_file(struct source_reading *reading, const char *const *variables,
+                          uint32_t slots_per_line, const char **ret_name)
+{
+    struct buffer bytes = {0};
+    struct source_text text;
+    const char *path;
+    int rc;
+
+    assert(slots_per_line <= ALLOCATION_SLOTS_MAX);
+    rc = reading_require(reading, variables, ret_name, &path);
+    if (rc < 0)
+        return rc;
+    rc = reading_file(reading, *ret_name, path, &bytes);
+    if (rc < 0)
+        goto free_bytes;
+    source_text_file(&text, path, bytes.data, bytes.length_bytes, reading->error);
+    rc = reading_add_repeated(reading, &text, source_text_lone_word, slots_per_line);
+    if (rc == 0 && reading->builder.added == 0)
+        rc = error_set(reading->error, -EINVAL, "%s: names no node", path);
+    if (rc < 0)
+        error_prefix(reading->error, "%s", *ret_name);
+free_bytes:
+    buffer_fini(&bytes);
+    return rc;
+}
+
+int reading_finish(struct source_reading *reading, const char *counts)
+{
+    const char *title = reading->result->source->title;
+    char origin[sizeof(reading->result->allocation.origin)];
+
+    reading->result->slots_given = counts != NULL;
+    snprintf(origin, sizeof(origin), "%s, %s", title,
+             counts != NULL ? counts : "which counts no slots");
+    return allocation_builder_finish(&reading->builder, &reading->result->allocation, origin,
+                                     reading->error);
+}
