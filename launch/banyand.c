@@ -19,13 +19,14 @@
 
 static const char help[] =
     "Usage: banyand\n"
-    "       banyand --clean SESSION [--tmpdir DIR]\n"
+    "       banyand --clean SESSION[.PLACE] [--tmpdir DIR]\n"
     "       banyand --version | --help\n"
     "\n"
     "The node daemon of banyan. It is started by `banyan run` (through ssh or another\n"
     "agent), not by hand, and reads what it must know from its standard input.\n"
     "\n"
-    "  --clean SESSION  kill what a session has left on this node and remove its files\n"
+    "  --clean SESSION  kill what a session, or a place of it, has left on this node and remove\n"
+    "                   its files\n"
     "  --tmpdir DIR     where its files are, if not in $TMPDIR or /tmp\n";
 
 static int usage_error(const char *what, const char *word)

@@ -126,8 +126,49 @@ static int holds(struct buffer *environment, const char *setting)
     return 0;
 }
 
+/* What is to be cleaned: a session, or what one place of it has left. */
+struct target {
+    char session[SESSION_ID_BYTES];
+    char place[16];           /* decimal, "" = every place */
+    char session_setting[64]; /* as in the environment of its processes */
+    char place_setting[64];
+};
+
+/* SESSION or SESSION.PLACE, as the directories are named. */
+static int target_parse(const char *text, struct target *ret_target, struct error *error)
+{
+    size_t place_bytes;
+
+    *ret_target = (struct target){.place = ""};
+    if (strspn(text, "0123456789abcdef") != SESSION_ID_BYTES - 1 ||
+        (text[SESSION_ID_BYTES - 1] != '\0' && text[SESSION_ID_BYTES - 1] != '.'))
+        return error_set(error, -EINVAL, "\"%s\" is no session: 16 hexadecimal digits are expected",
+                         text);
+    memcpy(ret_target->session, text, SESSION_ID_BYTES - 1);
+    if (text[SESSION_ID_BYTES - 1] == '.') {
+        const char *place = text + SESSION_ID_BYTES;
+
+        place_bytes = strspn(place, "0123456789");
+        if (place_bytes == 0 || place[place_bytes] != '\0' || place_bytes > 10)
+            return error_set(error, -EINVAL,
+                             "\"%s\" is no place of a session: a number is expected", text);
+        memcpy(ret_target->place, place, place_bytes);
+    }
+    snprintf(ret_target->session_setting, sizeof(ret_target->session_setting), "BANYAN_SESSION=%s",
+             ret_target->session);
+    snprintf(ret_target->place_setting, sizeof(ret_target->place_setting), "BANYAN_PLACE=%s",
+             ret_target->place);
+    return 0;
+}
+
+static int is_of_target(struct buffer *environment, const struct target *target)
+{
+    return holds(environment, target->session_setting) &&
+           (target->place[0] == '\0' || holds(environment, target->place_setting));
+}
+
 /* Processes of others have environments that we cannot read. */
-static size_t kill_session(const char *setting)
+static size_t kill_processes(const struct target *target)
 {
     DIR *directory = opendir("/proc");
     struct buffer environment = {0};
@@ -139,7 +180,7 @@ static size_t kill_session(const char *setting)
         if (pid <= 1 || pid == getpid())
             continue;
         read_environment(entry->d_name, &environment);
-        if (holds(&environment, setting) && kill(pid, SIGKILL) == 0)
+        if (is_of_target(&environment, target) && kill(pid, SIGKILL) == 0)
             killed++;
     }
     if (directory != NULL)
@@ -148,8 +189,9 @@ static size_t kill_session(const char *setting)
     return killed;
 }
 
-/* Entries of a directory that begin with prefix: the session's, whatever their place. */
-static void remove_matching(const char *directory_path, const char *prefix)
+/* Entries of a directory named prefix, session, ".", place. */
+static void remove_matching(const char *directory_path, const char *prefix,
+                            const struct target *target)
 {
     DIR *directory = opendir(directory_path);
     struct dirent *entry;
@@ -158,7 +200,11 @@ static void remove_matching(const char *directory_path, const char *prefix)
         return;
     while ((entry = readdir(directory)) != NULL) {
         char path[PATH_MAX];
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+        char whole[64];
+        int length =
+            snprintf(whole, sizeof(whole), "%s%s.%s", prefix, target->session, target->place);
+        if (strncmp(entry->d_name, whole, (size_t)length) != 0 ||
+            (target->place[0] != '\0' && entry->d_name[length] != '\0') ||
             snprintf(path, sizeof(path), "%s/%s", directory_path, entry->d_name) >=
                 (int)sizeof(path))
             continue;
@@ -167,37 +213,32 @@ static void remove_matching(const char *directory_path, const char *prefix)
     closedir(directory);
 }
 
-static void remove_directories(const char *session, const char *tmpdir)
+static void remove_directories(const struct target *target, const char *tmpdir)
 {
     char path[PATH_MAX];
-    char prefix[64];
 
     snprintf(path, sizeof(path), "%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
-    snprintf(prefix, sizeof(prefix), "%s.", session);
-    remove_matching(path, prefix);
+    remove_matching(path, "", target);
     rmdir(path);
-    snprintf(prefix, sizeof(prefix), "banyan-%s.", session);
-    remove_matching(SHARED_BASE, prefix);
+    remove_matching(SHARED_BASE, "banyan-", target);
 }
 
 int session_clean(const char *session, const char *tmpdir, struct error *error)
 {
     struct timespec pause = {.tv_nsec = CLEAN_PAUSE_NS};
-    char setting[64];
+    struct target target;
     int rounds = 0;
+    int rc = target_parse(session, &target, error);
 
-    if (strlen(session) != SESSION_ID_BYTES - 1 ||
-        strspn(session, "0123456789abcdef") != SESSION_ID_BYTES - 1)
-        return error_set(error, -EINVAL, "\"%s\" is no session: 16 hexadecimal digits are expected",
-                         session);
-    snprintf(setting, sizeof(setting), "BANYAN_SESSION=%s", session);
+    if (rc < 0)
+        return rc;
     /* Until a whole look finds nobody: one that was missed may have had children since. */
-    while (kill_session(setting) > 0) {
+    while (kill_processes(&target) > 0) {
         if (++rounds == CLEAN_ROUNDS)
             return error_set(error, -EBUSY, "processes of session %s do not end", session);
         nanosleep(&pause, NULL);
     }
     cgroup_clean();
-    remove_directories(session, tmpdir);
+    remove_directories(&target, tmpdir);
     return 0;
 }

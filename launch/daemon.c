@@ -22,7 +22,9 @@
 #define BOOT_PATIENCE_MS 60000
 /* What the processes of the starter may take to end by themselves once all have left. */
 #define END_PATIENCE_MS 1500
-#define LEASE_RENEW_MS  1000
+/* The same for a start that failed: some of them wait for somebody who will never come. */
+#define END_PATIENCE_INCOMPLETE_MS 300
+#define LEASE_RENEW_MS             1000
 
 void daemon_text(struct daemon *daemon, uint8_t level, const char *text)
 {
@@ -71,6 +73,13 @@ void daemon_check_end(struct daemon *daemon)
     link_set_finish(daemon->links, links_finished, daemon);
 }
 
+static uint64_t end_patience_ns(const struct daemon *daemon)
+{
+    int incomplete = daemon->root && !node_is_complete(daemon->node);
+
+    return (incomplete ? END_PATIENCE_INCOMPLETE_MS : END_PATIENCE_MS) * NS_PER_MS;
+}
+
 static void end_patience_over(void *context)
 {
     struct daemon *daemon = context;
@@ -80,7 +89,7 @@ static void end_patience_over(void *context)
     } else if (daemon->ending < 3) {
         daemon->ending = 3;
         starter_kill(daemon->starter);
-        loop_timer_set(daemon->end_timer, loop_now_ns() + END_PATIENCE_MS * NS_PER_MS);
+        loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
     } else {
         loop_stop(daemon->loop);
     }
@@ -99,13 +108,15 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
         return;
     if (end != NODE_END_LEFT) {
         log_info("this daemon ends: %s", why ? why->text : "");
+        if (daemon->root)
+            root_failed(daemon, why ? why->text : "the tree has ended");
         daemon->exit_status = EXIT_FAILURE;
     }
     daemon->ending = 1;
     if (daemon->job)
         helper_end_group(daemon->helper, daemon->job, 0);
     starter_expect_end(daemon->starter);
-    loop_timer_set(daemon->end_timer, loop_now_ns() + END_PATIENCE_MS * NS_PER_MS);
+    loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
     daemon_check_end(daemon);
 }
 

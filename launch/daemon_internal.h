@@ -79,6 +79,8 @@ void daemon_job_timer(void *context);
 /* root.c */
 void root_message(struct daemon *daemon, uint32_t source, struct message *payload);
 void root_action(struct daemon *daemon, struct job_action *action);
+/* The root cannot go on: the front end is told, unless the job's end was. */
+void root_failed(struct daemon *daemon, const char *why);
 void root_text(struct daemon *daemon, uint8_t level, const char *text);
 /* 1 if the front end has not yet written all output that came. */
 int root_output_waits(const struct daemon *daemon);

@@ -175,6 +175,7 @@ static void job_start(struct daemon *daemon, uint32_t number, uint32_t index)
         .job = job,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
+        .place = daemon->record.place,
         .rank = job_engine_rank(daemon->engine, number, index),
         .index = index,
         .process_id = DAEMON_RANK_ID + index,

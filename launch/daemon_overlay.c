@@ -135,7 +135,7 @@ static void lost(void *context, const struct ranges *places)
         uint32_t head = tree_cut(&tree, daemon->record.range, i).first;
 
         if (ranges_contains(places, head))
-            starter_clean(daemon->starter, &daemon->record.instance,
+            starter_clean(daemon->starter, &daemon->record.instance, head,
                           place_name(daemon, head, name));
     }
     daemon_job_event(daemon, &event);

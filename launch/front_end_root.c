@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/front_end_internal.h"
+#include "launch/session.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -150,6 +151,9 @@ static void say_root_died(struct front_end *front)
         snprintf(text, sizeof(text),
                  "the root of this run exited before the job had ended; what it had started ends "
                  "with it");
+    if (WIFSIGNALED(wait_status)) /* its helper may have been killed with it */
+        (void)session_clean(front->request->instance.session, front->request->instance.tmpdir,
+                            NULL);
     front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN, text);
     front_end_say_end(front);
 }

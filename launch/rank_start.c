@@ -58,6 +58,7 @@ static void write_own(const struct rank_start *start, struct buffer *out)
 
     put(out, "BANYAN_SESSION", start->session_id);
     put(out, "BANYAN_NODE", start->node_name);
+    put_number(out, "BANYAN_PLACE", start->place);
     put_number(out, "BANYAN_JOB", start->job->number);
     put_number(out, "BANYAN_RANK", start->rank);
     put_number(out, "BANYAN_SIZE", start->job->spec.rule.processes);

@@ -17,6 +17,7 @@ struct rank_start {
     const struct job_local *job;
     const char *session_id;
     const char *node_name;
+    uint32_t place;
     uint32_t rank;
     uint32_t index;      /* local */
     uint32_t process_id; /* for the helper */

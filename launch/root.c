@@ -20,7 +20,7 @@
 #define FLUSH_MS 1000
 /* What leaving in order may take: a whole tree; one whose start has failed. */
 #define LEAVE_MS            5000
-#define LEAVE_INCOMPLETE_MS 1000
+#define LEAVE_INCOMPLETE_MS 300
 /* Credit is told to a daemon in pieces of at least this. */
 #define CREDIT_PIECE_BYTES (OUTPUT_WINDOW_BYTES / 4)
 
@@ -33,6 +33,7 @@ struct owed {
 struct root {
     int channel_fd;          /* until root_open */
     struct channel *channel; /* NULL once the front end is gone */
+    uint8_t reported;        /* CONTROL_JOB_END has been sent */
     struct owed *owed;       /* ring of capacity, oldest at first */
     uint32_t owed_first;
     uint32_t owed_count;
@@ -267,6 +268,7 @@ void root_action(struct daemon *daemon, struct job_action *action)
             channel_send_buffer(channel, CONTROL_STARTED, &payload);
         break;
     case JOB_ACTION_ENDED:
+        daemon->root->reported = 1;
         control_job_end_encode(&action->end, &payload);
         if (channel)
             channel_send_buffer(channel, CONTROL_JOB_END, &payload);
@@ -281,6 +283,18 @@ void root_action(struct daemon *daemon, struct job_action *action)
         log_error("an action of the job logic has no hand: %d", (int)action->kind);
     }
     buffer_fini(&payload);
+}
+
+void root_failed(struct daemon *daemon, const char *why)
+{
+    struct job_action action = {.kind = JOB_ACTION_ENDED};
+
+    if (daemon->root->reported)
+        return;
+    action.end.status = 125;
+    action.end.banyan_failed = 1;
+    snprintf(action.end.text, sizeof action.end.text, "the root cannot go on: %s", why);
+    root_action(daemon, &action);
 }
 
 void root_open(struct daemon *daemon)

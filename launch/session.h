@@ -38,6 +38,7 @@ const char *session_base(const char *tmpdir);
 int session_remove_tree(const char *path);
 /* Kills (SIGKILL) every process of this user whose environment holds BANYAN_SESSION=<session> except
  * the caller, and removes the session's directories on this node. */
+/* session: SESSION, or SESSION.PLACE for what one place has left (BANYAN_PLACE). */
 int session_clean(const char *session, const char *tmpdir, struct error *error);
 
 #endif

@@ -325,14 +325,14 @@ void starter_start(struct starter *starter, const struct boot_record *record)
     close(output[1]);
 }
 
-void starter_clean(struct starter *starter, const struct instance_spec *instance,
+void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name)
 {
     struct start *start = add_start(starter, instance, node_name);
 
     start->progress = PROGRESS_CLEANING;
     if (!starter_method_of(instance->starter)
-             ->clean(starter->helper, start->id, instance, node_name))
+             ->clean(starter->helper, start->id, instance, place, node_name))
         start_destroy(start);
 }
 

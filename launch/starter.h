@@ -39,9 +39,9 @@ uint32_t starter_running(const struct starter *starter); /* how many starter pro
 int starter_owns(const struct starter *starter, uint32_t id);
 void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what);
 void starter_process_exited(struct starter *starter, uint32_t id, int wait_status);
-/* Runs `banyand --clean SESSION` on the node of a place whose daemon is dead, by the same starter:
+/* Runs `banyand --clean SESSION.PLACE` on the node of a place whose daemon is dead, by the same starter:
  * kills what is left of the session there and removes its directories. */
-void starter_clean(struct starter *starter, const struct instance_spec *instance,
+void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name);
 void starter_destroy(struct starter *starter);
 

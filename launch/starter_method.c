@@ -23,7 +23,7 @@ static void start_virtual(struct helper *helper, uint32_t id, const struct insta
 /* What a dead daemon and its helper leave on this machine falls to our own helper, which kills it;
  * to look for the session in all processes would hit the other nodes, too. */
 static int clean_nothing(struct helper *helper, uint32_t id, const struct instance_spec *instance,
-                         const char *node_name)
+                         uint32_t place, const char *node_name)
 {
     return 0;
 }

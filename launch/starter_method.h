@@ -17,7 +17,7 @@ struct starter_method {
                   const char *node_name, const struct helper_fd *fds, uint32_t fds_count);
     /* Starts `banyand --clean` there; 0 if there is nothing to do. */
     int (*clean)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
-                 const char *node_name);
+                 uint32_t place, const char *node_name);
     /* What messages call the process: writes it into program. */
     void (*program)(const struct instance_spec *instance, char *program, size_t program_bytes);
 };

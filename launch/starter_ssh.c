@@ -118,12 +118,12 @@ static void start_ssh(struct helper *helper, uint32_t id, const struct instance_
 }
 
 static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_spec *instance,
-                     const char *node_name)
+                     uint32_t place, const char *node_name)
 {
     struct buffer command = {0};
 
     put_quoted(&command, instance->banyand);
-    buffer_printf(&command, " --clean %s", instance->session);
+    buffer_printf(&command, " --clean %s.%u", instance->session, place);
     if (instance->tmpdir != NULL) {
         buffer_append_string(&command, " --tmpdir ");
         put_quoted(&command, instance->tmpdir);

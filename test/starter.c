@@ -409,12 +409,12 @@ static void test_call(void)
     instance.banyand = memory_copy_string("/b");
     instance.tmpdir = memory_copy_string("/t m p");
     failed_count = ended_count = 0;
-    starter_clean(starter, &instance, "n0009");
+    starter_clean(starter, &instance, 9, "n0009");
     wait_for_none();
     fd = open(path, O_RDONLY | O_CLOEXEC);
     is_int(read(fd, text, sizeof text - 1) > 0, 1, "the node of a dead daemon is cleaned");
     close(fd);
-    is_string(text, "n0009 /b --clean " SESSION " --tmpdir '/t m p'\n", "by the same agent");
+    is_string(text, "n0009 /b --clean " SESSION ".9 --tmpdir '/t m p'\n", "by the same agent");
     is_int(failed_count + ended_count, 0, "nothing is told of it");
     starter_destroy(starter);
     instance_spec_fini(&instance);
