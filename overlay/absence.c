@@ -21,10 +21,19 @@ static uint64_t grace_ns(const struct overlay *overlay)
     return overlay->lease_ns / 8 * 3;
 }
 
-void absence_expect(struct overlay *overlay)
+/* Who is sent here from above needs a moment to come. */
+static uint64_t arrival_ns(const struct overlay *overlay)
 {
-    uint64_t due_ns = overlay->now_ns + grace_ns(overlay);
+    return overlay->rejoin_ns / 8;
+}
 
+void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns)
+{
+    uint64_t due_ns = since_ns + grace_ns(overlay);
+
+    if (due_ns < overlay->now_ns + arrival_ns(overlay))
+        due_ns = overlay->now_ns + arrival_ns(overlay);
+    child->since_ns = due_ns - grace_ns(overlay);
     if (due_ns < overlay->absence_ns)
         overlay->absence_ns = due_ns;
 }

@@ -145,6 +145,7 @@ struct overlay {
     struct guest *guests;
     struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
+    uint64_t cut_off_ns; /* since when the range that we inherit last was cut off */
     uint64_t absence_ns; /* when to look at ranges that are cut off */
     struct join join;
     struct lease lease;
@@ -224,7 +225,7 @@ int membership_on_lost(struct overlay *overlay, uint32_t from, const struct fram
 
 /* absence.c */
 /* A range has been cut off: look after a while who of it is there. */
-void absence_expect(struct overlay *overlay);
+void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns);
 void absence_timer(struct overlay *overlay);
 
 /* lease.c */

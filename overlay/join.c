@@ -267,8 +267,10 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
 
     (void)from;
     if (overlay_decode_welcome(frame, &welcome) < 0 || welcome.base > welcome.head ||
-        welcome.range.first > overlay->place || welcome.range.last < overlay->place)
+        welcome.cut_ns > overlay->now_ns || welcome.range.first > overlay->place ||
+        welcome.range.last < overlay->place)
         return -EBADMSG;
+    overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
     join_done(overlay);
     if (lease_take(overlay, &welcome.lease) < 0)
         return -EBADMSG;

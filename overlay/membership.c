@@ -168,6 +168,12 @@ static void child_set_state(struct overlay *overlay, struct child *child, enum c
     }
 }
 
+static void child_cut_off(struct overlay *overlay, struct child *child, enum child_state state)
+{
+    child_set_state(overlay, child, state);
+    absence_expect(overlay, child, overlay->now_ns);
+}
+
 /* The head died: the next one takes its place in the row.  Since when the range is cut off does not
  * change by that. */
 static void child_inherit(struct overlay *overlay, struct child *child, uint32_t head)
@@ -181,9 +187,7 @@ static void child_inherit(struct overlay *overlay, struct child *child, uint32_t
     else if (child->state == CHILD_LOST)
         child->state = CHILD_HEIR;
     else if (child->state == CHILD_LINKED)
-        child_set_state(overlay, child, CHILD_HEIR);
-    if (child->state == CHILD_HEIR)
-        absence_expect(overlay);
+        child_cut_off(overlay, child, CHILD_HEIR);
 }
 
 /* Appends the rows that our scope, grown by a death, has got. */
@@ -211,7 +215,7 @@ static void children_extend(struct overlay *overlay)
         };
         overlay->children_count = count + 1;
         if (overlay->settled)
-            absence_expect(overlay);
+            absence_expect(overlay, &overlay->children[count], overlay->cut_off_ns);
     }
 }
 
@@ -259,6 +263,8 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     struct buffer packed = {0};
     struct frame frame;
 
+    if (child->state == CHILD_HEIR && overlay->now_ns > child->since_ns)
+        welcome.cut_ns = overlay->now_ns - child->since_ns;
     child->incarnation = guest->incarnation;
     child->echo_stamp_ns = join->stamp_ns;
     child->echo_received_ns = guest->received_ns;
@@ -562,8 +568,7 @@ static void child_lost(struct overlay *overlay, struct child *child)
         membership_changed(overlay);
         return;
     }
-    child_set_state(overlay, child, CHILD_LOST);
-    absence_expect(overlay);
+    child_cut_off(overlay, child, CHILD_LOST);
     membership_report(overlay, head, incarnation);
 }
 

@@ -178,6 +178,7 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     put_range(welcome->range, &out);
     wire_put_varint(&out, welcome->base);
     wire_put_varint(&out, welcome->head);
+    wire_put_varint(&out, welcome->cut_ns);
     put_lease(&welcome->lease, &out);
     /* The class of ENTRY, so that no entry overtakes it. */
     wire_frame(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
@@ -191,6 +192,7 @@ int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *re
     ret_welcome->range = get_range(&reader);
     ret_welcome->base = wire_get_varint(&reader);
     ret_welcome->head = wire_get_varint(&reader);
+    ret_welcome->cut_ns = wire_get_varint(&reader);
     get_lease(&reader, &ret_welcome->lease);
     return wire_finish(&reader);
 }

@@ -70,6 +70,7 @@ struct overlay_welcome {
     struct range range; /* that the child heads */
     uint64_t base;      /* everything up to it has reached the whole range */
     uint64_t head;      /* last log entry that is replayed: the child is caught up when it has it */
+    uint64_t cut_ns;    /* for so long the range has been cut off */
     struct overlay_lease lease;
 };
 

@@ -110,6 +110,8 @@ void program_run(struct world *world, uint32_t set, uint32_t place);
 void plan_all(struct world *world);
 /* A message is sent: somebody may have waited for it, to kill. */
 void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type);
+/* A starter tells the root that a place is gone. */
+void plan_failed(struct world *world, uint32_t place);
 void plan_leave(struct world *world);
 void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
 

@@ -38,10 +38,16 @@ static void call_failed(void *context, uint64_t place)
         node_place_failed(world->cluster->places[0].node, (uint32_t)place);
 }
 
+void plan_failed(struct world *world, uint32_t place)
+{
+    sim_at(world->cluster->sim,
+           sim_now_ns(world->cluster->sim) + world_below(world, 50 * (uint32_t)MS), call_failed,
+           world, place);
+}
+
 static void call_kill(void *context, uint64_t place)
 {
     struct world *world = context;
-    uint64_t now_ns = sim_now_ns(world->cluster->sim);
 
     if (world->cluster->places[place].killed)
         return;
@@ -49,8 +55,7 @@ static void call_kill(void *context, uint64_t place)
     cluster_kill(world->cluster, (uint32_t)place);
     /* A starter sees what dies before it was ever counted. */
     if (!world->complete || world_below(world, 8) == 0)
-        sim_at(world->cluster->sim, now_ns + world_below(world, 50 * (uint32_t)MS), call_failed,
-               world, place);
+        plan_failed(world, (uint32_t)place);
 }
 
 static void call_broadcast(void *context, uint64_t id)

@@ -254,6 +254,10 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
 {
     struct world *world = world_of(cluster);
 
+    if (world->is_traced)
+        fprintf(stderr, "%u ends (%d)\n", place, end);
+    if (!world->complete)
+        plan_failed(world, place); /* its starter sees it end */
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
     /* Who loses its parent to a death while all leave may find nobody left. */
