@@ -108,7 +108,7 @@ void link_listen_resume(struct link_set *set)
 static int listen_one(struct link_set *set, struct address address, uint16_t *port,
                       struct error *error)
 {
-    struct address actual;
+    struct address *actual = &set->addresses.items[set->listener_count];
     struct sock **listener = &set->listeners[set->listener_count];
     uint16_t wanted = address_port(&address);
     int rc = -EADDRINUSE;
@@ -124,10 +124,10 @@ static int listen_one(struct link_set *set, struct address address, uint16_t *po
         error_prefix(error, "no port of %u-%u is free", set->ports.first, set->ports.last);
     if (rc < 0)
         return rc;
-    set->listener_count++;
-    sock_local_address(*listener, &actual);
+    sock_local_address(*listener, actual);
+    set->addresses.count = (uint8_t)++set->listener_count;
     if (wanted == 0 && *port == 0)
-        *port = address_port(&actual);
+        *port = address_port(actual);
     return 0;
 }
 
@@ -146,6 +146,7 @@ void link_listen_stop(struct link_set *set)
     for (int i = 0; i < set->listener_count; i++)
         sock_post_close(set->listeners[i]);
     set->listener_count = 0;
+    set->addresses.count = 0;
 }
 
 void link_listen_expire(struct link_set *set, struct link *link)

@@ -50,7 +50,7 @@ void link_set_log_refused(struct link_set *set, const struct error *why)
         set->log_lines = 0;
     }
     if (set->log_lines++ < LOG_LINES_PER_S)
-        log_warning("refused a connection: %s", why->text);
+        log_info("refused a connection: %s", why->text);
 }
 
 struct peer *link_set_peer(struct link_set *set, uint32_t place)
@@ -590,9 +590,7 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
 
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses)
 {
-    *ret_addresses = (struct addresses){.count = (uint8_t)set->listener_count};
-    for (int i = 0; i < set->listener_count; i++)
-        sock_local_address(set->listeners[i], &ret_addresses->items[i]);
+    *ret_addresses = set->addresses;
 }
 
 size_t link_set_count(const struct link_set *set)

@@ -38,6 +38,7 @@ struct link_set {
     struct sock_ports ports;
     struct sock *listeners[ADDRESSES_MAX];
     int listener_count;
+    struct addresses addresses; /* of the listeners, as the system has made them */
     int accept_paused;
     struct map *peers;     /* struct peer by place */
     struct list attempts;  /* struct attempt: under way */
