@@ -52,8 +52,10 @@ static const char *const foreign_names[] = {
     "PRTE_LAUNCHED",
 };
 
-/* Above so many processes of the job times clients of the node, shared files are cheaper. */
-#define SOCKET_PRODUCT_MAX 1024
+/* Up to so many processes of the job times clients of the node the socket is cheaper.  Measured with
+ * 4.2.2, CPU of server and clients of a node, socket and files: 1 client of 64 processes 11 and
+ * 22 ms, 16 of 256 67 and 74, 16 of 1024 105 and 88, 4 of 4096 94 and 89. */
+#define SOCKET_PRODUCT_MAX 8192
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

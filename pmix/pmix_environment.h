@@ -40,9 +40,9 @@ struct pmix_environment {
  * started when the first client connects.
  *
  * libpmix gives the map of the job to its clients either through shared files (ds21), which must be
- * there when a client starts, or over the socket (hash), which costs every client about 40 us per
- * process of the job.  All clients of a namespace must do the same.  Small jobs take the socket, so
- * that a job that never calls PMIx does not pay for a server. */
+ * there when a client starts, or over the socket (hash), which costs more the larger the job.  All
+ * clients of a namespace must do the same.  Small jobs take the socket, so that a job that never
+ * calls PMIx does not pay for a server. */
 int pmix_environment_is_eager(uint32_t size, uint32_t local_size);
 /* Appends "NAME=value" strings, each with its NUL. */
 void pmix_environment_write(const struct pmix_environment *environment, struct buffer *out);

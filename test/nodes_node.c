@@ -25,7 +25,7 @@
 #include "pmix/pmi1.h"
 #include "pmix/pmix_environment.h"
 
-#define CLIENTS_MAX 64
+#define CLIENTS_MAX 80
 #define TIMERS_MAX  16
 
 /* A fence with a time limit. */
@@ -322,6 +322,7 @@ static void client_environment(struct node *node, uint32_t index, int pmi_fd)
         .shared_memory_directory = node->directory,
         .pmi_fd = pmi_fd,
         .pmix = !node->it->pmi1,
+        .crowded = 1,
     };
 
     pmix_environment_write(&environment, &variables);

@@ -164,7 +164,7 @@ static void test_foreign(void)
 int main(void)
 {
     compare("hash", 4);
-    compare("ds21,hash", 4096);
+    compare("ds21,hash", 8192);
     test_others();
     test_eager();
     test_foreign();
