@@ -96,7 +96,7 @@ static int names_check(struct source *source, size_t from, size_t to, size_t *re
 
         if (byte == '[')
             inside = 1;
-        else if (byte == ']')
+        else if (byte == ']' && inside)
             inside = 0;
         else if (byte == ':' && !inside && *ret_colon == to)
             *ret_colon = i;
@@ -166,12 +166,13 @@ static int address_add(struct allocation_builder *builder, struct source *source
                        size_t to, uint32_t slots)
 {
     struct host_run run = {.prefix = source->text + from, .suffix = "", .count = 1};
+    size_t offset;
 
     for (size_t i = from; i < to; i++) {
         if (!host_address_has_byte(source->text[i]))
             return name_byte_error(source, i);
     }
-    if (to - from > HOST_NAME_BYTES_MAX || source->text[from] == '-')
+    if (host_name_check(source->text + from, to - from, &offset, NULL) < 0)
         return error_set(source_error(source, from), -EINVAL, "not an IPv6 address");
     run.prefix_bytes = (uint8_t)(to - from);
     source->error_offset = from;

@@ -167,6 +167,9 @@ static void test_hosts_errors(void)
                              "[fe80::1] or [fe80::1]:4");
     hosts_error("[fe80::1]4", "--host: column 10: '4' cannot be in a node name");
     hosts_error("[fe80::;]", "--host: column 8: ';' cannot be in a node name");
+    hosts_error("a,3]", "--host: column 4: ']' cannot be in a node name");
+    hosts_error("a,[1:2]", "--host: column 4: not an IPv6 address");
+    hosts_error("[-::1]", "--host: column 2: not an IPv6 address");
     hosts_error("[:\x01]", "--host: column 3: control character 0x01");
     hosts_error("n[1-9000000],m[1-9000000]", "--host: column 14: more than 16777216 nodes");
     hosts_error("n[1-16777216]", "--host: column 1: more than 16777216 nodes");

@@ -13,6 +13,8 @@ static int is_listed(const char *words, const char *name)
 {
     for (size_t bytes; *words != '\0'; words += bytes + strspn(words + bytes, " ")) {
         bytes = strcspn(words, " ");
+        if (bytes == 0)
+            continue;
         if (words[bytes - 1] == '*' ? strncmp(words, name, bytes - 1) == 0
                                     : strlen(name) == bytes && strncmp(words, name, bytes) == 0)
             return 1;
