@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "fabric/address.h"
+#include "fabric/tls.h"
 #include "launch/daemon_internal.h"
 #include "launch/virtual_node.h"
 
@@ -238,6 +239,21 @@ static void close_parts(struct daemon *daemon)
     boot_record_fini(&daemon->record);
 }
 
+/* The links and the children have the secret: the record's copy has done its work. What it leaves is
+ * the name of the jobs' namespaces, which others on this machine must not guess: it is what a client
+ * of libpmix shows at the server's door. */
+static void name_jobs(struct daemon *daemon)
+{
+    unsigned char *secret = daemon->record.instance.secret;
+    unsigned char key[SECRET_BYTES];
+
+    if (tls_derive_key(secret, SECRET_BYTES, "namespace", key) == 0)
+        for (size_t i = 0; i < (sizeof daemon->jobs_name - 1) / 2; i++)
+            snprintf(daemon->jobs_name + 2 * i, 3, "%02x", key[i]);
+    explicit_bzero(key, sizeof key);
+    explicit_bzero(secret, SECRET_BYTES);
+}
+
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -259,6 +275,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
     rc = open_parts(daemon, error);
     if (rc == 0) {
         daemon_start_children(daemon);
+        name_jobs(daemon);
         rc = loop_run(daemon->loop);
         if (rc < 0)
             error_set(error, rc, "the event loop failed: %s", strerror(-rc));

@@ -44,8 +44,9 @@ struct daemon {
     struct output *output;
     struct services *services;
     struct input *input;
-    int input_fd;         /* the process's end until it has started, or -1 */
-    uint32_t credit_owed; /* bytes of output taken that were not yet told (root: unused) */
+    int input_fd; /* the process's end until it has started, or -1 */
+    char
+        jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
     uint8_t joined;
     uint8_t ending;
     uint8_t logging; /* guards the log's way up against itself */

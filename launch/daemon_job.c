@@ -106,7 +106,14 @@ static void services_text(void *context, const char *text, size_t text_bytes)
 
 static void services_failed(void *context, const struct error *why)
 {
-    services_aborted(context, 0, 125, why->text);
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_ABORT,
+                              .job = daemon->job,
+                              .number = why->code,
+                              .text = why->text,
+                              .flag = 1};
+
+    daemon_job_event(daemon, &event);
 }
 
 static void job_open_services(struct daemon *daemon, const struct job_local *job)
@@ -127,6 +134,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .allocation = job_engine_allocation(daemon->engine),
         .session = &daemon->session,
         .session_id = daemon->record.instance.session,
+        .jobs_name = daemon->jobs_name,
         .node_name = daemon->record.name,
         .place = daemon->record.place,
         .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
@@ -146,7 +154,9 @@ static void job_open(struct daemon *daemon, uint32_t number)
 
     daemon_job_close(daemon);
     daemon->job = number;
-    daemon->output = output_create(daemon->loop, job->count, &output_events, daemon);
+    daemon->output = output_create(daemon->loop, job->count,
+                                   output_window_bytes(daemon->record.instance.places - 1),
+                                   &output_events, daemon);
     job_open_services(daemon, job);
     for (uint32_t i = 0; i < job->count; i++) {
         if (job_engine_rank(daemon->engine, number, i) != job->spec.stdin_rank ||

@@ -191,6 +191,7 @@ static void broadcast_arrived(struct job_engine *engine, const struct job_event 
 static void place_failed(struct job_engine *engine, const struct job_event *event,
                          struct job_actions *actions)
 {
+    char text[START_FAILURE_TEXT_BYTES];
     struct buffer payload = {0};
     struct job_action *action;
 
@@ -200,7 +201,8 @@ static void place_failed(struct job_engine *engine, const struct job_event *even
     }
     wire_put_u8(&payload, JOB_MESSAGE_PLACE_FAILED);
     wire_put_u32(&payload, event->place);
-    wire_put_string(&payload, event->text);
+    snprintf(text, sizeof text, "%s", event->text);
+    wire_put_string(&payload, text);
     action = job_actions_add(actions, JOB_ACTION_SEND, 0);
     action->message = message_from_buffer(&payload);
     buffer_fini(&payload);

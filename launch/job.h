@@ -43,8 +43,10 @@ enum job_event_kind {
     JOB_EVENT_EXITED,       /* number: wait status; flag: by us */
     JOB_EVENT_DRAINED,      /* all output of the node's ranks of the job has been forwarded */
     JOB_EVENT_ABNORMAL,     /* a rank left PMIx/PMI without finalize: an exit of 0 is not well */
-    JOB_EVENT_ABORT,        /* a rank called abort: number: status; text: its message */
-    JOB_EVENT_GROUP_EMPTY,  /* the helper says nothing of the job is left here */
+    /* A rank called abort: number: status; text: its message. With flag none did, but the node cannot
+     * serve its ranks any more: number: -errno; text: why. */
+    JOB_EVENT_ABORT,
+    JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
     /* root: from the front end */
     JOB_EVENT_RUN,          /* spec (taken over) */
     JOB_EVENT_SIGNAL,       /* number */

@@ -42,9 +42,11 @@ enum job_root_state {
 };
 
 /* Why a daemon did not come up, until the start is given up; no text: it is only known to be gone. */
+#define START_FAILURE_TEXT_BYTES 512 /* what is longer is cut by who sends it */
+
 struct start_failure {
     uint32_t place;
-    char text[256];
+    char text[START_FAILURE_TEXT_BYTES];
 };
 
 #define START_FAILURES_MAX 1024u

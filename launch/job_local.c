@@ -302,13 +302,14 @@ static void exited(struct job_engine *engine, const struct job_event *event,
 static void aborted(struct job_engine *engine, const struct job_event *event,
                     struct job_actions *actions)
 {
-    struct job_failure failure = {.kind = JOB_FAILURE_ABORT,
+    struct job_failure failure = {.kind = event->flag ? JOB_FAILURE_SERVICES : JOB_FAILURE_ABORT,
                                   .rank = node_rank(engine, event->index),
                                   .code = (int32_t)event->number};
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof failure.detail - 1);
     status_count(engine->node, job_report_status(&failure));
-    engine->node->failure_sent = 0; /* an abort is always told: it decides the status */
+    if (job_failure_outweighs(&failure, &engine->node->summary.failure))
+        engine->node->failure_sent = 0; /* the first abort is told: it decides the status */
     failure_found(engine, &failure, actions);
 }
 

@@ -38,6 +38,8 @@ uint32_t job_report_status(const struct job_failure *failure)
                                                                      : STATUS_NOT_EXECUTABLE;
     case JOB_FAILURE_SIGNAL:
         return STATUS_SIGNAL + (uint32_t)failure->code;
+    case JOB_FAILURE_SERVICES:
+        return STATUS_FAILED;
     case JOB_FAILURE_EXIT:
     case JOB_FAILURE_ABORT:
         return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
@@ -98,6 +100,9 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
         snprintf(text, text_bytes,
                  "rank %u on %s exited with status 0 but without MPI_Finalize or PMIx_Finalize",
                  failure->rank, node);
+        break;
+    case JOB_FAILURE_SERVICES:
+        snprintf(text, text_bytes, "cannot serve the ranks on %s: %s", node, failure->detail);
         break;
     case JOB_FAILURE_ABORT:
         snprintf(text, text_bytes, "rank %u on %s called abort with status %d%s%s", failure->rank,

@@ -57,6 +57,18 @@ static void set_deadline(struct job_root *root, uint64_t deadline_ns, struct job
         deadline_ns == UINT64_MAX ? -1 : (int64_t)deadline_ns;
 }
 
+/* What programs and agents said must neither break the line nor steer the terminal. */
+static void blank_controls(char *text)
+{
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            text[i] = ' ';
+    while (length > 0 && text[length - 1] == ' ')
+        text[--length] = 0;
+}
+
 /* The one report, then the instance ends. */
 static void report_end(struct job_root *root, uint32_t status, int banyan_failed, const char *text,
                        struct job_actions *actions)
@@ -72,6 +84,7 @@ static void report_end(struct job_root *root, uint32_t status, int banyan_failed
     end->banyan_failed = banyan_failed != 0;
     end->processes_ended = root->summary.processes;
     snprintf(end->text, sizeof end->text, "%s", text);
+    blank_controls(end->text);
     job_actions_add(actions, JOB_ACTION_LEAVE, root->number);
 }
 
@@ -114,11 +127,13 @@ static void report(struct job_engine *engine, struct job_actions *actions)
     } else if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place != TREE_NO_PLACE) {
         report_loss(engine, actions);
     } else {
-        if (root->failure.kind != JOB_FAILURE_START && root->failure.kind != JOB_FAILURE_ABORT &&
-            status < root->summary.status)
+        int ours =
+            root->failure.kind == JOB_FAILURE_START || root->failure.kind == JOB_FAILURE_SERVICES;
+
+        if (!ours && root->failure.kind != JOB_FAILURE_ABORT && status < root->summary.status)
             status = root->summary.status;
         job_report_failure(engine, &root->failure, text, sizeof text);
-        report_end(root, status, root->failure.kind == JOB_FAILURE_START, text, actions);
+        report_end(root, status, ours, text, actions);
     }
 }
 
@@ -193,6 +208,15 @@ static void complete(struct job_engine *engine, struct job_actions *actions)
         launch(engine, actions);
 }
 
+/* The time-out is for one node: those of the next level are started when it is up. */
+static uint64_t start_patience_ns(const struct instance_spec *instance)
+{
+    struct tree tree = {.places = instance->places, .radix = instance->radix};
+    uint64_t levels = tree_depth(&tree) > 0 ? tree_depth(&tree) : 1;
+
+    return (levels * instance->start_timeout_s * 1000ull + 2ull * START_GATHER_MS) * NS_PER_MS;
+}
+
 static void run(struct job_engine *engine, const struct job_event *event,
                 struct job_actions *actions)
 {
@@ -207,10 +231,7 @@ static void run(struct job_engine *engine, const struct job_event *event,
     if (root->complete)
         launch(engine, actions);
     else if (root->start_failures_total == 0)
-        set_deadline(root,
-                     event->now_ns + engine->instance->start_timeout_s * 1000ull * NS_PER_MS +
-                         2 * START_GATHER_MS * NS_PER_MS,
-                     actions);
+        set_deadline(root, event->now_ns + start_patience_ns(engine->instance), actions);
 }
 
 static struct start_failure *start_failure_of(struct job_root *root, uint32_t place)
@@ -267,7 +288,7 @@ static void received(struct job_engine *engine, const struct job_event *event,
 {
     struct wire_reader reader;
     struct job_failure failure = {0};
-    char text[256];
+    char text[START_FAILURE_TEXT_BYTES];
     uint32_t place;
 
     wire_reader_init(&reader, event->message->data, event->message->length_bytes);

@@ -116,6 +116,7 @@ static int failure_weight(const struct job_failure *failure)
     case JOB_FAILURE_NONE:
         return 0;
     case JOB_FAILURE_START:
+    case JOB_FAILURE_SERVICES:
         return 3;
     case JOB_FAILURE_ABORT:
         return 2;

@@ -43,6 +43,7 @@ enum job_failure_kind {
     JOB_FAILURE_SIGNAL,   /* code: signal number */
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
     JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
+    JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */
     JOB_FAILURE_COUNT
 };
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/control.h"
+#include "launch/descriptor.h"
 
 #define NS_PER_MS  1000000ull
 #define READ_BYTES (32u * 1024)
@@ -61,8 +63,17 @@ static void deferred_check(void *context)
     output->events->drained(output->context, output->total_bytes);
 }
 
-struct output *output_create(struct loop *loop, uint32_t ranks, const struct output_events *events,
-                             void *context)
+uint32_t output_window_bytes(uint32_t nodes)
+{
+    uint32_t share_bytes = CONTROL_OUTPUT_WINDOW / (nodes > 0 ? nodes : 1);
+
+    if (share_bytes > OUTPUT_WINDOW_BYTES)
+        return OUTPUT_WINDOW_BYTES;
+    return share_bytes < OUTPUT_WINDOW_BYTES_MIN ? OUTPUT_WINDOW_BYTES_MIN : share_bytes;
+}
+
+struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
+                             const struct output_events *events, void *context)
 {
     struct output *output = memory_allocate_zeroed(sizeof *output);
 
@@ -71,7 +82,7 @@ struct output *output_create(struct loop *loop, uint32_t ranks, const struct out
     output->context = context;
     output->streams_count = 2 * ranks;
     output->streams = memory_allocate_zeroed((output->streams_count + 1) * sizeof *output->streams);
-    output->credit_bytes = OUTPUT_WINDOW_BYTES;
+    output->credit_bytes = window_bytes;
     output->tail_timer = loop_timer_create(loop, tails_flush, output);
     output->cut_timer = loop_timer_create(loop, cut_over, output);
     output->chunk = memory_allocate(READ_BYTES);
@@ -91,6 +102,7 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
         close(ends[1]);
         return rc;
     }
+    ends[0] = descriptor_move_high(ends[0]);
     stream->output = output;
     stream->fd = ends[0];
     stream->index = index;
@@ -179,7 +191,8 @@ static void stream_ready(void *context, int fd, unsigned int ready)
         pause_all(output, 1);
         return;
     }
-    got = read(fd, output->chunk, READ_BYTES);
+    got = read(fd, output->chunk,
+               output->credit_bytes < READ_BYTES ? (size_t)output->credit_bytes : READ_BYTES);
     if (got > 0)
         stream_data(stream, output->chunk, (size_t)got);
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))

@@ -16,9 +16,10 @@
 
 struct output;
 
-#define OUTPUT_WINDOW_BYTES (256u * 1024)
-#define OUTPUT_TAIL_BYTES   (16u * 1024)
-#define OUTPUT_TAIL_MS      100
+#define OUTPUT_WINDOW_BYTES     (256u * 1024) /* at most, of one node */
+#define OUTPUT_WINDOW_BYTES_MIN (4u * 1024)
+#define OUTPUT_TAIL_BYTES       (16u * 1024)
+#define OUTPUT_TAIL_MS          100
 
 struct output_events {
     /* stream is 1 or 2. */
@@ -27,8 +28,12 @@ struct output_events {
     void (*drained)(void *context, uint64_t total_bytes);
 };
 
-struct output *output_create(struct loop *loop, uint32_t ranks, const struct output_events *events,
-                             void *context);
+/* What a node of so many may have under way: a share of CONTROL_OUTPUT_WINDOW, within the limits. So
+ * the root and the front end hold 4 MiB at most up to 1,024 nodes, 4 KiB a node beyond. */
+uint32_t output_window_bytes(uint32_t nodes);
+
+struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
+                             const struct output_events *events, void *context);
 /* Makes the pipe of a rank's stream; the write end goes to the process and is the caller's to
  * close.  -errno if the system has no more. */
 int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);

@@ -94,25 +94,24 @@ static void close_all(const struct helper_fd *fds, uint32_t count)
 static int descriptors_open(const struct rank_start *start, struct helper_fd *fds,
                             uint32_t *ret_count, struct error *error)
 {
-    int pmi_fd = services_pmi_fd(start->services, start->index);
+    int pmi_fd, rc = services_pmi_fd(start->services, start->index, &pmi_fd);
     uint32_t count = 0;
 
-    for (uint8_t stream = 1; stream <= 2; stream++) {
-        int fd, rc = output_pipe(start->output, start->index, stream, &fd);
-
-        if (rc < 0) {
-            close_all(fds, count);
-            if (pmi_fd >= 0)
-                close(pmi_fd);
-            return error_set(error, rc, "cannot make a pipe for the output of rank %u: %s",
-                             start->rank, strerror(-rc));
-        }
-        fds[count++] = (struct helper_fd){.fd = fd, .target = stream};
-    }
-    if (pmi_fd >= 0)
+    if (rc == 0 && pmi_fd >= 0)
         fds[count++] = (struct helper_fd){.fd = pmi_fd, .target = RANK_PMI_FD};
+    for (uint8_t stream = 1; rc == 0 && stream <= 2; stream++) {
+        int fd;
+
+        rc = output_pipe(start->output, start->index, stream, &fd);
+        if (rc == 0)
+            fds[count++] = (struct helper_fd){.fd = fd, .target = stream};
+    }
     *ret_count = count;
-    return 0;
+    if (rc == 0)
+        return 0;
+    close_all(fds, count);
+    return error_set(error, rc, "cannot make the descriptors of rank %u: %s", start->rank,
+                     strerror(-rc));
 }
 
 int rank_start(const struct rank_start *start, struct error *error)

@@ -21,8 +21,6 @@
 /* What leaving in order may take: a whole tree; one whose start has failed. */
 #define LEAVE_MS            5000
 #define LEAVE_INCOMPLETE_MS 300
-/* Credit is told to a daemon in pieces of at least this. */
-#define CREDIT_PIECE_BYTES (OUTPUT_WINDOW_BYTES / 4)
 
 /* Output that the front end has not yet written: whose it is. */
 struct owed {
@@ -67,9 +65,10 @@ static void credit_tell(struct daemon *daemon, uint32_t place, uint32_t bytes)
 static void credit_add(struct daemon *daemon, uint32_t place, uint32_t bytes)
 {
     struct root *root = daemon->root;
+    uint32_t piece_bytes = output_window_bytes(daemon->record.instance.places - 1) / 4;
     uintptr_t sum = (uintptr_t)map_get_u64(root->credits, place) + bytes;
 
-    if (sum >= CREDIT_PIECE_BYTES) {
+    if (sum >= piece_bytes) {
         credit_tell(daemon, place, (uint32_t)sum);
         (void)map_remove_u64(root->credits, place);
     } else {
@@ -202,7 +201,8 @@ static void control_run(struct daemon *daemon, struct wire_reader *reader)
     job_spec_init(&spec);
     if (job_spec_decode(&spec, reader) < 0) {
         job_spec_fini(&spec);
-        root_text(daemon, LOG_LEVEL_ERROR, "the front end's job cannot be read");
+        root_failed(daemon, "the job that the front end sent cannot be read");
+        daemon_leave(daemon, LEAVE_INCOMPLETE_MS);
         return;
     }
     event.spec = &spec;

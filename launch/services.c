@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "launch/descriptor.h"
 #include "launch/services_internal.h"
 #include "pmix/pmix_environment.h"
 
@@ -101,32 +102,6 @@ static void pmi1_abort(void *context, uint32_t index, int status, const char *me
     services->world.aborted(services->world.context, index, status, message);
 }
 
-static void client_ready(void *context, int fd, unsigned int ready)
-{
-    struct client *client = context;
-    struct services *services = client->services;
-    char data[PMI1_READ_BYTES];
-    struct error error = ERROR_NONE;
-    ssize_t got;
-
-    if (ready & LOOP_WRITE)
-        client_flush(client);
-    if (!(ready & LOOP_READ))
-        return;
-    got = recv(fd, data, sizeof data, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got <= 0) {
-        (void)pmi1_closed(services->pmi1, client->index);
-        client_close(client);
-        return;
-    }
-    if (pmi1_input(services->pmi1, client->index, data, (size_t)got, &error) < 0) {
-        log_warning("rank %u: %s", services->ranks[client->index], error.text);
-        client_close(client);
-    }
-}
-
 struct mapping_runs {
     struct pmi1_run *items;
     uint32_t count;
@@ -182,7 +157,8 @@ static void process_mapping(const struct services *services, struct buffer *out)
     free(runs.items);
 }
 
-static int pmi1_open(struct services *services, struct error *error)
+/* With the first word of a client: a job that does not speak PMI-1 does not pay for it. */
+static void pmi1_open(struct services *services)
 {
     static const struct pmi1_world world_functions = {
         .reply = pmi1_reply,
@@ -209,19 +185,40 @@ static int pmi1_open(struct services *services, struct error *error)
     config.process_mapping = buffer_string(&mapping);
     services->pmi1 = pmi1_create(&config);
     buffer_fini(&mapping);
-    for (uint32_t i = 0; i < job->count; i++) {
-        struct client *client = &services->clients[i];
-        int ends[2];
+    for (uint32_t i = 0; i < job->count; i++)
+        if (services->clients[i].is_gone)
+            (void)pmi1_closed(services->pmi1, i);
+}
 
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-            return error_set(error, -errno, "cannot make the PMI socket of rank %u: %s",
-                             services->ranks[i], strerror(errno));
-        client->fd = ends[0];
-        client->child_fd = ends[1];
-        client->watch =
-            loop_watch_create(services->config.loop, ends[0], LOOP_READ, client_ready, client);
+static void client_ready(void *context, int fd, unsigned int ready)
+{
+    struct client *client = context;
+    struct services *services = client->services;
+    char data[PMI1_READ_BYTES];
+    struct error error = ERROR_NONE;
+    ssize_t got;
+
+    if (ready & LOOP_WRITE)
+        client_flush(client);
+    if (!(ready & LOOP_READ))
+        return;
+    got = recv(fd, data, sizeof data, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        client->is_gone = 1;
+        if (services->pmi1)
+            (void)pmi1_closed(services->pmi1, client->index);
+        client_close(client);
+        return;
     }
-    return 0;
+    if (!services->pmi1)
+        pmi1_open(services);
+    if (pmi1_input(services->pmi1, client->index, data, (size_t)got, &error) < 0) {
+        log_warning("rank %u: %s", services->ranks[client->index], error.text);
+        (void)pmi1_closed(services->pmi1, client->index);
+        client_close(client);
+    }
 }
 
 static void clients_create(struct services *services)
@@ -237,7 +234,6 @@ static void clients_create(struct services *services)
         services->clients[i].services = services;
         services->clients[i].index = i;
         services->clients[i].fd = -1;
-        services->clients[i].child_fd = -1;
     }
 }
 
@@ -251,14 +247,12 @@ struct services *services_create(const struct services_config *config, struct er
     services->pmix.listener = -1;
     list_init(&services->pmix.fences);
     list_init(&services->pmix.fetches);
-    job_namespace(config->session_id, config->job->number, services->namespace,
+    job_namespace(config->jobs_name, config->job->number, services->namespace,
                   sizeof services->namespace);
     snprintf(services->server_namespace, sizeof services->server_namespace, "banyan-%s",
              config->session_id);
     clients_create(services);
-    if (config->job->spec.mpi & JOB_MPI_PMI1)
-        rc = pmi1_open(services, error);
-    if (rc == 0 && (config->job->spec.mpi & JOB_MPI_PMIX))
+    if (config->job->spec.mpi & JOB_MPI_PMIX)
         rc = services_pmix_open(services, error);
     if (rc < 0) {
         services_destroy(services);
@@ -272,11 +266,8 @@ void services_destroy(struct services *services)
     if (!services)
         return;
     services_pmix_close(services);
-    for (uint32_t i = 0; i < services->config.job->count; i++) {
+    for (uint32_t i = 0; i < services->config.job->count; i++)
         client_close(&services->clients[i]);
-        if (services->clients[i].child_fd >= 0)
-            close(services->clients[i].child_fd);
-    }
     pmi1_destroy(services->pmi1);
     free(services->clients);
     free(services->ranks);
@@ -284,12 +275,21 @@ void services_destroy(struct services *services)
     free(services);
 }
 
-int services_pmi_fd(struct services *services, uint32_t index)
+int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd)
 {
-    int fd = services->clients[index].child_fd;
+    struct client *client = &services->clients[index];
+    int ends[2];
 
-    services->clients[index].child_fd = -1;
-    return fd;
+    *ret_fd = -1;
+    if (!(services->config.job->spec.mpi & JOB_MPI_PMI1))
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    client->fd = descriptor_move_high(ends[0]);
+    client->watch =
+        loop_watch_create(services->config.loop, client->fd, LOOP_READ, client_ready, client);
+    *ret_fd = ends[1];
+    return 0;
 }
 
 /* More ranks than processors here: a rank that waits by spinning would keep others from running. */
@@ -321,7 +321,7 @@ void services_environment(struct services *services, uint32_t index, int target_
         .server_port = services->pmix.port,
         .server_directory = session->directory,
         .shared_memory_directory = session->shared_directory[0] ? session->shared_directory : NULL,
-        .pmi_fd = services->pmi1 ? target_fd : -1,
+        .pmi_fd = job->spec.mpi & JOB_MPI_PMI1 ? target_fd : -1,
         .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
         .crowded = is_crowded(services),
     };

@@ -37,16 +37,18 @@ struct services_config {
     const struct allocation *allocation;
     const struct session *session;
     const char *session_id;
+    const char *jobs_name; /* of namespaces, beside the job's number */
     const char *node_name;
     uint32_t place;
-    int shared_machine; /* all nodes are on this machine (--virtual-nodes) */
+    int shared_machine;                 /* all nodes are on this machine (--virtual-nodes) */
     const struct services_world *world; /* copied */
 };
 
 struct services *services_create(const struct services_config *config, struct error *error);
 void services_destroy(struct services *services);
-/* The process's end of its PMI-1 socket, the caller's to close after the start; -1: no PMI-1. */
-int services_pmi_fd(struct services *services, uint32_t index);
+/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to close
+ * after the start; -1 if PMI-1 is not offered. -errno if the system has no more descriptors. */
+int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd);
 /* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
 void services_environment(struct services *services, uint32_t index, int target_fd,
                           struct buffer *out);

@@ -18,8 +18,8 @@ struct client {
     struct loop_watch *watch; /* on our end of the PMI-1 socket */
     struct buffer unsent;     /* replies that the socket did not take yet */
     int fd;                   /* our end, -1 when closed */
-    int child_fd;             /* the process's end until it has been started */
     uint32_t index;
+    uint8_t is_gone;    /* closed its PMI-1 socket */
     uint8_t pmi1_state; /* enum client_state */
     uint8_t pmix_state;
 };
@@ -48,7 +48,7 @@ struct services {
     uint32_t *ranks; /* local, ascending */
     uint32_t *apps;
     struct client *clients;
-    struct pmi1_server *pmi1; /* NULL: not offered */
+    struct pmi1_server *pmi1; /* from the first word of a client on */
     uint32_t pmi1_generation;
     struct services_pmix pmix;
 };

@@ -83,7 +83,7 @@ void job_spec_fini(struct job_spec *spec)
     *spec = (struct job_spec){0};
 }
 
-void job_namespace(const char *session, uint32_t number, char *text, size_t text_bytes)
+void job_namespace(const char *name, uint32_t number, char *text, size_t text_bytes)
 {
-    snprintf(text, text_bytes, "banyan-%s-%u", session, number);
+    snprintf(text, text_bytes, "banyan-%s-%u", name, number);
 }

@@ -74,7 +74,7 @@ void job_spec_fini(struct job_spec *spec);
  * that is shorter. */
 void job_spec_encode(const struct job_spec *spec, struct buffer *out);
 int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader);
-/* "banyan-<session>-<number>" */
-void job_namespace(const char *session, uint32_t number, char *text, size_t text_bytes);
+/* "banyan-<name>-<number>" */
+void job_namespace(const char *name, uint32_t number, char *text, size_t text_bytes);
 
 #endif

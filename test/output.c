@@ -113,7 +113,7 @@ static struct bench *setup(uint32_t ranks)
     bench->loop = loop_create(NULL);
     bench->patience = loop_timer_create(bench->loop, out_of_patience, bench);
     bench->turn = loop_timer_create(bench->loop, stop, bench);
-    bench->output = output_create(bench->loop, ranks, &events, bench);
+    bench->output = output_create(bench->loop, ranks, OUTPUT_WINDOW_BYTES, &events, bench);
     bench->wanted_bytes = UINT64_MAX;
     bench->echo_fd = -1;
     for (uint32_t i = 0; i < RANKS_MAX; i++)
