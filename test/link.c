@@ -755,7 +755,7 @@ static void sink(void *context, enum log_level level, const char *line)
 
 int main(void)
 {
-    log_set_sink(sink, NULL, LOG_LEVEL_WARNING);
+    log_set_sink(sink, NULL, LOG_LEVEL_INFO);
     loop = loop_create(NULL);
     patience = loop_timer_create(loop, on_patience, NULL);
     test_wire();

@@ -313,7 +313,7 @@ int main(void)
                                      .listen_on = {.count = 1},
                                      .events = &events};
 
-    log_set_sink(sink, NULL, LOG_LEVEL_WARNING);
+    log_set_sink(sink, NULL, LOG_LEVEL_INFO);
     loop = loop_create(NULL);
     config.loop = loop;
     address_parse("127.0.0.1", &config.listen_on.items[0], NULL);
