@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,14 +28,26 @@
 
 #define CLOSE_WAIT_MS   5000
 #define ORPHANS_WAIT_MS 2000
+#define NS_PER_MS       1000000ull
+/* What the duplicates of waiting packets may take of the limit of descriptors: the eighth part. */
+#define FDS_SHARE 8
+/* For how long a helper that takes nothing at all is waited for when that is used up. */
+#define DRAIN_WAIT_MS 2000
 
 /* A packet that the socket had no room for. */
 struct packet {
     struct list_node node;
+    uint32_t id; /* of its request */
     size_t bytes;
     uint32_t fds_count;
     int fds[HELPER_FDS_MAX]; /* our duplicates */
     unsigned char data[];
+};
+
+/* A process that the helper could not be asked to start. */
+struct refusal {
+    uint32_t id;
+    int code;
 };
 
 struct helper {
@@ -45,10 +58,15 @@ struct helper {
     const struct helper_events *events;
     void *context;
     struct list queue;
+    uint32_t fds_queued;   /* duplicates in the queue */
+    int stalled;           /* has been waited for in vain */
     struct buffer request; /* being encoded; kept for its memory */
     uint32_t *unsealed;    /* groups that got processes in this turn of the loop */
     uint32_t unsealed_count;
     uint32_t unsealed_capacity;
+    struct refusal *refused; /* to be told when this turn of the loop is over */
+    uint32_t refused_count;
+    uint32_t refused_capacity;
 };
 
 static int (*daemon_entry)(const char *virtual_node);
@@ -100,8 +118,8 @@ int helper_is_gone(const struct helper *helper)
 
 /* ---- Sending ---- */
 
-static ssize_t send_packet(int fd, const void *data, size_t bytes, const int *fds,
-                           uint32_t fds_count)
+/* 0 or -errno. */
+static int send_packet(int fd, const void *data, size_t bytes, const int *fds, uint32_t fds_count)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int) * HELPER_FDS_MAX)];
@@ -119,13 +137,14 @@ static ssize_t send_packet(int fd, const void *data, size_t bytes, const int *fd
         rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
         memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
     }
-    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void packet_destroy(struct packet *packet)
+static void packet_destroy(struct helper *helper, struct packet *packet)
 {
     for (uint32_t i = 0; i < packet->fds_count; i++)
         close(packet->fds[i]);
+    helper->fds_queued -= packet->fds_count;
     list_remove(&packet->node);
     free(packet);
 }
@@ -135,13 +154,19 @@ static void drop_queue(struct helper *helper)
     struct list_node *node;
 
     while ((node = list_first(&helper->queue)) != NULL)
-        packet_destroy(list_entry(node, struct packet, node));
+        packet_destroy(helper, list_entry(node, struct packet, node));
 }
 
-static int must_wait(void)
+static int must_wait(int code)
 {
-    return errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS ||
-           errno == ENOMEM;
+    return code == -EAGAIN || code == -EINTR || code == -ENOBUFS || code == -ETOOMANYREFS ||
+           code == -ENOMEM;
+}
+
+/* That is noticed, and told, by reading. */
+static int is_gone(int code)
+{
+    return code == -EPIPE || code == -ECONNRESET;
 }
 
 static void set_interest(struct helper *helper)
@@ -150,43 +175,157 @@ static void set_interest(struct helper *helper)
         loop_watch_set(helper->watch, LOOP_READ | (list_is_empty(&helper->queue) ? 0 : LOOP_WRITE));
 }
 
-/* Sends what waits; a helper that is gone is noticed by reading. */
+/* ---- Refused ---- */
+
+static void tell_refused(void *context)
+{
+    struct helper *helper = context;
+
+    for (uint32_t i = 0; i < helper->refused_count; i++)
+        helper->events->failed(helper->context, helper->refused[i].id, helper->refused[i].code,
+                               helper_step_name(HELPER_STEP_FORK));
+    helper->refused_count = 0;
+}
+
+/* A start always has an answer, though not from within helper_start. */
+static void refuse(struct helper *helper, uint32_t id, int code)
+{
+    if (helper->refused_count == helper->refused_capacity) {
+        helper->refused_capacity = helper->refused_capacity * 2 + 4;
+        helper->refused =
+            memory_resize(helper->refused, helper->refused_capacity * sizeof(*helper->refused));
+    }
+    helper->refused[helper->refused_count++] = (struct refusal){.id = id, .code = code};
+    if (helper->loop != NULL && helper->refused_count == 1)
+        loop_defer(helper->loop, tell_refused, helper);
+}
+
+/* The first of the queue will never go, nor what follows of its request.  Only what carries
+ * descriptors can be refused: the first packet of a start. */
+static void refuse_first(struct helper *helper, int code)
+{
+    struct list_node *node;
+    int more = 1;
+
+    refuse(helper, list_entry(list_first(&helper->queue), struct packet, node)->id, code);
+    while (more && (node = list_first(&helper->queue)) != NULL) {
+        struct packet *packet = list_entry(node, struct packet, node);
+        more = packet->data[0];
+        packet_destroy(helper, packet);
+    }
+}
+
+/* ---- The queue ---- */
+
+/* Sends what waits. */
 static void flush_queue(struct helper *helper)
 {
     struct list_node *node;
 
     while ((node = list_first(&helper->queue)) != NULL) {
         struct packet *packet = list_entry(node, struct packet, node);
-        if (send_packet(helper->fd, packet->data, packet->bytes, packet->fds, packet->fds_count) <
-                0 &&
-            must_wait())
+        int rc =
+            send_packet(helper->fd, packet->data, packet->bytes, packet->fds, packet->fds_count);
+        if (must_wait(rc))
             break;
-        packet_destroy(packet);
+        helper->stalled = 0;
+        if (rc == 0 || is_gone(rc))
+            packet_destroy(helper, packet);
+        else
+            refuse_first(helper, rc);
     }
     set_interest(helper);
 }
 
-static void queue_packet(struct helper *helper, const void *data, size_t bytes, const int *fds,
-                         uint32_t fds_count)
+/* Descriptors are short: waits until the helper has taken everything.  That is no long wait, since
+ * it waits for nobody; one that hangs is waited for once. */
+static void drain_queue(struct helper *helper)
 {
-    struct packet *packet = memory_allocate(sizeof(*packet) + bytes);
+    struct pollfd room = {.fd = helper->fd, .events = POLLOUT};
+    uint64_t give_up_ns = loop_now_ns() + DRAIN_WAIT_MS * NS_PER_MS;
 
+    while (loop_now_ns() < give_up_ns) {
+        uint32_t fds_before = helper->fds_queued;
+        if (poll(&room, 1, DRAIN_WAIT_MS) <= 0)
+            continue;
+        if (list_is_empty(&helper->queue))
+            return;
+        flush_queue(helper);
+        if (helper->fds_queued < fds_before)
+            give_up_ns = loop_now_ns() + DRAIN_WAIT_MS * NS_PER_MS;
+        else
+            poll(NULL, 0, 1); /* there is room, but not for descriptors */
+    }
+    helper->stalled = 1;
+}
+
+static int duplicate_fds(const int *fds, uint32_t fds_count, int *ret_fds)
+{
+    for (uint32_t i = 0; i < fds_count; i++) {
+        ret_fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (ret_fds[i] < 0) {
+            int code = -errno;
+            while (i > 0)
+                close(ret_fds[--i]);
+            return code;
+        }
+    }
+    return 0;
+}
+
+static uint32_t fds_queued_max(void)
+{
+    struct rlimit files;
+
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < UINT32_MAX
+               ? (uint32_t)files.rlim_cur / FDS_SHARE
+               : UINT32_MAX;
+}
+
+static int queue_packet(struct helper *helper, uint32_t id, const void *data, size_t bytes,
+                        const int *fds, uint32_t fds_count)
+{
+    struct packet *packet;
+    int rc;
+
+    if (fds_count > 0 && helper->fds_queued + fds_count > fds_queued_max())
+        return -EMFILE;
+    packet = memory_allocate(sizeof(*packet) + bytes);
+    rc = duplicate_fds(fds, fds_count, packet->fds);
+    if (rc < 0) {
+        free(packet);
+        return rc;
+    }
+    packet->id = id;
     packet->bytes = bytes;
     packet->fds_count = fds_count;
     memcpy(packet->data, data, bytes);
-    for (uint32_t i = 0; i < fds_count; i++)
-        packet->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
     list_append(&helper->queue, &packet->node);
+    helper->fds_queued += fds_count;
     set_interest(helper);
+    return 0;
 }
 
-static void put_packet(struct helper *helper, const void *data, size_t bytes, const int *fds,
-                       uint32_t fds_count)
+static int send_or_queue(struct helper *helper, uint32_t id, const void *data, size_t bytes,
+                         const int *fds, uint32_t fds_count)
 {
-    if (list_is_empty(&helper->queue) &&
-        (send_packet(helper->fd, data, bytes, fds, fds_count) >= 0 || !must_wait()))
-        return;
-    queue_packet(helper, data, bytes, fds, fds_count);
+    int rc = list_is_empty(&helper->queue) ? send_packet(helper->fd, data, bytes, fds, fds_count)
+                                           : -EAGAIN;
+
+    if (is_gone(rc))
+        return 0;
+    return must_wait(rc) ? queue_packet(helper, id, data, bytes, fds, fds_count) : rc;
+}
+
+static int put_packet(struct helper *helper, uint32_t id, const void *data, size_t bytes,
+                      const int *fds, uint32_t fds_count)
+{
+    int rc = send_or_queue(helper, id, data, bytes, fds, fds_count);
+
+    if (rc != -EMFILE || helper->stalled)
+        return rc;
+    drain_queue(helper);
+    return send_or_queue(helper, id, data, bytes, fds, fds_count);
 }
 
 /* Cuts an encoded request into packets: each with a byte in front, 1 if more follows. */
@@ -203,11 +342,17 @@ static void send_request(struct helper *helper, const struct helper_request *req
     helper_request_encode(request, &helper->request);
     do {
         size_t bytes = helper->request.length_bytes - sent;
+        int rc;
         if (bytes > sizeof(packet) - 1)
             bytes = sizeof(packet) - 1;
         packet[0] = sent + bytes < helper->request.length_bytes;
         memcpy(packet + 1, helper->request.data + sent, bytes);
-        put_packet(helper, packet, bytes + 1, fds, fds_count);
+        rc = put_packet(helper, request->id, packet, bytes + 1, fds, fds_count);
+        if (rc < 0) {
+            assert(fds_count > 0); /* so it is the first packet of a start */
+            refuse(helper, request->id, rc);
+            return;
+        }
         fds_count = 0;
         sent += bytes;
     } while (sent < helper->request.length_bytes);
@@ -306,14 +451,6 @@ void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms)
         NULL);
 }
 
-void helper_set_session(struct helper *helper, const char *session)
-{
-    char mark[64];
-
-    snprintf(mark, sizeof(mark), "BANYAN_SESSION=%s", session);
-    send_request(helper, &(struct helper_request){.type = HELPER_MARK, .path = mark}, NULL);
-}
-
 void helper_own_directory(struct helper *helper, const char *path)
 {
     send_request(helper, &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path},
@@ -356,6 +493,7 @@ static void close_socket(struct helper *helper)
         close(helper->fd);
     helper->fd = -1;
     drop_queue(helper);
+    helper->refused_count = 0;
 }
 
 /* Its children have died with it; what they leave falls to us, as subreaper. */
@@ -378,10 +516,10 @@ static void on_ready(void *context, int fd, unsigned int ready)
     struct wire_reader reader;
     ssize_t bytes;
 
-    if (ready & LOOP_WRITE) {
+    if (ready & LOOP_WRITE)
         flush_queue(helper);
+    if (!(ready & LOOP_READ))
         return;
-    }
     bytes = recv(fd, packet, sizeof(packet), MSG_DONTWAIT);
     /* A reset comes once, before what the helper had still sent. */
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
@@ -405,6 +543,8 @@ int helper_attach(struct helper *helper, struct loop *loop, const struct helper_
     set_interest(helper);
     if (helper->unsealed_count > 0)
         loop_defer(loop, seal_groups, helper);
+    if (helper->refused_count > 0)
+        loop_defer(loop, tell_refused, helper);
     return 0;
 }
 
@@ -433,5 +573,6 @@ void helper_close(struct helper *helper)
         wait_for_end(pid);
     buffer_fini(&helper->request);
     free(helper->unsealed);
+    free(helper->refused);
     free(helper);
 }

@@ -43,7 +43,8 @@ struct helper_process {
 
 struct helper_events {
     void (*started)(void *context, uint32_t id, pid_t pid);
-    /* Could not be started: code is -errno of `what` ("exec", "chdir", "fork"). */
+    /* Could not be started: code is -errno of `what` ("exec", "chdir", "fork"; -EMFILE of "fork":
+     * descriptors are short here or in the helper). */
     void (*failed)(void *context, uint32_t id, int code, const char *what);
     /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
     void (*exited)(void *context, uint32_t id, int wait_status, int by_us);
@@ -67,6 +68,8 @@ pid_t helper_pid(const struct helper *helper);
 /* 1 from the `gone` upcall on. */
 int helper_is_gone(const struct helper *helper);
 
+/* Every start is answered, by `started` or `failed`.  Where descriptors are short it waits for the
+ * helper to take what was given before, some milliseconds. */
 void helper_start(struct helper *helper, const struct helper_process *process);
 /* Starts a daemon without exec: in the child, `banyand` runs on fds 0..2 as if it had been started
  * by an agent (daemon_main with those descriptors).  virtual_node: name, or NULL for STARTER_LOCAL.
@@ -79,8 +82,6 @@ void helper_signal(struct helper *helper, uint32_t id, int number);
 /* Ends a group: SIGTERM and SIGCONT, SIGKILL after grace_ms (0: at once); group_empty follows, also
  * of a group that has no process. */
 void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);
-/* Lets session_clean find the helper itself, should it be left behind. */
-void helper_set_session(struct helper *helper, const char *session);
 /* A directory to remove (recursively, not following links, only if it is ours) when all ends. */
 void helper_own_directory(struct helper *helper, const char *path);
 /* Without a renewal within milliseconds from now all processes are killed. */

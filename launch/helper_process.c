@@ -346,11 +346,8 @@ static void obey(struct helper_state *state, struct helper_order *order)
     case HELPER_OWN_DIRECTORY:
         own_directory(state, request->path);
         break;
-    case HELPER_LEASE:
+    default: /* HELPER_LEASE */
         state->lease_ns = helper_now_ns() + request->value * NS_PER_MS;
-        break;
-    default:
-        process_title_set(HELPER_NAME, request->path);
     }
 }
 
@@ -400,15 +397,25 @@ static void daemon_gone(struct helper_state *state)
     begin_close(state);
 }
 
+/* What does not fit into our table of descriptors the system throws away. */
+static void refuse(struct helper_state *state, const struct helper_request *request)
+{
+    if (request->group > 0)
+        (void)group_get(state, request->group); /* a group without processes ends, too */
+    helper_tell(state, HELPER_FAILED, request->id, -EMFILE, HELPER_STEP_FORK);
+}
+
 static void handle_request(struct helper_state *state)
 {
     struct helper_order order;
+    int rc = helper_order_decode(&order, state->incoming.data, state->incoming.length_bytes);
 
-    if (helper_order_decode(&order, state->incoming.data, state->incoming.length_bytes) == 0 &&
-        order.request.targets_count == state->fds_count) {
+    assert(rc == 0); /* the daemon is the same program */
+    if (order.request.targets_count == state->fds_count)
         obey(state, &order);
-        free(order.arrays);
-    }
+    else
+        refuse(state, &order.request);
+    free(order.arrays);
     close_fds(state);
     buffer_clear(&state->incoming);
 }

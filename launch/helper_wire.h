@@ -28,7 +28,6 @@ enum helper_request_type {
     HELPER_SEAL_GROUP, /* no more processes of the group will come for now */
     HELPER_OWN_DIRECTORY,
     HELPER_LEASE,
-    HELPER_MARK, /* path: what the helper's visible environment is to say */
     HELPER_REQUEST_COUNT
 };
 

@@ -372,6 +372,68 @@ static void test_descriptors(void)
     wait_for(&empty_count, 1);
 }
 
+/* ---- Descriptors are short ---- */
+
+#define SHORT_LIMIT 64
+#define SHORT_COUNT 200
+
+static struct rlimit limit_descriptors(pid_t pid, rlim_t limit)
+{
+    struct rlimit before, files;
+
+    if (prlimit(pid, RLIMIT_NOFILE, NULL, &before) < 0)
+        bail_out("no limit of descriptors");
+    files = before;
+    files.rlim_cur = limit;
+    if (prlimit(pid, RLIMIT_NOFILE, &files, NULL) < 0)
+        bail_out("cannot set the limit of descriptors");
+    return before;
+}
+
+static void start_with_descriptors(uint32_t count)
+{
+    const char *argv[] = {"true", NULL};
+    struct helper_fd fds[HELPER_FDS_MAX];
+
+    for (int i = 0; i < HELPER_FDS_MAX; i++)
+        fds[i] = (struct helper_fd){STDERR_FILENO, i};
+    for (uint32_t id = 0; id < count; id++)
+        start_full(id, 12, argv, environment(), "/", fds, HELPER_FDS_MAX);
+}
+
+/* Every start is answered, whoever has no descriptors for it. */
+static void test_few_descriptors(void)
+{
+    struct rlimit before = limit_descriptors(getpid(), SHORT_LIMIT);
+    uint64_t start_ns = loop_now_ns();
+    int answered;
+
+    forget();
+    start_with_descriptors(SHORT_COUNT);
+    ok(wait_for(&exited_count, SHORT_COUNT) >= 0, "with few descriptors all starts go well");
+    forget();
+    kill(helper_pid(helper), SIGSTOP);
+    start_with_descriptors(SHORT_COUNT);
+    ok(loop_now_ns() - start_ns < PATIENCE_MS * NS_PER_MS,
+       "a helper that hangs is waited for once");
+    is_int(failed_count, 0, "nothing is told from within the call");
+    kill(helper_pid(helper), SIGCONT);
+    ok(wait_for(&empty_count, 1) >= 0, "what it was given ends");
+    answered = exited_count + failed_count;
+    is_int(answered, SHORT_COUNT, "every start is answered");
+    ok(failed_count > 0 && notes[SHORT_COUNT - 1].code == -EMFILE, "the last ones: %s",
+       strerror(EMFILE));
+    is_string(notes[SHORT_COUNT - 1].what, "fork", "as a fork that failed");
+    setrlimit(RLIMIT_NOFILE, &before);
+    before = limit_descriptors(helper_pid(helper), SHORT_LIMIT / 8);
+    forget();
+    start_with_descriptors(1);
+    ok(wait_for(&failed_count, 1) >= 0, "a helper without descriptors says so");
+    is_int(notes[0].code, -EMFILE, "why");
+    ok(wait_for(&empty_count, 1) >= 0, "the group is empty");
+    prlimit(helper_pid(helper), RLIMIT_NOFILE, &before, NULL);
+}
+
 /* ---- Ending ---- */
 
 static void test_signal(void)
@@ -523,6 +585,7 @@ int main(void)
     test_state();
     test_cgroup();
     test_descriptors();
+    test_few_descriptors();
     test_signal();
     test_wrapper();
     test_stubborn();

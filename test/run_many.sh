@@ -37,4 +37,15 @@ wrong=$(awk '{ rank = substr($1, 2) + 0; if ($3 != next_line[rank] || $5 != rank
     END { for (r = 0; r < 64; r++) if (next_line[r] != 200) bad++; print bad + 0 }' <<<"$out")
 is "$status $wrong" "0 0" "64 ranks x 200 lines: complete, whole and in order"
 nothing_left "64 ranks x 200 lines: nothing is left"
+
+# With few descriptors a run goes well or says so; it never hangs. A rank takes two or three.
+new_mark
+run bash -c 'ulimit -n 1024; exec timeout 60 "$@"' - "$banyan" run -n 256 --oversubscribe \
+    -x BT_MARK="$mark" true </dev/null
+is "$status:$err" "0:" "256 ranks within 1024 descriptors"
+run bash -c 'ulimit -n 256; exec timeout 60 "$@"' - "$banyan" run -n 200 --oversubscribe \
+    --mpi none -x BT_MARK="$mark" true </dev/null
+is "$status:$(grep -c . <<<"$err")" 125:1 "200 ranks within 256 descriptors are refused"
+like "$err" "^banyan: cannot start true on .*Too many open files" "with the reason"
+nothing_left "few descriptors: nothing is left"
 done_testing
