@@ -280,7 +280,19 @@ static void host_destroy(struct host *host)
     host_thread_close();
     if (host->listener >= 0)
         close(host->listener);
-    state_destroy(host);
+    host->is_doomed = 1;
+    if (!host->is_running)
+        state_destroy(host);
+}
+
+/* What is told to the daemon here may make it destroy the host. */
+static void host_process(struct host *host)
+{
+    host->is_running = 1;
+    host_thread_run(host);
+    host->is_running = 0;
+    if (host->is_doomed)
+        state_destroy(host);
 }
 
 /* libpmix turns a client away whose namespace it does not know.  So it gets the socket, on which
@@ -313,7 +325,7 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .create = host_create,
     .destroy = host_destroy,
     .descriptor = host_descriptor,
-    .process = host_thread_run,
+    .process = host_process,
     .job_register = host_register,
     .job_deregister = host_job_deregister,
     .process_gone = host_process_gone,

@@ -86,8 +86,8 @@ struct host_table {
      * served from the first job_register on.  3 ms.  One host at a time; a later one of the same
      * process finds the server running and must name the same directory. */
     struct host *(*create)(const struct host_config *config, struct error *error);
-    /* Answers what is open with errors.  libpmix's threads sleep on until the process ends, so the
-     * plugin is never unloaded. */
+    /* Answers what is open with errors; may be called out of a function of host_world.  libpmix's
+     * threads sleep on until the process ends, so the plugin is never unloaded. */
     void (*destroy)(struct host *host);
     int (*descriptor)(const struct host *host); /* readable when process must be called */
     void (*process)(struct host *host);

@@ -12,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "pmix/host_internal.h"
+
 static struct {
     pthread_mutex_t mutex; /* guards all */
     struct host_call *first;
@@ -21,13 +23,15 @@ static struct {
 
 int host_thread_open(struct error *error)
 {
-    int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int descriptor;
 
+    if (queue.descriptor >= 0)
+        return error_set(error, -EBUSY, "this process has a PMIx server already");
+    descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0)
         return error_set(error, -errno, "cannot start the PMIx server: eventfd: %s",
                          strerror(errno));
     pthread_mutex_lock(&queue.mutex);
-    assert(queue.descriptor < 0);
     queue.descriptor = descriptor;
     pthread_mutex_unlock(&queue.mutex);
     return 0;
@@ -48,7 +52,7 @@ static void run_all(struct host *host, struct host_call *call)
 
     for (; call != NULL; call = next) {
         next = call->next;
-        call->run(host, call);
+        call->run(host != NULL && host->is_doomed ? NULL : host, call);
     }
 }
 

@@ -23,6 +23,7 @@ struct host_call {
     void (*run)(struct host *host, struct host_call *call);
 };
 
+/* -EBUSY if it is open: one host at a time. */
 int host_thread_open(struct error *error);
 /* Frees what was posted and not run, and from now on what is posted. */
 void host_thread_close(void);

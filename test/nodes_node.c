@@ -65,6 +65,14 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static void clients_kill(const struct node *node)
+{
+    for (uint32_t i = 0; i < node->it->per_node; i++) {
+        if (node->pids[i] > 0)
+            kill(node->pids[i], SIGKILL);
+    }
+}
+
 /* ---- what the host asks for ---- */
 
 static void on_connected(void *context, const struct host_process *process)
@@ -138,6 +146,11 @@ static void on_text(void *context, const struct host_process *from, const char *
     struct node_message message = {.type = NODE_TEXT, .process = *from};
 
     node_send(node->hub, &message, text, text_bytes);
+    if (node->it->destroy_in_text && node->host != NULL) {
+        node->table->destroy(node->host);
+        node->host = NULL;
+        clients_kill(node);
+    }
 }
 
 static void complain(struct node *node, const char *text)
@@ -378,14 +391,6 @@ static void clients_reap(struct node *node)
             node->table->process_gone(node->host, &process);
         if (node->running == 0)
             node_send(node->hub, &(struct node_message){.type = NODE_ENDED}, NULL, 0);
-    }
-}
-
-static void clients_kill(const struct node *node)
-{
-    for (uint32_t i = 0; i < node->it->per_node; i++) {
-        if (node->pids[i] > 0)
-            kill(node->pids[i], SIGKILL);
     }
 }
 
