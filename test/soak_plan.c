@@ -196,12 +196,18 @@ static void call_continue(void *context, uint64_t place)
     sim_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
 }
 
-static void add_subtree(struct world *world, uint32_t place)
+/* The child range of the root that a place is in. */
+static void add_branch(struct world *world, uint32_t place)
 {
     struct tree tree = {.places = world->places, .radix = world->radix};
-    struct range range = tree_scope(&tree, place);
+    struct range whole = {0, world->places - 1};
 
-    ranges_add(&world->evictable, range.first, range.last);
+    for (uint32_t i = 0; i < tree_cut_count(&tree, whole); i++) {
+        struct range range = tree_cut(&tree, whole, i);
+
+        if (range.first <= place && place <= range.last)
+            ranges_add(&world->evictable, range.first, range.last);
+    }
 }
 
 /* Stopped for a while: what is short must harm nobody, what is long may cost the place. */
@@ -214,9 +220,10 @@ static void plan_stop(struct world *world, uint32_t place, uint64_t at_ns)
 
     if (is_long) {
         ranges_add(&world->evictable, place, place);
-        /* Should its parent be lost while it is stopped, those below it cannot be seen from above. */
+        /* Should its parent be lost while it is stopped, or should it have become an heir, those
+         * below it may not be seen from above in time. */
         if (world->deaths_planned > 0)
-            add_subtree(world, place);
+            add_branch(world, place);
     }
     sim_at(sim, at_ns, call_stop, world, place);
     sim_at(sim, at_ns + length_ns, call_continue, world, place);

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The core, one event at a time: what it answers to whom, what a wrong frame costs the peer, when
+ * leases end, what an idle place weighs.
+ */
+#include "config.h"
+
+#include "overlay/overlay.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "overlay/overlay_wire.h"
+#include "overlay/tree.h"
+#include "test/tap.h"
+
+#define MS 1000000ull
+
+/* A core, the time, and what the last step gave. */
+struct bench {
+    struct overlay *overlay;
+    struct overlay_actions actions;
+    uint64_t now_ns;
+};
+
+static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    buffer_append(merged, other, other_bytes);
+}
+
+static node_merge_function *const merges[] = {merge_concatenate};
+
+static struct overlay *make_core(uint32_t place, uint32_t places)
+{
+    struct tree tree = {.places = places, .radix = 2};
+    struct node_ancestor ancestors[TREE_DEPTH_MAX];
+    struct node_config config = {.place = place,
+                                 .places = places,
+                                 .radix = 2,
+                                 .incarnation = 1,
+                                 .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
+                                 .ancestors = ancestors,
+                                 .merges = merges,
+                                 .merges_count = 1};
+
+    for (uint32_t above = place; above != 0; config.ancestors_count++) {
+        above = tree_parent(&tree, above);
+        ancestors[config.ancestors_count] = (struct node_ancestor){
+            .place = above, .addresses = {.count = 1, .items = {{4, {(uint8_t)above}}}}};
+    }
+    return overlay_create(&config);
+}
+
+static void step(struct bench *bench, struct overlay_event event)
+{
+    overlay_actions_fini(&bench->actions);
+    event.now_ns = bench->now_ns;
+    overlay_step(bench->overlay, &event, &bench->actions);
+}
+
+static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_FRAME, .place = from, .frame = frame});
+    message_release(frame->payload);
+    frame->payload = NULL;
+}
+
+static void step_up(struct bench *bench, uint32_t place)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_UP, .place = place, .incarnation = 1});
+}
+
+static void open_bench(struct bench *bench, uint32_t place, uint32_t places)
+{
+    *bench = (struct bench){.overlay = make_core(place, places), .now_ns = 1000 * MS};
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+}
+
+static void close_bench(struct bench *bench)
+{
+    overlay_actions_fini(&bench->actions);
+    overlay_destroy(bench->overlay);
+}
+
+/* The first action of a kind, NULL if the last step gave none. */
+static const struct overlay_action *find(const struct bench *bench, enum overlay_action_kind kind)
+{
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        if (bench->actions.items[i].kind == kind)
+            return &bench->actions.items[i];
+    }
+    return NULL;
+}
+
+/* The first frame of a type that was sent to a place. */
+static const struct frame *sent(const struct bench *bench, uint32_t place, uint8_t type)
+{
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        const struct overlay_action *action = &bench->actions.items[i];
+
+        if (action->kind == OVERLAY_ACTION_SEND && action->place == place &&
+            action->frame.type == type)
+            return &action->frame;
+    }
+    return NULL;
+}
+
+static bool closed(const struct bench *bench, uint32_t place)
+{
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        if (bench->actions.items[i].kind == OVERLAY_ACTION_CLOSE &&
+            bench->actions.items[i].place == place)
+            return true;
+    }
+    return false;
+}
+
+static void make_join(uint32_t place, uint32_t first, uint32_t last, uint32_t places,
+                      struct frame *ret_frame)
+{
+    struct overlay_join join = {.version = OVERLAY_VERSION,
+                                .places = places,
+                                .radix = 2,
+                                .stamp_ns = 5 * MS,
+                                .scope = {first, last}};
+
+    join.addresses.count = 1;
+    ranges_add(&join.arrived, place, place);
+    overlay_encode_join(&join, ret_frame);
+    overlay_join_fini(&join);
+}
+
+/* A child of the bench's place that has joined. */
+static void adopt(struct bench *bench, uint32_t place, uint32_t first, uint32_t last,
+                  uint32_t places)
+{
+    struct frame frame;
+
+    step_up(bench, place);
+    make_join(place, first, last, places, &frame);
+    step_frame(bench, place, &frame);
+}
+
+/* The place's JOIN is answered by its parent. */
+static void welcome(struct bench *bench, uint32_t parent, uint32_t first, uint32_t last,
+                    uint64_t hold_ns, uint64_t age_ns)
+{
+    struct overlay_welcome message = {.range = {first, last},
+                                      .lease = {.round = 1, .age_ns = age_ns}};
+    struct frame frame;
+
+    step_up(bench, parent);
+    message.lease.echo_stamp_ns = bench->now_ns;
+    message.lease.echo_hold_ns = hold_ns;
+    bench->now_ns += hold_ns;
+    overlay_encode_welcome(&message, &frame);
+    step_frame(bench, parent, &frame);
+}
+
+/* ---- joining ---- */
+
+static void test_root(void)
+{
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 1);
+    ok(find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "a root alone is complete at once");
+    close_bench(&bench);
+    open_bench(&bench, 0, 3);
+    ok(find(&bench, OVERLAY_ACTION_COMPLETE) == NULL, "a root of three is not");
+    adopt(&bench, 1, 1, 1, 3);
+    ok(sent(&bench, 1, OVERLAY_WELCOME) != NULL, "who belongs below is welcomed");
+    adopt(&bench, 2, 2, 2, 3);
+    ok(find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "and with the last one it is complete");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+    ok(sent(&bench, 2, OVERLAY_ENTRY) != NULL, "a lost child is a death in the log");
+    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "that the root hears of too");
+    step_up(&bench, 1);
+    make_join(1, 1, 1, 3, &frame);
+    step_frame(&bench, 1, &frame);
+    ok(sent(&bench, 1, OVERLAY_REFUSE) != NULL, "who counts as dead is refused");
+    close_bench(&bench);
+}
+
+static void test_mismatch(void)
+{
+    struct overlay_refuse refuse;
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    step_up(&bench, 1);
+    make_join(1, 1, 1, 4, &frame);
+    step_frame(&bench, 1, &frame);
+    if (ok(sent(&bench, 1, OVERLAY_REFUSE) != NULL, "another size of tree is refused")) {
+        overlay_decode_refuse(sent(&bench, 1, OVERLAY_REFUSE), &refuse);
+        is_uint(refuse.refusal, OVERLAY_REFUSAL_MISMATCH, "with the reason");
+    }
+    close_bench(&bench);
+}
+
+static void test_pending(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 1, 7);
+    ok(find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "a place connects to its parent");
+    adopt(&bench, 2, 2, 2, 7);
+    ok(sent(&bench, 2, OVERLAY_WELCOME) == NULL, "who is not joined answers nobody");
+    welcome(&bench, 0, 1, 3, 0, 0);
+    ok(find(&bench, OVERLAY_ACTION_JOINED) != NULL, "welcomed, it is joined");
+    ok(sent(&bench, 2, OVERLAY_WELCOME) != NULL, "and answers who has waited");
+    close_bench(&bench);
+}
+
+static void test_first_join_in_vain(void)
+{
+    struct bench bench;
+    uint32_t tries = 0;
+
+    open_bench(&bench, 3, 7);
+    while (find(&bench, OVERLAY_ACTION_ENDED) == NULL && bench.now_ns < 60000 * MS) {
+        const struct overlay_action *connect = find(&bench, OVERLAY_ACTION_CONNECT);
+
+        bench.now_ns += MS;
+        if (connect != NULL) {
+            tries++;
+            step(&bench,
+                 (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = connect->place});
+        } else {
+            step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        }
+    }
+    ok(bench.now_ns >= 17000 * MS && bench.now_ns < 18000 * MS,
+       "the first join gives up after 16 s (%.1f)", (double)bench.now_ns / 1e9 - 1);
+    ok(tries > 20 && tries < 200, "after %u tries", tries);
+    close_bench(&bench);
+}
+
+/* ---- leases ---- */
+
+static void test_lease(void)
+{
+    struct overlay_lease wave = {.round = 2};
+    struct bench bench;
+    struct frame frame;
+    uint64_t asked_ns;
+
+    open_bench(&bench, 1, 3);
+    asked_ns = bench.now_ns;
+    welcome(&bench, 0, 1, 1, 300 * MS, 100 * MS);
+    is_uint(overlay_lease_end_ns(bench.overlay), asked_ns + (300 - 100 + 8000) * MS,
+            "a lease counts from when the wave can have been sent at the earliest");
+    bench.now_ns += 50 * MS;
+    wave.echo_stamp_ns = asked_ns;
+    wave.echo_hold_ns = 340 * MS;
+    wave.age_ns = 10 * MS;
+    overlay_encode_lease(&wave, &frame);
+    step_frame(&bench, 0, &frame);
+    is_uint(overlay_lease_end_ns(bench.overlay), asked_ns + (340 - 10 + 8000) * MS,
+            "a new wave renews it");
+    ok(sent(&bench, 0, OVERLAY_LEASE_ECHO) != NULL, "and is echoed");
+    bench.now_ns = overlay_lease_end_ns(bench.overlay) - 1;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 2});
+    ok(find(&bench, OVERLAY_ACTION_ENDED) == NULL, "a nanosecond before its end it lives");
+    bench.now_ns++;
+    step_up(&bench, 2);
+    if (ok(find(&bench, OVERLAY_ACTION_ENDED) != NULL, "at its end it does nothing but end"))
+        is_int(find(&bench, OVERLAY_ACTION_ENDED)->end, NODE_END_LEASE, "with the reason");
+    close_bench(&bench);
+}
+
+static void test_silent_parent(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 3, 7);
+    welcome(&bench, 1, 3, 3, 0, 0);
+    bench.now_ns += 5000 * MS - 1;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!closed(&bench, 1), "a parent may be silent for five eighths of a lease");
+    bench.now_ns++;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(closed(&bench, 1), "not longer");
+    if (ok(find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "then another is asked"))
+        is_uint(find(&bench, OVERLAY_ACTION_CONNECT)->place, 0, "the next ancestor");
+    close_bench(&bench);
+}
+
+static void test_silent_child(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    for (uint32_t i = 0; i < 8; i++) {
+        bench.now_ns += 500 * MS - (i == 7);
+        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        if (i == 1)
+            ok(sent(&bench, 1, OVERLAY_LEASE) != NULL, "a heartbeat a second");
+    }
+    ok(!closed(&bench, 1), "a child may be silent for half a lease");
+    bench.now_ns++;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(closed(&bench, 1) && find(&bench, OVERLAY_ACTION_DEAD) != NULL, "then it is lost");
+    close_bench(&bench);
+}
+
+/* A stamp of the future would stretch a lease for ever. */
+static void test_lying_parent(void)
+{
+    struct overlay_lease wave = {.round = 2};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 1, 3);
+    welcome(&bench, 0, 1, 1, 0, 0);
+    wave.echo_stamp_ns = bench.now_ns + 1;
+    overlay_encode_lease(&wave, &frame);
+    step_frame(&bench, 0, &frame);
+    ok(closed(&bench, 0), "a parent that echoes the future is left");
+    close_bench(&bench);
+}
+
+/* ---- wrong frames ---- */
+
+static void test_wrong_role(void)
+{
+    struct frame frame = {.type = OVERLAY_RELEASE, .payload = message_create("x", 1)};
+    struct bench bench;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    step_frame(&bench, 1, &frame);
+    ok(closed(&bench, 1) && find(&bench, OVERLAY_ACTION_DEAD) != NULL,
+       "a child that speaks like a parent is dropped");
+    frame = (struct frame){.type = 200};
+    adopt(&bench, 2, 2, 2, 3);
+    step_frame(&bench, 2, &frame);
+    ok(closed(&bench, 2), "and so is one with a type that is none");
+    close_bench(&bench);
+}
+
+/* Any type with random bytes, or with another message's, from each kind of peer. */
+static void fuzz_one(struct random_state *random)
+{
+    struct bench bench;
+    uint32_t from = (uint32_t)random_below(random, 4);
+
+    open_bench(&bench, 1, 7);
+    welcome(&bench, 0, 1, 3, 0, 0);
+    adopt(&bench, 2, 2, 2, 7);
+    step_up(&bench, 3);
+    for (int i = 0; i < 20 && !overlay_is_ended(bench.overlay); i++) {
+        unsigned char bytes[40];
+        struct frame frame = {
+            .type = (uint8_t)(OVERLAY_JOIN + random_below(random, OVERLAY_MESSAGE_END)),
+            .class = (uint8_t)random_below(random, FRAME_CLASS_COUNT),
+            .attempt = (uint32_t)random_below(random, 3)};
+
+        for (size_t j = 0; j < sizeof(bytes); j++)
+            bytes[j] = (unsigned char)random_below(random, random_below(random, 2) ? 256 : 4);
+        frame.payload = message_create(bytes, random_below(random, sizeof(bytes)));
+        step_frame(&bench, from, &frame);
+        bench.now_ns += MS;
+    }
+    close_bench(&bench);
+}
+
+static void test_fuzz(void)
+{
+    struct random_state random;
+
+    random_init(&random, 1);
+    for (int i = 0; i < 20000; i++)
+        fuzz_one(&random);
+    pass("20,000 peers that send nonsense");
+}
+
+/* ---- operations ---- */
+
+static void make_contribute(uint64_t set_id, uint32_t low, const struct ranges *set,
+                            struct frame *ret_frame)
+{
+    struct overlay_contribute contribute = {.key = {.set_id = set_id, .generation = 1},
+                                            .set = *set,
+                                            .state = OVERLAY_PART_COLLECTED,
+                                            .low = low,
+                                            .payload = {(const unsigned char *)"x", 1}};
+
+    overlay_encode_contribute(&contribute, 0, ret_frame);
+}
+
+static void test_forget(void)
+{
+    struct range items[] = {{1, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    make_contribute(77, 1, &set, &frame);
+    step_frame(&bench, 1, &frame);
+    is_uint(overlay_kept_operations(bench.overlay), 1, "an operation is open");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = 77}});
+    is_uint(overlay_kept_operations(bench.overlay), 0, "forgotten, it is gone");
+    make_contribute(77, 1, &set, &frame);
+    step_frame(&bench, 2, &frame);
+    is_uint(overlay_kept_operations(bench.overlay), 0, "what comes late is dropped");
+    ok(!closed(&bench, 2), "and who sent it is not to blame");
+    close_bench(&bench);
+}
+
+/* Members that say they have got further than they can have must not cost others their result. */
+static void test_lying_low(void)
+{
+    struct range items[] = {{0, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    struct overlay_event call = {
+        .kind = OVERLAY_EVENT_CONTRIBUTE, .key = {.set_id = 5, .generation = 1}, .set = &set};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    make_contribute(5, 4000000000, &set, &frame);
+    step_frame(&bench, 1, &frame);
+    make_contribute(5, 4000000000, &set, &frame);
+    step_frame(&bench, 2, &frame);
+    step(&bench, call);
+    ok(find(&bench, OVERLAY_ACTION_RESULT) != NULL && sent(&bench, 1, OVERLAY_RELEASE) != NULL,
+       "a result comes whatever the others say of their past");
+    close_bench(&bench);
+}
+
+static void test_other_set(void)
+{
+    struct range items[] = {{1, 2}};
+    struct range others[] = {{0, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    struct ranges other = {.items = others, .count = 1};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    make_contribute(77, 1, &set, &frame);
+    step_frame(&bench, 1, &frame);
+    make_contribute(77, 1, &other, &frame);
+    step_frame(&bench, 2, &frame);
+    ok(closed(&bench, 2), "two sets of one name cannot be");
+    close_bench(&bench);
+}
+
+/* ---- weight ---- */
+
+static void test_weight(void)
+{
+    enum { CORES = 1000 };
+    static struct bench benches[CORES];
+    size_t before;
+    size_t bytes;
+
+    before = mallinfo2().uordblks;
+    for (uint32_t i = 0; i < CORES; i++) {
+        /* The last place is a leaf at the full depth. */
+        open_bench(&benches[i], 4095, 4096);
+        welcome(&benches[i], 4094, 4095, 4095, 0, 0);
+        overlay_actions_fini(&benches[i].actions);
+    }
+    bytes = (mallinfo2().uordblks - before) / CORES;
+    ok(bytes < 1024, "an idle leaf among 4,096 places of radix 2 weighs %zu bytes", bytes);
+    for (uint32_t i = 0; i < CORES; i++)
+        close_bench(&benches[i]);
+}
+
+int main(void)
+{
+    test_root();
+    test_mismatch();
+    test_pending();
+    test_first_join_in_vain();
+    test_lease();
+    test_silent_parent();
+    test_silent_child();
+    test_lying_parent();
+    test_wrong_role();
+    test_fuzz();
+    test_forget();
+    test_lying_low();
+    test_other_set();
+    test_weight();
+    return done_testing();
+}

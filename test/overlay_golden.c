@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Golden traces: small trees in virtual time, every message sent and every upcall told, one line
+ * each, compared with test/golden/NAME.txt.  They read as the protocol's description and are quoted
+ * in doc/protocol.rst.  GOLDEN_WRITE=1 writes them anew; look at the difference before you commit.
+ *
+ * Seven places of radix 2 are the tree 0 (1 (2 3) 4 (5 6)).  Each frame takes 0.1 ms.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "overlay/overlay_print.h"
+#include "overlay/overlay_wire.h"
+#include "test/cluster.h"
+#include "test/tap.h"
+
+#define MS 1000000ull
+
+struct scene {
+    struct cluster *cluster;
+    struct buffer trace;
+    uint64_t zero_ns; /* what is printed as +0.00ms */
+    bool is_silent;   /* nothing is written */
+    bool with_acks;
+    uint8_t kill_on; /* sending a frame of this type kills place */
+    uint32_t kill_place;
+    uint32_t kill_after; /* so many of them */
+};
+
+static void print_time(struct scene *scene)
+{
+    buffer_printf(&scene->trace, "+%.2fms ",
+                  (double)(sim_now_ns(scene->cluster->sim) - scene->zero_ns) / 1e6);
+}
+
+static struct scene *scene_of(struct cluster *cluster)
+{
+    return cluster->config.context;
+}
+
+static void say(struct scene *scene, uint32_t place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(struct scene *scene, uint32_t place, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    if (scene->is_silent)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    print_time(scene);
+    buffer_printf(&scene->trace, "%u %s\n", place, text);
+}
+
+/* ---- upcalls ---- */
+
+static void on_joined(struct cluster *cluster, uint32_t place)
+{
+    say(scene_of(cluster), place, "is joined");
+}
+
+static void on_complete(struct cluster *cluster)
+{
+    say(scene_of(cluster), 0, "is complete");
+}
+
+static void on_broadcast(struct cluster *cluster, uint32_t place, struct message *payload)
+{
+    say(scene_of(cluster), place, "is told the broadcast \"%.*s\"", (int)payload->length_bytes,
+        (const char *)payload->data);
+}
+
+static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+                      int status, const struct ranges *lost, struct message *payload)
+{
+    struct buffer places = {0};
+
+    ranges_print(lost, &places);
+    if (status == 0)
+        say(scene_of(cluster), place, "is told the result gen=%u: \"%.*s\"", key->generation,
+            payload != NULL ? (int)payload->length_bytes : 0,
+            payload != NULL ? (const char *)payload->data : "");
+    else
+        say(scene_of(cluster), place, "is told the result gen=%u: lost [%s]", key->generation,
+            buffer_string(&places));
+    buffer_fini(&places);
+}
+
+static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges *places)
+{
+    struct buffer text = {0};
+
+    ranges_print(places, &text);
+    say(scene_of(cluster), place, "is told that [%s] died", buffer_string(&text));
+    buffer_fini(&text);
+}
+
+static void on_request(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
+                       struct message *payload)
+{
+    say(scene_of(cluster), place, "is asked by %u", source);
+    node_reply(cluster->places[place].node, source, id, message_reference(payload));
+}
+
+static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int status,
+                     struct message *payload)
+{
+    (void)payload;
+    say(scene_of(cluster), place, "is answered id=%u: %s", id, status == 0 ? "ok" : "host down");
+}
+
+static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
+{
+    static const char *const ends[NODE_END_COUNT] = {"left", "orphan", "lease over", "evicted",
+                                                     "refused"};
+
+    say(scene_of(cluster), place, "ends: %s", ends[end]);
+}
+
+static const struct cluster_events events = {
+    .joined = on_joined,
+    .complete = on_complete,
+    .broadcast = on_broadcast,
+    .result = on_result,
+    .lost = on_lost,
+    .request = on_request,
+    .reply = on_reply,
+    .ended = on_ended,
+};
+
+/* ---- the world ---- */
+
+static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
+                    const struct frame *frame)
+{
+    struct scene *scene = context;
+
+    (void)now_ns;
+    if (fact == SIM_FACT_KILL && cluster_is_alive(scene->cluster, from) == false &&
+        !scene->cluster->places[from].ended)
+        say(scene, from, "is killed");
+    if (fact != SIM_FACT_SEND)
+        return;
+    if (!scene->is_silent && frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO &&
+        (frame->type != OVERLAY_ACK || scene->with_acks)) {
+        print_time(scene);
+        buffer_printf(&scene->trace, "%u -> %u ", from, to);
+        overlay_print(frame, &scene->trace);
+        buffer_append_string(&scene->trace, "\n");
+    }
+    if (scene->kill_after > 0 && frame->type == scene->kill_on && from == scene->kill_place &&
+        --scene->kill_after == 0)
+        cluster_kill(scene->cluster, from);
+}
+
+static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    buffer_append(merged, other, other_bytes);
+}
+
+static node_merge_function *const merges[] = {merge_concatenate};
+
+static void scene_open(struct scene *scene, uint32_t places, uint64_t seed)
+{
+    struct cluster_config config = {
+        .radix = 2, .merges = merges, .merges_count = 1, .events = &events, .context = scene};
+
+    memset(scene, 0, sizeof(*scene));
+    config.sim = (struct sim_config){.places = places, .seed = seed, .latency_ns = MS / 10};
+    scene->cluster = cluster_create(&config);
+    sim_set_trace(scene->cluster->sim, on_fact, scene);
+}
+
+static void scene_run(struct scene *scene, uint64_t length_ns)
+{
+    sim_run_until(scene->cluster->sim, sim_now_ns(scene->cluster->sim) + length_ns);
+}
+
+/* A tree of seven that is complete; from here on it is written down. */
+static void scene_begin_seed(struct scene *scene, uint64_t seed)
+{
+    scene_open(scene, 7, seed);
+    scene->is_silent = true;
+    for (uint32_t place = 0; place < 7; place++)
+        cluster_start(scene->cluster, place);
+    scene_run(scene, 100 * MS);
+    scene->is_silent = false;
+    scene->zero_ns = sim_now_ns(scene->cluster->sim);
+}
+
+static void scene_begin(struct scene *scene)
+{
+    scene_begin_seed(scene, 1);
+}
+
+static void contribute(struct scene *scene, uint32_t place, uint32_t first, uint32_t last,
+                       uint32_t generation)
+{
+    struct node_key key = {.set_id = 7000 + first, .generation = generation};
+    struct ranges set = {0};
+    char text[32];
+
+    snprintf(text, sizeof(text), "%u.%u ", place, generation);
+    ranges_add(&set, first, last);
+    say(scene, place, "contributes to gen=%u", generation);
+    node_contribute(scene->cluster->places[place].node, &key, &set,
+                    message_create(text, strlen(text)));
+    ranges_fini(&set);
+}
+
+/* ---- scenes ---- */
+
+static void scene_join(struct scene *scene)
+{
+    scene_open(scene, 5, 1);
+    for (uint32_t place = 0; place < 5; place++)
+        cluster_start(scene->cluster, place == 0 ? 0 : 5 - place); /* children before parents */
+    scene_run(scene, 200 * MS);
+}
+
+static void scene_broadcast(struct scene *scene)
+{
+    struct ranges set = {0};
+
+    scene_begin(scene);
+    scene->with_acks = true;
+    node_broadcast(scene->cluster->places[0].node, NULL, message_create("hello all", 9));
+    ranges_add(&set, 3, 4);
+    node_broadcast(scene->cluster->places[0].node, &set, message_create("hello 3-4", 9));
+    scene_run(scene, 10 * MS);
+    ranges_fini(&set);
+}
+
+static void scene_exchange(struct scene *scene)
+{
+    scene_begin(scene);
+    for (uint32_t place = 2; place <= 5; place++)
+        contribute(scene, place, 2, 5, 1);
+    scene_run(scene, 10 * MS);
+}
+
+static void scene_two_exchanges(struct scene *scene)
+{
+    scene_begin(scene);
+    for (uint32_t place = 1; place <= 3; place++)
+        contribute(scene, place, 1, 3, 1);
+    scene_run(scene, MS / 4);
+    for (uint32_t place = 1; place <= 3; place++)
+        contribute(scene, place, 1, 3, 2);
+    scene_run(scene, 10 * MS);
+    for (uint32_t place = 1; place <= 3; place++)
+        say(scene, place, "keeps %u operation",
+            node_kept_operations(scene->cluster->places[place].node));
+}
+
+static void scene_pair(struct scene *scene)
+{
+    scene_begin(scene);
+    contribute(scene, 5, 4, 5, 1);
+    contribute(scene, 4, 4, 5, 1);
+    scene_run(scene, 10 * MS);
+}
+
+static void scene_gather(struct scene *scene)
+{
+    struct node_key key = {.set_id = 9, .generation = 1, .target = NODE_TARGET_ROOT};
+    struct ranges set = {0};
+
+    scene_begin(scene);
+    ranges_add(&set, 2, 2);
+    ranges_add(&set, 5, 5);
+    say(scene, 2, "contributes to gen=1");
+    node_contribute(scene->cluster->places[2].node, &key, &set, message_create("two ", 4));
+    say(scene, 5, "contributes to gen=1");
+    node_contribute(scene->cluster->places[5].node, &key, &set, message_create("five ", 5));
+    scene_run(scene, 10 * MS);
+    ranges_fini(&set);
+}
+
+static void scene_request(struct scene *scene)
+{
+    scene_begin(scene);
+    node_request(scene->cluster->places[3].node, 5, message_create("?", 1));
+    scene_run(scene, 10 * MS);
+}
+
+/* 1 is no member; its death costs nothing but a second attempt over its heir 2. */
+static void scene_relay_dies(struct scene *scene)
+{
+    scene_begin(scene);
+    contribute(scene, 3, 2, 5, 1);
+    contribute(scene, 4, 2, 5, 1);
+    contribute(scene, 5, 2, 5, 1);
+    scene_run(scene, MS / 4);
+    cluster_kill(scene->cluster, 1);
+    scene_run(scene, 5 * MS);
+    contribute(scene, 2, 2, 5, 1);
+    scene_run(scene, 20 * MS);
+}
+
+/* 1 is the meeting point and dies after the first of two releases: 2 has seen success.  (The seed
+ * decides whether that one arrives.) */
+static void scene_half_released(struct scene *scene)
+{
+    scene_begin_seed(scene, 7);
+    contribute(scene, 2, 1, 3, 1);
+    contribute(scene, 3, 1, 3, 1);
+    scene->kill_on = OVERLAY_RELEASE;
+    scene->kill_place = 1;
+    scene->kill_after = 1;
+    scene_run(scene, MS / 4);
+    contribute(scene, 1, 1, 3, 1);
+    scene_run(scene, 20 * MS);
+}
+
+/* 5 dies before anything was decided; 6 has not even called and is not waited for. */
+static void scene_member_dies(struct scene *scene)
+{
+    scene_begin(scene);
+    contribute(scene, 4, 4, 6, 1);
+    contribute(scene, 5, 4, 6, 1);
+    scene_run(scene, MS / 4);
+    cluster_kill(scene->cluster, 5);
+    scene_run(scene, 5 * MS);
+    contribute(scene, 6, 4, 6, 1);
+    scene_run(scene, 5 * MS);
+}
+
+static void scene_leave(struct scene *scene)
+{
+    scene_begin(scene);
+    node_leave(scene->cluster->places[0].node);
+    scene_run(scene, 50 * MS);
+}
+
+/* The root dies: everyone ends, all at about the same time. */
+static void scene_root_dies(struct scene *scene)
+{
+    scene_begin(scene);
+    cluster_kill(scene->cluster, 0);
+    scene_run(scene, 10000 * MS);
+}
+
+static const struct {
+    const char *name;
+    void (*play)(struct scene *scene);
+} scenes[] = {
+    {"join", scene_join},
+    {"broadcast", scene_broadcast},
+    {"exchange", scene_exchange},
+    {"two_exchanges", scene_two_exchanges},
+    {"pair", scene_pair},
+    {"gather", scene_gather},
+    {"request", scene_request},
+    {"relay_dies", scene_relay_dies},
+    {"half_released", scene_half_released},
+    {"member_dies", scene_member_dies},
+    {"leave", scene_leave},
+    {"root_dies", scene_root_dies},
+};
+
+/* ---- comparing ---- */
+
+static void golden_path(const char *name, char *path, size_t bytes)
+{
+    const char *srcdir = getenv("srcdir");
+
+    snprintf(path, bytes, "%s/test/golden/%s.txt", srcdir != NULL ? srcdir : ".", name);
+}
+
+static void read_file(const char *path, struct buffer *text)
+{
+    FILE *file = fopen(path, "r");
+    char part[4096];
+    size_t bytes;
+
+    if (file == NULL)
+        return;
+    while ((bytes = fread(part, 1, sizeof(part), file)) > 0)
+        buffer_append(text, part, bytes);
+    fclose(file);
+}
+
+static void write_file(const char *path, const struct buffer *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL || fwrite(text->data, 1, text->length_bytes, file) != text->length_bytes)
+        bail_out("cannot write %s", path);
+    fclose(file);
+}
+
+static void compare(const char *name, struct buffer *trace)
+{
+    struct buffer golden = {0};
+    char path[4096];
+
+    golden_path(name, path, sizeof(path));
+    if (getenv("GOLDEN_WRITE") != NULL)
+        write_file(path, trace);
+    read_file(path, &golden);
+    if (!ok(golden.length_bytes == trace->length_bytes &&
+                memcmp(golden.data, trace->data, golden.length_bytes) == 0,
+            "%s happens as test/golden/%s.txt says", name, name))
+        diag("it goes:\n%s", buffer_string(trace));
+    buffer_fini(&golden);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+        struct scene scene;
+
+        scenes[i].play(&scene);
+        scene.is_silent = true;
+        compare(scenes[i].name, &scene.trace);
+        cluster_destroy(scene.cluster);
+        buffer_fini(&scene.trace);
+    }
+    return done_testing();
+}
