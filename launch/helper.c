@@ -457,6 +457,13 @@ void helper_own_directory(struct helper *helper, const char *path)
                  NULL);
 }
 
+void helper_remove_directory(struct helper *helper, const char *path)
+{
+    send_request(helper,
+                 &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path, .value = 1},
+                 NULL);
+}
+
 void helper_lease(struct helper *helper, uint32_t milliseconds)
 {
     send_request(helper, &(struct helper_request){.type = HELPER_LEASE, .value = milliseconds},

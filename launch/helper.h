@@ -84,6 +84,8 @@ void helper_signal(struct helper *helper, uint32_t id, int number);
 void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);
 /* A directory to remove (recursively, not following links, only if it is ours) when all ends. */
 void helper_own_directory(struct helper *helper, const char *path);
+/* The same of somebody who is dead: now, and at the end what his last processes have still made. */
+void helper_remove_directory(struct helper *helper, const char *path);
 /* Without a renewal within milliseconds from now all processes are killed. */
 void helper_lease(struct helper *helper, uint32_t milliseconds);
 /* Orderly end: everything is killed, directories are removed, the helper exits and is reaped.

@@ -303,10 +303,12 @@ static void signal_worker(struct helper_state *state, uint32_t id, int number)
         worker_signal(worker, number);
 }
 
-static void own_directory(struct helper_state *state, const char *path)
+static void own_directory(struct helper_state *state, const char *path, int now)
 {
     struct owned_directory *directory = memory_allocate(sizeof(*directory));
 
+    if (now)
+        session_remove_directory(path);
     directory->path = memory_copy_string(path);
     list_append(&state->directories, &directory->node);
 }
@@ -344,7 +346,7 @@ static void obey(struct helper_state *state, struct helper_order *order)
         group_seal(state, request->group);
         break;
     case HELPER_OWN_DIRECTORY:
-        own_directory(state, request->path);
+        own_directory(state, request->path, request->value != 0);
         break;
     default: /* HELPER_LEASE */
         state->lease_ns = helper_now_ns() + request->value * NS_PER_MS;

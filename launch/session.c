@@ -121,11 +121,8 @@ static int make_directory(const char *parent, const char *path, struct error *er
     return rc;
 }
 
-static void make_shared(struct session *session, const struct instance_spec *instance,
-                        uint32_t place)
+static void make_shared(struct session *session)
 {
-    snprintf(session->shared_directory, sizeof(session->shared_directory),
-             SHARED_BASE "/banyan-%s.%u", instance->session, place);
     if (mkdir(session->shared_directory, 0700) == 0)
         return;
     log_debug("no directory in " SHARED_BASE ": %s", strerror(errno));
@@ -142,6 +139,15 @@ static int path_length(const char *path)
     return (int)length;
 }
 
+int session_name(struct session *ret_session, const char *base, const char *session_id,
+                 uint32_t place)
+{
+    snprintf(ret_session->shared_directory, sizeof(ret_session->shared_directory),
+             SHARED_BASE "/banyan-%s.%u", session_id, place);
+    return snprintf(ret_session->directory, sizeof(ret_session->directory), "%.*s/banyan-%u/%s.%u",
+                    path_length(base), base, geteuid(), session_id, place);
+}
+
 int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,
                  struct error *error)
 {
@@ -155,8 +161,7 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
     if (rc < 0)
         return rc;
     snprintf(parent, sizeof(parent), "%.*s/banyan-%u", path_length(base), base, geteuid());
-    length = snprintf(session.directory, sizeof(session.directory), "%s/%s.%u", parent,
-                      instance->session, place);
+    length = session_name(&session, base, instance->session, place);
     if (length > (int)room_bytes)
         return error_set(error, -ENAMETOOLONG,
                          "%s is too long for the paths of sockets, by %d bytes: set TMPDIR or "
@@ -167,7 +172,7 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
         rc = check_parent(base, parent, error);
     if (rc < 0)
         return rc;
-    make_shared(&session, instance, place);
+    make_shared(&session);
     *ret_session = session;
     return 0;
 }

@@ -21,6 +21,10 @@ struct session {
     char shared_directory[104]; /* "" if /dev/shm is not there */
 };
 
+/* The names that both have for a place with that base.  Returns the length of the one on disk, which
+ * is cut if it does not fit. */
+int session_name(struct session *ret_session, const char *base, const char *session_id,
+                 uint32_t place);
 /* Names both and creates the one in memory.  Errors name the path and what to do: TMPDIR missing,
  * unwritable, full, too long for a socket path (108 bytes incl. NUL, with 24 left for names inside). */
 int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,

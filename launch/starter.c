@@ -13,14 +13,14 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/last_words.h"
 #include "launch/starter_method.h"
 
-#define PROGRAM_BYTES 64
-#define READ_BYTES    4096
-#define LINE_BYTES    2048 /* a longer line is cut */
-#define NS_PER_S      1000000000ull
+#define READ_BYTES 4096
+#define LINE_BYTES 2048 /* a longer line is cut */
+#define NS_PER_S   1000000000ull
 
 /* How far one daemon has come, as seen from here. */
 enum progress {
@@ -39,9 +39,10 @@ struct start {
     int failed; /* the owner has been told */
     unsigned int timeout_s;
     char node_name[HOST_NAME_BYTES_MAX + 1];
-    char program[PROGRAM_BYTES];
-    int input_fd;  /* the daemon's 0; -1 once the record is written */
-    int output_fd; /* its 1 and 2 */
+    char *path;          /* what is run, as the user said it */
+    const char *program; /* its last part, as messages say it */
+    int input_fd;        /* the daemon's 0; -1 once the record is written */
+    int output_fd;       /* its 1 and 2 */
     struct loop_watch *input;
     struct loop_watch *output;
     struct loop_timer *timer;
@@ -56,6 +57,7 @@ struct starter {
     const struct starter_events *events;
     void *context;
     struct list starts;
+    struct ranges reached; /* places that may have something to clean: they got their boot record */
     uint32_t running;
     uint32_t last_id;
     int expecting_end;
@@ -106,6 +108,7 @@ static void start_destroy(struct start *start)
     loop_timer_destroy(start->timer);
     buffer_fini(&start->line);
     buffer_fini(&start->words);
+    free(start->path);
     free(start);
 }
 
@@ -164,6 +167,7 @@ static void on_input(void *context, int fd, unsigned int ready)
 static void send_record(struct start *start)
 {
     start->progress = PROGRESS_READY;
+    ranges_add(&start->starter->reached, start->place, start->place);
     write_record(start);
     if (start->input_fd >= 0)
         start->input =
@@ -246,12 +250,15 @@ static struct start *add_start(struct starter *starter, const struct instance_sp
                                const char *node_name)
 {
     struct start *start = memory_allocate_zeroed(sizeof(*start));
+    const char *slash;
 
     start->starter = starter;
     start->id = ++starter->last_id;
     start->timeout_s = instance->start_timeout_s;
     snprintf(start->node_name, sizeof(start->node_name), "%s", node_name);
-    starter_method_of(instance->starter)->program(instance, start->program, sizeof(start->program));
+    start->path = starter_method_of(instance->starter)->program(instance);
+    slash = strrchr(start->path, '/');
+    start->program = slash != NULL ? slash + 1 : start->path;
     start->input_fd = -1;
     start->output_fd = -1;
     start->timer = loop_timer_create(starter->loop, on_timeout, start);
@@ -328,8 +335,11 @@ void starter_start(struct starter *starter, const struct boot_record *record)
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name)
 {
-    struct start *start = add_start(starter, instance, node_name);
+    struct start *start;
 
+    if (!ranges_contains(&starter->reached, place))
+        return;
+    start = add_start(starter, instance, node_name);
     start->progress = PROGRESS_CLEANING;
     if (!starter_method_of(instance->starter)
              ->clean(starter->helper, start->id, instance, place, node_name))
@@ -409,7 +419,7 @@ void starter_process_failed(struct starter *starter, uint32_t id, int code, cons
     if (start == NULL)
         return;
     if (strcmp(what, "exec") == 0)
-        error_set(&why, code, "cannot run the agent \"%s\": %s", start->program, strerror(-code));
+        error_set(&why, code, "cannot run the agent \"%s\": %s", start->path, strerror(-code));
     else
         error_set(&why, code, "cannot start %s: %s: %s", start->program, what, strerror(-code));
     fail(start, &why);
@@ -442,5 +452,6 @@ void starter_destroy(struct starter *starter)
         loop_defer_cancel(starter->loop, start);
         start_destroy(start);
     }
+    ranges_fini(&starter->reached);
     free(starter);
 }

@@ -40,7 +40,8 @@ int starter_owns(const struct starter *starter, uint32_t id);
 void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what);
 void starter_process_exited(struct starter *starter, uint32_t id, int wait_status);
 /* Runs `banyand --clean SESSION.PLACE` on the node of a place whose daemon is dead, by the same starter:
- * kills what is left of the session there and removes its directories. */
+ * kills what is left of the session there and removes its directories.  Nothing is done where the
+ * start did not come to its boot record: nothing is there. */
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name);
 void starter_destroy(struct starter *starter);

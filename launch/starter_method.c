@@ -4,9 +4,11 @@
 #include "launch/starter_method.h"
 
 #include <assert.h>
-#include <stdio.h>
+#include <stdlib.h>
 
+#include "base/buffer.h"
 #include "launch/orphan.h"
+#include "launch/session.h"
 
 static void start_local(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                         const char *node_name, const struct helper_fd *fds, uint32_t fds_count)
@@ -20,28 +22,52 @@ static void start_virtual(struct helper *helper, uint32_t id, const struct insta
     helper_start_daemon(helper, id, node_name, instance->virtual_base, fds, fds_count);
 }
 
-/* What a dead daemon and its helper leave on this machine falls to our own helper, which kills it;
- * to look for the session in all processes would hit the other nodes, too. */
-static int clean_nothing(struct helper *helper, uint32_t id, const struct instance_spec *instance,
-                         uint32_t place, const char *node_name)
+static void remove_directories(struct helper *helper, const char *base,
+                               const struct instance_spec *instance, uint32_t place)
 {
+    struct session session;
+
+    if (session_name(&session, base, instance->session, place) < (int)sizeof(session.directory))
+        helper_remove_directory(helper, session.directory);
+    helper_remove_directory(helper, session.shared_directory);
+}
+
+/* The processes that a dead daemon and its helper leave on this machine fall to our own helper, which
+ * kills them; to look for the session in all processes would hit the other nodes, too. */
+static int clean_local(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                       uint32_t place, const char *node_name)
+{
+    remove_directories(helper, session_base(instance->tmpdir), instance, place);
     return 0;
 }
 
-static void program_daemon(const struct instance_spec *instance, char *program,
-                           size_t program_bytes)
+/* A /dev/shm of its own has gone with its last process; else it was ours. */
+static int clean_virtual(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                         uint32_t place, const char *node_name)
 {
-    snprintf(program, program_bytes, DAEMON_NAME);
+    char *own = instance->virtual_base != NULL
+                    ? memory_printf("%s/%s", instance->virtual_base, node_name)
+                    : NULL;
+
+    remove_directories(helper, session_base(instance->tmpdir != NULL ? instance->tmpdir : own),
+                       instance, place);
+    free(own);
+    return 0;
+}
+
+static char *program_daemon(const struct instance_spec *instance)
+{
+    return memory_copy_string(DAEMON_NAME);
 }
 
 static const struct starter_method starter_local = {.name = "local",
                                                     .start = start_local,
-                                                    .clean = clean_nothing,
+                                                    .clean = clean_local,
                                                     .program = program_daemon};
 
 static const struct starter_method starter_virtual = {.name = "virtual",
                                                       .start = start_virtual,
-                                                      .clean = clean_nothing,
+                                                      .clean = clean_virtual,
                                                       .program = program_daemon};
 
 static const struct starter_method *const methods[STARTER_KIND_COUNT] = {

@@ -15,11 +15,11 @@ struct starter_method {
     /* Starts the daemon of a node as process id of the helper, with fds as its 0, 1 and 2. */
     void (*start)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                   const char *node_name, const struct helper_fd *fds, uint32_t fds_count);
-    /* Starts `banyand --clean` there; 0 if there is nothing to do. */
+    /* Starts `banyand --clean` there as process id; 0 if no process was needed for it. */
     int (*clean)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                  uint32_t place, const char *node_name);
-    /* What messages call the process: writes it into program. */
-    void (*program)(const struct instance_spec *instance, char *program, size_t program_bytes);
+    /* What is run, as the user said it; free(). */
+    char *(*program)(const struct instance_spec *instance);
 };
 
 const struct starter_method *starter_method_of(enum starter_kind kind);

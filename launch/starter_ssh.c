@@ -133,13 +133,15 @@ static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_s
     return 1;
 }
 
-static void program_ssh(const struct instance_spec *instance, char *program, size_t program_bytes)
+static char *program_ssh(const struct instance_spec *instance)
 {
     struct arguments arguments = {0};
+    char *program;
 
     add_agent(&arguments, agent_of(instance));
-    snprintf(program, program_bytes, "%s", base_name(arguments.items[0]));
+    program = memory_copy_string(arguments.items[0]);
     free_arguments(&arguments);
+    return program;
 }
 
 const struct starter_method starter_ssh = {.name = "ssh",

@@ -46,11 +46,13 @@ pids_of() {
     esac
 }
 
-# kill_case ROLE WHEN: WHEN is start or run.
+# kill_case ROLE WHEN [OPTION...]: WHEN is start or run; the options say where the nodes are.
 kill_case() {
     local victims begin
+    local -a where=("${@:3}")
+    [ ${#where[@]} -gt 0 ] || where=(--virtual-nodes "$nodes")
     new_mark
-    "$banyan" run --virtual-nodes "$nodes" --per-node 1 -x BT_MARK="$mark" \
+    "$banyan" run "${where[@]}" --per-node 1 -x BT_MARK="$mark" \
         "$scratch/stubborn" >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
     if [ "$2" = run ]; then
@@ -98,5 +100,9 @@ for role in daemon helper both root front everything; do
     for when in run start; do
         kill_case $role $when
     done
+done
+# Nodes that share TMPDIR and /dev/shm: what a dead daemon made there is left for others to remove.
+for role in daemon both root everything; do
+    kill_case $role run --starter local --host "n[1-$nodes]"
 done
 done_testing

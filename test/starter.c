@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/session.h"
 #include "test/tap.h"
 
 #define SESSION     "0123456789abcdef"
@@ -233,7 +234,7 @@ static void test_timeouts(void)
 static void test_no_agent(void)
 {
     char *plain = memory_printf("%s/plain", scratch);
-    char *expected = memory_printf("cannot run the agent \"plain\": Permission denied");
+    char *expected = memory_printf("cannot run the agent \"%s\": Permission denied", plain);
 
     close(open(plain, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     begin("sssh -v", "/x/banyand");
@@ -383,12 +384,6 @@ static char *call(const char *agent_name, const char *options, const char *banya
 
 static void test_call(void)
 {
-    char *agent;
-    char *path = memory_printf("%s/call", scratch);
-    struct instance_spec instance;
-    char text[256] = "";
-    int fd;
-
     is_string(call("rsh", "", "/opt/banyan/sbin/banyand"), "[n0007][/opt/banyan/sbin/banyand]",
               "an agent gets host and command");
     is_string(call("rsh", "  -p 22 -l\tme", "/b"), "[-p][22][-l][me][n0007][/b]",
@@ -398,28 +393,84 @@ static void test_call(void)
               "ssh itself must not ask");
     is_string(call("rsh", "", "/it's/a $path"), "[n0007]['/it'\\''s/a $path']",
               "the command is quoted for a shell");
-    agent = write_agent("rsh", "echo \"$*\" >$(dirname $0)/call.new; cd $(dirname $0); mv call.new "
-                               "call");
-    unlink(path);
-    starter = starter_create(loop, helper, &starter_events, NULL);
-    instance_spec_init(&instance);
-    memcpy(instance.session, SESSION, sizeof SESSION);
-    instance.starter = STARTER_SSH;
-    instance.agent = memory_copy_string(agent);
-    instance.banyand = memory_copy_string("/b");
-    instance.tmpdir = memory_copy_string("/t m p");
+}
+
+/* ---- What dead daemons leave ---- */
+
+/* An agent that notes a call to clean, and starts a daemon that dies once it has its record. */
+static void test_clean(void)
+{
+    char *agent =
+        write_agent("rsh", "case $2 in *--clean*) echo \"$*\" >$0.new; mv $0.new $0.call; "
+                           "exit;; esac; " GOOD "cat >/dev/null; exit 1");
+    char *path = memory_printf("%s.call", agent);
+    struct boot_record record;
+    char text[256] = "";
+    int fd;
+
+    fill_record(&record, agent, "/b");
+    record.instance.tmpdir = memory_copy_string("/t m p");
     failed_count = ended_count = 0;
-    starter_clean(starter, &instance, 9, "n0009");
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    starter_clean(starter, &record.instance, PLACE, "n0007");
+    is_uint(starter_running(starter), 0, "where no daemon came up nothing is cleaned");
+    starter_start(starter, &record);
+    ok(wait_for(&failed_count, 1) >= 0, "a daemon gets its record and dies");
+    wait_for_none();
+    starter_clean(starter, &record.instance, PLACE, "n0007");
     wait_for_none();
     fd = open(path, O_RDONLY | O_CLOEXEC);
     is_int(read(fd, text, sizeof text - 1) > 0, 1, "the node of a dead daemon is cleaned");
     close(fd);
-    is_string(text, "n0009 /b --clean " SESSION ".9 --tmpdir '/t m p'\n", "by the same agent");
-    is_int(failed_count + ended_count, 0, "nothing is told of it");
+    is_string(text, "n0007 /b --clean " SESSION ".7 --tmpdir '/t m p'\n", "by the same agent");
+    is_int(failed_count + ended_count, 1, "nothing is told of it");
     starter_destroy(starter);
-    instance_spec_fini(&instance);
-    free(agent);
+    boot_record_fini(&record);
+    unlink(path);
     free(path);
+    free(agent);
+}
+
+static void wait_until_gone(const char *path)
+{
+    for (int i = 0; i < PATIENCE_MS / 2 && access(path, F_OK) == 0; i++)
+        turn(2);
+    ok(access(path, F_OK) < 0, "%s is removed", path);
+}
+
+/* On this machine it needs no program: the helper removes the directories of that place. */
+static void clean_here(enum starter_kind kind, const char *name)
+{
+    char *node_tmpdir = memory_printf("%s/%s", scratch, name);
+    struct boot_record record;
+    struct session session, other;
+
+    fill_record(&record, "", "");
+    record.instance.starter = kind;
+    if (kind == STARTER_VIRTUAL)
+        record.instance.virtual_base = memory_copy_string(scratch);
+    mkdir(node_tmpdir, 0700);
+    setenv("TMPDIR", kind == STARTER_VIRTUAL ? node_tmpdir : scratch, 1);
+    if (session_open(&session, &record.instance, PLACE, NULL) < 0 ||
+        session_create(&session, NULL) < 0 ||
+        session_open(&other, &record.instance, PLACE * 10, NULL) < 0)
+        bail_out("no session");
+    setenv("TMPDIR", scratch, 1);
+    failed_count = 0;
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    starter_start(starter, &record);
+    ok(wait_for(&failed_count, 1) >= 0, "a daemon on this machine ends");
+    wait_for_none();
+    ok(access(session.directory, F_OK) == 0, "and leaves a directory");
+    starter_clean(starter, &record.instance, PLACE, name);
+    wait_until_gone(session.directory);
+    wait_until_gone(session.shared_directory);
+    ok(access(other.shared_directory, F_OK) == 0, "that of another place stays");
+    session_remove(&other);
+    starter_destroy(starter);
+    boot_record_fini(&record);
+    rmdir(node_tmpdir);
+    free(node_tmpdir);
 }
 
 /* ---- Daemons that are forked ---- */
@@ -466,6 +517,8 @@ static void test_forked(void)
     finish();
     boot_record_fini(&record);
     free(expected);
+    clean_here(STARTER_LOCAL, "n0007");
+    clean_here(STARTER_VIRTUAL, "n0007");
 }
 
 int main(void)
@@ -490,6 +543,7 @@ int main(void)
     test_death();
     test_large_record();
     test_call();
+    test_clean();
     test_forked();
     helper_close(helper);
     loop_destroy(loop);
