@@ -14,6 +14,7 @@
 #include "launch/helper.h"
 #include "launch/process_title.h"
 #include "launch/session.h"
+#include "launch/standard_fds.h"
 
 #define EXIT_BANYAN_FAILED 125
 
@@ -73,6 +74,7 @@ static int run_option(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    standard_fds_open(); /* an agent may have closed one; 0.7 us */
     process_title_init(argc, argv);
     if (argc > 1)
         return run_option(argc, argv);
