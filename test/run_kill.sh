@@ -23,8 +23,9 @@ all_up() {
     [ "$(grep -c '^up$' "$scratch/out")" -eq "$nodes" ]
 }
 
-some_daemon() {
-    [ -n "$(pids_of daemon)" ]
+# some ROLE: it runs. The system's lists of children are incomplete while processes come and go.
+some() {
+    [ -n "$(pids_of "$1")" ]
 }
 
 name_of() {
@@ -58,8 +59,13 @@ kill_case() {
     if [ "$2" = run ]; then
         until_true 20 all_up || diag "not all ranks came up: $(cat "$scratch/err")"
     else
-        until_true 5 some_daemon
+        until_true 5 some daemon
     fi
+    case $1 in
+    both) until_true 5 some daemon ;;
+    everything) until_true 5 some root ;;
+    *) until_true 5 some "$1" ;;
+    esac
     case $1 in
     both)
         victims=$(pids_of daemon | tail -n 1)
