@@ -163,9 +163,7 @@ floors() {
     }
     (floor in sealed) && line ~ "(^|[^A-Za-z0-9_])(" world ")[ \t]*\\(" { broken("sealed") }
     line ~ /(^|[^A-Za-z0-9_])dlm?open[ \t]*\(/ && FILENAME !~ only["^dlfcn\\.h"] { broken("library") }
-    # A definition or declaration of ours starts in column one. One file is named after what it
-    # writes: the environment that libpmix would write.
-    { gsub(/pmix_environment[a-z_]*/, "", line) }
+    # A definition or declaration of ours starts in column one.
     line ~ "^#[ \t]*define[ \t]+" guard "[ \t]*$" { next }
     line ~ "^([A-Za-z_][A-Za-z0-9_ ]*[ *])" theirs "[ \t]*[(;=[]" { broken("prefix") }
     line ~ "^(struct|enum|union)[ \t]+" theirs "[ \t]*\\{" { broken("prefix") }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 /* What is true here only; a star stands for any rest.  -x NAME forwards one of them all the same. */
 static const char *const own_to_this_node[] = {
@@ -47,7 +47,7 @@ static int is_forwarded(const char *variable)
 {
     const char *equals = strchr(variable, '=');
 
-    if (equals == NULL || equals == variable || pmix_environment_is_foreign(variable))
+    if (equals == NULL || equals == variable || host_environment_is_foreign(variable))
         return 0;
     for (size_t i = 0; i < sizeof(own_to_this_node) / sizeof(own_to_this_node[0]); i++) {
         if (name_matches(own_to_this_node[i], variable, (size_t)(equals - variable)))

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "launch/descriptor.h"
 #include "launch/services_internal.h"
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 #define PMI1_READ_BYTES 4096
 
@@ -309,7 +309,7 @@ void services_environment(struct services *services, uint32_t index, int target_
 {
     const struct job_local *job = services->config.job;
     const struct session *session = services->config.session;
-    struct pmix_environment environment = {
+    struct host_environment environment = {
         .namespace = services->namespace,
         .rank = services->ranks[index],
         .size = job->spec.rule.processes,
@@ -326,7 +326,7 @@ void services_environment(struct services *services, uint32_t index, int target_
         .crowded = is_crowded(services),
     };
 
-    pmix_environment_write(&environment, out);
+    host_environment_write(&environment, out);
 }
 
 int services_exited(struct services *services, uint32_t index)

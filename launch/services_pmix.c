@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "launch/plugin.h"
 #include "launch/services_internal.h"
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 #define LISTEN_BACKLOG 1024
 #define NS_PER_S       1000000000ull
@@ -440,7 +440,7 @@ int services_pmix_open(struct services *services, struct error *error)
     pmix->requests = map_create();
     pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
                                              listener_ready, services);
-    if (pmix_environment_is_eager(services->config.job->spec.rule.processes,
+    if (host_environment_is_eager(services->config.job->spec.rule.processes,
                                   services->config.job->count) &&
         host_start(services) < 0)
         return error_set(error, -EIO, "the PMIx server did not start");

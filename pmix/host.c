@@ -20,7 +20,7 @@
 #include "pmix/host_modex.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 #include <pmix.h>
 
@@ -189,7 +189,7 @@ static void environment_clean(void)
     while (entry != NULL && *entry != NULL) {
         char *name = memory_printf("%.*s", (int)strcspn(*entry, "="), *entry);
 
-        if (pmix_environment_is_foreign(name))
+        if (host_environment_is_foreign(name))
             unsetenv(name);
         else
             entry++;

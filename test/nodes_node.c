@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "pmix/pmi1.h"
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 #define CLIENTS_MAX 80
 #define TIMERS_MAX  16
@@ -320,7 +320,7 @@ static void set_number(const char *name, uint32_t value)
 static void client_environment(struct node *node, uint32_t index, int pmi_fd)
 {
     struct buffer variables = {0};
-    struct pmix_environment environment = {
+    struct host_environment environment = {
         .namespace = node->namespace,
         .rank = node->ranks[index],
         .size = node->it->nodes * node->it->per_node,
@@ -338,7 +338,7 @@ static void client_environment(struct node *node, uint32_t index, int pmi_fd)
         .crowded = 1,
     };
 
-    pmix_environment_write(&environment, &variables);
+    host_environment_write(&environment, &variables);
     for (size_t at = 0; at < variables.length_bytes; at += strlen((char *)variables.data + at) + 1)
         putenv((char *)variables.data + at);
     set_number("TEST_RANK", environment.rank);
@@ -503,7 +503,7 @@ static void run_job(struct node *node, uint32_t number, const sigset_t *mask)
     listen_anywhere(node);
     if (it->pmi1)
         pmi1_start(node);
-    else if (pmix_environment_is_eager(it->nodes * it->per_node, it->per_node))
+    else if (host_environment_is_eager(it->nodes * it->per_node, it->per_node))
         host_start(node);
     for (uint32_t i = 0; i < it->per_node; i++)
         client_start(node, i, mask);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 #include "test/tap.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct pmix_environment environment = {
+static struct host_environment environment = {
     .namespace = "space",
     .rank = 3,
     .size = 4,
@@ -86,7 +86,7 @@ static void compare(const char *gds, uint32_t size)
     environment.server_directory = directory;
     environment.server_pid = atoi(find(&theirs, "PID"));
     environment.server_port = (uint16_t)atoi(strrchr(find(&theirs, "PMIX_SERVER_URI4"), ':') + 1);
-    pmix_environment_write(&environment, &ours);
+    host_environment_write(&environment, &ours);
     while (at < theirs.length_bytes) {
         const char *text = (const char *)theirs.data + at;
         char name[64];
@@ -111,7 +111,7 @@ static void test_others(void)
     environment.server_directory = "/d";
     environment.shared_memory_directory = "/shared";
     environment.pmi_fd = 9;
-    pmix_environment_write(&environment, &out);
+    host_environment_write(&environment, &out);
     is_string(find(&out, "OMPI_MCA_schizo"), "ompi", "Open MPI 4 is told of a launcher");
     is_string(find(&out, "OMPI_MCA_btl_vader_backing_directory"), "/shared", "and of a place");
     is_string(find(&out, "UCX_POSIX_DIR"), "/shared", "so is UCX");
@@ -124,17 +124,17 @@ static void test_others(void)
     environment.pmix = 0;
     environment.pmi_fd = -1;
     environment.shared_memory_directory = NULL;
-    pmix_environment_write(&environment, &out);
+    host_environment_write(&environment, &out);
     is_uint(out.length_bytes, 0, "nothing for a job that wants nothing");
     buffer_fini(&out);
 }
 
 static void test_eager(void)
 {
-    ok(!pmix_environment_is_eager(256, 1), "256 nodes with one rank each need no server first");
-    ok(!pmix_environment_is_eager(64, 4), "nor do 16 with 4");
-    ok(pmix_environment_is_eager(256, 256), "256 ranks of one node do");
-    ok(pmix_environment_is_eager(UINT32_MAX, UINT32_MAX), "so does the largest job");
+    ok(!host_environment_is_eager(256, 1), "256 nodes with one rank each need no server first");
+    ok(!host_environment_is_eager(64, 4), "nor do 16 with 4");
+    ok(host_environment_is_eager(256, 256), "256 ranks of one node do");
+    ok(host_environment_is_eager(UINT32_MAX, UINT32_MAX), "so does the largest job");
 }
 
 static void test_foreign(void)
@@ -156,9 +156,9 @@ static void test_foreign(void)
         "PMIXER=1",           "MPI_LOCALNRANKSX",  ""};
 
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-        ok(pmix_environment_is_foreign(foreign[i]), "%s is foreign", foreign[i]);
+        ok(host_environment_is_foreign(foreign[i]), "%s is foreign", foreign[i]);
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        ok(!pmix_environment_is_foreign(kept[i]), "\"%s\" is not", kept[i]);
+        ok(!host_environment_is_foreign(kept[i]), "\"%s\" is not", kept[i]);
 }
 
 int main(void)

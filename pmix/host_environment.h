@@ -2,20 +2,20 @@
 /*
  * The environment by which a process finds its PMIx and PMI-1 servers and by which Open MPI and
  * MPICH know that they were launched.  Written by hand (no libpmix needed), so that libpmix is not
- * started for a job that never calls it; test/pmix_environment.c compares it with what libpmix
+ * started for a job that never calls it; test/host_environment.c compares it with what libpmix
  * itself would write.
  *
  * The launcher puts the user's own variables after these; of two settings of one name the last one
  * counts, so that an explicit -x OMPI_MCA_... wins.
  */
-#ifndef PMIX_PMIX_ENVIRONMENT_H
-#define PMIX_PMIX_ENVIRONMENT_H
+#ifndef PMIX_HOST_ENVIRONMENT_H
+#define PMIX_HOST_ENVIRONMENT_H
 
 #include <stdint.h>
 
 #include "base/buffer.h"
 
-struct pmix_environment {
+struct host_environment {
     const char *namespace;
     uint32_t rank;
     uint32_t size;
@@ -43,12 +43,12 @@ struct pmix_environment {
  * there when a client starts, or over the socket (hash), which costs more the larger the job.  All
  * clients of a namespace must do the same.  Small jobs take the socket, so that a job that never
  * calls PMIx does not pay for a server. */
-int pmix_environment_is_eager(uint32_t size, uint32_t local_size);
+int host_environment_is_eager(uint32_t size, uint32_t local_size);
 /* Appends "NAME=value" strings, each with its NUL. */
-void pmix_environment_write(const struct pmix_environment *environment, struct buffer *out);
+void host_environment_write(const struct host_environment *environment, struct buffer *out);
 /* 1 if a variable of an enclosing launcher ("NAME" or "NAME=value") must not reach a process or a
  * server: PMIX_*, PMI_*, OMPI_MCA_ess..., HYDI_*, ...  A user's own settings (PMIX_MCA_*, most of
  * OMPI_MCA_*, UCX_*) are not foreign. */
-int pmix_environment_is_foreign(const char *variable);
+int host_environment_is_foreign(const char *variable);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "pmix/pmix_environment.h"
+#include "pmix/host_environment.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static int starts_with_one(const char *variable, const char *const *prefixes, si
     return 0;
 }
 
-int pmix_environment_is_foreign(const char *variable)
+int host_environment_is_foreign(const char *variable)
 {
     size_t name_bytes = strcspn(variable, "=");
 
@@ -97,17 +97,17 @@ static void put_number(struct buffer *out, const char *name, int64_t value)
     buffer_append(out, "", 1);
 }
 
-int pmix_environment_is_eager(uint32_t size, uint32_t local_size)
+int host_environment_is_eager(uint32_t size, uint32_t local_size)
 {
     return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX;
 }
 
 /* Where the client finds the map.  Without the path, its ds21 steps back without a word. */
-static void put_storage(struct buffer *out, const struct pmix_environment *environment)
+static void put_storage(struct buffer *out, const struct host_environment *environment)
 {
     int32_t pid = environment->server_pid != 0 ? environment->server_pid : (int32_t)getpid();
 
-    if (!pmix_environment_is_eager(environment->size, environment->local_size)) {
+    if (!host_environment_is_eager(environment->size, environment->local_size)) {
         put_string(out, "PMIX_GDS_MODULE", "hash");
         return;
     }
@@ -119,7 +119,7 @@ static void put_storage(struct buffer *out, const struct pmix_environment *envir
 
 /* What PMIx_server_setup_fork writes (4.2.2).  The buffer type only has to be the same on both
  * sides: the client tells it to the server.  ds12 serves clients of version 2 and is left out. */
-static void put_pmix(struct buffer *out, const struct pmix_environment *environment)
+static void put_pmix(struct buffer *out, const struct host_environment *environment)
 {
     static const char *const addresses[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
                                             "PMIX_SERVER_URI3", "PMIX_SERVER_URI2",
@@ -144,7 +144,7 @@ static void put_pmix(struct buffer *out, const struct pmix_environment *environm
 /* Open MPI 4 takes itself for a singleton unless a launcher that it knows is around; schizo=ompi
  * says that one is, and makes it blind for the variables of Slurm and ALPS.  Later versions look for
  * PMIx and ignore all this. */
-static void put_openmpi(struct buffer *out, const struct pmix_environment *environment)
+static void put_openmpi(struct buffer *out, const struct host_environment *environment)
 {
     put_string(out, "OMPI_MCA_schizo", "ompi");
     put_string(out, "OMPI_MCA_orte_externally_bound", "1");
@@ -164,7 +164,7 @@ static void put_shared_memory(struct buffer *out, const char *directory)
     put_string(out, "UCX_POSIX_DIR", directory);
 }
 
-static void put_pmi1(struct buffer *out, const struct pmix_environment *environment)
+static void put_pmi1(struct buffer *out, const struct host_environment *environment)
 {
     put_number(out, "PMI_FD", environment->pmi_fd);
     put_number(out, "PMI_RANK", environment->rank);
@@ -173,7 +173,7 @@ static void put_pmi1(struct buffer *out, const struct pmix_environment *environm
     put_number(out, "MPI_LOCALRANKID", environment->local_rank);
 }
 
-void pmix_environment_write(const struct pmix_environment *environment, struct buffer *out)
+void host_environment_write(const struct host_environment *environment, struct buffer *out)
 {
     if (environment->pmix) {
         put_pmix(out, environment);
