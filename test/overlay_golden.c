@@ -352,19 +352,20 @@ static void scene_root_dies(struct scene *scene)
 static const struct {
     const char *name;
     void (*play)(struct scene *scene);
+    bool is_quoted; /* in doc/protocol.rst */
 } scenes[] = {
-    {"join", scene_join},
-    {"broadcast", scene_broadcast},
-    {"exchange", scene_exchange},
-    {"two_exchanges", scene_two_exchanges},
-    {"pair", scene_pair},
-    {"gather", scene_gather},
-    {"request", scene_request},
-    {"relay_dies", scene_relay_dies},
-    {"half_released", scene_half_released},
-    {"member_dies", scene_member_dies},
-    {"leave", scene_leave},
-    {"root_dies", scene_root_dies},
+    {"join", scene_join, true},
+    {"broadcast", scene_broadcast, true},
+    {"exchange", scene_exchange, true},
+    {"two_exchanges", scene_two_exchanges, false},
+    {"pair", scene_pair, true},
+    {"gather", scene_gather, false},
+    {"request", scene_request, true},
+    {"relay_dies", scene_relay_dies, true},
+    {"half_released", scene_half_released, true},
+    {"member_dies", scene_member_dies, true},
+    {"leave", scene_leave, true},
+    {"root_dies", scene_root_dies, true},
 };
 
 /* ---- comparing ---- */
@@ -414,6 +415,30 @@ static void compare(const char *name, struct buffer *trace)
     buffer_fini(&golden);
 }
 
+/* The document quotes a trace line by line, indented by four blanks. */
+static void check_quoted(const char *name, struct buffer *trace)
+{
+    const char *srcdir = getenv("srcdir");
+    const char *line = buffer_string(trace);
+    struct buffer quoted = {0};
+    struct buffer text = {0};
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/doc/protocol.rst", srcdir != NULL ? srcdir : ".");
+    read_file(path, &text);
+    while (*line != '\0') {
+        const char *end = strchr(line, '\n') + 1;
+
+        buffer_append_string(&quoted, "    ");
+        buffer_append(&quoted, line, (size_t)(end - line));
+        line = end;
+    }
+    ok(strstr(buffer_string(&text), buffer_string(&quoted)) != NULL,
+       "doc/protocol.rst quotes %s as it happens", name);
+    buffer_fini(&quoted);
+    buffer_fini(&text);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
@@ -422,6 +447,8 @@ int main(void)
         scenes[i].play(&scene);
         scene.is_silent = true;
         compare(scenes[i].name, &scene.trace);
+        if (scenes[i].is_quoted)
+            check_quoted(scenes[i].name, &scene.trace);
         cluster_destroy(scene.cluster);
         buffer_fini(&scene.trace);
     }
