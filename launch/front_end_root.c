@@ -151,9 +151,6 @@ static void say_root_died(struct front_end *front)
         snprintf(text, sizeof(text),
                  "the root of this run exited before the job had ended; what it had started ends "
                  "with it");
-    if (WIFSIGNALED(wait_status)) /* its helper may have been killed with it */
-        (void)session_clean(front->request->instance.session, front->request->instance.tmpdir,
-                            NULL);
     front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN, text);
     front_end_say_end(front);
 }
@@ -161,8 +158,12 @@ static void say_root_died(struct front_end *front)
 /* Both the process and its channel have ended. */
 static void root_is_gone(struct front_end *front)
 {
+    const struct instance_spec *instance = &front->request->instance;
+
     if (!front->root_ended || front->channel != NULL)
         return;
+    if (WIFSIGNALED(front->root_wait_status)) /* its helper may have been killed with it */
+        (void)session_clean(instance->session, instance->tmpdir, NULL);
     if (!front->has_job_end)
         say_root_died(front);
     front_end_check_gone(front);

@@ -63,12 +63,16 @@ kill_case() {
     fi
     case $1 in
     both) until_true 5 some daemon ;;
-    everything) until_true 5 some root ;;
+    pair | everything) until_true 5 some root ;;
     *) until_true 5 some "$1" ;;
     esac
     case $1 in
     both)
         victims=$(pids_of daemon | tail -n 1)
+        victims="$victims $(cat "/proc/$victims/task/$victims/children")"
+        ;;
+    pair)
+        victims=$(pids_of root)
         victims="$victims $(cat "/proc/$victims/task/$victims/children")"
         ;;
     everything) victims="$(pids_of root) $(pids_of front)" ;;
@@ -88,7 +92,7 @@ kill_case() {
     status=$?
     case $1 in
     front | everything) ;;
-    root) is $status 125 "$1 killed at the $2: banyan says that it failed" ;;
+    root | pair) is $status 125 "$1 killed at the $2: banyan says that it failed" ;;
     *) ok "$1 killed at the $2: banyan fails" [ $status -ne 0 ] ;;
     esac
     if [ "$1" != front ] && [ "$1" != everything ]; then
@@ -102,13 +106,14 @@ gone() {
     [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
 }
 
-for role in daemon helper both root front everything; do
+# both: a daemon and its helper; pair: those of the root.
+for role in daemon helper both root pair front everything; do
     for when in run start; do
         kill_case $role $when
     done
 done
 # Nodes that share TMPDIR and /dev/shm: what a dead daemon made there is left for others to remove.
-for role in daemon both root everything; do
+for role in daemon both root pair everything; do
     kill_case $role run --starter local --host "n[1-$nodes]"
 done
 done_testing
