@@ -18,13 +18,14 @@
 #include "base/buffer.h"
 
 #define TEXT_BYTES_MAX 8192
-#define NAME_FORMAT    "banyan-%d.%u"
+#define NAME_FORMAT    "banyan-%lu-%d.%u" /* name space of pids, helper, group */
 
 /* Where a system has them: alone, or beside version 1. */
 static const char *const mount_points[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 static int disabled;
-static char *own_path; /* of the cgroup of this process, NULL until it was looked for */
+static unsigned long name_space; /* of our pids: those of another say nothing here */
+static char *own_path;           /* of the cgroup of this process, NULL until it was looked for */
 
 static const char *find_mount(void)
 {
@@ -57,13 +58,16 @@ static char *find_own_path(const char *mount)
 
 static const char *own_cgroup(void)
 {
+    struct stat status;
     const char *mount;
 
     if (own_path != NULL || disabled)
         return own_path;
     mount = find_mount();
-    if (mount != NULL)
+    if (mount != NULL && stat("/proc/self/ns/pid", &status) == 0) {
+        name_space = (unsigned long)status.st_ino;
         own_path = find_own_path(mount);
+    }
     disabled = own_path == NULL;
     return own_path;
 }
@@ -76,7 +80,7 @@ char *cgroup_create(uint32_t group, int *ret_fd)
     *ret_fd = -1;
     if (parent == NULL || disabled)
         return NULL;
-    path = memory_printf("%s/" NAME_FORMAT, parent, (int)getpid(), group);
+    path = memory_printf("%s/" NAME_FORMAT, parent, name_space, (int)getpid(), group);
     if (mkdir(path, 0755) == 0 || errno == EEXIST)
         *ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*ret_fd >= 0)
@@ -112,10 +116,12 @@ void cgroup_disable(void)
 
 static void clean_one(int parent_fd, const char *name)
 {
+    unsigned long helper_name_space;
     unsigned int group;
     int pid, fd;
 
-    if (sscanf(name, NAME_FORMAT, &pid, &group) != 2 || kill(pid, 0) == 0 || errno != ESRCH)
+    if (sscanf(name, NAME_FORMAT, &helper_name_space, &pid, &group) != 3 ||
+        helper_name_space != name_space || kill(pid, 0) == 0 || errno != ESRCH)
         return;
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)

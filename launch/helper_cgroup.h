@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A cgroup v2 per job under the helper's own, if the system lets us: it needs no controller, only
- * cgroup.kill, from which nothing escapes.  Its name is banyan-<pid of the helper>.<group>.  Where
- * there is none, every call does nothing.  Cost: about 0.1 ms per job and node.
+ * cgroup.kill, from which nothing escapes.  Its name is banyan-<inode of the name space of pids>-<pid
+ * of the helper>.<group>: containers may share one tree of cgroups, and only their own helpers can be
+ * known to be dead.  Where there is none, every call does nothing.  Cost: about 0.1 ms per job and node.
  */
 #ifndef LAUNCH_HELPER_CGROUP_H
 #define LAUNCH_HELPER_CGROUP_H
@@ -17,7 +18,7 @@ void cgroup_kill(int fd);
 int cgroup_remove(const char *path, int fd);
 /* This process makes no more of them: the system refused one after all. */
 void cgroup_disable(void);
-/* Kills what is in the cgroups of helpers that live no more, and removes them. */
+/* Kills what is in the cgroups of helpers of this name space that live no more, and removes them. */
 void cgroup_clean(void);
 
 #endif

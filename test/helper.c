@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/helper_cgroup.h"
 #include "test/processes.h"
 #include "test/tap.h"
 
@@ -344,6 +345,48 @@ static void test_cgroup(void)
     free(output);
 }
 
+static char *cgroup_of_dead(const char *parent, unsigned long name_space, pid_t pid)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+    char *path = NULL;
+
+    for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
+        free(path);
+        path = memory_printf("%s%s/banyan-%lu-%d.1", mounts[i], parent, name_space, (int)pid);
+        if (mkdir(path, 0755) == 0)
+            return path;
+    }
+    bail_out("cannot make %s", path);
+}
+
+/* Of helpers that are dead, as far as their pids can be judged from here. */
+static void test_cgroup_clean(void)
+{
+    char *parent = output_of_shell("sed -n 's/^0:://p' /proc/self/cgroup | grep '/banyan-'");
+    char *slash = strrchr(parent, '/');
+    char *ours, *foreign;
+    struct stat status;
+    pid_t dead = fork();
+
+    if (dead == 0)
+        _exit(0);
+    waitpid(dead, NULL, 0);
+    if (slash == NULL || stat("/proc/self/ns/pid", &status) < 0) {
+        skip(2, "no cgroup v2 can be made here");
+    } else {
+        *slash = '\0';
+        ours = cgroup_of_dead(parent, status.st_ino, dead);
+        foreign = cgroup_of_dead(parent, status.st_ino + 1, dead);
+        cgroup_clean();
+        ok(access(ours, F_OK) < 0, "what a dead helper left is removed");
+        ok(access(foreign, F_OK) == 0, "but not that of another name space of pids");
+        rmdir(foreign);
+        free(foreign);
+        free(ours);
+    }
+    free(parent);
+}
+
 static void test_descriptors(void)
 {
     const char *argv[] = {"sh", "-c", "cat <&0; cat <&5; cat /dev/fd/31", NULL};
@@ -584,6 +627,7 @@ int main(void)
     test_large();
     test_state();
     test_cgroup();
+    test_cgroup_clean();
     test_descriptors();
     test_few_descriptors();
     test_signal();
