@@ -43,9 +43,11 @@ new_mark
 run bash -c 'ulimit -n 1024; exec timeout 60 "$@"' - "$banyan" run -n 256 --oversubscribe \
     -x BT_MARK="$mark" true </dev/null
 is "$status:$err" "0:" "256 ranks within 1024 descriptors"
-run bash -c 'ulimit -n 256; exec timeout 60 "$@"' - "$banyan" run -n 200 --oversubscribe \
-    --mpi none -x BT_MARK="$mark" true </dev/null
-is "$status:$(grep -c . <<<"$err")" 125:1 "200 ranks within 256 descriptors are refused"
-like "$err" "^banyan: cannot start true on .*Too many open files" "with the reason"
+for mpi in pmix,pmi1 none; do
+    run bash -c 'ulimit -n 256; exec timeout 60 "$@"' - "$banyan" run -n 200 --oversubscribe \
+        --mpi "$mpi" -x BT_MARK="$mark" true </dev/null
+    is "$status:$(grep -c . <<<"$err")" 125:1 "200 ranks within 256 descriptors ($mpi) are refused"
+    like "$err" "^banyan: cannot start true on .*Too many open files" "with the reason"
+done
 nothing_left "few descriptors: nothing is left"
 done_testing

@@ -44,7 +44,7 @@ fails() {
 }
 
 start "$scratch/no-such-agent"
-fails "agent not found" 'cannot start the daemon on n.*no-such-agent.*No such file'
+fails "agent not found" "cannot start the daemon on n.*\"$scratch/no-such-agent\": No such file"
 
 agent refused <<'A'
 echo "ssh: connect to host n3 port 22: Connection refused" >&2; exit 255
@@ -68,6 +68,15 @@ run "$banyan" run --ssh-agent "$scratch/noisy" --banyand "$BANYAN_DAEMON" --net 
     --host 'n[1-5]' --per-node 1 --timeout 60 -x BT_MARK="$mark" echo here </dev/null
 is "$status $(grep -c '^here$' <<<"$out")" "0 5" "text before the marker harms nothing"
 unlike "$out" 'Welcome' "text before the marker is not the program's"
+
+agent closing <<'A'
+exec 2>&-
+A
+new_mark
+run "$banyan" run --ssh-agent "$scratch/closing" --banyand "$BANYAN_DAEMON" --net lo \
+    --host 'n[1-5]' --per-node 1 --timeout 60 -x BT_MARK="$mark" sh -c 'echo here >&2' </dev/null
+is "$status $(grep -c '^here$' <<<"$err")" "0 5" "an agent may close stderr"
+nothing_left "an agent may close stderr: nothing is left"
 
 agent password <<'A'
 printf "n3's password: " >&2
