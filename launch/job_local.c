@@ -281,7 +281,7 @@ static void exited(struct job_engine *engine, const struct job_event *event,
         return;
     node->rank_states[event->index] = RANK_ENDED;
     node->ended++;
-    if (!event->flag) {
+    if (!event->flag || node->ended_generation == 1) { /* or by us, but not because it was to end */
         if (WIFSIGNALED(wait_status)) {
             failure.kind = JOB_FAILURE_SIGNAL;
             failure.code = WTERMSIG(wait_status);

@@ -15,7 +15,7 @@
 #include "launch/compress.h"
 #include "overlay/tree.h"
 
-#define SPEC_TEXT_BYTES_MAX    131072u /* what the system takes as one argument */
+#define SPEC_TEXT_BYTES_MAX    131072u            /* what the system takes as one argument */
 #define SPEC_STRING_BYTES_MAX  (4u * 1024 * 1024) /* one argument or variable */
 #define SPEC_STRINGS_MAX       (1024u * 1024)
 #define SPEC_PROGRAM_BYTES_MAX (64u * 1024 * 1024)

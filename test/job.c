@@ -191,6 +191,19 @@ static void test_without_finalize(void)
              "without finalize");
 }
 
+/* The helper has killed a rank without being asked: its daemon had been stopped too long. */
+static void test_lease_ended(void)
+{
+    struct job_world *world = running();
+
+    job_world_exited(world, 1, 0, SIGKILL, 1);
+    is_int(world->places[2].end_grace_ms, 2000, "a rank that the lease has killed ends the job");
+    job_world_exited(world, 1, 1, SIGKILL, 1);
+    job_world_gone(world, 1, 0);
+    node_ends(world, 2, 1);
+    reported(world, 137, "rank 0 on n1 was killed by signal 9 (Killed)", "the end of a lease");
+}
+
 static void abort_rank(struct job_world *world, uint32_t place, int status, const char *text)
 {
     job_world_event(
@@ -543,6 +556,7 @@ int main(void)
     test_highest_status();
     test_signal_death();
     test_without_finalize();
+    test_lease_ended();
     test_abort();
     test_abort_among_failures();
     test_start_failures();

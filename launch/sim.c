@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/sim.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/sim_internal.h"
+#include "overlay/tree.h"
+
+/* ---- what is to happen ---- */
+
+static void call_kill(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_daemon_kill(context);
+}
+
+void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place > 0 && place < machine->places);
+    sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
+}
+
+/* The helper has heard nothing for the length of a lease. */
+static void call_lease(void *context, uint64_t stopped_ns)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)stopped_ns;
+    if (daemon->stopped)
+        sim_process_lease_ended(daemon);
+}
+
+static void call_stop(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+
+    (void)argument;
+    if (!sim_daemon_is_up(daemon) || daemon->stopped)
+        return;
+    daemon->stopped = daemon->was_stopped = 1;
+    sim_stop(machine->sim, daemon->place);
+    sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * SIM_NS_PER_MS,
+           call_lease, daemon, 0);
+}
+
+static void call_continue(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (!daemon->stopped || !sim_daemon_is_up(daemon))
+        return;
+    sim_daemon_continue(daemon);
+}
+
+void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place > 0 && place < machine->places);
+    sim_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
+}
+
+void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    sim_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
+}
+
+static void call_end(void *context, uint64_t argument)
+{
+    struct sim_machine *machine = context;
+    struct job_event event = {.kind = JOB_EVENT_END, .end = &machine->ends[argument]};
+
+    sim_daemon_event(&machine->daemons[0], &event);
+}
+
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
+                        const struct control_end *end)
+{
+    machine->ends = memory_resize(machine->ends, (machine->ends_count + 1) * sizeof *machine->ends);
+    machine->ends[machine->ends_count] = *end;
+    sim_at(machine->sim, time_ns, call_end, machine, machine->ends_count++);
+}
+
+static void call_signal(void *context, uint64_t number)
+{
+    struct sim_machine *machine = context;
+    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .number = (int64_t)number};
+
+    sim_daemon_event(&machine->daemons[0], &event);
+}
+
+void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number)
+{
+    sim_at(machine->sim, time_ns, call_signal, machine, (uint64_t)number);
+}
+
+/* ---- life ---- */
+
+static void call_run(void *context, uint64_t argument)
+{
+    struct sim_machine *machine = context;
+    struct job_event event = {.kind = JOB_EVENT_RUN};
+    struct job_spec spec;
+
+    (void)argument;
+    job_spec_init(&spec);
+    spec.rule = machine->config.rule;
+    spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
+    spec.apps_count = 1;
+    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    spec.apps[0].argv[0] = memory_copy_string("app");
+    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    spec.apps[0].processes = spec.rule.processes;
+    event.spec = &spec;
+    sim_daemon_event(&machine->daemons[0], &event);
+    job_spec_fini(&spec);
+}
+
+static void root_record(struct sim_machine *machine, struct boot_record *record)
+{
+    boot_record_init(record);
+    instance_spec_copy(&record->instance, &machine->instance);
+    record->range = (struct range){.first = 0, .last = machine->places - 1};
+    hostlist_append_slice(record->names, machine->config.allocation->names, 0, machine->places - 1);
+}
+
+struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
+                                       const struct sim_watch *watch, void *context)
+{
+    struct sim_machine *machine = memory_allocate_zeroed(sizeof *machine);
+    uint32_t places = allocation_nodes(config->allocation) + 1;
+    struct sim_config world = {.places = places,
+                               .seed = config->seed,
+                               .latency_ns = config->latency_ns,
+                               .jitter_ns = config->jitter_ns};
+
+    machine->config = *config;
+    machine->places = places;
+    machine->watch = watch;
+    machine->context = context;
+    machine->sim = sim_create(&world);
+    random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
+    instance_spec_init(&machine->instance);
+    strcpy(machine->instance.session, "0123456789abcdef");
+    machine->instance.places = places;
+    machine->instance.radix = config->radix;
+    machine->daemons = memory_allocate_zeroed(places * sizeof *machine->daemons);
+    for (uint32_t place = 0; place < places; place++) {
+        machine->daemons[place].machine = machine;
+        machine->daemons[place].place = place;
+    }
+    root_record(machine, &machine->daemons[0].record);
+    sim_daemon_start(&machine->daemons[0]);
+    sim_at(machine->sim, 0, call_run, machine, 0);
+    return machine;
+}
+
+void sim_machine_destroy(struct sim_machine *machine)
+{
+    for (uint32_t place = 0; place < machine->places; place++)
+        sim_daemon_fini(&machine->daemons[place]);
+    sim_destroy(machine->sim);
+    free(machine->daemons);
+    free(machine->ends);
+    instance_spec_fini(&machine->instance);
+    free(machine);
+}
+
+int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)
+{
+    while (machine->up > 0 && sim_now_ns(machine->sim) < time_ns)
+        if (!sim_step(machine->sim))
+            break;
+    return machine->up == 0;
+}
+
+/* ---- facts ---- */
+
+uint64_t sim_machine_now_ns(const struct sim_machine *machine)
+{
+    return sim_now_ns(machine->sim);
+}
+
+uint64_t sim_machine_events(const struct sim_machine *machine)
+{
+    return sim_events_run(machine->sim);
+}
+
+struct sim_output sim_machine_output(const struct sim_machine *machine)
+{
+    return machine->output;
+}
+
+uint32_t sim_machine_daemons(const struct sim_machine *machine)
+{
+    return machine->up;
+}

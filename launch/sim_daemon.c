@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A daemon of the simulated machine: what daemon.c, daemon_overlay.c, daemon_job.c and root.c do,
+ * with a starter that brings daemons up after a while and a front end that counts bytes.
+ */
+#include "config.h"
+
+#include "launch/sim_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/wire.h"
+#include "overlay/tree.h"
+
+/* As in root.c. */
+#define LEAVE_MS            5000
+#define LEAVE_INCOMPLETE_MS 1000
+/* After its end a daemon's process is there for so long. */
+#define EXIT_MS 200
+/* A starter notices the end of its daemon within so long. */
+#define NOTICE_MS 20
+/* The way from the helper to the daemon. */
+#define TELL_NS 20000
+
+/* ---- what helper and starter tell ---- */
+
+static const char *const place_failures[] = {
+    "ssh exited 255: Connection refused",
+    "no answer within 10 s",
+    "ssh exited 255: Connection closed",
+};
+
+enum place_failure { PLACE_REFUSED, PLACE_SILENT, PLACE_GONE };
+
+static void hear(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+                 uint32_t number, int flag)
+{
+    struct job_event event = {
+        .kind = kind, .job = 1, .index = index, .number = number, .flag = flag};
+
+    if (kind == JOB_EVENT_START_FAILED) {
+        event.number = sim_start_failures[number].code;
+        event.text = sim_start_failures[number].what;
+    } else if (kind == JOB_EVENT_DRAINED) {
+        event.number = (int64_t)daemon->forwarded_bytes;
+    } else if (kind == JOB_EVENT_PLACE_FAILED) {
+        event.place = index;
+        event.text = place_failures[number];
+    }
+    sim_daemon_event(daemon, &event);
+    if (kind == JOB_EVENT_PLACE_FAILED && sim_daemon_is_up(daemon))
+        node_place_failed(daemon->node, index);
+}
+
+static void call_hear(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+    enum job_event_kind kind = (enum job_event_kind)(argument >> 56);
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    if (kind == JOB_EVENT_PLACE_FAILED && daemon->machine->leaving && daemon->place == 0)
+        return; /* ends are expected */
+    if (daemon->stopped) {
+        daemon->waiting =
+            memory_resize(daemon->waiting, (daemon->waiting_count + 1) * sizeof *daemon->waiting);
+        daemon->waiting[daemon->waiting_count++] = argument;
+        return;
+    }
+    hear(daemon, kind, (uint32_t)(argument & 0xffffff), (uint32_t)(argument >> 24 & 0xffffff),
+         (int)(argument >> 48 & 1));
+}
+
+static void tell_after(struct sim_daemon *daemon, uint64_t delay_ns, enum job_event_kind kind,
+                       uint32_t index, uint32_t number, int flag)
+{
+    struct sim *sim = daemon->machine->sim;
+    uint64_t argument = (uint64_t)kind << 56 | (uint64_t)(flag != 0) << 48 |
+                        (uint64_t)number << 24 | (uint64_t)index;
+
+    assert(index < 1u << 24 && number < 1u << 24);
+    sim_at(sim, sim_now_ns(sim) + delay_ns, call_hear, daemon, argument);
+}
+
+void sim_daemon_tell(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+                     uint32_t number, int flag)
+{
+    tell_after(daemon, TELL_NS, kind, index, number, flag);
+}
+
+void sim_daemon_continue(struct sim_daemon *daemon)
+{
+    struct sim *sim = daemon->machine->sim;
+
+    daemon->stopped = 0;
+    sim_continue(sim, daemon->place);
+    for (uint32_t i = 0; i < daemon->waiting_count; i++)
+        sim_at(sim, sim_now_ns(sim), call_hear, daemon, daemon->waiting[i]);
+    daemon->waiting_count = 0;
+    sim_process_continue(daemon);
+}
+
+/* ---- the front end ---- */
+
+static void call_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct ranges missing = {0};
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
+
+    if (deadline_ns != machine->timer_ns || !sim_daemon_is_up(daemon))
+        return;
+    machine->timer_ns = UINT64_MAX;
+    event.flag = machine->reader_free_ns > sim_now_ns(machine->sim);
+    node_missing(daemon->node, &missing);
+    sim_daemon_event(daemon, &event);
+    ranges_fini(&missing);
+}
+
+static void set_timer(struct sim_daemon *daemon, int64_t deadline_ns)
+{
+    struct sim_machine *machine = daemon->machine;
+
+    machine->timer_ns = deadline_ns < 0 ? UINT64_MAX : (uint64_t)deadline_ns;
+    if (deadline_ns >= 0)
+        sim_at(machine->sim, machine->timer_ns, call_timer, daemon, machine->timer_ns);
+}
+
+/* The front end has written what a place sent: context is that place's daemon. */
+static void call_credit(void *context, uint64_t bytes)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_daemon *root = &daemon->machine->daemons[0];
+    struct buffer payload = {0};
+
+    if (!sim_daemon_is_up(root))
+        return;
+    wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
+    wire_put_u32(&payload, (uint32_t)bytes);
+    node_send(root->node, daemon->place, FRAME_CONTROL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void output_received(struct sim_daemon *root, uint32_t source, struct wire_reader *reader)
+{
+    struct sim_machine *machine = root->machine;
+    struct job_event event = {.kind = JOB_EVENT_OUTPUT, .job = wire_get_u32(reader)};
+    uint64_t bytes = wire_left(reader) - 5; /* behind rank and stream */
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    if (!machine->reported)
+        machine->output.received_bytes += bytes;
+    if (machine->reader_free_ns < now_ns)
+        machine->reader_free_ns = now_ns;
+    machine->reader_free_ns += bytes * machine->config.reader_byte_ns;
+    sim_at(machine->sim, machine->reader_free_ns, call_credit, &machine->daemons[source], bytes);
+    event.number = (int64_t)bytes;
+    sim_daemon_event(root, &event);
+}
+
+static void call_leave_over(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    sim_daemon_end(daemon, NODE_END_LEFT); /* some have not left in time */
+}
+
+static void leave(struct sim_daemon *root)
+{
+    uint64_t patience_ms = node_is_complete(root->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS;
+    struct sim *sim = root->machine->sim;
+
+    root->machine->leaving = 1;
+    sim_at(sim, sim_now_ns(sim) + patience_ms * SIM_NS_PER_MS, call_leave_over, root, 0);
+    node_leave(root->node);
+}
+
+/* ---- the job logic's actions ---- */
+
+static void root_action(struct sim_daemon *root, const struct job_action *action)
+{
+    struct sim_machine *machine = root->machine;
+    const struct sim_watch *watch = machine->watch;
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    switch (action->kind) {
+    case JOB_ACTION_STARTED:
+        if (watch->started)
+            watch->started(machine->context, now_ns, &action->started);
+        break;
+    case JOB_ACTION_ENDED:
+        machine->reported = 1;
+        if (watch->report)
+            watch->report(machine->context, now_ns, &action->end);
+        break;
+    case JOB_ACTION_TEXT:
+        if (watch->text)
+            watch->text(machine->context, now_ns, action->text);
+        break;
+    case JOB_ACTION_TIMER:
+        set_timer(root, action->number);
+        break;
+    default:
+        assert(action->kind == JOB_ACTION_LEAVE);
+        leave(root);
+    }
+}
+
+static void do_action(struct sim_daemon *daemon, struct job_action *action)
+{
+    struct message *message = message_reference(action->message);
+
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
+                       message);
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        node_contribute(daemon->node, &action->key, &action->places, message);
+        break;
+    case JOB_ACTION_SEND:
+        node_send(daemon->node, action->place, FRAME_CONTROL, message);
+        break;
+    case JOB_ACTION_OPEN:
+        sim_process_open(daemon, job_engine_local(daemon->engine, action->job)->count);
+        break;
+    case JOB_ACTION_START:
+        sim_process_start(daemon, action->index);
+        break;
+    case JOB_ACTION_SIGNAL:
+        sim_process_signal(daemon, (int)action->number);
+        break;
+    case JOB_ACTION_END_GROUP:
+        sim_process_end_group(daemon, (uint64_t)action->number);
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        sim_process_cut(daemon, (uint64_t)action->number, (int)action->index);
+        break;
+    case JOB_ACTION_FORGET:
+        node_forget(daemon->node, action->key.set_id);
+        break;
+    case JOB_ACTION_CLOSE:
+        node_forget(daemon->node, job_set_id(action->job, JOB_OPERATION_PMI1));
+        break;
+    default:
+        root_action(daemon, action);
+    }
+}
+
+void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event)
+{
+    struct job_actions actions;
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    job_actions_init(&actions);
+    event->now_ns = sim_now_ns(daemon->machine->sim);
+    job_step(daemon->engine, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        do_action(daemon, &actions.items[i]);
+    job_actions_fini(&actions);
+}
+
+/* ---- the overlay's upcalls ---- */
+
+static void joined(void *context)
+{
+    (void)context;
+}
+
+static void linked(void *context, uint32_t place)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_daemon *other = &daemon->machine->daemons[place];
+
+    if (other->starter == daemon->place)
+        other->linked = 1;
+}
+
+static void complete(void *context)
+{
+    struct job_event event = {.kind = JOB_EVENT_COMPLETE};
+
+    sim_daemon_event(context, &event);
+}
+
+static void broadcast(void *context, struct message *payload)
+{
+    struct job_event event = {.kind = JOB_EVENT_BROADCAST, .message = payload};
+
+    sim_daemon_event(context, &event);
+}
+
+static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct job_event event = {
+        .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
+
+    if (key->kind != JOB_OPERATION_PMI1) {
+        sim_daemon_event(daemon, &event);
+        return;
+    }
+    if (machine->watch->fence)
+        machine->watch->fence(machine->context, daemon->place, key->generation, status, payload);
+    sim_process_fence_result(daemon, status);
+}
+
+static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+{
+    struct sim_daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_RECEIVED, .place = source, .message = payload};
+    struct wire_reader reader;
+    uint8_t kind;
+
+    (void)class;
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    kind = wire_get_u8(&reader);
+    if (kind == JOB_MESSAGE_OUTPUT)
+        output_received(daemon, source, &reader);
+    else if (kind == JOB_MESSAGE_CREDIT)
+        sim_process_credit(daemon, wire_get_u32(&reader));
+    else
+        sim_daemon_event(daemon, &event);
+}
+
+static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    (void)context;
+    (void)source;
+    (void)id;
+    (void)payload;
+    assert(!"nobody asks");
+}
+
+static void reply(void *context, uint32_t id, int status, struct message *payload)
+{
+    (void)context;
+    (void)id;
+    (void)status;
+    (void)payload;
+    assert(!"nobody has asked");
+}
+
+static void lost(void *context, const struct ranges *places)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct job_event event = {.kind = JOB_EVENT_LOST, .places = places};
+
+    if (daemon->place == 0 && machine->watch->lost)
+        machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
+    sim_daemon_event(context, &event);
+}
+
+static void ended(void *context, enum node_end end, const struct error *why)
+{
+    (void)why;
+    sim_daemon_end(context, end);
+}
+
+static const struct node_events node_events = {
+    .joined = joined,
+    .linked = linked,
+    .complete = complete,
+    .broadcast = broadcast,
+    .result = result,
+    .received = received,
+    .request = request,
+    .reply = reply,
+    .lost = lost,
+    .ended = ended,
+};
+
+/* ---- starters ---- */
+
+/* The starter of a daemon notices within a moment that its process is gone. */
+static void notice(struct sim_daemon *daemon)
+{
+    struct sim_machine *machine = daemon->machine;
+
+    if (daemon->place > 0)
+        tell_after(&machine->daemons[daemon->starter],
+                   1 + sim_random(machine, NOTICE_MS * SIM_NS_PER_MS), JOB_EVENT_PLACE_FAILED,
+                   daemon->place, PLACE_GONE, 0);
+}
+
+/* Context is the daemon that should be there by now. */
+static void call_start_timeout(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (!daemon->linked)
+        tell_after(&daemon->machine->daemons[daemon->starter], 0, JOB_EVENT_PLACE_FAILED,
+                   daemon->place, PLACE_SILENT, 0);
+}
+
+/* The boot record is written to the new daemon, if its starter still lives. */
+static void call_boot(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+    struct wire_reader reader;
+
+    (void)argument;
+    if (daemon->state != SIM_DAEMON_ABSENT ||
+        !sim_daemon_is_up(&daemon->machine->daemons[daemon->starter]))
+        return;
+    wire_reader_init(&reader, daemon->boot.data, daemon->boot.length_bytes);
+    boot_record_init(&daemon->record);
+    if (boot_record_decode(&daemon->record, &reader) < 0)
+        assert(!"the boot record can be read");
+    buffer_fini(&daemon->boot);
+    sim_daemon_start(daemon);
+}
+
+static void start_child(struct sim_daemon *daemon, struct range range)
+{
+    struct sim_machine *machine = daemon->machine;
+    struct sim_daemon *child = &machine->daemons[range.first];
+    uint64_t now_ns = sim_now_ns(machine->sim);
+    uint64_t delay_ns = 1 + sim_random(machine, machine->config.daemon_ns_max);
+    struct boot_record record;
+    struct addresses own;
+
+    child->starter = daemon->place;
+    sim_address(daemon->place, &own);
+    boot_record_child(&daemon->record, &own, range, &record);
+    boot_record_encode(&record, &child->boot);
+    boot_record_fini(&record);
+    sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * SIM_NS_PER_MS,
+           call_start_timeout, child, 0);
+    if (random_chance(&machine->random, machine->config.daemon_fails))
+        tell_after(daemon, delay_ns, JOB_EVENT_PLACE_FAILED, child->place, PLACE_REFUSED, 0);
+    else if (!random_chance(&machine->random, machine->config.daemon_silent))
+        sim_at(machine->sim, now_ns + delay_ns, call_boot, child, 0);
+}
+
+static void start_children(struct sim_daemon *daemon)
+{
+    struct tree tree = {.places = daemon->record.instance.places,
+                        .radix = daemon->record.instance.radix};
+
+    for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++)
+        start_child(daemon, tree_cut(&tree, daemon->record.range, i));
+}
+
+/* ---- life ---- */
+
+void sim_daemon_start(struct sim_daemon *daemon)
+{
+    struct sim_machine *machine = daemon->machine;
+    const struct boot_record *record = &daemon->record;
+    struct node_config config = {
+        .place = record->place,
+        .places = record->instance.places,
+        .radix = record->instance.radix,
+        .incarnation = record->incarnation,
+        .heartbeat_ns = record->instance.heartbeat_ms * SIM_NS_PER_MS,
+        .lease_ns = record->instance.lease_ms * SIM_NS_PER_MS,
+        .ancestors = record->ancestors,
+        .ancestors_count = record->ancestors_count,
+        .merges = job_merges,
+        .merges_count = JOB_MERGE_COUNT,
+    };
+
+    daemon->state = SIM_DAEMON_UP;
+    machine->up++;
+    daemon->engine = job_engine_create(&record->instance, record->place,
+                                       record->place == 0 ? machine->config.allocation : NULL);
+    sim_address(daemon->place, &config.own);
+    daemon->node = node_create(&config, &node_events, daemon);
+    node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->place));
+    sim_attach(machine->sim, daemon->place, record->incarnation, node_transport_events(),
+               daemon->node);
+    node_start(daemon->node, &config.own);
+    start_children(daemon);
+}
+
+static void gone(struct sim_daemon *daemon, enum sim_daemon_state state)
+{
+    daemon->state = state;
+    daemon->machine->up--;
+    sim_process_vanish(daemon);
+}
+
+static void call_exit(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    sim_kill(daemon->machine->sim, daemon->place);
+    notice(daemon);
+}
+
+void sim_daemon_end(struct sim_daemon *daemon, enum node_end end)
+{
+    struct sim_machine *machine = daemon->machine;
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    gone(daemon, SIM_DAEMON_ENDED);
+    sim_at(machine->sim, now_ns + EXIT_MS * SIM_NS_PER_MS, call_exit, daemon, 0);
+    if (machine->watch->ended)
+        machine->watch->ended(machine->context, now_ns, daemon->place, end);
+}
+
+void sim_daemon_kill(struct sim_daemon *daemon)
+{
+    if (daemon->state == SIM_DAEMON_ABSENT)
+        daemon->state = SIM_DAEMON_KILLED; /* it will never come up */
+    if (!sim_daemon_is_up(daemon))
+        return;
+    sim_kill(daemon->machine->sim, daemon->place);
+    gone(daemon, SIM_DAEMON_KILLED);
+    notice(daemon);
+}
+
+void sim_daemon_fini(struct sim_daemon *daemon)
+{
+    node_destroy(daemon->node);
+    job_engine_destroy(daemon->engine);
+    boot_record_fini(&daemon->record);
+    buffer_fini(&daemon->boot);
+    free(daemon->processes);
+    free(daemon->waiting);
+}
