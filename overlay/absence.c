@@ -86,6 +86,12 @@ static void check_range(struct overlay *overlay, const struct child *child)
     ranges_fini(&absent);
 }
 
+void absence_recheck(struct overlay *overlay)
+{
+    if (overlay->absence_ns != OVERLAY_NEVER_NS)
+        overlay->absence_ns = overlay->now_ns;
+}
+
 /* What is not settled when the grace is over is looked at again at the pace of the heartbeats. */
 void absence_timer(struct overlay *overlay)
 {

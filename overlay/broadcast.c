@@ -258,11 +258,8 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
         membership_leave(overlay);
     if (overlay->ended)
         return 0;
-    if (!was_caught_up && broadcast_is_caught_up(overlay)) {
-        collective_ready(overlay);
-        membership_changed(overlay);
-        route_flush(overlay);
-    }
+    if (!was_caught_up && broadcast_is_caught_up(overlay))
+        overlay_became_ready(overlay);
     broadcast_trim(overlay);
     return 0;
 }

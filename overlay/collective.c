@@ -139,13 +139,27 @@ static void merge_one(struct overlay *overlay, const struct series *series, stru
         overlay->merges[series->key.merge](merged, payload.data, payload.length_bytes);
 }
 
-/* Own first, then the children in ascending order: ascending places. */
-static void merge_all(struct overlay *overlay, const struct series *series,
-                      const struct operation *operation, struct buffer *merged)
+/* Own first, then the children in ascending order: ascending places.  Gives what the merged payload
+ * would say if it was decided now: lost members, or that it is too large, leave none. */
+static uint8_t merge_all(struct overlay *overlay, const struct series *series,
+                         const struct operation *operation, struct buffer *merged)
 {
+    uint8_t status = OVERLAY_STATUS_OK;
+
+    if (series_has_dead(overlay, series))
+        return OVERLAY_STATUS_LOST;
     merge_one(overlay, series, merged, bytes_of(operation->own));
-    for (uint32_t i = 0; i < operation->parts_count; i++)
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
         merge_one(overlay, series, merged, operation->parts[i].payload);
+        if (operation->parts[i].status == OVERLAY_STATUS_TOO_LARGE ||
+            merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
+            status = OVERLAY_STATUS_TOO_LARGE;
+    }
+    if (merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
+        status = OVERLAY_STATUS_TOO_LARGE;
+    if (status != OVERLAY_STATUS_OK)
+        buffer_clear(merged);
+    return status;
 }
 
 static uint32_t merged_low(const struct overlay *overlay, const struct series *series,
@@ -176,7 +190,7 @@ static void deliver(struct overlay *overlay, const struct series *series,
     operation->delivered = true;
     action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
     action->key = key_of(series, operation);
-    action->status = operation->status == OVERLAY_STATUS_OK ? 0 : -EHOSTDOWN;
+    action->status = overlay_status_errno(operation->status);
     ranges_copy(&action->places, &operation->lost);
     if (series->key.target == NODE_TARGET_ALL || at_root)
         action->payload = message_reference(operation->result);
@@ -225,14 +239,10 @@ static void decide(struct overlay *overlay, struct series *series, struct operat
     uint32_t low = merged_low(overlay, series, operation);
     struct buffer merged = {0};
     struct ranges lost = {0};
-    uint8_t status = OVERLAY_STATUS_OK;
+    uint8_t status = merge_all(overlay, series, operation, &merged);
     struct message *result = NULL;
 
     ranges_intersect(&series->set, &overlay->dead, &lost);
-    if (!ranges_is_empty(&lost))
-        status = OVERLAY_STATUS_LOST;
-    else
-        merge_all(overlay, series, operation, &merged);
     if (merged.length_bytes > 0)
         result = message_from_buffer(&merged);
     buffer_fini(&merged);
@@ -268,8 +278,7 @@ static void send_collected(struct overlay *overlay, const struct series *series,
 
     if (somebody_is_absent(overlay, series, operation))
         contribute.state = OVERLAY_PART_ABSENT;
-    if (!series_has_dead(overlay, series)) /* else the answer is an error anyway */
-        merge_all(overlay, series, operation, &merged);
+    contribute.status = merge_all(overlay, series, operation, &merged);
     contribute.payload = (struct wire_bytes){merged.data, merged.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
@@ -455,6 +464,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     part_clear(part);
     part->state = (enum overlay_part_state)contribute->state;
     part->low = contribute->low;
+    part->status = contribute->status;
     if (contribute->payload.length_bytes > 0 && !operation->decided) {
         part->frame = message_reference(frame->payload);
         part->payload = contribute->payload;

@@ -175,6 +175,8 @@ void overlay_end(struct overlay *overlay, enum node_end end, const char *format,
     __attribute__((format(printf, 3, 4)));
 /* Joined and in possession of everything the log had for our range: may answer for it. */
 bool overlay_is_ready(const struct overlay *overlay);
+/* What had to wait for that is done now. */
+void overlay_became_ready(struct overlay *overlay);
 
 /* join.c */
 void join_start(struct overlay *overlay);
@@ -226,6 +228,8 @@ int membership_on_lost(struct overlay *overlay, uint32_t from, const struct fram
 /* absence.c */
 /* A range has been cut off: look after a while who of it is there. */
 void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns);
+/* We can report again: what became due meanwhile is due now. */
+void absence_recheck(struct overlay *overlay);
 void absence_timer(struct overlay *overlay);
 
 /* lease.c */

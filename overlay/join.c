@@ -278,11 +278,9 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     broadcast_welcome(overlay, &welcome);
     membership_joined(overlay);
     collective_joined(overlay);
-    if (overlay_is_ready(overlay)) {
-        collective_ready(overlay);
-        membership_changed(overlay);
-    }
     route_flush(overlay);
+    if (overlay_is_ready(overlay))
+        overlay_became_ready(overlay);
     return 0;
 }
 

@@ -538,6 +538,8 @@ static void reports_forget(struct overlay *overlay)
 void membership_joined(struct overlay *overlay)
 {
     lost_send(overlay, overlay->lost, overlay->lost_count);
+    for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next)
+        guest->held = false; /* they are told again that there is a way */
 }
 
 int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame)

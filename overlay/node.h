@@ -29,7 +29,8 @@ struct node_events {
      * member of its set. */
     void (*broadcast)(void *context, struct message *payload);
     /* An operation to which this place contributed (or, NODE_TARGET_ROOT, at the root) has ended:
-     * status 0 and payload (NULL for members of a gather), or -EHOSTDOWN and the lost members. */
+     * status 0 and payload (NULL for members of a gather), -EHOSTDOWN and the lost members, or
+     * -EMSGSIZE. */
     void (*result)(void *context, const struct node_key *key, int status, const struct ranges *lost,
                    struct message *payload);
     /* node_send of another place. */
@@ -37,7 +38,8 @@ struct node_events {
     /* node_request of another place: answer with node_reply, now or later.  May come twice when a
      * relay died: answering must be repeatable. */
     void (*request)(void *context, uint32_t source, uint32_t id, struct message *payload);
-    /* The answer to a request of ours; status -EHOSTDOWN if the target died. */
+    /* The answer to a request of ours; status -EHOSTDOWN if the target died, -EMSGSIZE if request or
+     * answer were above NODE_PAYLOAD_BYTES_MAX. */
     void (*reply)(void *context, uint32_t id, int status, struct message *payload);
     /* Places that died, in the root's order of deaths, once each, at every living place. */
     void (*lost)(void *context, const struct ranges *places);

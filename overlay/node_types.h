@@ -10,6 +10,11 @@
 
 #include "base/address.h"
 #include "base/buffer.h"
+#include "base/frame.h"
+
+/* Of one broadcast, send, request, reply, contribution or result, until large ones are streamed: a
+ * frame with room for what the overlay adds.  Operations above it end with -EMSGSIZE. */
+#define NODE_PAYLOAD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX - 1024 * 1024)
 
 /* An operation's name: equal at all its members.  set_id names the set of participants (the
  * caller's hash of ranks or whatever it is that meets) and is never used again after node_forget;

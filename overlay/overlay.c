@@ -191,6 +191,16 @@ bool overlay_is_ready(const struct overlay *overlay)
     return overlay_is_joined(overlay) && broadcast_is_caught_up(overlay);
 }
 
+void overlay_became_ready(struct overlay *overlay)
+{
+    collective_ready(overlay);
+    membership_changed(overlay);
+    if (overlay->ended)
+        return;
+    absence_recheck(overlay);
+    route_flush(overlay);
+}
+
 /* ---- frames ---- */
 
 enum role { ROLE_PARENT = 1, ROLE_TARGET = 2, ROLE_CHILD = 4, ROLE_GUEST = 8 };
@@ -301,6 +311,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     switch (event->kind) {
     case OVERLAY_EVENT_BROADCAST:
         assert(overlay_is_root(overlay));
+        assert(event->payload == NULL || event->payload->length_bytes <= NODE_PAYLOAD_BYTES_MAX);
         broadcast_append(overlay, OVERLAY_ENTRY_USER, event->set,
                          event->payload != NULL ? event->payload->data : NULL,
                          event->payload != NULL ? event->payload->length_bytes : 0);

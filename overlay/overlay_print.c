@@ -156,6 +156,8 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
 {
     if (status == OVERLAY_STATUS_LOST)
         print_ranges("lost", lost, out);
+    else if (status == OVERLAY_STATUS_TOO_LARGE)
+        buffer_append_string(out, " too large");
     else
         buffer_append_string(out, " ok");
 }

@@ -427,6 +427,16 @@ static void get_key(struct wire_reader *reader, struct node_key *ret_key)
         wire_fail(reader);
 }
 
+int overlay_status_errno(uint8_t status)
+{
+    static const int codes[OVERLAY_STATUS_COUNT] = {
+        [OVERLAY_STATUS_LOST] = -EHOSTDOWN,
+        [OVERLAY_STATUS_TOO_LARGE] = -EMSGSIZE,
+    };
+
+    return codes[status];
+}
+
 static uint8_t get_status(struct wire_reader *reader)
 {
     uint8_t status = wire_get_u8(reader);

@@ -126,7 +126,14 @@ enum overlay_part_state {
     OVERLAY_PART_STATE_COUNT
 };
 
-enum overlay_status { OVERLAY_STATUS_OK, OVERLAY_STATUS_LOST, OVERLAY_STATUS_COUNT };
+enum overlay_status {
+    OVERLAY_STATUS_OK,
+    OVERLAY_STATUS_LOST,      /* -EHOSTDOWN */
+    OVERLAY_STATUS_TOO_LARGE, /* -EMSGSIZE */
+    OVERLAY_STATUS_COUNT
+};
+
+int overlay_status_errno(uint8_t status); /* 0 or negative errno */
 
 /* frame.attempt carries the attempt of these three. */
 struct overlay_contribute {
@@ -134,7 +141,7 @@ struct overlay_contribute {
     struct ranges set;
     uint8_t state;      /* enum overlay_part_state */
     uint32_t low;       /* lowest generation of the series not yet ended in the sender's subtree */
-    uint8_t status;     /* DECIDED: enum overlay_status */
+    uint8_t status;     /* enum overlay_status: decided, or COLLECTED too much */
     struct ranges lost; /* DECIDED: members lost */
     struct wire_bytes payload;
 };

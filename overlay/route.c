@@ -168,8 +168,7 @@ static void deliver(struct overlay *overlay, uint8_t type, uint8_t class,
     struct overlay_action *action;
 
     if (type == OVERLAY_REPLY) {
-        request_end(overlay, data->source, data->id,
-                    data->status == OVERLAY_STATUS_OK ? 0 : -EHOSTDOWN, payload);
+        request_end(overlay, data->source, data->id, overlay_status_errno(data->status), payload);
         return;
     }
     action = overlay_act(overlay,
@@ -198,6 +197,12 @@ static void originate(struct overlay *overlay, enum overlay_message type, enum f
         return;
     }
     data.payload = bytes_of(payload);
+    if (data.payload.length_bytes > NODE_PAYLOAD_BYTES_MAX) {
+        if (type != OVERLAY_REPLY)
+            return; /* the caller has not looked at the limit */
+        data.status = OVERLAY_STATUS_TOO_LARGE;
+        data.payload = (struct wire_bytes){NULL, 0};
+    }
     send_from_here(overlay, type, class, &data);
 }
 
@@ -223,6 +228,10 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
 
     if (ranges_contains(&overlay->dead, event->place)) {
         tell_reply(overlay, event->id, -EHOSTDOWN, NULL);
+        return;
+    }
+    if (event->payload != NULL && event->payload->length_bytes > NODE_PAYLOAD_BYTES_MAX) {
+        tell_reply(overlay, event->id, -EMSGSIZE, NULL);
         return;
     }
     if (overlay->route.requests == NULL)

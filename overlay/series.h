@@ -18,6 +18,7 @@
 struct part {
     enum overlay_part_state state; /* all of the operation's attempt */
     uint32_t low;
+    uint8_t status;        /* COLLECTED: OVERLAY_STATUS_TOO_LARGE if it was too much */
     bool answered;         /* RELEASE was sent */
     struct message *frame; /* holds payload */
     struct wire_bytes payload;

@@ -440,6 +440,39 @@ static void test_lying_low(void)
     close_bench(&bench);
 }
 
+/* Two times 40 MiB is more than a frame holds. */
+static void test_too_large(void)
+{
+    static const size_t bytes = 40 * 1024 * 1024;
+    struct range items[] = {{1, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    unsigned char *payload = calloc(1, bytes);
+    struct bench bench;
+
+    open_bench(&bench, 0, 3);
+    for (uint32_t place = 1; place <= 2; place++) {
+        struct overlay_contribute contribute = {.key = {.set_id = 8, .generation = 1},
+                                                .set = set,
+                                                .state = OVERLAY_PART_COLLECTED,
+                                                .low = 1,
+                                                .payload = {payload, bytes}};
+        struct frame frame;
+
+        adopt(&bench, place, place, place, 3);
+        overlay_encode_contribute(&contribute, 0, &frame);
+        step_frame(&bench, place, &frame);
+    }
+    if (ok(sent(&bench, 1, OVERLAY_RELEASE) != NULL, "what is too large together ends")) {
+        struct overlay_release release;
+
+        overlay_decode_release(sent(&bench, 1, OVERLAY_RELEASE), &release);
+        is_int(overlay_status_errno(release.status), -EMSGSIZE, "with the reason");
+        overlay_release_fini(&release);
+    }
+    close_bench(&bench);
+    free(payload);
+}
+
 static void test_other_set(void)
 {
     struct range items[] = {{1, 2}};
@@ -496,6 +529,7 @@ int main(void)
     test_fuzz();
     test_forget();
     test_lying_low();
+    test_too_large();
     test_other_set();
     test_weight();
     return done_testing();
