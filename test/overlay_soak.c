@@ -4,7 +4,7 @@
  * program of exchanges and gathers over random sets, the root broadcasts, places ask each other; a
  * checker that knows nothing of the code under test looks at what they were told.
  *
- *     SEEDS=n  so many worlds (default 3,000)      SEED=s  this one only
+ *     SEEDS=n  so many worlds (default 2,000)      SEED=s  this one only
  *     TRACE=1  print every frame                  PLACES=n  this size
  */
 #include "config.h"
@@ -17,7 +17,7 @@
 #include "test/soak.h"
 #include "test/tap.h"
 
-#define SEEDS_DEFAULT 3000
+#define SEEDS_DEFAULT 2000
 #define HORIZON_NS    (90000 * MS)
 
 static void print_fact(uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,

@@ -19,6 +19,7 @@
 #define SETS_MAX        8
 #define GENERATIONS_MAX 6
 #define BROADCASTS_MAX  12
+#define LAZY_NS         (20000 * MS)
 #define AMBUSHES_MAX    4
 #define REQUESTS_MAX    40
 #define FORGET          0xffffffffu /* a broadcast that makes everyone forget the sets */
@@ -38,6 +39,7 @@ struct program {
     uint32_t generations;
     uint32_t window; /* so many operations of the set may be open at a member */
     uint8_t target;
+    uint32_t lazy;            /* a member that calls nothing before LAZY_NS, or TREE_NO_PLACE */
     struct outcome *outcomes; /* [generation][member] */
     struct outcome at_root[GENERATIONS_MAX];
     struct buffer success[GENERATIONS_MAX]; /* a payload that came with status 0 */
@@ -117,6 +119,8 @@ void plan_forget(struct world *world); /* the last broadcast: everyone forgets t
 
 /* soak_check.c */
 bool check_is_quiet(const struct world *world); /* everything has been told that will be told */
+/* Before LAZY_NS: who shares a set with the dead does not wait for the lazy. */
+void check_lazy(struct world *world);
 void check_all(struct world *world);
 void check_left(struct world *world);
 

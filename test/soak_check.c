@@ -106,6 +106,25 @@ static void check_place(struct world *world, const struct tree *tree, uint32_t p
         world_fault(world, "%u keeps operations of forgotten sets", place);
 }
 
+void check_lazy(struct world *world)
+{
+    const struct ranges *dead = node_dead(world->cluster->places[0].node);
+
+    for (uint32_t set = 0; set < world->sets_count; set++) {
+        const struct program *program = &world->sets[set];
+
+        if (program->lazy == TREE_NO_PLACE || !ranges_overlap_set(&program->set, dead))
+            continue;
+        for (uint32_t i = 0; i < program->members_count; i++) {
+            if (program->members[i] != program->lazy &&
+                world_survives(world, program->members[i]) &&
+                !program_outcome(program, program->generations, (int)i)->told)
+                world_fault(world, "%u waits for the lazy %u of set %u though others are dead",
+                            program->members[i], program->lazy, set);
+        }
+    }
+}
+
 void check_all(struct world *world)
 {
     struct tree tree = {.places = world->places, .radix = world->radix, .dead = NULL};

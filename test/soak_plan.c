@@ -130,13 +130,24 @@ static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
     program->target = world_below(world, 4) == 0 ? NODE_TARGET_ROOT : NODE_TARGET_ALL;
     program->outcomes = memory_allocate_zeroed((size_t)program->generations *
                                                program->members_count * sizeof(struct outcome));
+    program->lazy = TREE_NO_PLACE;
+    if (world->places < 100 && world_below(world, 20) == 0)
+        program->lazy = ranges_max(&program->set);
     begins[index] = (struct begin){.world = world, .set = index};
     for (uint32_t i = 0, place = 0; ranges_next(&program->set, place, &place); place++, i++) {
         uint64_t at_ns = 40 * MS + random_below(&world->random, span_ns);
 
         program->members[i] = place;
+        if (place == program->lazy)
+            at_ns += LAZY_NS;
         sim_at(world->cluster->sim, at_ns, begin_member, &begins[index], place);
     }
+}
+
+static void call_check_lazy(void *context, uint64_t unused)
+{
+    (void)unused;
+    check_lazy(context);
 }
 
 static void plan_kill(struct world *world, uint32_t place, uint64_t at_ns)
@@ -315,6 +326,7 @@ void plan_all(struct world *world)
     }
     for (uint32_t i = 1; i < 20; i++)
         sim_at(sim, start_ns + i * span_ns / 10, call_send, world, i);
+    sim_at(sim, LAZY_NS, call_check_lazy, world, 0);
     plan_kills(world, span_ns);
     plan_ambushes(world);
     plan_troubles(world, span_ns);
