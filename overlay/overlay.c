@@ -341,7 +341,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         membership_report(overlay, (struct range){event->place, event->place}, 0);
         break;
     default:
-        assert(!"no such event");
+        assert(false); /* no such event */
     }
 }
 
