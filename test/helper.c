@@ -611,6 +611,9 @@ int main(void)
     struct error error = ERROR_NONE;
     char *command;
 
+    /* A shell ignores these two for what it starts in the background, and so would our children. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
     snprintf(scratch, sizeof scratch, "/tmp/bt-helper.XXXXXX");
     if (mkdtemp(scratch) == NULL)
         bail_out("no scratch directory");

@@ -11,7 +11,7 @@ for program in banyan banyand; do
     if [ -n "${BANYAN_SANITIZERS:-}" ]; then
         skip "a sanitizer exports symbols of its own"
     else
-        is "$(nm -D --defined-only "$top_builddir/$program" | grep -v ' [Bb] \(stderr\|stdout\|stdin\|environ\|.*@GLIBC.*\)')" \
+        is "$(nm -D --defined-only "$top_builddir/$program" | grep -v ' [BbDVWR] \(stderr\|stdout\|stdin\|environ\|.*@GLIBC.*\)')" \
             "" "$program exports no symbol"
     fi
 done
