@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * PMIx and PMI-1 for the local ranks of one job: both stand on the overlay's exchange.  PMI-1 speaks
- * over a socket pair per rank; libpmix is started when the first client connects (or another node
- * asks for a blob).  Memory: O(local ranks), and what libpmix demands: O(ranks of the job).
+ * over a socket pair per rank; libpmix is started when the first client connects or another node asks
+ * for a blob, but before the first process where clients read the job's map from files
+ * (host_environment_is_eager).  Memory: O(local ranks), and what libpmix demands: O(ranks of the job).
  */
 #ifndef LAUNCH_SERVICES_H
 #define LAUNCH_SERVICES_H

@@ -252,7 +252,7 @@ static void world_finalized(void *context, const struct host_process *process)
         services->clients[index].pmix_state = CLIENT_FINALIZED;
 }
 
-/* The caller stays blocked until it is killed with its job. */
+/* The caller goes on as soon as the root has been told: it exits by itself or is killed with its job. */
 static void world_abort(void *context, uint64_t id, const struct host_process *caller, int status,
                         const char *message, const struct host_process *targets,
                         size_t targets_count)
@@ -368,7 +368,7 @@ static struct host *host_create(struct services *services, struct error *error)
     return services->pmix.table ? services->pmix.table->create(&config, error) : NULL;
 }
 
-/* libpmix starts with the first client: a job that never calls it does not pay for it. */
+/* A small job that never calls libpmix does not pay for it. */
 static int host_start(struct services *services)
 {
     struct services_pmix *pmix = &services->pmix;
