@@ -648,9 +648,10 @@ static void take_plain(struct link *link, const unsigned char *data, size_t byte
             }
         }
         step_bytes = smaller(bytes, link->body_left);
-        if (step_bytes > 0)
+        if (step_bytes > 0) { /* a frame without a payload has no body */
             memcpy(link->body, data, step_bytes);
-        link->body += step_bytes;
+            link->body += step_bytes;
+        }
         link->body_left -= step_bytes;
         data += step_bytes;
         bytes -= step_bytes;
