@@ -8,6 +8,9 @@
 
 runs=${RUNS:-2}
 nodes=16
+# Sanitizers make a daemon's start of libpmix ten times dearer: 16 of them and 64 ranks on 2
+# processors then take as long as a lease.
+[ -z "${BANYAN_SANITIZERS:-}" ] || nodes=4
 per_node=4
 ranks=$((nodes * per_node))
 
