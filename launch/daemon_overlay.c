@@ -138,6 +138,8 @@ static void lost(void *context, const struct ranges *places)
             starter_clean(daemon->starter, &daemon->record.instance, head,
                           place_name(daemon, head, name));
     }
+    if (daemon->output)
+        output_credit_renew(daemon->output);
     daemon_job_event(daemon, &event);
 }
 

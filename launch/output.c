@@ -231,6 +231,12 @@ void output_credit(struct output *output, uint32_t bytes)
         read_left(output);
 }
 
+void output_credit_renew(struct output *output)
+{
+    if (output->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
+        output_credit(output, (uint32_t)(OUTPUT_WINDOW_BYTES - output->credit_bytes));
+}
+
 /* Reads the next of what is left; 0 if it has to wait for credit. */
 static int stream_read_left(struct stream *stream)
 {

@@ -39,6 +39,9 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
 int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
 /* bytes have been taken at the far end. */
 void output_credit(struct output *output, uint32_t bytes);
+/* A relay was lost: what was under way, or the credit for it, may be too.  There is a whole window
+ * again, so for each loss as much again may be under way. */
+void output_credit_renew(struct output *output);
 /* No process of the job is left: what is in the pipes is forwarded and streams that do not end
  * (somebody escaped with them) are closed after milliseconds.  discard: also give up what has no
  * credit by then. */

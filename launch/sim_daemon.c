@@ -356,7 +356,8 @@ static void lost(void *context, const struct ranges *places)
 
     if (daemon->place == 0 && machine->watch->lost)
         machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
-    sim_daemon_event(context, &event);
+    sim_process_credit_renew(daemon);
+    sim_daemon_event(daemon, &event);
 }
 
 static void ended(void *context, enum node_end end, const struct error *why)

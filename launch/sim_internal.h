@@ -113,6 +113,7 @@ void sim_process_vanish(struct sim_daemon *daemon);
 /* All at once by the helper, since the daemon's lease has ended. */
 void sim_process_lease_ended(struct sim_daemon *daemon);
 void sim_process_credit(struct sim_daemon *daemon, uint32_t bytes);
+void sim_process_credit_renew(struct sim_daemon *daemon);
 /* A stopped daemon goes on with what its processes have done meanwhile. */
 void sim_process_continue(struct sim_daemon *daemon);
 void sim_process_cut(struct sim_daemon *daemon, uint64_t milliseconds, int discard);

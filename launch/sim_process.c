@@ -132,6 +132,13 @@ void sim_process_credit(struct sim_daemon *daemon, uint32_t bytes)
     forward(daemon);
 }
 
+void sim_process_credit_renew(struct sim_daemon *daemon)
+{
+    if (daemon->processes_count > 0 && daemon->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
+        daemon->credit_bytes = OUTPUT_WINDOW_BYTES;
+    forward(daemon);
+}
+
 static void call_give_up(void *context, uint64_t argument)
 {
     struct sim_daemon *daemon = context;

@@ -120,6 +120,8 @@ static void on_process(void *context, const struct sim_process_fact *fact)
             add_failure(checker, fact);
         else
             checker->processes_well++;
+        if (checker->process_ended)
+            checker->process_ended(checker, fact->place);
         break;
     default:
         checker->living[fact->place]--;
@@ -368,9 +370,6 @@ static void judge_wish(struct checker *checker)
         if (checker->failures[i].time_ns + news_ms * NS_PER_MS < checker->end_ns)
             wrong(checker, "a failure at %llu ms was not told before the user's wish",
                   (unsigned long long)(checker->failures[i].time_ns / NS_PER_MS));
-    if (checker->end_ns == checker->patience_ns && !checker->stopped &&
-        (checker->config->program.endless <= 0 || member_died(checker)))
-        wrong(checker, "the job was still there when the user lost his patience");
 }
 
 /* "lost node nX: ..." */
@@ -416,6 +415,13 @@ static void judge_report(struct checker *checker)
         wrong(checker, "for this there is no reason: status %u: %s", report->status, report->text);
 }
 
+/* A job that does not end by itself, with nobody who knows that his node is lost. */
+static int may_wait_for_user(const struct checker *checker)
+{
+    return checker->stopped || (checker->config->program.endless > 0 && !member_died(checker) &&
+                                checker->report.status == checker->end.status);
+}
+
 static void judge_time(struct checker *checker)
 {
     uint64_t way_ms = HOPS * (checker->config->latency_ns + checker->config->jitter_ns) / NS_PER_MS;
@@ -428,6 +434,8 @@ static void judge_time(struct checker *checker)
         wrong(checker, "the report came at %llu ms, %llu ms after all was clear",
               (unsigned long long)(checker->report_ns / NS_PER_MS),
               (unsigned long long)((checker->report_ns - checker->disturbed_ns) / NS_PER_MS));
+    else if (checker->report_ns >= checker->patience_ns && !may_wait_for_user(checker))
+        wrong(checker, "the job was still there when the user lost his patience");
     else if (checker->root_ended_ns > checker->report_ns + leave_ms * NS_PER_MS)
         wrong(checker, "the root ended %llu ms after the report",
               (unsigned long long)((checker->root_ended_ns - checker->report_ns) / NS_PER_MS));

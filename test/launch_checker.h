@@ -26,6 +26,8 @@ struct checker_failure {
 struct checker {
     struct sim_machine *machine;
     const struct sim_machine_config *config;
+    /* Is told when a process ends by itself; may be NULL. */
+    void (*process_ended)(struct checker *checker, uint32_t place);
     /* what was arranged */
     uint64_t end_ns;      /* the user's first wish to end; UINT64_MAX: none */
     uint64_t patience_ns; /* his last, if the job has not ended by then */

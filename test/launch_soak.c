@@ -15,20 +15,27 @@
 
 #include "base/buffer.h"
 #include "base/random.h"
+#include "overlay/tree.h"
 #include "test/launch_checker.h"
 #include "test/tap.h"
 
 #define NS_PER_US     1000ull
 #define NS_PER_MS     1000000ull
-#define SEEDS_DEFAULT 2000
+#define SEEDS_DEFAULT 15000
 /* Whoever waits for a job that does not end presses Ctrl-C. */
 #define PATIENCE_MS 30000u
 /* Everything is over so long after the last disturbance. */
 #define OVER_MS 100000u
+/* What a slow reader may take for all output. */
+#define READER_MS 5000u
+/* At most so many relays die at the worst moment. */
+#define HUNTED_MAX 3u
 
 struct totals {
     uint64_t places, events, processes, deaths, well, failed, lost, not_started, interrupted;
 };
+
+static struct random_state hunter;
 
 static uint64_t pick(struct random_state *random, uint64_t low, uint64_t high)
 {
@@ -95,6 +102,12 @@ static void pick_program(struct random_state *random, struct sim_machine_config 
     program->output_bytes_max = random_chance(random, 0.5) ? (uint32_t)pick(random, 1, 2000) : 0;
     if (random_chance(random, 0.1))
         program->output_bytes_max = (uint32_t)pick(random, 1, 400000) / config->rule.processes;
+    if (random_chance(random, 0.3)) {
+        uint64_t bytes_max =
+            (uint64_t)program->output_bytes_max * (program->fences + 1) * config->rule.processes;
+
+        config->reader_byte_ns = random_below(random, READER_MS * NS_PER_MS / (bytes_max + 1));
+    }
     program->cannot_start = random_chance(random, 0.1) ? one * random_unit(random) : 0;
     program->fails = random_chance(random, 0.4) ? 2 * one * random_unit(random) : 0;
     program->endless = random_chance(random, 0.1) ? one : 0;
@@ -113,7 +126,6 @@ static void pick_config(struct random_state *random, uint64_t seed,
         .latency_ns = pick(random, 1, 100) * NS_PER_US,
         .jitter_ns = pick(random, 0, 2000) * NS_PER_US,
         .daemon_ns_max = pick(random, 1, 100) * NS_PER_MS,
-        .reader_byte_ns = random_chance(random, 0.3) ? pick(random, 1, 20000) : 0,
     };
     if (random_chance(random, 0.2)) { /* more is under way when somebody dies */
         ret_config->latency_ns = pick(random, 1, 20) * NS_PER_MS;
@@ -161,6 +173,26 @@ static void pick_death(struct random_state *random, struct checker *checker, uin
     if (checker->verbose)
         diag("n%u is %s at %.3f ms", place, only_stopped ? "stopped" : "killed",
              (double)time_ns / NS_PER_MS);
+}
+
+/* What a process's end sends up is lost with the relay above, if that dies now. */
+static void hunt(struct checker *checker, uint32_t place)
+{
+    const struct sim_machine_config *config = checker->config;
+    struct tree tree = {.places = allocation_nodes(config->allocation) + 1,
+                        .radix = config->radix,
+                        .dead = &checker->lost};
+    uint64_t way_ns = 2 * (config->latency_ns + config->jitter_ns);
+    uint32_t relay = ranges_contains(&checker->lost, place) ? 0 : tree_parent(&tree, place);
+    uint64_t time_ns = sim_machine_now_ns(checker->machine) + random_below(&hunter, way_ns + 1);
+
+    if (relay == 0 || ranges_count(&checker->killed) >= HUNTED_MAX || random_chance(&hunter, 0.5))
+        return;
+    ranges_add(&checker->killed, relay, relay);
+    sim_machine_kill_at(checker->machine, time_ns, relay);
+    disturbed(checker, time_ns);
+    if (checker->verbose)
+        diag("n%u is hunted at %.3f ms", relay, (double)time_ns / NS_PER_MS);
 }
 
 static void pick_deaths(struct random_state *random, struct checker *checker)
@@ -232,8 +264,11 @@ static int run_seed(uint64_t seed, struct totals *totals, int verbose)
     checker_init(&checker, &config);
     checker.verbose = verbose;
     checker.machine = sim_machine_create(&config, &checker_watch, &checker);
-    if (random_chance(&random, 0.5))
+    if (random_chance(&random, 0.4))
         pick_deaths(&random, &checker);
+    random_init(&hunter, seed);
+    if (random_chance(&random, 0.2))
+        checker.process_ended = hunt;
     pick_user(&random, &checker);
     all_gone = sim_machine_run(checker.machine, checker.disturbed_ns + OVER_MS * NS_PER_MS);
     right = checker_judge(&checker, all_gone);

@@ -377,6 +377,26 @@ static void test_credit(void)
     teardown(bench);
 }
 
+/* What was under way has not come, and its credit never will. */
+static void test_credit_lost(void)
+{
+    struct bench *bench = setup(1);
+    uint64_t written, stuck;
+
+    open_pipe(bench, 0, 1);
+    written = exhaust(bench);
+    stuck = bench->seen_bytes;
+    output_credit_renew(bench->output);
+    run_bytes(bench, written);
+    ok(written > stuck, "after a loss there is credit again");
+    output_credit_renew(bench->output);
+    output_credit_renew(bench->output);
+    bench->wanted_bytes = UINT64_MAX;
+    (void)exhaust(bench);
+    ok(bench->seen_bytes <= written + UNDER_WAY_BYTES_MAX, "for a window and not for more");
+    teardown(bench);
+}
+
 /* All processes have ended while the reader at the far end was busy. */
 static void test_cut_waits_for_credit(void)
 {
@@ -482,6 +502,7 @@ int main(void)
     test_cut_escaped();
     test_cut_escaped_writer();
     test_credit();
+    test_credit_lost();
     test_cut_waits_for_credit();
     test_discard();
     test_many_ranks();
