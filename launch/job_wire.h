@@ -2,7 +2,7 @@
 /*
  * What daemons of an instance say to each other about jobs, inside overlay payloads.  The first byte
  * is enum job_message.  Encode and decode of each stand side by side in job_wire.c; the rows are in
- * doc/protocol.rst.
+ * doc/job.rst.
  */
 #ifndef LAUNCH_JOB_WIRE_H
 #define LAUNCH_JOB_WIRE_H
@@ -17,11 +17,10 @@
 enum job_message {
     JOB_MESSAGE_NONE,
     /* broadcasts */
-    JOB_MESSAGE_ROSTER,     /* allocation */
-    JOB_MESSAGE_LAUNCH,     /* u32 number, job_spec */
-    JOB_MESSAGE_END,        /* struct job_end_message */
-    JOB_MESSAGE_SIGNAL,     /* u32 number, u32 signal */
-    JOB_MESSAGE_CREDIT_ALL, /* reserved */
+    JOB_MESSAGE_ROSTER, /* allocation */
+    JOB_MESSAGE_LAUNCH, /* u32 number, job_spec */
+    JOB_MESSAGE_END,    /* struct job_end_message */
+    JOB_MESSAGE_SIGNAL, /* u32 number, u32 signal */
     /* to the root */
     JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
     JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
