@@ -55,42 +55,42 @@ static void test_good_run(void)
 {
     struct job_world *world = launching();
 
-    is_string(job_world_trace(world),
-              "root: broadcast ROSTER to everyone\n"
-              "root: broadcast LAUNCH to 1-2\n"
-              "n1: open\n"
-              "n1: start process 0\n"
-              "n1: start process 1\n"
-              "n2: open\n"
-              "n2: start process 0\n"
-              "n2: start process 1\n",
-              "when the tree stands, the job is launched");
+    job_world_happens(world,
+                      "root: broadcast ROSTER to everyone\n"
+                      "root: broadcast LAUNCH to 1-2\n"
+                      "n1: open\n"
+                      "n1: start process 0\n"
+                      "n1: start process 1\n"
+                      "n2: open\n"
+                      "n2: start process 0\n"
+                      "n2: start process 1\n",
+                      "when the tree stands, the job is launched");
     for (uint32_t rank = 0; rank < 4; rank++)
         job_world_started(world, 1 + rank / 2, rank % 2);
-    is_string(job_world_trace(world),
-              "n1: contribute to LAUNCHED 1 of 1-2: 2 processes\n"
-              "n2: contribute to LAUNCHED 1 of 1-2: 2 processes\n"
-              "root: started 4 processes on 2 nodes\n",
-              "when all processes run, the user is told");
+    job_world_happens(world,
+                      "n1: contribute to LAUNCHED 1 of 1-2: 2 processes\n"
+                      "n2: contribute to LAUNCHED 1 of 1-2: 2 processes\n"
+                      "root: started 4 processes on 2 nodes\n",
+                      "when all processes run, the user is told");
     job_world_output(world, 5);
     node_ends(world, 1, 0);
     job_world_exited(world, 2, 0, 0, 0);
     job_world_exited(world, 2, 1, 0, 0);
     job_world_gone(world, 2, 5);
-    is_string(job_world_trace(world),
-              "n1: last output\n"
-              "n1: contribute to ENDED 1 of 1-2: 2 processes, status 0, 0 bytes\n"
-              "n2: last output\n"
-              "n2: contribute to ENDED 1 of 1-2: 2 processes, status 0, 5 bytes\n"
-              "n1: forget LAUNCHED 1\n"
-              "n1: forget ENDED 1\n"
-              "n1: close\n"
-              "n2: forget LAUNCHED 1\n"
-              "n2: forget ENDED 1\n"
-              "n2: close\n"
-              "root: report 0\n"
-              "root: leave\n",
-              "when all have ended and been heard, there is a report");
+    job_world_happens(world,
+                      "n1: last output\n"
+                      "n1: contribute to ENDED 1 of 1-2: 2 processes, status 0, 0 bytes\n"
+                      "n2: last output\n"
+                      "n2: contribute to ENDED 1 of 1-2: 2 processes, status 0, 5 bytes\n"
+                      "n1: forget LAUNCHED 1\n"
+                      "n1: forget ENDED 1\n"
+                      "n1: close\n"
+                      "n2: forget LAUNCHED 1\n"
+                      "n2: forget ENDED 1\n"
+                      "n2: close\n"
+                      "root: report 0\n"
+                      "root: leave\n",
+                      "when all have ended and been heard, there is a report");
     reported(world, 0, "", "a good run");
 }
 
@@ -122,31 +122,31 @@ static void test_exit_status(void)
     struct job_world *world = running();
 
     job_world_exited(world, 2, 1, EXITED(3), 0);
-    is_string(job_world_trace(world),
-              "n2: send RANK_FAILED\n"
-              "root: broadcast END to 1-2\n"
-              "n1: end the processes, grace 2000 ms\n"
-              "n2: end the processes, grace 2000 ms\n",
-              "a rank that fails ends the job at once");
+    job_world_happens(world,
+                      "n2: send RANK_FAILED\n"
+                      "root: broadcast END to 1-2\n"
+                      "n1: end the processes, grace 2000 ms\n"
+                      "n2: end the processes, grace 2000 ms\n",
+                      "a rank that fails ends the job at once");
     node_ends(world, 1, 1);
     job_world_exited(world, 2, 0, SIGTERM, 1);
     job_world_gone(world, 2, 0);
-    is_string(job_world_trace(world),
-              "n1: last output\n"
-              "n1: contribute to ENDED 2 of 1-2: 2 processes, status 0, 0 bytes\n"
-              "n2: last output\n"
-              "n2: contribute to ENDED 2 of 1-2: 2 processes, status 3, 0 bytes\n"
-              "n1: forget LAUNCHED 1\n"
-              "n1: forget ENDED 1\n"
-              "n1: forget ENDED 2\n"
-              "n1: close\n"
-              "n2: forget LAUNCHED 1\n"
-              "n2: forget ENDED 1\n"
-              "n2: forget ENDED 2\n"
-              "n2: close\n"
-              "root: report 3: rank 3 on n2 exited with status 3\n"
-              "root: leave\n",
-              "what was killed in consequence does not count");
+    job_world_happens(world,
+                      "n1: last output\n"
+                      "n1: contribute to ENDED 2 of 1-2: 2 processes, status 0, 0 bytes\n"
+                      "n2: last output\n"
+                      "n2: contribute to ENDED 2 of 1-2: 2 processes, status 3, 0 bytes\n"
+                      "n1: forget LAUNCHED 1\n"
+                      "n1: forget ENDED 1\n"
+                      "n1: forget ENDED 2\n"
+                      "n1: close\n"
+                      "n2: forget LAUNCHED 1\n"
+                      "n2: forget ENDED 1\n"
+                      "n2: forget ENDED 2\n"
+                      "n2: close\n"
+                      "root: report 3: rank 3 on n2 exited with status 3\n"
+                      "root: leave\n",
+                      "what was killed in consequence does not count");
     ok(!world->end.banyan_failed, "the status is the program's");
     reported(world, 3, "rank 3 on n2 exited with status 3", "an exit status");
 }

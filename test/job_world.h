@@ -65,6 +65,9 @@ void job_world_pass(struct job_world *world, uint32_t milliseconds);
 /* The trace since the last call; valid until the next. */
 const char *job_world_trace(struct job_world *world);
 
+/* Checks that it is `expected`, and that doc/job.rst quotes it, indented by four blanks. */
+void job_world_happens(struct job_world *world, const char *expected, const char *what);
+
 /* The usual events. */
 void job_world_complete(struct job_world *world);
 void job_world_run(struct job_world *world, uint32_t processes);
