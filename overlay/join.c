@@ -270,10 +270,10 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
         welcome.cut_ns > overlay->now_ns || welcome.range.first > overlay->place ||
         welcome.range.last < overlay->place)
         return -EBADMSG;
-    overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
-    join_done(overlay);
     if (lease_take(overlay, &welcome.lease) < 0)
         return -EBADMSG;
+    overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
+    join_done(overlay);
     lease_beat(overlay); /* those below hear that the way is whole again */
     broadcast_welcome(overlay, &welcome);
     membership_joined(overlay);

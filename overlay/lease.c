@@ -129,6 +129,8 @@ int lease_take(struct overlay *overlay, const struct overlay_lease *wave)
         sent_ns > overlay->now_ns || wave->cut_ns > overlay->now_ns)
         return -EBADMSG;
     bound_ns = wave->age_ns < sent_ns ? sent_ns - wave->age_ns : 0;
+    if (lease->bound_ns == OVERLAY_NEVER_NS && bound_ns + overlay->lease_ns <= overlay->now_ns)
+        return -ESTALE; /* a welcome of somebody whose own lease is over begins none */
     if (lease->bound_ns == OVERLAY_NEVER_NS || bound_ns > lease->bound_ns)
         lease->bound_ns = bound_ns;
     lease->heard_ns = overlay->now_ns;

@@ -326,6 +326,20 @@ static void test_lying_parent(void)
     close_bench(&bench);
 }
 
+/* A parent that was stopped for long may send what it has had in hand all the time. */
+static void test_stale_welcome(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 3, 7);
+    bench.now_ns += 9000 * MS;
+    welcome(&bench, 1, 3, 3, 0, 8000 * MS);
+    ok(find(&bench, OVERLAY_ACTION_JOINED) == NULL && closed(&bench, 1),
+       "a welcome whose lease is over is none");
+    ok(find(&bench, OVERLAY_ACTION_ENDED) == NULL, "and costs only who sent it");
+    close_bench(&bench);
+}
+
 /* ---- wrong frames ---- */
 
 static void test_wrong_role(void)
@@ -525,6 +539,7 @@ int main(void)
     test_silent_parent();
     test_silent_child();
     test_lying_parent();
+    test_stale_welcome();
     test_wrong_role();
     test_fuzz();
     test_forget();
