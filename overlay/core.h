@@ -209,6 +209,8 @@ void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation
 void membership_down(struct overlay *overlay, uint32_t place);
 /* Closes the link to a silent child and reports it. */
 void membership_drop(struct overlay *overlay, struct child *child);
+/* The starter says that a place is gone. */
+void membership_failed(struct overlay *overlay, uint32_t place);
 /* To the root, until it is in the log. */
 void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation);
 /* Installs a death of the log. */

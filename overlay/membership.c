@@ -591,6 +591,18 @@ void membership_drop(struct overlay *overlay, struct child *child)
     child_lost(overlay, child);
 }
 
+/* While all leave, who exits has left: it may be told before the link's end is. */
+void membership_failed(struct overlay *overlay, uint32_t place)
+{
+    struct child *child = membership_child_of(overlay, place);
+
+    if (!overlay->leaving || child == NULL || child->head != place ||
+        child->state == CHILD_LOST || child->state == CHILD_HEIR)
+        membership_report(overlay, (struct range){place, place}, 0);
+    else if (child->state == CHILD_LINKED)
+        membership_drop(overlay, child);
+}
+
 static void evict_guests(struct overlay *overlay, struct range range)
 {
     for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {

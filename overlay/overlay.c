@@ -338,7 +338,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         break;
     case OVERLAY_EVENT_FAILED:
         assert(event->place != 0 && event->place < overlay->places);
-        membership_report(overlay, (struct range){event->place, event->place}, 0);
+        membership_failed(overlay, event->place);
         break;
     default:
         assert(false); /* no such event */

@@ -509,6 +509,31 @@ static void test_other_set(void)
 
 /* ---- weight ---- */
 
+/* A starter may say that a child has exited before its link ends: while all leave, it has left. */
+static void test_leaving_child_exits(void)
+{
+    struct overlay_event failed = {.kind = OVERLAY_EVENT_FAILED, .place = 1};
+    struct bench bench;
+
+    open_bench(&bench, 0, 7);
+    adopt(&bench, 1, 1, 3, 7);
+    adopt(&bench, 4, 4, 6, 7);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_LEAVE});
+    step(&bench, failed);
+    ok(find(&bench, OVERLAY_ACTION_DEAD) == NULL, "a child that exits while leaving is no death");
+    ok(closed(&bench, 1), "its link is closed");
+    step(&bench, failed);
+    ok(find(&bench, OVERLAY_ACTION_DEAD) == NULL, "nor is one whose link has ended");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 4});
+    ok(find(&bench, OVERLAY_ACTION_ENDED) != NULL, "and it is not waited for");
+    close_bench(&bench);
+    open_bench(&bench, 0, 7);
+    adopt(&bench, 1, 1, 3, 7);
+    step(&bench, failed);
+    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "at other times it is a death");
+    close_bench(&bench);
+}
+
 static void test_weight(void)
 {
     enum { CORES = 1000 };
@@ -546,6 +571,7 @@ int main(void)
     test_lying_low();
     test_too_large();
     test_other_set();
+    test_leaving_child_exits();
     test_weight();
     return done_testing();
 }
