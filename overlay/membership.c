@@ -596,8 +596,8 @@ void membership_failed(struct overlay *overlay, uint32_t place)
 {
     struct child *child = membership_child_of(overlay, place);
 
-    if (!overlay->leaving || child == NULL || child->head != place ||
-        child->state == CHILD_LOST || child->state == CHILD_HEIR)
+    if (!overlay->leaving || child == NULL || child->head != place || child->state == CHILD_LOST ||
+        child->state == CHILD_HEIR)
         membership_report(overlay, (struct range){place, place}, 0);
     else if (child->state == CHILD_LINKED)
         membership_drop(overlay, child);
