@@ -84,13 +84,19 @@ static void child_fail(const struct child_start *start, enum helper_step step, l
 
 /* Dies with the helper, alone in a process group, without the helper's blocked signals' leftovers.
  * The helper has a session without terminal; a session per process would make each group an orphaned
- * one, which job control cannot stop. */
+ * one, which job control cannot stop.  What starts a daemon gets one nevertheless: the kernel shares
+ * the processors among sessions (sched(7), autogroup), and several daemons of one machine in one
+ * session would get no more together than the busy processes of a single one of them, which is too
+ * little to keep their leases. */
 static void child_detach(const struct child_start *start)
 {
     child_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     if (child_call(SYS_getppid, 0, 0, 0, 0) != start->helper)
         child_exit();
-    child_call(SYS_setpgid, 0, 0, 0, 0);
+    if (start->order.request.group > 0)
+        child_call(SYS_setpgid, 0, 0, 0, 0);
+    else
+        child_call(SYS_setsid, 0, 0, 0, 0);
 }
 
 static int child_move_up(const struct child_start *start, int fd)

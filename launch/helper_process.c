@@ -258,7 +258,7 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != helper)
         _exit(FAILED_STATUS);
-    setpgid(0, 0);
+    (void)setsid(); /* a group of its own for the scheduler too: see child_detach */
     process_title_set(DAEMON_NAME, NULL);
     place_standard_fds(state, request);
     setrlimit(RLIMIT_NOFILE, &state->setup.files);
@@ -288,7 +288,6 @@ static void start_daemon(struct helper_state *state, const struct helper_request
         helper_tell(state, HELPER_FAILED, request->id, -errno, HELPER_STEP_FORK);
         return;
     }
-    setpgid(pid, pid);
     add_worker(state, request, pid);
     helper_tell(state, HELPER_STARTED, request->id, pid, 0);
 }

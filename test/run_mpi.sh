@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Real MPI programs on virtual nodes: each rank once, all in one world, and nothing left behind.
-# RUNS=n repeats the hellos n times (20, with NODES=16, for the figure of the issue).
+# RUNS=n repeats the hellos n times (20 for the figure of the issue).
 . "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
 . "$srcdir/test/leftovers.sh"
 
 runs=${RUNS:-2}
-# NODES=16 is the figure of the issue, and what contrib/demo.sh runs. 64 ranks that spin on two
-# processors which others use as well can keep daemons from their heartbeats for the length of a lease
-# (8 s); sanitizers make a daemon's start of libpmix ten times dearer still.
-nodes=${NODES:-8}
+# Sanitizers make a daemon's start of libpmix ten times dearer.
+nodes=${NODES:-16}
 [ -z "${BANYAN_SANITIZERS:-}" ] || nodes=4
 per_node=4
 ranks=$((nodes * per_node))

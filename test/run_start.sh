@@ -138,4 +138,15 @@ run "$banyan" run --ssh-agent "$fakessh" --banyand "$BANYAN_DAEMON" --net lo \
     --host n1,n2,n1 -n 3 --timeout 60 -x BT_MARK="$mark" sh -c 'echo "$BANYAN_NODE"' </dev/null
 is "$status $(sort <<<"$out" | tr '\n' ' ')" "0 n1 n1 n2 " "a node given twice has two slots"
 nothing_left "a node given twice: nothing is left"
+
+# The kernel shares the processors among sessions: daemons of one machine that shared one would starve
+# beside busy processes and lose their leases.
+own_sessions='daemon=$(ps -o ppid= -p "$PPID"); echo "$(ps -o sid= -p "$daemon") $daemon"'
+for nodes in "--virtual-nodes 3" \
+    "--host n1,n2,n3 --net lo --ssh-agent $fakessh --banyand $BANYAN_DAEMON"; do
+    # shellcheck disable=SC2086
+    run "$banyan" run $nodes -n 3 --per-node 1 --timeout 60 sh -c "$own_sessions" </dev/null
+    is "$status $(awk '$1 == $2' <<<"$out" | sort -u | wc -l)" "0 3" \
+        "each daemon has a session of its own: ${nodes%% *}"
+done
 done_testing
