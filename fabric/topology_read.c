@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "fabric/topology_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwloc.h>
+
+/* As fabric/topology.c: no search for plugins. */
+#define PLUGINS_VARIABLE "HWLOC_PLUGINS_PATH"
+#define PLUGINS_NOWHERE  "/dev/null/none"
+
+#define PCI_CLASS_DISPLAY 0x03
+#define PCI_NVIDIA        0x10de
+#define PCI_AMD           0x1002
+#define PCI_INTEL         0x8086
+
+static const struct {
+    hwloc_obj_type_t type;
+    enum topology_level level;
+} levels[] = {{HWLOC_OBJ_PACKAGE, TOPOLOGY_PACKAGE}, {HWLOC_OBJ_NUMANODE, TOPOLOGY_NUMA},
+              {HWLOC_OBJ_L3CACHE, TOPOLOGY_L3},      {HWLOC_OBJ_L2CACHE, TOPOLOGY_L2},
+              {HWLOC_OBJ_L1CACHE, TOPOLOGY_L1},      {HWLOC_OBJ_CORE, TOPOLOGY_CORE}};
+
+#define LEVELS_COUNT (sizeof(levels) / sizeof(levels[0]))
+
+/* ---- Processors ---- */
+
+/* Logical numbers of the threads of a set. */
+static void threads_of(hwloc_topology_t topology, hwloc_const_cpuset_t set, struct ranges *ret)
+{
+    hwloc_obj_t thread = NULL;
+
+    while ((thread = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, thread)) != NULL) {
+        if (hwloc_bitmap_isset(set, thread->os_index))
+            ranges_add(ret, thread->logical_index, thread->logical_index);
+    }
+}
+
+/* A thread of several NUMA nodes (memory of two kinds) belongs to the first, the narrowest set
+ * before all. */
+static void fill_level(hwloc_topology_t source, size_t index, struct topology *topology)
+{
+    uint32_t *objects = topology->objects[levels[index].level];
+    hwloc_obj_t object = NULL;
+    hwloc_obj_t thread = NULL;
+
+    while ((object = hwloc_get_next_obj_by_type(source, levels[index].type, object)) != NULL) {
+        thread = NULL;
+        while ((thread = hwloc_get_next_obj_inside_cpuset_by_type(source, object->cpuset,
+                                                                  HWLOC_OBJ_PU, thread)) != NULL) {
+            if (objects[thread->logical_index] == TOPOLOGY_NONE)
+                objects[thread->logical_index] = object->logical_index;
+        }
+        if (levels[index].level == TOPOLOGY_NUMA)
+            topology->numa_os[object->logical_index] = object->os_index;
+    }
+}
+
+/* Machines that tell of no cores have one for each thread. */
+static void fill_cores(struct topology *topology)
+{
+    uint32_t *cores = topology->objects[TOPOLOGY_CORE];
+
+    for (uint32_t i = 0; i < topology->threads; i++) {
+        if (cores[i] == TOPOLOGY_NONE)
+            cores[i] = topology->threads + i;
+    }
+}
+
+static int fill(hwloc_topology_t source, struct topology *topology, struct error *error)
+{
+    int threads = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_PU);
+    int numa = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_NUMANODE);
+    hwloc_obj_t thread = NULL;
+
+    if (threads <= 0 || threads > (int)TOPOLOGY_THREADS_MAX)
+        return error_set(error, -E2BIG, "a machine of %d hardware threads; 1 to %u can be used",
+                         threads, TOPOLOGY_THREADS_MAX);
+    topology_init(topology, (uint32_t)threads);
+    topology->numa_os =
+        memory_allocate_zeroed((size_t)(numa > 0 ? numa : 1) * sizeof(*topology->numa_os));
+    while ((thread = hwloc_get_next_obj_by_type(source, HWLOC_OBJ_PU, thread)) != NULL)
+        topology->os[thread->logical_index] = thread->os_index;
+    for (size_t i = 0; i < LEVELS_COUNT; i++)
+        fill_level(source, i, topology);
+    fill_cores(topology);
+    topology_number(topology);
+    return 0;
+}
+
+/* ---- Devices ---- */
+
+static enum topology_device_kind gpu_kind(const struct hwloc_pcidev_attr_s *pci)
+{
+    if (pci->class_id >> 8 != PCI_CLASS_DISPLAY)
+        return TOPOLOGY_DEVICE_OTHER;
+    switch (pci->vendor_id) {
+    case PCI_NVIDIA:
+        return TOPOLOGY_DEVICE_NVIDIA;
+    case PCI_AMD:
+        return TOPOLOGY_DEVICE_AMD;
+    case PCI_INTEL:
+        return TOPOLOGY_DEVICE_INTEL;
+    default:
+        return TOPOLOGY_DEVICE_OTHER;
+    }
+}
+
+static void add_device(hwloc_topology_t source, hwloc_obj_t object, const char *name,
+                       enum topology_device_kind kind, struct topology *topology)
+{
+    hwloc_obj_t parent = hwloc_get_non_io_ancestor_obj(source, object);
+    struct ranges near = {0};
+
+    if (topology->devices_count >= TOPOLOGY_DEVICES_MAX)
+        return;
+    if (parent != NULL && parent->cpuset != NULL)
+        threads_of(source, parent->cpuset, &near);
+    topology_add_device(topology, name, kind, &near);
+    ranges_fini(&near);
+}
+
+/* In the order of the bus, in which the vendors' libraries count when they are told to. */
+static void add_gpus(hwloc_topology_t source, struct topology *topology)
+{
+    uint32_t counts[TOPOLOGY_DEVICE_KIND_COUNT] = {0};
+    hwloc_obj_t object = NULL;
+    char name[32];
+
+    while ((object = hwloc_get_next_pcidev(source, object)) != NULL) {
+        enum topology_device_kind kind = gpu_kind(&object->attr->pcidev);
+
+        if (kind == TOPOLOGY_DEVICE_OTHER)
+            continue;
+        snprintf(name, sizeof(name), "gpu%u", counts[kind]++);
+        add_device(source, object, name, kind, topology);
+    }
+}
+
+static void add_networks(hwloc_topology_t source, struct topology *topology)
+{
+    hwloc_obj_t object = NULL;
+
+    while ((object = hwloc_get_next_osdev(source, object)) != NULL) {
+        hwloc_obj_osdev_type_t type = object->attr->osdev.type;
+
+        if (type == HWLOC_OBJ_OSDEV_NETWORK || type == HWLOC_OBJ_OSDEV_OPENFABRICS)
+            add_device(source, object, object->name, TOPOLOGY_DEVICE_NETWORK, topology);
+    }
+}
+
+/* ---- Loading ---- */
+
+static void choose_objects(hwloc_topology_t source, int with_devices)
+{
+    hwloc_topology_set_all_types_filter(source, HWLOC_TYPE_FILTER_KEEP_NONE);
+    for (size_t i = 0; i < LEVELS_COUNT; i++)
+        hwloc_topology_set_type_filter(source, levels[i].type, HWLOC_TYPE_FILTER_KEEP_ALL);
+    if (with_devices)
+        hwloc_topology_set_io_types_filter(source, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    hwloc_topology_set_flags(source, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+}
+
+static void find_allowed(hwloc_topology_t source, struct ranges *ret_allowed)
+{
+    hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+    hwloc_const_cpuset_t set = hwloc_topology_get_allowed_cpuset(source);
+    int number = -1;
+
+    if (bound != NULL && hwloc_topology_is_thissystem(source) &&
+        hwloc_get_cpubind(source, bound, HWLOC_CPUBIND_PROCESS) == 0)
+        set = bound;
+    ranges_clear(ret_allowed);
+    while ((number = hwloc_bitmap_next(set, number)) >= 0 && number <= (int)TOPOLOGY_OS_MAX)
+        ranges_add(ret_allowed, (uint32_t)number, (uint32_t)number);
+    hwloc_bitmap_free(bound);
+}
+
+static int load(hwloc_topology_t source, int with_devices, struct topology *ret_topology,
+                struct ranges *ret_allowed, struct error *error)
+{
+    int rc;
+
+    choose_objects(source, with_devices);
+    errno = EINVAL;
+    if (hwloc_topology_load(source) < 0)
+        return error_set(error, -errno, "hwloc cannot read the topology: %s", strerror(errno));
+    rc = fill(source, ret_topology, error);
+    if (rc < 0)
+        return rc;
+    if (with_devices) {
+        add_gpus(source, ret_topology);
+        add_networks(source, ret_topology);
+    }
+    find_allowed(source, ret_allowed);
+    return 0;
+}
+
+/* `prepare` may be NULL; it says where the topology comes from. */
+static int read_with(int (*prepare)(hwloc_topology_t source, const char *text), const char *text,
+                     int with_devices, struct topology *ret_topology, struct ranges *ret_allowed,
+                     struct error *error)
+{
+    int is_ours = getenv(PLUGINS_VARIABLE) == NULL;
+    hwloc_topology_t source;
+    int rc = -ENOMEM;
+
+    if (is_ours)
+        setenv(PLUGINS_VARIABLE, PLUGINS_NOWHERE, 1);
+    if (hwloc_topology_init(&source) == 0) {
+        rc = 0;
+        errno = EINVAL;
+        if (prepare != NULL && prepare(source, text) < 0)
+            rc = error_set(error, -errno, "topology '%.200s' cannot be read: %s", text,
+                           errno == EINVAL ? "not in hwloc's words" : strerror(errno));
+        if (rc == 0)
+            rc = load(source, with_devices, ret_topology, ret_allowed, error);
+        hwloc_topology_destroy(source);
+    }
+    if (is_ours)
+        unsetenv(PLUGINS_VARIABLE);
+    return rc;
+}
+
+int topology_read(int with_devices, struct topology *ret_topology, struct ranges *ret_allowed,
+                  struct error *error)
+{
+    return read_with(NULL, NULL, with_devices, ret_topology, ret_allowed, error);
+}
+
+static int is_file(const char *text)
+{
+    size_t bytes = strlen(text);
+
+    return strchr(text, '/') != NULL || (bytes > 4 && strcmp(text + bytes - 4, ".xml") == 0);
+}
+
+int topology_read_text(const char *text, struct topology *ret_topology, struct ranges *ret_allowed,
+                       struct error *error)
+{
+    return read_with(is_file(text) ? hwloc_topology_set_xml : hwloc_topology_set_synthetic, text, 1,
+                     ret_topology, ret_allowed, error);
+}
