@@ -120,8 +120,6 @@ static int listen_one(struct link_set *set, struct address address, uint16_t *po
     }
     if (rc == -EADDRINUSE)
         rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, error);
-    if (rc == -EADDRINUSE && wanted == 0 && set->ports.first != 0)
-        error_prefix(error, "no port of %u-%u is free", set->ports.first, set->ports.last);
     if (rc < 0)
         return rc;
     sock_local_address(*listener, actual);

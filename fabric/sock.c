@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "fabric/address.h"
 #include "fabric/sock_private.h"
 
 #define EVENTS_MAX 64
@@ -128,6 +130,15 @@ static void progress_transfer(struct sock *sock, struct operation *operation, in
     }
 }
 
+/* TCP connects a port to itself if nobody listens there and it is also the one to connect from. */
+static int is_own_end(const struct sock *sock)
+{
+    struct address own;
+
+    sock_read_local_address(sock->fd, &own);
+    return address_equal(&own, &sock->peer);
+}
+
 static void progress_connect(struct sock *sock)
 {
     int system_error = 0;
@@ -135,6 +146,8 @@ static void progress_connect(struct sock *sock)
 
     if (getsockopt(sock->fd, SOL_SOCKET, SO_ERROR, &system_error, &bytes) < 0)
         system_error = errno;
+    if (system_error == 0 && is_own_end(sock))
+        system_error = ECONNREFUSED;
     sock->connected = system_error == 0;
     sock_complete(&sock->output, sock_status_of(system_error), system_error);
 }
@@ -260,6 +273,7 @@ static int poll_set(struct sock_set *set, int timeout_ms)
         return system_error == EINTR ? 0 : -system_error;
     set->draining = 1;
     set->drained = count < EVENTS_MAX;
+    set->handed = 0;
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr == NULL)
             clear_signal(set);
@@ -273,6 +287,7 @@ static void fill_event(struct operation *operation, struct sock_event *ret_event
 {
     struct sock *sock = operation->sock;
 
+    sock->set->handed++;
     *ret_event = (struct sock_event){
         .operation = operation->kind,
         .status = operation->status,
@@ -316,6 +331,12 @@ static int wait_locked(struct sock_set *set, int timeout_ms, struct sock_event *
 {
     int64_t deadline_ms = timeout_ms > 0 ? now_ms() + timeout_ms : 0;
 
+    /* A sock that is posted to again and again must not keep the others' news from being asked for. */
+    if (set->handed >= EVENTS_MAX) {
+        int rc = poll_set(set, 0);
+        if (rc < 0)
+            return rc;
+    }
     for (;;) {
         int rc;
         if (take_event(set, ret_event))
@@ -360,12 +381,18 @@ static int check_post(const struct sock *sock, const struct operation *operation
     return sock->connected ? 0 : -ENOTCONN;
 }
 
+/* The sum, or 0 if there is nothing to do or the call is wrong. */
 static size_t vectors_bytes(const struct iovec *vectors, int count)
 {
     size_t bytes = 0;
 
-    for (int i = 0; i < count; i++)
+    if (count < 1 || count > SOCK_VECTORS_MAX)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        if (vectors[i].iov_len > SSIZE_MAX - bytes)
+            return 0;
         bytes += vectors[i].iov_len;
+    }
     return bytes;
 }
 
@@ -392,12 +419,9 @@ static int post_transfer(struct sock *sock, int is_write, const struct iovec *ve
                          size_t minimum, sock_update_function *update)
 {
     struct operation *operation = is_write ? &sock->output : &sock->input;
-    size_t maximum;
+    size_t maximum = vectors_bytes(vectors, count);
     int rc;
 
-    if (count < 1 || count > SOCK_VECTORS_MAX)
-        return -EINVAL;
-    maximum = vectors_bytes(vectors, count);
     if (maximum == 0 || minimum > maximum)
         return -EINVAL;
     pthread_mutex_lock(&sock->set->lock);
@@ -492,14 +516,15 @@ int sock_post_close(struct sock *sock)
 static int transfer_once(struct sock *sock, int is_write, const struct iovec *vectors, int count,
                          size_t *ret_bytes)
 {
+    size_t wanted = vectors_bytes(vectors, count);
     ssize_t result;
     int rc;
 
+    if (wanted == 0)
+        return -EINVAL;
     pthread_mutex_lock(&sock->set->lock);
     rc = check_post(sock, is_write ? &sock->output : &sock->input);
-    result = rc < 0 ? rc
-                    : transfer_now(sock, is_write, (struct iovec *)vectors, count,
-                                   vectors_bytes(vectors, count));
+    result = rc < 0 ? rc : transfer_now(sock, is_write, (struct iovec *)vectors, count, wanted);
     pthread_mutex_unlock(&sock->set->lock);
     if (result < 0)
         return (int)result;
@@ -533,7 +558,15 @@ int sock_writev(struct sock *sock, const struct iovec *vectors, int count, size_
 
 int sock_shutdown_write(struct sock *sock)
 {
+    int rc;
+
+    pthread_mutex_lock(&sock->set->lock);
     if (sock->closing)
-        return -ESHUTDOWN;
-    return shutdown(sock->fd, SHUT_WR) < 0 ? -errno : 0;
+        rc = -ESHUTDOWN;
+    else if (!sock->connected)
+        rc = -ENOTCONN;
+    else
+        rc = shutdown(sock->fd, SHUT_WR) < 0 ? -errno : 0;
+    pthread_mutex_unlock(&sock->set->lock);
+    return rc;
 }

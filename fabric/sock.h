@@ -5,8 +5,9 @@
  * an error of the peer or the system, or as SOCK_INTERRUPTED when its sock is closed.  A posted
  * operation first tries what can be done at once, so that the common case costs one system call.
  *
- * Any thread may post, close and wake; one thread at a time waits.  One epoll descriptor and one
- * eventfd per set, one descriptor and some 500 bytes per sock.
+ * Any thread may post, close and wake; one thread at a time waits, and only what it has been handed
+ * frees a sock.  No sock can keep the news of others waiting: after 64 events the system is asked
+ * again.  One epoll descriptor and one eventfd per set, one descriptor and some 500 bytes per sock.
  */
 #ifndef FABRIC_SOCK_H
 #define FABRIC_SOCK_H
@@ -63,7 +64,8 @@ struct sock_event {
 /* Told of partial progress, always before the completion; must not call the sock layer. */
 typedef void sock_update_function(void *user, size_t bytes);
 
-/* Ports to choose from, in order; 0, 0 lets the system choose. */
+/* Ports to choose from, in order; 0, 0 lets the system choose.  -EADDRINUSE, of class SOCK_NO_PORTS,
+ * and a text that names the range if none of them is free. */
 struct sock_ports {
     uint16_t first;
     uint16_t last;
@@ -115,14 +117,16 @@ int sock_post_write(struct sock *sock, const void *data, size_t minimum, size_t 
                     sock_update_function *update);
 int sock_post_writev(struct sock *sock, const struct iovec *vectors, int count, size_t minimum,
                      sock_update_function *update);
-/* A read of nothing: completes when sock_read would find bytes, an end or an error. */
+/* A read of nothing: completes when sock_read is worth a try.  It finds bytes, an end or an error, or
+ * -EAGAIN if the read before it took exactly what there was. */
 int sock_post_readable(struct sock *sock);
 /* Interrupts what is posted, each with an event of its own, then SOCK_CLOSE.  What the system has
  * taken for sending is still sent. */
 int sock_post_close(struct sock *sock);
 
 /* ---- At once: 0 and *ret_bytes; -EAGAIN if nothing could be done, -EPIPE at the end of the
- * stream, another negative errno.  Not while the same direction is posted (-EBUSY). ---- */
+ * stream, another negative errno; -EINVAL if there is nothing to do or more than SOCK_VECTORS_MAX pieces.
+ * Not while the same direction is posted (-EBUSY). ---- */
 
 int sock_read(struct sock *sock, void *data, size_t bytes, size_t *ret_bytes);
 int sock_readv(struct sock *sock, const struct iovec *vectors, int count, size_t *ret_bytes);
@@ -145,5 +149,9 @@ const char *sock_status_text(enum sock_status status);
 void sock_describe(const struct sock_event *event, struct error *ret_error);
 /* The same for the negative errno that a call on this sock returned. */
 void sock_describe_code(const struct sock *sock, int code, struct error *ret_error);
+/* What another program must know to reach this machine: its name and its addresses as
+ * address_local(net) lists them, e.g. "n0412 10.1.2.3 fd00::3".  -ENOSPC if it does not fit, and
+ * nothing is written; -ENODEV or -EINVAL as address_local says. */
+int sock_describe_host(const char *net, char *text, size_t text_bytes, struct error *error);
 
 #endif

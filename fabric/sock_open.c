@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -101,11 +102,16 @@ static void set_stream_options(int fd)
     set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
 }
 
-static int fail(struct error *error, const struct address *address, int code, const char *what)
+static int fail(struct error *error, const struct address *address, struct sock_ports ports,
+                int code, const char *what)
 {
     char text[ADDRESS_TEXT_BYTES];
 
-    return error_set(error, code, "%s: %s%s", address_print(address, text), what, strerror(-code));
+    address_print(address, text);
+    if (code == -EADDRINUSE && ports.first != 0)
+        return error_set(error, code, "%s: %s: no port of %u-%u is free", text, what, ports.first,
+                         ports.last);
+    return error_set(error, code, "%s: %s: %s", text, what, strerror(-code));
 }
 
 static void set_port(struct sockaddr_storage *system, uint16_t port)
@@ -142,10 +148,6 @@ static int listen_on(int fd, const struct address *address, struct sock_ports po
     if (system.ss_family == AF_INET6)
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     set_stream_options(fd);
-    if (address_port(address) != 0) {
-        ports.first = address_port(address);
-        ports.last = ports.first;
-    }
     if (ports.first != 0)
         rc = bind_range(fd, &system, bytes, ports);
     else if (bind(fd, (struct sockaddr *)&system, bytes) < 0)
@@ -167,9 +169,12 @@ int sock_listen(struct sock_set *set, const struct address *address, struct sock
                 void *user, struct sock **ret_sock, struct error *error)
 {
     int fd = open_stream(address);
-    int rc = fd < 0 ? fd : listen_on(fd, address, ports);
     struct sock *sock = NULL;
+    int rc;
 
+    if (address_port(address) != 0)
+        ports = (struct sock_ports){0};
+    rc = fd < 0 ? fd : listen_on(fd, address, ports);
     if (rc >= 0) {
         pthread_mutex_lock(&set->lock);
         sock = create_sock(set, fd, 1, user);
@@ -179,10 +184,29 @@ int sock_listen(struct sock_set *set, const struct address *address, struct sock
     if (rc < 0) {
         if (fd >= 0)
             close(fd);
-        return fail(error, address, rc, "cannot listen: ");
+        return fail(error, address, ports, rc, "cannot listen");
     }
     *ret_sock = sock;
     return 0;
+}
+
+/* A descriptor, or -EAGAIN, or what went wrong.  Another thread may close the listener. */
+static int accept_now(struct sock *listener, struct sockaddr_storage *ret_system,
+                      socklen_t *ret_bytes)
+{
+    int fd = -ESHUTDOWN;
+
+    pthread_mutex_lock(&listener->set->lock);
+    if (!listener->closing) {
+        do
+            fd = accept4(listener->fd, (struct sockaddr *)ret_system, ret_bytes,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+        if (fd < 0)
+            fd = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    }
+    pthread_mutex_unlock(&listener->set->lock);
+    return fd;
 }
 
 int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct sock **ret_sock,
@@ -191,18 +215,12 @@ int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct 
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
     struct sock *sock;
-    int fd;
+    int fd = accept_now(listener, &system, &bytes);
 
-    if (listener->closing)
-        return -ESHUTDOWN;
-    do
-        fd =
-            accept4(listener->fd, (struct sockaddr *)&system, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return -EAGAIN;
+    if (fd == -EAGAIN || fd == -ESHUTDOWN)
+        return fd;
     if (fd < 0)
-        return error_set(error, -errno, "cannot accept a connection: %s", strerror(errno));
+        return error_set(error, fd, "cannot accept a connection: %s", strerror(-fd));
     sock = create_connected(set, fd, user, (struct sockaddr *)&system);
     if (sock == NULL) {
         int code = -errno;
@@ -218,27 +236,71 @@ void sock_listener_pause(struct sock *listener, int paused)
     struct epoll_event event = {.data.ptr = listener, .events = paused ? 0 : EPOLLIN};
 
     assert(listener->listening);
+    pthread_mutex_lock(&listener->set->lock);
     if (!listener->closing)
         epoll_ctl(listener->set->epoll_fd, EPOLL_CTL_MOD, listener->fd, &event);
+    pthread_mutex_unlock(&listener->set->lock);
+}
+
+static uint16_t port_of(const struct sockaddr_storage *system)
+{
+    return ntohs(system->ss_family == AF_INET ? ((const struct sockaddr_in *)system)->sin_port
+                                              : ((const struct sockaddr_in6 *)system)->sin6_port);
+}
+
+/* Puts a new stream in the place of the one that fd names. */
+static int replace_stream(int fd, int family)
+{
+    int fresh = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int rc = 0;
+
+    if (fresh < 0)
+        return -errno;
+    set_stream_options(fresh);
+    set_option(fresh, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (dup3(fresh, fd, O_CLOEXEC) < 0)
+        rc = -errno;
+    close(fresh);
+    return rc;
+}
+
+/* Connects from the first port of the range that is free towards this peer.  The same port may serve
+ * several connections, as long as their other ends differ. */
+static int connect_from_range(int fd, const struct sockaddr_storage *peer, socklen_t bytes,
+                              struct sock_ports ports)
+{
+    struct sockaddr_storage own = {.ss_family = peer->ss_family};
+    struct sock_ports left = ports;
+
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    while (left.first <= left.last) {
+        int rc = bind_range(fd, &own, bytes, left);
+        if (rc < 0 || connect(fd, (const struct sockaddr *)peer, bytes) == 0)
+            return rc;
+        if (errno != EADDRNOTAVAIL && errno != EADDRINUSE)
+            return -errno;
+        /* A descriptor is bound once and for all: the next port needs a new one in its place. */
+        left.first = (uint16_t)(port_of(&own) + 1);
+        rc = left.first != 0 ? replace_stream(fd, peer->ss_family) : -EADDRINUSE;
+        if (rc < 0)
+            return rc;
+    }
+    return -EADDRINUSE;
 }
 
 /* 0 or -EINPROGRESS when under way, else what stopped it. */
 static int start_connect(int fd, const struct address *address, struct sock_ports ports)
 {
     struct sockaddr_storage system;
-    struct sockaddr_storage own = {0};
     socklen_t bytes;
     int rc = address_to_system(address, &system, &bytes);
 
     if (rc < 0)
         return rc;
     set_stream_options(fd);
-    own.ss_family = system.ss_family;
     if (ports.first != 0)
-        rc = bind_range(fd, &own, bytes, ports);
-    if (rc == 0 && connect(fd, (struct sockaddr *)&system, bytes) < 0)
-        rc = -errno;
-    return rc;
+        return connect_from_range(fd, &system, bytes, ports);
+    return connect(fd, (struct sockaddr *)&system, bytes) < 0 ? -errno : 0;
 }
 
 int sock_connect(struct sock_set *set, const struct address *address, struct sock_ports ports,
@@ -251,7 +313,7 @@ int sock_connect(struct sock_set *set, const struct address *address, struct soc
     if (fd < 0 || rc == -EINVAL) {
         if (fd >= 0)
             close(fd);
-        return fail(error, address, rc, "cannot connect: ");
+        return fail(error, address, ports, rc, "cannot connect");
     }
     if (rc < 0 && rc != -EINPROGRESS) {
         close(fd);
@@ -261,7 +323,7 @@ int sock_connect(struct sock_set *set, const struct address *address, struct soc
     if (sock == NULL) {
         rc = -errno;
         close(fd);
-        return fail(error, address, rc, "cannot connect: ");
+        return fail(error, address, ports, rc, "cannot connect");
     }
     *ret_sock = sock;
     return 0;
@@ -273,9 +335,10 @@ int sock_adopt(struct sock_set *set, int fd, void *user, struct sock **ret_sock,
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
     int has_peer = getpeername(fd, (struct sockaddr *)&system, &bytes) == 0;
-    struct sock *sock =
-        create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL);
+    struct sock *sock = NULL;
 
+    if (fcntl(fd, F_GETFD) >= 0)
+        sock = create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL);
     if (sock == NULL)
         return error_set(error, -errno, "cannot adopt descriptor %d: %s", fd, strerror(errno));
     *ret_sock = sock;

@@ -55,6 +55,7 @@ struct sock_set {
     uint64_t id;
     struct list ready; /* struct operation, DONE */
     size_t sock_count;
+    unsigned int handed;        /* events since the system was last asked */
     unsigned int waiter : 1;    /* a thread is in sock_set_wait */
     unsigned int sleeping : 1;  /* and inside epoll_wait */
     unsigned int wakeup : 1;    /* SOCK_WAKEUP is due */
@@ -66,5 +67,8 @@ struct sock_set {
 uint64_t sock_next_id(void);
 /* Hands the operation to whoever waits; lock held. */
 void sock_complete(struct operation *operation, enum sock_status status, int system_error);
+
+/* Of a descriptor; length 0 if it has none. */
+void sock_read_local_address(int fd, struct address *ret_address);
 
 #endif

@@ -2,11 +2,16 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "fabric/address.h"
 #include "fabric/sock_private.h"
+
+#define HOST_NAME_BYTES_MAX 255
 
 enum sock_status sock_status_of(int system_error)
 {
@@ -91,14 +96,57 @@ void sock_describe_code(const struct sock *sock, int code, struct error *ret_err
     sock_describe(&event, ret_error);
 }
 
+int sock_describe_host(const char *net, char *text, size_t text_bytes, struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1] = "";
+    struct addresses addresses;
+    struct buffer line = {0};
+    int rc = address_local(net, &addresses, error);
+
+    if (rc < 0)
+        return rc;
+    if (gethostname(name, sizeof(name) - 1) < 0 || name[0] == '\0')
+        snprintf(name, sizeof(name), "localhost");
+    buffer_append_string(&line, name);
+    for (int i = 0; i < addresses.count; i++) {
+        char address[ADDRESS_TEXT_BYTES];
+        buffer_printf(&line, " %s", address_print(&addresses.items[i], address));
+    }
+    if (line.length_bytes < text_bytes)
+        memcpy(text, buffer_string(&line), line.length_bytes + 1);
+    else
+        rc = error_set(error, -ENOSPC, "the description of this machine needs %zu bytes, not %zu",
+                       line.length_bytes + 1, text_bytes);
+    buffer_fini(&line);
+    return rc;
+}
+
+/* Another thread may close the sock meanwhile. */
+static void lock(const struct sock *sock)
+{
+    pthread_mutex_lock(&sock->set->lock);
+}
+
+static void unlock(const struct sock *sock)
+{
+    pthread_mutex_unlock(&sock->set->lock);
+}
+
 void sock_set_user(struct sock *sock, void *user)
 {
+    lock(sock);
     sock->user = user;
+    unlock(sock);
 }
 
 void *sock_user(const struct sock *sock)
 {
-    return sock->user;
+    void *user;
+
+    lock(sock);
+    user = sock->user;
+    unlock(sock);
+    return user;
 }
 
 uint64_t sock_id(const struct sock *sock)
@@ -108,17 +156,29 @@ uint64_t sock_id(const struct sock *sock)
 
 int sock_fd(const struct sock *sock)
 {
-    return sock->fd;
+    int fd;
+
+    lock(sock);
+    fd = sock->fd;
+    unlock(sock);
+    return fd;
 }
 
-void sock_local_address(const struct sock *sock, struct address *ret_address)
+void sock_read_local_address(int fd, struct address *ret_address)
 {
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
 
     *ret_address = (struct address){0};
-    if (sock->fd >= 0 && getsockname(sock->fd, (struct sockaddr *)&system, &bytes) == 0)
+    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&system, &bytes) == 0)
         address_from_system((struct sockaddr *)&system, ret_address);
+}
+
+void sock_local_address(const struct sock *sock, struct address *ret_address)
+{
+    lock(sock);
+    sock_read_local_address(sock->fd, ret_address);
+    unlock(sock);
 }
 
 const struct address *sock_peer_address(const struct sock *sock)

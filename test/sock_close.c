@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Row K4 of the socket layer: what a close does to everything that is under way. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fabric/address.h"
+#include "test/sock_world.h"
+#include "test/tap.h"
+
+#define LARGE_BYTES (8u * 1024 * 1024)
+
+static void *fill(struct sock *sock)
+{
+    void *data = calloc(1, LARGE_BYTES * 4);
+
+    sock_post_write(sock, data, LARGE_BYTES * 4, LARGE_BYTES * 4, NULL);
+    return data;
+}
+
+static void test_close(void)
+{
+    struct sock_event event;
+    struct error why;
+    char data[8];
+    void *filling;
+
+    connect_pair();
+    sock_post_read(near, data, 8, 8, NULL);
+    filling = fill(near);
+    is_int(sock_post_close(near), 0, "K4: closed with a read and a write under way");
+    event = next_event();
+    ok(is_event(&event, SOCK_READ, SOCK_INTERRUPTED, near), "K4: the read is interrupted");
+    sock_describe(&event, &why);
+    has_string(why.text, "interrupted by close", "K4: and says so");
+    event = next_event();
+    ok(is_event(&event, SOCK_WRITE, SOCK_INTERRUPTED, near), "K4: then the write");
+    event = next_event();
+    ok(is_event(&event, SOCK_CLOSE, SOCK_OK, near), "K4: then the close is complete");
+    close_one(far);
+    free(filling);
+}
+
+static void test_close_connect(void)
+{
+    struct sock_event event;
+    struct error error;
+    struct sock *sock = NULL;
+    struct sock *claimed = NULL;
+
+    sock_connect(set, &listening, any_port, NULL, &sock, &error);
+    sock_post_close(sock);
+    event = next_event();
+    ok(event.operation == SOCK_CONNECT || event.operation == SOCK_ACCEPT, "K4: a connect ends");
+    while (event.operation != SOCK_CLOSE)
+        event = next_event();
+    pass("K4: before its close");
+    while (sock_accept(listener, set, NULL, &claimed, NULL) == 0)
+        close_one(claimed);
+    sock_connect(set, &listening, any_port, NULL, &sock, &error);
+    close_one(listener);
+    pass("K4: a listener with an unclaimed connection closes");
+    close_one(sock);
+    listener = listen_on("127.0.0.1");
+}
+
+/* A listener whose queue is full answers nobody: whoever connects then is left waiting. */
+static struct address full_listener(int fds[], int count)
+{
+    struct sockaddr_storage system;
+    struct address address;
+    socklen_t bytes;
+
+    address_parse("127.0.0.1", &address, NULL);
+    address_to_system(&address, &system, &bytes);
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(fds[0], (struct sockaddr *)&system, bytes) < 0 || listen(fds[0], 0) < 0 ||
+        getsockname(fds[0], (struct sockaddr *)&system, &bytes) < 0)
+        bail_out("a plain listener");
+    for (int i = 1; i < count; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (connect(fds[i], (struct sockaddr *)&system, bytes) < 0 && errno != EINPROGRESS)
+            bail_out("a plain connection");
+    }
+    address_from_system((struct sockaddr *)&system, &address);
+    return address;
+}
+
+static void test_close_pending_connect(void)
+{
+    int fds[5];
+    struct address silent = full_listener(fds, 5);
+    struct sock_event event;
+    struct sock *sock = NULL;
+
+    sock_connect(set, &silent, any_port, NULL, &sock, NULL);
+    is_int(sock_set_wait(set, 50, &event), 0, "K4: a connect that nobody answers is under way");
+    sock_post_close(sock);
+    event = next_event();
+    ok(is_event(&event, SOCK_CONNECT, SOCK_INTERRUPTED, sock), "K4: its close interrupts it");
+    event = next_event();
+    ok(is_event(&event, SOCK_CLOSE, SOCK_OK, sock), "K4: and then is complete");
+    for (int i = 0; i < 5; i++)
+        close(fds[i]);
+}
+
+/* Told of a connection, closed before it was claimed: the peer must not wait for ever. */
+static void test_close_accept(void)
+{
+    struct sock_event event;
+    struct sock *sock = NULL;
+    struct sock *claimed = NULL;
+    int connected = 0;
+    char byte;
+    size_t bytes = 0;
+
+    sock_connect(set, &listening, any_port, NULL, &sock, NULL);
+    for (int told = 0; !connected || !told;) {
+        event = next_event();
+        connected |= event.operation == SOCK_CONNECT;
+        told |= event.operation == SOCK_ACCEPT;
+    }
+    sock_post_close(listener);
+    is_int(sock_accept(listener, set, NULL, &claimed, NULL), -ESHUTDOWN,
+           "K4: a closed listener gives nothing away");
+    do
+        event = next_event();
+    while (event.operation == SOCK_ACCEPT);
+    ok(is_event(&event, SOCK_CLOSE, SOCK_OK, listener), "K4: it closes with one unclaimed");
+    sock_post_readable(sock);
+    event = next_event();
+    is_int(sock_read(sock, &byte, 1, &bytes), -ECONNRESET, "K4: whose peer is told");
+    close_one(sock);
+    listener = listen_on("127.0.0.1");
+}
+
+/* What was done before the close is told as done. */
+static void test_close_done(void)
+{
+    struct sock_event event;
+
+    connect_pair();
+    sock_post_write(near, "done", 4, 4, NULL);
+    sock_post_close(near);
+    event = next_event();
+    ok(is_event(&event, SOCK_WRITE, SOCK_OK, near) && event.bytes == 4,
+       "K4: what was complete before stays so");
+    event = next_event();
+    ok(is_event(&event, SOCK_CLOSE, SOCK_OK, near), "K4: and is told before the close");
+    close_one(far);
+}
+
+static void test_close_readable(void)
+{
+    struct sock_event event;
+
+    connect_pair();
+    sock_post_readable(near);
+    sock_post_close(near);
+    event = next_event();
+    ok(is_event(&event, SOCK_READABLE, SOCK_INTERRUPTED, near), "K4: a wait for bytes ends, too");
+    event = next_event();
+    ok(is_event(&event, SOCK_CLOSE, SOCK_OK, near), "K4: before its close");
+    close_one(far);
+}
+
+int main(void)
+{
+    world_open();
+    test_close();
+    test_close_connect();
+    test_close_pending_connect();
+    test_close_accept();
+    test_close_done();
+    test_close_readable();
+    world_close();
+    return done_testing();
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tests of the socket layer share: one set, one listener, and the two ends of a connection.
+ * Loopback only; nothing sleeps; an event that does not come within PATIENCE_MS ends the test.
+ */
+#ifndef TEST_SOCK_WORLD_H
+#define TEST_SOCK_WORLD_H
+
+#include "fabric/sock.h"
+
+#define PATIENCE_MS 20000
+
+extern const struct sock_ports any_port;
+extern struct sock_set *set;
+extern struct sock *listener;
+extern struct address listening; /* where the last listener listens */
+extern struct sock *near;        /* the end that connected */
+extern struct sock *far;         /* the end that was accepted */
+
+void world_open(void); /* the set, and a listener on 127.0.0.1 */
+void world_close(void);
+struct sock_event next_event(void);
+int is_event(const struct sock_event *event, enum sock_operation operation, enum sock_status status,
+             const struct sock *sock);
+struct sock *listen_on(const char *text);
+void connect_pair(void);
+/* Closes, and takes events until its SOCK_CLOSE. */
+void close_one(struct sock *sock);
+void close_pair(void);
+/* Takes every event there is now; how many. */
+int drain(void);
+/* A plain socket that is connected to the listener; the accepted end is `far`. */
+int plain_peer(void);
+
+#endif
