@@ -10,152 +10,53 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/list.h"
 #include "base/message.h"
-#include "base/random.h"
+#include "fabric/sim_internal.h"
 
-enum end_state { END_NONE, END_CONNECTING, END_UP, END_CLOSED };
-
-/* One end of a link. */
-struct end {
-    struct list_node node; /* of its place's links */
-    struct sim_link *link;
-    int side; /* 0 connected, 1 accepted */
-    uint32_t place;
-    enum end_state state;
-    uint64_t last_ns[FRAME_CLASS_COUNT]; /* arrival of the last frame of a class, here */
-    uint64_t cut_ns;                     /* what would arrive here later is lost */
-};
-
-/* Lives while an end or an event refers to it. */
-struct sim_link {
-    struct end ends[2];
-    uint32_t references;
-};
-
-struct sim_place {
-    struct sim *sim;
-    uint32_t place;
-    uint32_t incarnation;
-    bool alive;
-    bool stopped;
-    const struct transport_events *events;
-    void *context;
-    struct list links;
-    uint64_t timer_ns; /* the armed deadline; older timer events do not match it */
-    struct sim_event *deferred;
-    uint32_t deferred_count;
-};
-
-enum event_kind {
-    EVENT_ACCEPT,    /* link asks at ends[1] */
-    EVENT_CONNECTED, /* the answer at ends[0] */
-    EVENT_DOWN,      /* at ends[side] */
-    EVENT_FRAME,     /* at ends[side] */
-    EVENT_TIMER,     /* of place */
-    EVENT_CALL
-};
-
-struct sim_event {
-    uint64_t time_ns;
-    uint64_t order; /* among equal times: as scheduled */
-    enum event_kind kind;
-    uint8_t side;
-    uint32_t place;
-    struct sim_link *link;
-    struct frame frame;
-    sim_call_function *function;
-    void *context;
-    uint64_t argument;
-};
-
-struct sim {
-    struct sim_config config;
-    struct random_state random;
-    uint64_t now_ns;
-    uint64_t order;
-    uint64_t events_run;
-    uint64_t frames_sent;
-    struct sim_event *heap;
-    size_t heap_count;
-    size_t heap_capacity;
-    struct sim_place *places;
-    sim_trace_function *trace;
-    void *trace_context;
-};
-
-/* ---- the heap ---- */
-
-static bool is_before(const struct sim_event *a, const struct sim_event *b)
-{
-    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
-}
-
-static void heap_push(struct sim *sim, const struct sim_event *event)
-{
-    size_t at = sim->heap_count++;
-
-    if (at == sim->heap_capacity) {
-        sim->heap_capacity = sim->heap_capacity > 0 ? 2 * sim->heap_capacity : 256;
-        sim->heap = memory_resize(sim->heap, sim->heap_capacity * sizeof(*sim->heap));
-    }
-    while (at > 0 && is_before(event, &sim->heap[(at - 1) / 2])) {
-        sim->heap[at] = sim->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    sim->heap[at] = *event;
-}
-
-static struct sim_event heap_pop(struct sim *sim)
-{
-    struct sim_event top = sim->heap[0];
-    struct sim_event last = sim->heap[--sim->heap_count];
-    size_t at = 0;
-
-    while (2 * at + 1 < sim->heap_count) {
-        size_t child = 2 * at + 1;
-
-        if (child + 1 < sim->heap_count && is_before(&sim->heap[child + 1], &sim->heap[child]))
-            child++;
-        if (!is_before(&sim->heap[child], &last))
-            break;
-        sim->heap[at] = sim->heap[child];
-        at = child;
-    }
-    sim->heap[at] = last;
-    return top;
-}
-
-static void schedule(struct sim *sim, struct sim_event event)
-{
-    assert(event.time_ns >= sim->now_ns);
-    event.order = sim->order++;
-    if (event.link != NULL)
-        event.link->references++;
-    heap_push(sim, &event);
-}
+#define CONNECT_NS \
+    5000000000ull /* an attempt that hears nothing ends, as one of fabric/link_set.c */
 
 /* ---- links ---- */
 
-static uint64_t delay_ns(struct sim *sim)
+uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to)
 {
-    uint64_t jitter_ns = sim->config.jitter_ns;
+    const struct sim_config *config = &sim->config;
+    uint32_t switch_places = config->network.switch_places;
+    uint64_t delay_ns = config->latency_ns + sim->places[from].delay_ns;
 
-    return sim->config.latency_ns + (jitter_ns > 0 ? random_below(&sim->random, jitter_ns) : 0);
+    if (switch_places > 0 && from / switch_places != to / switch_places)
+        delay_ns += config->network.uplink_latency_ns;
+    return delay_ns + (config->jitter_ns > 0 ? random_below(&sim->random, config->jitter_ns) : 0);
 }
 
-static void link_release(struct sim_link *link)
+/* Of what travels to an end. */
+static uint64_t delay_to_ns(struct sim *sim, const struct end *end)
 {
-    if (--link->references == 0)
-        free(link);
+    return sim_delay_ns(sim, end->link->ends[1 - end->side].slot, end->slot);
+}
+
+static bool is_blocked(const struct sim *sim, const struct sim_link *link, int side)
+{
+    int from = sim->places[link->ends[1 - side].slot].side;
+
+    return sim->blocked[from][sim->places[link->ends[side].slot].side];
+}
+
+/* Something travels to an end: now, or when the network is whole again. */
+static void pass(struct sim *sim, const struct sim_event *value)
+{
+    if (is_blocked(sim, value->link, value->side))
+        sim_queue_append(&sim->parked, sim_event_create(sim, value));
+    else
+        sim_schedule(sim, value);
 }
 
 static void end_open(struct sim *sim, struct sim_link *link, int side, enum end_state state)
 {
     struct end *end = &link->ends[side];
 
-    end->state = state;
-    list_prepend(&sim->places[end->place].links, &end->node);
+    end->state = (uint8_t)state;
+    list_prepend(&sim->places[end->slot].links, &end->node);
     link->references++;
 }
 
@@ -166,7 +67,7 @@ static void end_close(struct sim_link *link, int side)
 
     end->state = END_CLOSED;
     list_remove(&end->node);
-    link_release(link);
+    sim_link_release(link);
 }
 
 static bool end_is_open(const struct end *end)
@@ -181,23 +82,32 @@ static void trace(struct sim *sim, enum sim_fact fact, uint32_t from, uint32_t t
         sim->trace(sim->trace_context, sim->now_ns, fact, from, to, frame);
 }
 
-/* Tells one end at a time that the other is gone. */
-static void schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns)
+void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns)
 {
-    schedule(sim, (struct sim_event){.time_ns = time_ns,
-                                     .kind = EVENT_DOWN,
-                                     .side = (uint8_t)side,
-                                     .place = link->ends[side].place,
-                                     .link = link});
+    pass(sim, &(struct sim_event){.time_ns = time_ns,
+                                  .kind = EVENT_DOWN,
+                                  .side = (uint8_t)side,
+                                  .slot = link->ends[side].slot,
+                                  .link = link});
 }
 
-/* The open end of a place's link to a peer, or NULL. */
-static struct end *end_find(struct sim *sim, uint32_t place, uint32_t peer)
+/* An attempt over a broken network ends after a while. */
+static void schedule_timeout(struct sim *sim, struct sim_link *link)
+{
+    sim_schedule(sim, &(struct sim_event){.time_ns = sim->now_ns + CONNECT_NS,
+                                          .kind = EVENT_DOWN,
+                                          .flag = true,
+                                          .slot = link->ends[0].slot,
+                                          .link = link});
+}
+
+/* The open end of a slot's link to a place, or NULL. */
+static struct end *end_find(const struct sim *sim, uint32_t slot, uint32_t peer)
 {
     struct list_node *node;
     struct list_node *spare;
 
-    list_for_each(&sim->places[place].links, node, spare)
+    list_for_each(&sim->places[slot].links, node, spare)
     {
         struct end *end = list_entry(node, struct end, node);
 
@@ -207,14 +117,15 @@ static struct end *end_find(struct sim *sim, uint32_t place, uint32_t peer)
     return NULL;
 }
 
-static struct sim_link *link_create(uint32_t from, uint32_t to)
+static struct sim_link *link_create(const struct sim_place *from, const struct sim_place *to)
 {
     struct sim_link *link = memory_allocate_zeroed(sizeof(*link));
 
     for (int side = 0; side < 2; side++) {
         link->ends[side].link = link;
-        link->ends[side].side = side;
-        link->ends[side].place = side == 0 ? from : to;
+        link->ends[side].side = (uint8_t)side;
+        link->ends[side].slot = side == 0 ? from->slot : to->slot;
+        link->ends[side].place = side == 0 ? from->place : to->place;
         link->ends[side].cut_ns = UINT64_MAX;
         list_node_init(&link->ends[side].node);
     }
@@ -235,6 +146,27 @@ static uint64_t last_arrival_ns(const struct end *end)
 
 /* ---- what a place asks for ---- */
 
+/* The frame arrives shorter, or with one byte that is another. */
+static void damage_frame(struct sim_place *from, struct frame *frame)
+{
+    struct random_state *random = &from->sim->random;
+    struct message *payload = frame->payload;
+    size_t bytes = payload != NULL ? payload->length_bytes : 0;
+    size_t at = bytes > 0 ? random_below(random, bytes) : 0;
+
+    if (bytes == 0) {
+        frame->type = (uint8_t)random_below(random, 256);
+    } else if (from->damage == SIM_DAMAGE_TRUNCATE) {
+        frame->payload = message_create(payload->data, at);
+        message_release(payload);
+    } else {
+        frame->payload = message_create(payload->data, bytes);
+        frame->payload->data[at] ^= (unsigned char)(1 + random_below(random, 255));
+        message_release(payload);
+    }
+    from->damage = SIM_DAMAGE_NONE;
+}
+
 static int transport_connect(void *transport, uint32_t place, const struct addresses *addresses)
 {
     struct sim_place *from = transport;
@@ -242,42 +174,63 @@ static int transport_connect(void *transport, uint32_t place, const struct addre
     struct sim_link *link;
 
     (void)addresses;
-    if (!from->alive || place >= sim->config.places || end_find(sim, from->place, place) != NULL)
+    if (!from->alive || place >= sim->config.places || end_find(sim, from->slot, place) != NULL)
         return -EALREADY;
-    link = link_create(from->place, place);
+    link = link_create(from, &sim->places[place]);
     end_open(sim, link, 0, END_CONNECTING);
-    schedule(sim, (struct sim_event){.time_ns = sim->now_ns + delay_ns(sim),
-                                     .kind = EVENT_ACCEPT,
-                                     .side = 1,
-                                     .place = place,
-                                     .link = link});
+    pass(sim, &(struct sim_event){.time_ns = sim->now_ns + delay_to_ns(sim, &link->ends[1]),
+                                  .kind = EVENT_ACCEPT,
+                                  .side = 1,
+                                  .slot = place,
+                                  .link = link});
+    if (is_blocked(sim, link, 1))
+        schedule_timeout(sim, link);
     return 0;
+}
+
+/* Takes the frame's payload. */
+static void frame_leaves(struct sim *sim, struct end *to, const struct frame *frame)
+{
+    uint64_t time_ns;
+    struct sim_event value = {.kind = EVENT_FRAME,
+                              .side = to->side,
+                              .stage = STAGE_COUNT,
+                              .class = frame->class,
+                              .slot = to->slot,
+                              .link = to->link};
+
+    if (sim->machinery != NULL && !is_blocked(sim, to->link, to->side)) {
+        sim_network_send(sim, to, frame);
+        return;
+    }
+    time_ns = sim->now_ns + delay_to_ns(sim, to);
+    if (time_ns < to->last_ns[frame->class])
+        time_ns = to->last_ns[frame->class];
+    to->last_ns[frame->class] = time_ns;
+    value.time_ns = time_ns;
+    value.frame = *frame;
+    to->flying++;
+    pass(sim, &value);
 }
 
 static int transport_send(void *transport, uint32_t place, const struct frame *frame)
 {
     struct sim_place *from = transport;
     struct sim *sim = from->sim;
-    struct end *end = end_find(sim, from->place, place);
-    struct end *other;
-    uint64_t time_ns = sim->now_ns + delay_ns(sim);
+    struct end *end = end_find(sim, from->slot, place);
+    struct frame damaged = *frame;
 
     if (end == NULL || end->state != END_UP) {
         message_release(frame->payload);
         return -ENOTCONN;
     }
     sim->frames_sent++;
-    other = &end->link->ends[1 - end->side];
-    if (time_ns < other->last_ns[frame->class])
-        time_ns = other->last_ns[frame->class];
-    other->last_ns[frame->class] = time_ns;
-    schedule(sim, (struct sim_event){.time_ns = time_ns,
-                                     .kind = EVENT_FRAME,
-                                     .side = (uint8_t)other->side,
-                                     .place = place,
-                                     .link = end->link,
-                                     .frame = *frame});
-    trace(sim, SIM_FACT_SEND, from->place, place, frame); /* which may kill somebody */
+    sim->bytes_sent += FRAME_HEADER_BYTES;
+    sim->bytes_sent += frame->payload != NULL ? frame->payload->length_bytes : 0;
+    if (from->damage != SIM_DAMAGE_NONE)
+        damage_frame(from, &damaged);
+    frame_leaves(sim, &end->link->ends[1 - end->side], &damaged);
+    trace(sim, SIM_FACT_SEND, from->place, place, &damaged); /* which may kill somebody */
     return 0;
 }
 
@@ -285,17 +238,20 @@ static void transport_close(void *transport, uint32_t place)
 {
     struct sim_place *from = transport;
     struct sim *sim = from->sim;
-    struct end *end = end_find(sim, from->place, place);
-    uint64_t time_ns = sim->now_ns + delay_ns(sim);
+    struct end *end = end_find(sim, from->slot, place);
+    uint64_t time_ns;
     struct end *other;
 
     if (end == NULL)
         return;
     other = &end->link->ends[1 - end->side];
+    time_ns = sim->now_ns + delay_to_ns(sim, other);
     if (time_ns < last_arrival_ns(other))
         time_ns = last_arrival_ns(other);
-    if (end_is_open(other))
-        schedule_down(sim, end->link, other->side, time_ns);
+    if (sim->machinery != NULL && other->flying > 0)
+        other->closing = true;
+    else if (end_is_open(other))
+        sim_schedule_down(sim, end->link, other->side, time_ns);
     end_close(end->link, end->side);
 }
 
@@ -314,8 +270,8 @@ static void transport_timer(void *transport, uint64_t deadline_ns)
         return;
     if (deadline_ns < sim->now_ns)
         place->timer_ns = deadline_ns = sim->now_ns;
-    schedule(sim, (struct sim_event){
-                      .time_ns = deadline_ns, .kind = EVENT_TIMER, .place = place->place});
+    sim_schedule(
+        sim, &(struct sim_event){.time_ns = deadline_ns, .kind = EVENT_TIMER, .slot = place->slot});
 }
 
 const struct transport_ops *sim_transport_ops(void)
@@ -334,51 +290,65 @@ const struct transport_ops *sim_transport_ops(void)
 
 /* ---- what happens to a place ---- */
 
+static void answer(struct sim *sim, struct sim_link *link, uint64_t time_ns)
+{
+    pass(sim, &(struct sim_event){.time_ns = time_ns,
+                                  .kind = EVENT_CONNECTED,
+                                  .side = 0,
+                                  .slot = link->ends[0].slot,
+                                  .link = link});
+    if (is_blocked(sim, link, 0))
+        schedule_timeout(sim, link);
+}
+
 static void run_accept(struct sim *sim, struct sim_place *place, struct sim_link *link)
 {
     struct end *from = &link->ends[0];
-    uint64_t answer_ns = sim->now_ns + delay_ns(sim);
+    const struct sim_place *peer = &sim->places[from->slot];
+    uint64_t answer_ns = sim->now_ns + delay_to_ns(sim, from);
 
     if (from->state != END_CONNECTING)
         return;
-    if (!place->alive || end_find(sim, place->place, from->place) != NULL) {
-        schedule_down(sim, link, 0, answer_ns);
+    if (!place->alive || place->secret != peer->secret ||
+        end_find(sim, place->slot, from->place) != NULL) {
+        sim_schedule_down(sim, link, 0, answer_ns);
         return;
     }
     end_open(sim, link, 1, END_UP);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
         from->last_ns[class] = answer_ns;
-    schedule(sim, (struct sim_event){.time_ns = answer_ns,
-                                     .kind = EVENT_CONNECTED,
-                                     .side = 0,
-                                     .place = from->place,
-                                     .link = link});
+    answer(sim, link, answer_ns);
     trace(sim, SIM_FACT_UP, place->place, from->place, NULL);
-    place->events->up(place->context, from->place, sim->places[from->place].incarnation);
+    place->events->up(place->context, from->place, peer->incarnation);
 }
 
 static void run_connected(struct sim *sim, struct sim_place *place, struct sim_link *link)
 {
-    uint32_t peer = link->ends[1].place;
+    const struct end *peer = &link->ends[1];
 
     if (link->ends[0].state != END_CONNECTING)
         return;
     link->ends[0].state = END_UP;
-    trace(sim, SIM_FACT_UP, place->place, peer, NULL);
-    place->events->up(place->context, peer, sim->places[peer].incarnation);
+    trace(sim, SIM_FACT_UP, place->place, peer->place, NULL);
+    place->events->up(place->context, peer->place, sim->places[peer->slot].incarnation);
 }
 
-static void run_down(struct sim *sim, struct sim_place *place, struct sim_link *link, int side)
+static void run_down(struct sim *sim, struct sim_place *place, const struct sim_event *event)
 {
     struct error why = ERROR_NONE;
-    uint32_t peer = link->ends[1 - side].place;
+    struct sim_link *link = event->link;
+    struct end *other = &link->ends[1 - event->side];
 
-    if (!end_is_open(&link->ends[side]))
+    if (!end_is_open(&link->ends[event->side]))
         return;
-    end_close(link, side);
-    trace(sim, SIM_FACT_DOWN, place->place, peer, NULL);
-    error_set(&why, -ECONNRESET, "place %u is gone", peer);
-    place->events->down(place->context, peer, &why);
+    if (event->flag && link->ends[0].state != END_CONNECTING)
+        return; /* it has been answered since */
+    end_close(link, event->side);
+    if (event->flag && end_is_open(other))
+        sim_schedule_down(sim, link, other->side, sim->now_ns + delay_to_ns(sim, other));
+    trace(sim, SIM_FACT_DOWN, place->place, other->place, NULL);
+    error_set(&why, -ECONNRESET, "place %u is gone", other->place);
+    place->events->down(place->context, other->place, &why);
 }
 
 static void run_frame(struct sim *sim, struct sim_place *place, const struct sim_event *event)
@@ -398,67 +368,93 @@ static void run_timer(struct sim *sim, struct sim_place *place)
     place->events->timer(place->context);
 }
 
-static void run_event(struct sim *sim, const struct sim_event *event)
+static void run_event(struct sim *sim, struct sim_place *place, const struct sim_event *event)
 {
-    struct sim_place *place = &sim->places[event->place];
-
-    if (event->kind == EVENT_CALL) {
-        event->function(event->context, event->argument);
-        return;
-    }
-    if (event->kind == EVENT_ACCEPT) {
-        run_accept(sim, place, event->link);
-        return;
-    }
-    if (!place->alive)
-        return;
     switch (event->kind) {
+    case EVENT_ACCEPT:
+        run_accept(sim, place, event->link);
+        break;
     case EVENT_CONNECTED:
         run_connected(sim, place, event->link);
         break;
     case EVENT_DOWN:
-        run_down(sim, place, event->link, event->side);
+        run_down(sim, place, event);
         break;
     case EVENT_FRAME:
         run_frame(sim, place, event);
+        break;
+    case EVENT_WORK:
+        if (event->life == place->life)
+            event->call.function(event->call.context, event->call.argument);
         break;
     default:
         run_timer(sim, place);
     }
 }
 
-static void event_fini(struct sim_event *event)
+void sim_tell(struct sim *sim, struct sim_event *event)
 {
-    message_release(event->frame.payload);
-    if (event->link != NULL)
-        link_release(event->link);
+    struct sim_place *place = &sim->places[event->slot];
+
+    if (place->stopped && place->alive) {
+        sim_queue_append(&place->deferred, event);
+        return;
+    }
+    if (place->alive || event->kind == EVENT_ACCEPT)
+        run_event(sim, place, event);
+    sim_event_free(sim, event);
 }
 
-static bool defer(struct sim *sim, const struct sim_event *event)
+/* What a place is told, when its core has time. */
+static void place_event(struct sim *sim, struct sim_event *event)
 {
-    struct sim_place *place = &sim->places[event->place];
+    const struct sim_place *place = &sim->places[event->slot];
 
-    if (event->kind == EVENT_CALL || !place->stopped || !place->alive)
-        return false;
-    place->deferred =
-        memory_resize(place->deferred, (place->deferred_count + 1) * sizeof(*place->deferred));
-    place->deferred[place->deferred_count++] = *event;
-    return true;
+    if (event->kind == EVENT_FRAME && !event->flag) {
+        event->flag = true;
+        sim_network_arrived(sim, &event->link->ends[event->side]);
+    }
+    if (place->stopped && place->alive)
+        sim_tell(sim, event);
+    else
+        sim_cpu_do(sim, event);
+}
+
+static void world_event(struct sim *sim, struct sim_event *event)
+{
+    struct sim_event *pending;
+
+    switch (event->kind) {
+    case EVENT_CALL:
+        event->call.function(event->call.context, event->call.argument);
+        break;
+    case EVENT_CHUNK:
+        sim_network_chunk(sim, event);
+        return;
+    case EVENT_PORT:
+        sim_network_port(sim, event->port);
+        break;
+    default:
+        pending = event->pending;
+        event->pending = NULL;
+        sim_cpu_done(sim, &sim->places[event->slot], pending);
+    }
+    sim_event_free(sim, event);
 }
 
 int sim_step(struct sim *sim)
 {
-    struct sim_event event;
+    struct sim_event *event;
 
     if (sim->heap_count == 0)
         return 0;
-    event = heap_pop(sim);
-    sim->now_ns = event.time_ns;
-    if (defer(sim, &event))
-        return 1;
+    event = sim_event_pop(sim);
+    sim->now_ns = event->time_ns;
     sim->events_run++;
-    run_event(sim, &event);
-    event_fini(&event);
+    if (event->kind < EVENT_CALL)
+        place_event(sim, event);
+    else
+        world_event(sim, event);
     return 1;
 }
 
@@ -472,23 +468,25 @@ void sim_run_until(struct sim *sim, uint64_t time_ns)
 
 /* ---- faults ---- */
 
-void sim_kill(struct sim *sim, uint32_t place)
+void sim_kill(struct sim *sim, uint32_t slot)
 {
-    struct list *links = &sim->places[place].links;
+    struct sim_place *place = &sim->places[slot];
+    struct list *links = &place->links;
 
-    if (!sim->places[place].alive)
+    if (!place->alive)
         return;
-    trace(sim, SIM_FACT_KILL, place, place, NULL);
-    sim->places[place].alive = false;
+    trace(sim, SIM_FACT_KILL, place->place, place->place, NULL);
+    place->alive = false;
+    place->life++;
     while (!list_is_empty(links)) {
         struct end *end = list_entry(list_first(links), struct end, node);
         struct end *other = &end->link->ends[1 - end->side];
-        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_ns(sim) + 1);
+        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_to_ns(sim, other) + 1);
 
         /* Its peer hears of it then; of what is still on its way, what comes later is lost. */
         other->cut_ns = cut_ns;
         if (end_is_open(other))
-            schedule_down(sim, end->link, other->side, cut_ns);
+            sim_schedule_down(sim, end->link, other->side, cut_ns);
         end_close(end->link, end->side);
     }
 }
@@ -507,20 +505,14 @@ void sim_stop(struct sim *sim, uint32_t place)
 void sim_continue(struct sim *sim, uint32_t place)
 {
     struct sim_place *stopped = &sim->places[place];
+    struct sim_event *event;
 
     trace(sim, SIM_FACT_CONTINUE, place, place, NULL);
     stopped->stopped = false;
-    for (uint32_t i = 0; i < stopped->deferred_count; i++) {
-        struct sim_event *event = &stopped->deferred[i];
-
+    while ((event = sim_queue_pop(&stopped->deferred)) != NULL) {
         event->time_ns = sim->now_ns;
-        schedule(sim, *event);
-        if (event->link != NULL)
-            link_release(event->link); /* schedule has taken its own reference */
+        sim_event_push(sim, event);
     }
-    free(stopped->deferred);
-    stopped->deferred = NULL;
-    stopped->deferred_count = 0;
 }
 
 void sim_break(struct sim *sim, uint32_t a, uint32_t b)
@@ -532,10 +524,65 @@ void sim_break(struct sim *sim, uint32_t a, uint32_t b)
     if (end == NULL)
         return;
     for (int side = 0; side < 2; side++) {
-        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_ns(sim) + 1);
+        struct end *cut = &end->link->ends[side];
+        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_to_ns(sim, cut) + 1);
 
-        end->link->ends[side].cut_ns = cut_ns;
-        schedule_down(sim, end->link, side, cut_ns);
+        cut->cut_ns = cut_ns;
+        sim_schedule_down(sim, end->link, side, cut_ns);
+    }
+}
+
+void sim_set_secret(struct sim *sim, uint32_t slot, uint32_t secret)
+{
+    sim->places[slot].secret = secret;
+}
+
+void sim_set_slow(struct sim *sim, uint32_t slot, uint32_t factor)
+{
+    assert(factor > 0);
+    sim->places[slot].slow = factor;
+}
+
+void sim_set_delay(struct sim *sim, uint32_t slot, uint64_t delay_ns)
+{
+    sim->places[slot].delay_ns = delay_ns;
+}
+
+void sim_damage(struct sim *sim, uint32_t slot, enum sim_damage damage)
+{
+    sim->places[slot].damage = (uint8_t)damage;
+}
+
+void sim_set_side(struct sim *sim, uint32_t slot, int side)
+{
+    sim->places[slot].side = (uint8_t)(side != 0);
+}
+
+/* What was held back arrives in the order in which it was sent. */
+static void let_go(struct sim *sim, struct sim_event *event)
+{
+    struct end *end = &event->link->ends[event->side];
+
+    event->time_ns = sim->now_ns + delay_to_ns(sim, end);
+    if (event->time_ns < last_arrival_ns(end))
+        event->time_ns = last_arrival_ns(end);
+    if (event->kind == EVENT_FRAME)
+        end->last_ns[event->class] = event->time_ns;
+    sim_event_push(sim, event);
+}
+
+void sim_set_blocked(struct sim *sim, int from_side, int to_side, int blocked)
+{
+    struct sim_queue parked = sim->parked;
+    struct sim_event *event;
+
+    sim->blocked[from_side != 0][to_side != 0] = blocked != 0;
+    sim->parked = (struct sim_queue){0};
+    while ((event = sim_queue_pop(&parked)) != NULL) {
+        if (is_blocked(sim, event->link, event->side))
+            sim_queue_append(&sim->parked, event);
+        else
+            let_go(sim, event);
     }
 }
 
@@ -546,15 +593,31 @@ struct sim *sim_create(const struct sim_config *config)
     struct sim *sim = memory_allocate_zeroed(sizeof(*sim));
 
     sim->config = *config;
+    sim->slots = config->places + config->strangers;
     random_init(&sim->random, config->seed);
-    sim->places = memory_allocate_zeroed(config->places * sizeof(*sim->places));
-    for (uint32_t i = 0; i < config->places; i++) {
+    sim_network_init(sim);
+    sim_cpu_init(sim);
+    if (sim->has_ports || sim->has_cores)
+        sim->machinery = memory_allocate_zeroed(sim->slots * sizeof(*sim->machinery));
+    sim->places = memory_allocate_zeroed(sim->slots * sizeof(*sim->places));
+    for (uint32_t i = 0; i < sim->slots; i++) {
         sim->places[i].sim = sim;
+        sim->places[i].slot = i;
         sim->places[i].place = i;
+        sim->places[i].slow = 1;
         sim->places[i].timer_ns = UINT64_MAX;
+        sim->places[i].machinery = sim->machinery != NULL ? &sim->machinery[i] : NULL;
         list_init(&sim->places[i].links);
     }
     return sim;
+}
+
+static void drop_queue(struct sim *sim, struct sim_queue *queue)
+{
+    struct sim_event *event;
+
+    while ((event = sim_queue_pop(queue)) != NULL)
+        sim_event_free(sim, event);
 }
 
 static void place_fini(struct sim_place *place)
@@ -564,20 +627,19 @@ static void place_fini(struct sim_place *place)
 
         end_close(end->link, end->side);
     }
-    for (uint32_t i = 0; i < place->deferred_count; i++)
-        event_fini(&place->deferred[i]);
-    free(place->deferred);
+    drop_queue(place->sim, &place->deferred);
 }
 
 void sim_destroy(struct sim *sim)
 {
     if (sim == NULL)
         return;
-    for (uint32_t i = 0; i < sim->config.places; i++)
+    for (uint32_t i = 0; i < sim->slots; i++)
         place_fini(&sim->places[i]);
-    for (size_t i = 0; i < sim->heap_count; i++)
-        event_fini(&sim->heap[i]);
-    free(sim->heap);
+    drop_queue(sim, &sim->parked);
+    sim_cpu_fini(sim);
+    sim_network_fini(sim);
+    sim_events_fini(sim);
     free(sim->places);
     free(sim);
 }
@@ -605,9 +667,20 @@ void sim_address(uint32_t place, struct addresses *ret_addresses)
 void sim_attach(struct sim *sim, uint32_t place, uint32_t incarnation,
                 const struct transport_events *events, void *context)
 {
-    struct sim_place *attached = &sim->places[place];
+    sim_attach_as(sim, place, place, incarnation, events, context);
+}
 
+void sim_attach_as(struct sim *sim, uint32_t slot, uint32_t place, uint32_t incarnation,
+                   const struct transport_events *events, void *context)
+{
+    struct sim_place *attached = &sim->places[slot];
+
+    assert(!attached->alive && (slot == place || slot >= sim->config.places));
+    drop_queue(sim, &attached->deferred);
+    attached->place = place;
     attached->alive = true;
+    attached->stopped = false;
+    attached->timer_ns = UINT64_MAX;
     attached->incarnation = incarnation;
     attached->events = events;
     attached->context = context;
@@ -621,11 +694,25 @@ uint64_t sim_now_ns(const struct sim *sim)
 void sim_at(struct sim *sim, uint64_t time_ns, sim_call_function *function, void *context,
             uint64_t argument)
 {
-    schedule(sim, (struct sim_event){.time_ns = time_ns,
-                                     .kind = EVENT_CALL,
-                                     .function = function,
-                                     .context = context,
-                                     .argument = argument});
+    sim_schedule(sim, &(struct sim_event){.time_ns = time_ns,
+                                          .kind = EVENT_CALL,
+                                          .call = {function, context, argument}});
+}
+
+void sim_work(struct sim *sim, uint32_t slot, uint64_t time_ns, uint64_t cost_ns,
+              sim_call_function *function, void *context, uint64_t argument)
+{
+    sim_schedule(sim, &(struct sim_event){.time_ns = time_ns,
+                                          .kind = EVENT_WORK,
+                                          .slot = slot,
+                                          .life = sim->places[slot].life,
+                                          .cost_ns = cost_ns,
+                                          .call = {function, context, argument}});
+}
+
+void sim_charge(struct sim *sim, uint32_t slot, uint64_t cost_ns)
+{
+    (void)sim_cpu_charge(sim, &sim->places[slot], cost_ns);
 }
 
 uint64_t sim_events_run(const struct sim *sim)
@@ -636,4 +723,9 @@ uint64_t sim_events_run(const struct sim *sim)
 uint64_t sim_frames_sent(const struct sim *sim)
 {
     return sim->frames_sent;
+}
+
+uint64_t sim_bytes_sent(const struct sim *sim)
+{
+    return sim->bytes_sent;
 }

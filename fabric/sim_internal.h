@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of fabric/sim.h, for its files only:
+ *
+ *     sim.c          places, links and what befalls them
+ *     sim_event.c    the heap of events
+ *     sim_network.c  ports, uplinks, chunks: when a frame arrives
+ *     sim_cpu.c      cores: when a place has time for what has come
+ *
+ * An event is in exactly one place: the heap, a port's queue, a core's queue, or what waits for a
+ * stopped place or a broken network.
+ */
+#ifndef FABRIC_SIM_INTERNAL_H
+#define FABRIC_SIM_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/list.h"
+#include "base/random.h"
+#include "fabric/sim.h"
+
+enum end_state { END_NONE, END_CONNECTING, END_UP, END_CLOSED };
+
+struct sim_event;
+
+/* A queue of events, in the order in which they came. */
+struct sim_queue {
+    struct sim_event *first;
+    struct sim_event *last;
+};
+
+/* Chunks of one class and one link that wait at a port. */
+struct sim_flow {
+    struct sim_flow *next; /* of the port and class, whose turn is after this one's */
+    struct sim_queue chunks;
+};
+
+/* One end of a link. */
+struct end {
+    struct list_node node; /* of its place's links */
+    struct sim_link *link;
+    uint32_t slot;
+    uint32_t place;  /* that it claims to be */
+    uint8_t side;    /* 0 connected, 1 accepted */
+    uint8_t state;   /* enum end_state */
+    bool closing;    /* the other end has closed; `down` when the last chunk is here */
+    uint32_t flying; /* chunks on their way here */
+    uint64_t last_ns[FRAME_CLASS_COUNT]; /* arrival of what was sent last of a class, here */
+    uint64_t cut_ns;                     /* what would arrive here later is lost */
+};
+
+/* What waits of a link: per side that it goes to, at the port out and at the port in. */
+struct sim_flows {
+    struct sim_flow items[2][2][FRAME_CLASS_COUNT];
+};
+
+/* Lives while an end or an event refers to it. */
+struct sim_link {
+    struct end ends[2];
+    struct sim_flows *flows; /* NULL until something has to wait */
+    uint32_t references;
+};
+
+/* Flows that have something to send, in turn. */
+struct sim_turns {
+    struct sim_flow *first;
+    struct sim_flow *last;
+};
+
+/* A wire that carries one chunk at a time. */
+struct sim_port {
+    uint64_t free_ns;
+    struct sim_turns turns[FRAME_CLASS_COUNT];
+    bool scheduled; /* an event will look at what waits */
+};
+
+/* Of a switch, one way: all its places' chunks in the order in which they come. */
+struct sim_uplink {
+    struct sim_port port;
+    struct sim_flow flows[FRAME_CLASS_COUNT];
+};
+
+/* The core of a place. */
+struct sim_core {
+    uint64_t free_ns;
+    struct sim_queue work;
+    bool busy;                 /* at work, or in the queue for a shared core */
+    struct sim_place *waiting; /* behind this one for a shared core */
+};
+
+/* What a place has only in a world with a network. */
+struct sim_machinery {
+    struct sim_port out;
+    struct sim_port in;
+    struct sim_core core;
+};
+
+struct sim_place {
+    struct sim *sim;
+    uint32_t slot;
+    uint32_t place;
+    uint32_t incarnation;
+    uint32_t secret;
+    uint32_t slow;  /* factor */
+    uint32_t life;  /* counts the kills */
+    uint8_t damage; /* enum sim_damage: of the next frame */
+    uint8_t side;   /* of a partition */
+    bool alive;
+    bool stopped;
+    const struct transport_events *events;
+    void *context;
+    struct list links;
+    uint64_t timer_ns; /* the armed deadline; older timer events do not match it */
+    uint64_t delay_ns;
+    struct sim_queue deferred;
+    struct sim_machinery *machinery;
+};
+
+enum event_kind {
+    EVENT_ACCEPT,    /* link asks at ends[1] */
+    EVENT_CONNECTED, /* the answer at ends[0] */
+    EVENT_DOWN,      /* at ends[side] */
+    EVENT_FRAME,     /* at ends[side] */
+    EVENT_TIMER,     /* of place */
+    EVENT_WORK,      /* of place */
+    /* Above: what a place is told; below: the world's own. */
+    EVENT_CALL,
+    EVENT_CHUNK, /* reaches the port of its stage */
+    EVENT_PORT,  /* a port is free again: context */
+    EVENT_CORE   /* a core has done what it was at: place, pending */
+};
+
+/* The way of a chunk. */
+enum sim_stage { STAGE_OUT, STAGE_UP, STAGE_DOWN, STAGE_IN, STAGE_COUNT };
+
+struct sim_event {
+    struct sim_event *next; /* in a queue */
+    uint64_t time_ns;
+    uint8_t kind; /* enum event_kind */
+    uint8_t side;
+    uint8_t stage; /* of a chunk */
+    uint8_t class;
+    uint32_t slot;
+    union {
+        uint32_t bytes; /* of a chunk */
+        uint32_t life;  /* of the place: work is for */
+    };
+    bool flag; /* of a chunk: the last of its frame; of a frame: it has been counted; of `down`: an
+                  attempt to connect ends */
+    struct sim_link *link;
+    union {
+        struct frame frame; /* of a chunk that is not the last: its class only */
+        struct {
+            sim_call_function *function;
+            void *context;
+            uint64_t argument;
+        } call;
+        struct sim_event *pending; /* what the core does then, or NULL */
+        struct sim_port *port;
+    };
+    union {
+        uint64_t cost_ns; /* of work */
+        uint64_t tail_ns; /* when the last byte of a chunk is where the first was at time_ns */
+    };
+};
+
+struct sim_heap_item {
+    uint64_t time_ns;
+    uint64_t order; /* among equal times: as scheduled */
+    struct sim_event *event;
+};
+
+struct sim {
+    struct sim_config config;
+    struct random_state random;
+    uint64_t now_ns;
+    uint64_t order;
+    uint64_t events_run;
+    uint64_t frames_sent;
+    uint64_t bytes_sent;
+    struct sim_heap_item *heap;
+    size_t heap_count;
+    size_t heap_capacity;
+    struct sim_event *spare;        /* events that are free */
+    struct sim_event_block *blocks; /* of memory for events */
+    struct sim_place *places;
+    uint32_t slots;
+    bool has_ports;
+    bool has_cores;
+    struct sim_machinery *machinery;
+    struct sim_uplink *uplinks; /* up and down of each switch */
+    int64_t cores_free;
+    struct sim_place *waiting_first; /* for a shared core */
+    struct sim_place *waiting_last;
+    bool blocked[2][2];
+    struct sim_queue parked; /* what a partition holds back */
+    sim_trace_function *trace;
+    void *trace_context;
+};
+
+/* sim_event.c */
+struct sim_event *sim_event_create(struct sim *sim, const struct sim_event *value);
+/* Releases what it holds. */
+void sim_event_free(struct sim *sim, struct sim_event *event);
+/* Into the heap, for event->time_ns. */
+void sim_event_push(struct sim *sim, struct sim_event *event);
+struct sim_event *sim_event_pop(struct sim *sim);
+/* Takes a reference of value->link. */
+void sim_schedule(struct sim *sim, const struct sim_event *value);
+void sim_queue_append(struct sim_queue *queue, struct sim_event *event);
+struct sim_event *sim_queue_pop(struct sim_queue *queue); /* or NULL */
+void sim_events_fini(struct sim *sim);
+void sim_link_release(struct sim_link *link);
+
+/* sim.c */
+/* Tells the place, if it is not stopped: then when it continues.  The event is freed. */
+void sim_tell(struct sim *sim, struct sim_event *event);
+/* Latency and jitter of a frame from one slot to another. */
+uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to);
+/* Tells one end that the other is gone. */
+void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns);
+
+/* sim_network.c */
+void sim_network_init(struct sim *sim);
+/* Sends a frame to an end; takes its payload's reference. */
+void sim_network_send(struct sim *sim, struct end *to, const struct frame *frame);
+void sim_network_chunk(struct sim *sim, struct sim_event *chunk);
+void sim_network_port(struct sim *sim, struct sim_port *port);
+/* A frame is here, or lost. */
+void sim_network_arrived(struct sim *sim, struct end *end);
+/* What a kill leaves waiting at ports goes with its link. */
+void sim_network_fini(struct sim *sim);
+
+/* sim_cpu.c */
+void sim_cpu_init(struct sim *sim);
+/* Something has come for a place: tells it when its core has time. */
+void sim_cpu_do(struct sim *sim, struct sim_event *event);
+void sim_cpu_done(struct sim *sim, struct sim_place *place, struct sim_event *pending);
+/* The core works for so long, after what it has to do already; returns when that is done. */
+uint64_t sim_cpu_charge(struct sim *sim, struct sim_place *place, uint64_t cost_ns);
+void sim_cpu_fini(struct sim *sim);
+
+#endif
