@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What fabric/link.c (its life), fabric/link_out.c (what is written) and fabric/link_in.c (what is
+ * read) share.
+ */
+#ifndef FABRIC_LINK_PRIVATE_H
+#define FABRIC_LINK_PRIVATE_H
+
+#include "fabric/link.h"
+
+/* After so many reads or writes in a row the other links have their turn. */
+#define LINK_ROUNDS_MAX 4
+
+enum link_event {
+    EVENT_CONNECTED,
+    EVENT_SECURED,
+    EVENT_GREETED,
+    EVENT_CLOSE,
+    EVENT_FLUSHED,
+    EVENT_DROP,
+    EVENT_COUNT
+};
+
+struct queued {
+    struct list_node node;
+    struct frame_header header;
+    struct message *payload;
+    size_t offset; /* of a large frame: what has been cut off */
+    int announced; /* LINK_LARGE has been written */
+};
+
+/* The only thing that changes link->state. */
+void link_step(struct link *link, enum link_event event);
+/* Ends the link; tells it unless this side was closing anyway. */
+void link_end(struct link *link, enum link_goodbye goodbye, const struct error *why);
+void link_fail_code(struct link *link, int code);
+/* What the peer did wrong, with its address in front. */
+void link_fail_text(struct link *link, const struct error *what);
+void link_fail_protocol(struct link *link, const char *what);
+
+void link_queued_free(struct queued *queued);
+void link_post_pending(struct link *link);
+/* Gives host->output to the system.  What it does not take is posted from link->pending; while that
+ * is posted its memory is lent, and what TLS says meanwhile waits in link->later. */
+void link_write_output(struct link *link);
+
+int link_is_reading(const struct link *link);
+/* One decryption; long payloads in place. 0, -EAGAIN, or what ended it. */
+int link_read_plain(struct link *link);
+
+#endif
