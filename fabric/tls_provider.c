@@ -42,12 +42,16 @@ static const struct {
     {OSSL_OP_SIGNATURE, {"HMAC", "ECDSA"}},
 };
 
+/* Both providers live in one library context, because the standard one's algorithms look for what
+ * they need themselves (an HMAC for its digest) in the context it was loaded into: it must find ours
+ * there and nothing else.  So it is loaded, its tables are taken, and it is unloaded, which only
+ * takes it out of what is searched: the context owns it until the end. */
 static struct {
-    OSSL_PROVIDER *standard; /* in OpenSSL's default library context */
+    OSSL_PROVIDER *standard;
+    void *standard_context;
     OSSL_PROVIDER *ours;
     OSSL_LIB_CTX *library;
     OSSL_ALGORITHM tables[OPERATION_COUNT][ALGORITHMS_MAX];
-    int is_filled[OPERATION_COUNT];
 } state;
 
 /* ---- Random bytes of the kernel ---- */
@@ -79,21 +83,25 @@ static int is_named(const char *names, const char *name)
     return strncasecmp(names, name, length) == 0 && (names[length] == ':' || names[length] == '\0');
 }
 
-static void fill_table(int operation, OSSL_ALGORITHM *table)
+static int is_offered(size_t row, const char *names)
 {
-    int no_cache = 0;
-    const OSSL_ALGORITHM *all = NULL;
-    size_t count = 0;
+    for (int n = 0; n < ALGORITHMS_MAX - 1 && offered[row].names[n] != NULL; n++)
+        if (is_named(names, offered[row].names[n]))
+            return 1;
+    return 0;
+}
 
+static void fill_tables(void)
+{
     for (size_t i = 0; i < sizeof(offered) / sizeof(offered[0]); i++) {
-        if (offered[i].operation != operation)
-            continue;
-        all = OSSL_PROVIDER_query_operation(state.standard, operation, &no_cache);
+        int no_cache = 0;
+        size_t count = 0;
+        const OSSL_ALGORITHM *all =
+            OSSL_PROVIDER_query_operation(state.standard, offered[i].operation, &no_cache);
+
         for (; all != NULL && all->algorithm_names != NULL; all++)
-            for (int n = 0; n < ALGORITHMS_MAX - 1 && offered[i].names[n] != NULL; n++)
-                if (is_named(all->algorithm_names, offered[i].names[n]) &&
-                    count < ALGORITHMS_MAX - 1)
-                    table[count++] = *all;
+            if (count < ALGORITHMS_MAX - 1 && is_offered(i, all->algorithm_names))
+                state.tables[offered[i].operation][count++] = *all;
     }
 }
 
@@ -102,9 +110,6 @@ static const OSSL_ALGORITHM *query(void *context, int operation, int *ret_no_cac
     *ret_no_cache = 0;
     if (operation < 0 || operation >= OPERATION_COUNT)
         return NULL;
-    if (!state.is_filled[operation])
-        fill_table(operation, state.tables[operation]);
-    state.is_filled[operation] = 1;
     return state.tables[operation];
 }
 
@@ -144,8 +149,17 @@ static int init_provider(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in
 
     /* The algorithms are the standard provider's and get its context. */
     *ret_out = functions;
-    *ret_context = OSSL_PROVIDER_get0_provider_ctx(state.standard);
+    *ret_context = state.standard_context;
     return 1;
+}
+
+static int stand_in_front(void)
+{
+    state.standard_context = OSSL_PROVIDER_get0_provider_ctx(state.standard);
+    fill_tables();
+    if (OSSL_PROVIDER_add_builtin(state.library, PROVIDER_NAME, init_provider))
+        state.ours = OSSL_PROVIDER_load(state.library, PROVIDER_NAME);
+    return state.ours != NULL && OSSL_PROVIDER_unload(state.standard);
 }
 
 OSSL_LIB_CTX *tls_provider_start(void)
@@ -154,14 +168,13 @@ OSSL_LIB_CTX *tls_provider_start(void)
         OPENSSL_version_minor() != OPENSSL_MINOR_TESTED)
         return NULL;
     RAND_set_rand_method(&random_method);
-    state.standard = OSSL_PROVIDER_load(NULL, "default");
     state.library = OSSL_LIB_CTX_new();
-    if (state.standard != NULL && state.library != NULL &&
-        OSSL_PROVIDER_add_builtin(state.library, PROVIDER_NAME, init_provider))
-        state.ours = OSSL_PROVIDER_load(state.library, PROVIDER_NAME);
-    if (state.ours == NULL)
-        tls_provider_stop();
-    return state.library;
+    if (state.library != NULL)
+        state.standard = OSSL_PROVIDER_load(state.library, "default");
+    if (state.standard != NULL && stand_in_front())
+        return state.library;
+    tls_provider_stop();
+    return NULL;
 }
 
 void tls_provider_stop(void)
@@ -170,7 +183,5 @@ void tls_provider_stop(void)
     if (state.ours != NULL)
         OSSL_PROVIDER_unload(state.ours);
     OSSL_LIB_CTX_free(state.library);
-    if (state.standard != NULL)
-        OSSL_PROVIDER_unload(state.standard);
     memset(&state, 0, sizeof(state));
 }
