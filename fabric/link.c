@@ -105,8 +105,10 @@ static struct link *create(struct link_host *host, struct tls *tls)
 
     list_node_init(&link->node);
     list_node_init(&link->dirty_node);
-    for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
+    for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
         list_init(&link->classes[class].queue);
+        link->classes[class].window_bytes = link_limits[class].window_bytes;
+    }
     link->host = host;
     link->tls = tls;
     return link;

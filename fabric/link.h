@@ -5,6 +5,11 @@
  * above LINK_CHUNK_BYTES travels as LINK_LARGE and a run of LINK_PART, so that frames of other
  * classes pass in between; the receiver sees it whole.
  *
+ * Collective and bulk frames travel on credit: of each class no more is under way than its window, and
+ * the peer grants what it has taken over (LINK_CREDIT).  So a control frame never waits for more than
+ * the chunk that is being written here, and for two windows on the way.  What waits here is bounded,
+ * too: a peer that takes too little is given up.
+ *
  * Life: connecting, securing (TLS), greeting (HELLO), up, then flushing and lingering if this side
  * closes; dead until the sock's close has come back, then freed.  The host is never called inside
  * link_connect, link_accept, link_send, link_close or link_drop.
@@ -25,12 +30,28 @@
 #include "fabric/sock.h"
 #include "fabric/tls.h"
 
-#define LINK_PROTOCOL_VERSION 1u
+#define LINK_PROTOCOL_VERSION 2u
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
 #define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
 
-enum link_message { LINK_HELLO, LINK_GOODBYE, LINK_LARGE, LINK_PART, LINK_MESSAGE_COUNT };
+/* Under way and not yet granted again; the two ends must agree.  1 MiB is 1 GB/s at 1 ms of a busy
+ * peer's turn. */
+#define LINK_COLLECTIVE_WINDOW_BYTES (2u * 1024 * 1024)
+#define LINK_BULK_WINDOW_BYTES       (1u * 1024 * 1024)
+/* Waiting to be written: several frames of the greatest length; control frames are short. */
+#define LINK_CONTROL_QUEUE_BYTES_MAX    ((size_t)16 * 1024 * 1024)
+#define LINK_COLLECTIVE_QUEUE_BYTES_MAX ((size_t)512 * 1024 * 1024)
+#define LINK_BULK_QUEUE_BYTES_MAX       ((size_t)256 * 1024 * 1024)
+
+enum link_message {
+    LINK_HELLO,
+    LINK_GOODBYE,
+    LINK_LARGE,
+    LINK_PART,
+    LINK_CREDIT, /* stream: the class; credit: so many bytes of it have been taken over */
+    LINK_MESSAGE_COUNT
+};
 
 /* Why a side says GOODBYE.  The numbers are the wire's. */
 enum link_goodbye {
@@ -81,7 +102,10 @@ struct link_host {
 };
 
 struct link_class {
-    struct list queue; /* struct queued */
+    struct list queue;     /* struct queued */
+    size_t queued_bytes;   /* in the queue */
+    uint32_t window_bytes; /* may be written now; not of control */
+    uint32_t taken_bytes;  /* have come and are to be granted again */
     uint32_t sequence_out;
     uint32_t sequence_in;
     struct frame_header large; /* the frame that comes in parts */
@@ -104,6 +128,7 @@ struct link {
     struct list_node dirty_node; /* the owner's: dirty or patient */
     void *attempt;               /* the owner's */
     int half_open;               /* the owner's */
+    int overflowed;              /* more waits than a class may: to be given up */
     struct link_host *host;
     struct sock *sock;
     struct tls *tls;
@@ -131,7 +156,7 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
 struct link *link_accept(struct link_host *host, struct sock *sock, struct tls *tls);
 /* Of a greeted link that came in: answers HELLO.  The link is up. */
 void link_admit(struct link *link);
-/* Queues a frame; takes the payload. */
+/* Queues a frame; takes the payload.  A link that has more waiting than its class may ends soon. */
 void link_send(struct link *link, const struct frame *frame);
 /* Writes what is queued, as far as the system takes it. */
 void link_flush(struct link *link);

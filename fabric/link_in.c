@@ -141,10 +141,44 @@ static void take_part(struct link *link)
     deliver(link, &class->large, whole);
 }
 
+/* The peer has taken over so much of what we sent. */
+static void take_credit(struct link *link)
+{
+    uint32_t number = link->current.stream;
+    uint32_t window_bytes = number < FRAME_CLASS_COUNT ? link_limits[number].window_bytes : 0;
+    struct link_class *class = &link->classes[window_bytes != 0 ? number : 0];
+
+    if (link->current.length_bytes != FRAME_HEADER_BYTES || link->current.credit == 0 ||
+        window_bytes == 0 || link->current.credit > window_bytes - class->window_bytes) {
+        link_fail_protocol(link, "credit that is not due");
+        return;
+    }
+    class->window_bytes += link->current.credit;
+    if (!list_is_empty(&class->queue))
+        link->host->dirty(link);
+}
+
+/* Grants in quarters of a window: often enough for the peer to go on, seldom enough to cost little. */
+static void count_taken(struct link *link)
+{
+    int number = link->current.class;
+    struct link_class *class = &link->classes[number];
+    uint32_t window_bytes = link_limits[number].window_bytes;
+
+    if (window_bytes == 0)
+        return;
+    class->taken_bytes += link->current.length_bytes;
+    if (class->taken_bytes < window_bytes / 4)
+        return;
+    link_grant(link, number, class->taken_bytes);
+    class->taken_bytes = 0;
+}
+
 static void take_frame(struct link *link)
 {
     struct message *message = link->message;
 
+    count_taken(link);
     link->header_filled = 0;
     link->message = NULL;
     link->body = NULL;
@@ -158,9 +192,24 @@ static void take_frame(struct link *link)
         take_goodbye(link, message);
     else if (link->current.type == LINK_LARGE)
         take_large(link, message);
+    else if (link->current.type == LINK_CREDIT)
+        take_credit(link);
     else
         take_part(link);
     message_release(message);
+}
+
+/* Before HELLO there is nothing but HELLO and GOODBYE; of the link's own frames all are short. */
+static int is_expected(const struct link *link)
+{
+    const struct frame_header *header = &link->current;
+
+    if (link->state == LINK_STATE_GREETING && header->type > LINK_GOODBYE)
+        return 0;
+    if (header->type >= LINK_TYPE_LIMIT || header->type == LINK_PART)
+        return 1;
+    return header->type < LINK_MESSAGE_COUNT &&
+           header->length_bytes - FRAME_HEADER_BYTES <= LINK_OWN_BYTES_MAX;
 }
 
 /* The header is there: checks it and says where the payload goes. */
@@ -174,7 +223,8 @@ static int start_body(struct link *link)
     class = &link->classes[link->current.class];
     bytes = link->current.length_bytes - FRAME_HEADER_BYTES;
     link->body_left = bytes;
-    if (link->current.sequence != ++class->sequence_in || bytes > LINK_CHUNK_BYTES)
+    if (link->current.sequence != ++class->sequence_in || bytes > LINK_CHUNK_BYTES ||
+        !is_expected(link))
         return -EBADMSG;
     if (link->current.type == LINK_PART) {
         if (class->parts == NULL || bytes > class->parts->length_bytes - class->parts_bytes)
@@ -182,11 +232,6 @@ static int start_body(struct link *link)
         link->body = class->parts->data + class->parts_bytes;
         return 0;
     }
-    if (link->current.type < LINK_TYPE_LIMIT &&
-        (link->current.type >= LINK_MESSAGE_COUNT || bytes > LINK_OWN_BYTES_MAX))
-        return -EBADMSG;
-    if (link->state == LINK_STATE_GREETING && link->current.type >= LINK_TYPE_LIMIT)
-        return -EBADMSG;
     if (bytes > 0) {
         link->message = allocate_message(bytes);
         link->body = link->message->data;

@@ -11,6 +11,12 @@
 /* So much is encrypted before the system is asked to take it. */
 #define WRITE_BYTES (4u * TLS_RECORD_BYTES_MAX)
 
+const struct link_limits link_limits[FRAME_CLASS_COUNT] = {
+    [FRAME_CONTROL] = {0, LINK_CONTROL_QUEUE_BYTES_MAX},
+    [FRAME_COLLECTIVE] = {LINK_COLLECTIVE_WINDOW_BYTES, LINK_COLLECTIVE_QUEUE_BYTES_MAX},
+    [FRAME_BULK] = {LINK_BULK_WINDOW_BYTES, LINK_BULK_QUEUE_BYTES_MAX},
+};
+
 void link_post_pending(struct link *link)
 {
     sock_post_write(link->sock, link->pending.data, link->pending.length_bytes,
@@ -39,12 +45,60 @@ void link_write_output(struct link *link)
         link_fail_code(link, rc);
 }
 
+/* The piece that is being written is its last. */
+static void take_from_queue(struct link *link, struct queued *queued)
+{
+    list_remove(&queued->node);
+    link->classes[queued->header.class].queued_bytes -= queued->header.length_bytes;
+    link->piece.owner = queued;
+}
+
+static int is_large(const struct queued *queued)
+{
+    return queued->header.length_bytes > FRAME_HEADER_BYTES + LINK_CHUNK_BYTES;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What the next frame on the wire is long. */
+static uint32_t next_bytes(const struct queued *queued)
+{
+    if (!is_large(queued))
+        return queued->header.length_bytes;
+    if (!queued->announced)
+        return 2 * FRAME_HEADER_BYTES;
+    return FRAME_HEADER_BYTES +
+           (uint32_t)smaller(queued->payload->length_bytes - queued->offset, LINK_CHUNK_BYTES);
+}
+
+/* The first frame of a class, if the peer has room for it. */
+static struct queued *next_of_class(struct link *link, int class)
+{
+    struct link_class *state = &link->classes[class];
+    struct list_node *node = list_first(&state->queue);
+    struct queued *queued;
+    uint32_t bytes;
+
+    if (node == NULL)
+        return NULL;
+    queued = list_entry(node, struct queued, node);
+    bytes = next_bytes(queued);
+    if (link_limits[class].window_bytes != 0) {
+        if (bytes > state->window_bytes)
+            return NULL;
+        state->window_bytes -= bytes;
+    }
+    return queued;
+}
+
 static void start_whole(struct link *link, struct queued *queued)
 {
     struct link_piece *piece = &link->piece;
 
-    list_remove(&queued->node);
-    piece->owner = queued;
+    take_from_queue(link, queued);
     piece->header_bytes = FRAME_HEADER_BYTES;
     frame_encode(&queued->header, piece->header);
     if (queued->payload != NULL) {
@@ -78,12 +132,11 @@ static void start_part(struct link *link, struct queued *queued)
     }
     frame_encode(&header, piece->header);
     if (queued->offset == queued->payload->length_bytes) {
-        list_remove(&queued->node);
-        piece->owner = queued;
+        take_from_queue(link, queued);
     }
 }
 
-/* 1 if there is a piece to write: this one or the next of the most urgent class. */
+/* 1 if there is a piece to write: this one or the next of the most urgent class that has credit. */
 static int have_piece(struct link *link)
 {
     struct link_piece *piece = &link->piece;
@@ -95,12 +148,10 @@ static int have_piece(struct link *link)
     piece->header_bytes = 0;
     piece->header_sent = 0;
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
-        struct list_node *node = list_first(&link->classes[class].queue);
-        struct queued *queued;
-        if (node == NULL)
+        struct queued *queued = next_of_class(link, class);
+        if (queued == NULL)
             continue;
-        queued = list_entry(node, struct queued, node);
-        if (queued->payload != NULL && queued->payload->length_bytes > LINK_CHUNK_BYTES) {
+        if (is_large(queued)) {
             start_part(link, queued);
         } else {
             queued->header.sequence = ++link->classes[class].sequence_out;
@@ -109,11 +160,6 @@ static int have_piece(struct link *link)
         return 1;
     }
     return 0;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Copies pieces, several small frames to a record. */
@@ -162,10 +208,35 @@ static int encrypt(struct link *link)
     return rc;
 }
 
+static int is_written(const struct link *link)
+{
+    for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
+        if (!list_is_empty(&link->classes[class].queue))
+            return 0;
+    return 1;
+}
+
+static void give_up(struct link *link)
+{
+    struct error why;
+
+    error_set(&why, -ENOBUFS,
+              "takes too little of what is sent to it: %zu MiB of control, %zu of collective and "
+              "%zu of bulk frames wait",
+              link->classes[FRAME_CONTROL].queued_bytes >> 20,
+              link->classes[FRAME_COLLECTIVE].queued_bytes >> 20,
+              link->classes[FRAME_BULK].queued_bytes >> 20);
+    link_fail_text(link, &why);
+}
+
 void link_flush(struct link *link)
 {
     if (link->state < LINK_STATE_GREETING || link->state > LINK_STATE_FLUSHING)
         return;
+    if (link->overflowed && link->state == LINK_STATE_UP) {
+        give_up(link);
+        return;
+    }
     for (int round = 0; round < LINK_ROUNDS_MAX && link->pending.length_bytes == 0; round++) {
         if (encrypt(link) < 0) {
             buffer_clear(&link->host->output);
@@ -173,7 +244,7 @@ void link_flush(struct link *link)
             return;
         }
         if (link->host->output.length_bytes == 0) {
-            if (link->state == LINK_STATE_FLUSHING)
+            if (link->state == LINK_STATE_FLUSHING && is_written(link))
                 link_step(link, EVENT_FLUSHED);
             return;
         }
@@ -185,14 +256,25 @@ void link_flush(struct link *link)
         link->host->dirty(link);
 }
 
-void link_send(struct link *link, const struct frame *frame)
+static void enqueue(struct link *link, const struct frame_header *header, struct message *payload)
 {
     struct queued *queued = memory_allocate_zeroed(sizeof(*queued));
-    size_t payload_bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
+    struct link_class *class = &link->classes[header->class];
+    size_t payload_bytes = payload != NULL ? payload->length_bytes : 0;
 
-    assert(frame->class < FRAME_CLASS_COUNT && payload_bytes <= FRAME_PAYLOAD_BYTES_MAX);
-    queued->header = (struct frame_header){
-        .length_bytes = (uint32_t)(FRAME_HEADER_BYTES + payload_bytes),
+    assert(payload_bytes <= FRAME_PAYLOAD_BYTES_MAX);
+    queued->header = *header;
+    queued->header.length_bytes = (uint32_t)(FRAME_HEADER_BYTES + payload_bytes);
+    queued->payload = payload;
+    list_append(&class->queue, &queued->node);
+    class->queued_bytes += queued->header.length_bytes;
+    if (class->queued_bytes > link_limits[header->class].queue_bytes_max)
+        link->overflowed = 1;
+}
+
+void link_send(struct link *link, const struct frame *frame)
+{
+    struct frame_header header = {
         .type = frame->type,
         .class = frame->class,
         .flags = frame->flags,
@@ -200,10 +282,22 @@ void link_send(struct link *link, const struct frame *frame)
         .incarnation = frame->incarnation,
         .attempt = frame->attempt,
     };
-    queued->payload = frame->payload;
-    list_append(&link->classes[frame->class].queue, &queued->node);
+
+    assert(frame->class < FRAME_CLASS_COUNT);
+    enqueue(link, &header, frame->payload);
     if (frame->may_wait)
         link->host->patient(link);
     else
         link->host->dirty(link);
+}
+
+void link_grant(struct link *link, int class, uint32_t bytes)
+{
+    struct frame_header header = {.type = LINK_CREDIT, .class = FRAME_CONTROL};
+
+    header.stream = (uint32_t) class;
+    header.incarnation = link->host->incarnation;
+    header.credit = bytes;
+    enqueue(link, &header, NULL);
+    link->host->dirty(link);
 }

@@ -38,11 +38,21 @@ void link_fail_code(struct link *link, int code);
 void link_fail_text(struct link *link, const struct error *what);
 void link_fail_protocol(struct link *link, const char *what);
 
+/* What a class may have under way (0: no limit), and waiting here. */
+struct link_limits {
+    uint32_t window_bytes;
+    size_t queue_bytes_max;
+};
+extern const struct link_limits link_limits[FRAME_CLASS_COUNT];
+
 void link_queued_free(struct queued *queued);
 void link_post_pending(struct link *link);
 /* Gives host->output to the system.  What it does not take is posted from link->pending; while that
  * is posted its memory is lent, and what TLS says meanwhile waits in link->later. */
 void link_write_output(struct link *link);
+
+/* The peer may send so much more of a class. */
+void link_grant(struct link *link, int class, uint32_t bytes);
 
 int link_is_reading(const struct link *link);
 /* One decryption; long payloads in place. 0, -EAGAIN, or what ended it. */

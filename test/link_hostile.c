@@ -179,7 +179,7 @@ static void unknown_class(struct buffer *out)
 
 static void short_hello(struct buffer *out)
 {
-    put_frame(out, LINK_HELLO, FRAME_CONTROL, 1, message_create("\1\0\0\0", 4));
+    put_frame(out, LINK_HELLO, FRAME_CONTROL, 1, message_create("\2\0\0\0", 4));
 }
 
 static void wrong_sequence(struct buffer *out)
@@ -232,6 +232,40 @@ static void bad_goodbye(struct buffer *out)
 {
     put_hello(out, LINK_PROTOCOL_VERSION, 1, 1);
     put_frame(out, LINK_GOODBYE, FRAME_BULK, 1, message_create("\377", 1));
+}
+
+static void large_before_hello(struct buffer *out)
+{
+    put_large(out, 1000000);
+}
+
+static void put_credit(struct buffer *out, uint32_t class, uint32_t credit)
+{
+    struct frame_header header = {.length_bytes = FRAME_HEADER_BYTES,
+                                  .type = LINK_CREDIT,
+                                  .class = FRAME_CONTROL,
+                                  .sequence = 2,
+                                  .stream = class,
+                                  .credit = credit};
+
+    put_hello(out, LINK_PROTOCOL_VERSION, 1, 1);
+    frame_encode(&header, buffer_reserve(out, FRAME_HEADER_BYTES));
+    buffer_commit(out, FRAME_HEADER_BYTES);
+}
+
+static void undue_credit(struct buffer *out)
+{
+    put_credit(out, FRAME_BULK, 1);
+}
+
+static void credit_of_control(struct buffer *out)
+{
+    put_credit(out, FRAME_CONTROL, 1);
+}
+
+static void credit_of_nothing(struct buffer *out)
+{
+    put_credit(out, 0xffffffff, 1);
 }
 
 /* ---- The parent ---- */
@@ -321,8 +355,9 @@ int main(void)
     if (victim == NULL)
         bail_out("%s", why.text);
     link_set_addresses(victim, &addresses);
-    expect_refused("another version", other_version, "speaks link protocol 2, here 1");
+    expect_refused("another version", other_version, "speaks link protocol 3, here 2");
     expect_refused("a frame before HELLO", no_hello, "a malformed frame");
+    expect_refused("a large frame before HELLO", large_before_hello, "a malformed frame");
     expect_refused("an unknown class", unknown_class, "a malformed frame");
     expect_refused("a short HELLO", short_hello, "a malformed HELLO");
     expect_refused("another place in HELLO", other_place, "proved identity differ");
@@ -332,6 +367,9 @@ int main(void)
     expect_down("a frame above the limit", too_large, "announcement of a large frame");
     expect_down("two large frames at once", large_twice, "a malformed frame");
     expect_down("an unknown type", unknown_own_type, "a malformed frame");
+    expect_down("credit that is not due", undue_credit, "credit that is not due");
+    expect_down("credit of control", credit_of_control, "credit that is not due");
+    expect_down("credit of no class", credit_of_nothing, "credit that is not due");
     expect_down("a malformed GOODBYE", bad_goodbye, "a malformed GOODBYE");
     expect_no_key("for another place", SESSION "/1/3/1");
     expect_no_key("of another session", "abc124/1/2/1");
