@@ -112,6 +112,8 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
         if (daemon->root)
             root_failed(daemon, why ? why->text : "the tree has ended");
         daemon->exit_status = EXIT_FAILURE;
+        if (!daemon->root)
+            starter_let_go(daemon->starter);
     }
     daemon->ending = 1;
     if (daemon->job)
@@ -205,6 +207,9 @@ static int open_parts(struct daemon *daemon, struct error *error)
     if (daemon->session.shared_directory[0])
         helper_own_directory(daemon->helper, daemon->session.shared_directory);
     lease_renew(daemon);
+    /* All end with the root, but each other node's subtree is more than its child. */
+    if (!daemon->root)
+        helper_spare_daemons(daemon->helper);
     daemon->starter = starter_create(daemon->loop, daemon->helper, &daemon_starter_events, daemon);
     if (!daemon->engine)
         daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);

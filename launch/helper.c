@@ -59,6 +59,7 @@ struct helper {
     void *context;
     struct list queue;
     uint32_t fds_queued;   /* duplicates in the queue */
+    int spares_daemons;    /* those that are started outlive us */
     int stalled;           /* has been waited for in vain */
     struct buffer request; /* being encoded; kept for its memory */
     uint32_t *unsealed;    /* groups that got processes in this turn of the loop */
@@ -417,6 +418,11 @@ void helper_start(struct helper *helper, const struct helper_process *process)
         unseal_group(helper, process->group);
 }
 
+void helper_spare_daemons(struct helper *helper)
+{
+    helper->spares_daemons = 1;
+}
+
 void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count)
 {
@@ -424,6 +430,7 @@ void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual
         .type = HELPER_START_DAEMON, .id = id, .path = virtual_base, .name = virtual_node};
     int plain[HELPER_FDS_MAX];
 
+    request.value = (uint32_t)helper->spares_daemons;
     set_fds(&request, plain, fds, fds_count);
     send_request(helper, &request, plain);
 }
@@ -510,7 +517,7 @@ static void helper_died(struct helper *helper)
     kill(helper->pid, SIGKILL);
     waitpid(helper->pid, NULL, 0);
     helper->pid = 0;
-    orphan_kill_all(ORPHANS_WAIT_MS);
+    orphan_kill_all(ORPHANS_WAIT_MS, helper->spares_daemons);
     cgroup_clean();
     helper->events->gone(helper->context);
 }

@@ -71,6 +71,9 @@ int helper_is_gone(const struct helper *helper);
 /* Every start is answered, by `started` or `failed`.  Where descriptors are short it waits for the
  * helper to take what was given before, some milliseconds. */
 void helper_start(struct helper *helper, const struct helper_process *process);
+/* Daemons that are started from now on outlive the caller and its helper, as they would on nodes of
+ * their own. */
+void helper_spare_daemons(struct helper *helper);
 /* Starts a daemon without exec: in the child, `banyand` runs on fds 0..2 as if it had been started
  * by an agent (daemon_main with those descriptors).  virtual_node: name, or NULL for STARTER_LOCAL.
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */

@@ -174,6 +174,8 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
     switch (orphan_examine(pid, &helper, &number)) {
     case ORPHAN_HELPER:
         return 0;
+    case ORPHAN_DAEMON:
+        return state->closing && !state->spares_daemons;
     case ORPHAN_MARKED:
         if (state->closing)
             return 1;

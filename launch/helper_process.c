@@ -255,7 +255,8 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
     int status = FAILED_STATUS;
     sigset_t none;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (request->value == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != helper)
         _exit(FAILED_STATUS);
     (void)setsid(); /* a group of its own for the scheduler too: see child_detach */
@@ -288,7 +289,8 @@ static void start_daemon(struct helper_state *state, const struct helper_request
         helper_tell(state, HELPER_FAILED, request->id, -errno, HELPER_STEP_FORK);
         return;
     }
-    add_worker(state, request, pid);
+    add_worker(state, request, pid)->outlives = request->value != 0;
+    state->spares_daemons |= request->value != 0;
     helper_tell(state, HELPER_STARTED, request->id, pid, 0);
 }
 
@@ -312,10 +314,26 @@ static void own_directory(struct helper_state *state, const char *path, int now)
     list_append(&state->directories, &directory->node);
 }
 
+/* Daemons of other nodes are their own masters: they find another parent, or end. */
+static void let_daemons_go(struct helper_state *state)
+{
+    size_t cursor = 0;
+    struct worker *worker;
+
+    while ((worker = map_next(state->by_pid, &cursor)) != NULL) {
+        if (!worker->outlives)
+            continue;
+        map_remove_u64(state->by_pid, (uint64_t)worker->pid);
+        map_remove_u64(state->by_id, worker->id);
+        free(worker);
+    }
+}
+
 static void begin_close(struct helper_state *state)
 {
     if (state->closing)
         return;
+    let_daemons_go(state);
     state->closing = 1;
     state->give_up_ns = helper_now_ns() + CLOSE_MAX_MS * NS_PER_MS;
 }

@@ -25,6 +25,7 @@ struct worker {
     int watched;   /* the loop waits for report_fd */
     struct list_node starting;
     struct child_start *start;
+    int outlives;    /* a daemon that goes on without ours */
     int failed;      /* FAILED was told instead of STARTED */
     int ended_by_us; /* got a signal to end it */
 };
@@ -67,6 +68,7 @@ struct helper_state {
     int sending;          /* the loop waits for room in the socket */
     uint64_t lease_ns;    /* deadline, UINT64_MAX: none */
     int closing;          /* everything is to end */
+    int spares_daemons;   /* but not other nodes' daemons */
     uint64_t give_up_ns;  /* when closing */
     int clean;            /* the helper of a node on this machine may have been killed */
     int look;             /* an orphan may be there that must end */

@@ -35,9 +35,10 @@ struct helper_request {
     enum helper_request_type type;
     uint32_t id;
     uint32_t group;
-    uint32_t value;    /* signal number, grace or lease in milliseconds, 1: remove it now, too */
-    const char *path;  /* working directory, owned directory or virtual base; may be NULL */
-    const char *name;  /* of the virtual node; may be NULL */
+    uint32_t value;   /* signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
+                          daemon that outlives us */
+    const char *path; /* working directory, owned directory or virtual base; may be NULL */
+    const char *name; /* of the virtual node; may be NULL */
     char *const *argv; /* may be NULL */
     char *const *environment;
     uint32_t targets[HELPER_FDS_MAX];

@@ -80,7 +80,7 @@ static const char *find_mark(struct buffer *environment)
     return NULL;
 }
 
-static int is_helper(pid_t pid)
+static int is_named(pid_t pid, const char *line)
 {
     struct buffer name = {0};
     char path[64];
@@ -88,9 +88,19 @@ static int is_helper(pid_t pid)
 
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
     read_file(path, NAME_BYTES, &name);
-    result = strcmp(buffer_string(&name), HELPER_NAME "\n") == 0;
+    result = strcmp(buffer_string(&name), line) == 0;
     buffer_fini(&name);
     return result;
+}
+
+static int is_helper(pid_t pid)
+{
+    return is_named(pid, HELPER_NAME "\n");
+}
+
+static int is_daemon(pid_t pid)
+{
+    return is_named(pid, DAEMON_NAME "\n");
 }
 
 enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_group)
@@ -111,6 +121,8 @@ enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_grou
         *ret_helper = helper;
         *ret_group = group;
         kind = ORPHAN_MARKED;
+    } else if (is_daemon(pid)) {
+        kind = ORPHAN_DAEMON;
     }
     buffer_fini(&environment);
     return kind;
@@ -125,14 +137,14 @@ void orphan_kill(pid_t pid)
     kill(pid, SIGKILL);
 }
 
-static size_t kill_children(void)
+static size_t kill_children(int spare_daemons)
 {
     pid_t *pids;
     size_t count = orphan_list(&pids);
     size_t killed = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (is_helper(pids[i]))
+        if (is_helper(pids[i]) || (spare_daemons && is_daemon(pids[i])))
             continue;
         orphan_kill(pids[i]);
         killed++;
@@ -141,13 +153,13 @@ static size_t kill_children(void)
     return killed;
 }
 
-size_t orphan_kill_all(uint32_t milliseconds)
+size_t orphan_kill_all(uint32_t milliseconds, int spare_daemons)
 {
     struct timespec pause = {.tv_nsec = PAUSE_MS * NS_PER_MS};
     size_t left;
 
     for (uint32_t spent_ms = 0;; spent_ms += PAUSE_MS) {
-        left = kill_children();
+        left = kill_children(spare_daemons);
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
         if (left == 0 || spent_ms >= milliseconds)

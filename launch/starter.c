@@ -367,6 +367,18 @@ void starter_expect_end(struct starter *starter)
     starter->expecting_end = 1;
 }
 
+void starter_let_go(struct starter *starter)
+{
+    struct list_node *node;
+
+    while ((node = list_first(&starter->starts)) != NULL) {
+        struct start *start = list_entry(node, struct start, node);
+
+        loop_defer_cancel(starter->loop, start);
+        start_destroy(start);
+    }
+}
+
 void starter_kill(struct starter *starter)
 {
     struct list_node *node, *spare;
@@ -443,15 +455,9 @@ void starter_process_exited(struct starter *starter, uint32_t id, int wait_statu
 
 void starter_destroy(struct starter *starter)
 {
-    struct list_node *node;
-
     if (starter == NULL)
         return;
-    while ((node = list_first(&starter->starts)) != NULL) {
-        struct start *start = list_entry(node, struct start, node);
-        loop_defer_cancel(starter->loop, start);
-        start_destroy(start);
-    }
+    starter_let_go(starter);
     ranges_fini(&starter->reached);
     free(starter);
 }

@@ -32,6 +32,9 @@ void starter_start(struct starter *starter, const struct boot_record *record);
 void starter_joined(struct starter *starter, uint32_t place);
 /* From now on ends are expected (leave, abort). */
 void starter_expect_end(struct starter *starter);
+/* We are no part of the instance any more, but those below may be: they are neither waited for nor
+ * killed. */
+void starter_let_go(struct starter *starter);
 /* Kills what has not ended. */
 void starter_kill(struct starter *starter);
 uint32_t starter_running(const struct starter *starter); /* how many starter processes live */
