@@ -23,6 +23,7 @@ struct job_node {
     struct ranges ended_places; /* who takes part in the ENDED gather ... */
     uint32_t ended_generation;  /* ... of this generation */
     uint32_t ended_contributed; /* generation contributed to, 0 = none */
+    uint8_t is_ending;          /* the root has asked for it */
     uint8_t failure_sent;
     uint8_t discard; /* nobody waits for the output that is left */
     uint8_t group_empty;
@@ -59,7 +60,8 @@ struct job_root {
     struct ranges dead;
     uint32_t generation;        /* of the ENDED gather */
     struct job_failure failure; /* the first that was heard of, or a more telling one */
-    uint32_t lost_place;        /* whose loss ended the job, or TREE_NO_PLACE */
+    uint32_t lost_place;        /* whose loss was the first that counts, or TREE_NO_PLACE */
+    struct ranges told;         /* nodes whose failure the user has read of; the job goes on */
     struct control_end end;     /* from the front end; reason[0] = 0 if none */
     struct job_ended summary;
     uint64_t output_bytes; /* that have come */
@@ -68,6 +70,7 @@ struct job_root {
     uint8_t has_end;
     uint8_t has_summary;
     uint8_t impatient; /* the user has said so: output that comes slowly is not waited for */
+    uint8_t went_on;   /* after a loss or a rank's failure */
     uint8_t partial;   /* the summary is not of all nodes whose output may have come */
     struct start_failure *start_failures;
     uint32_t start_failures_count;
@@ -107,10 +110,26 @@ void job_root_step(struct job_engine *engine, const struct job_event *event,
 void job_root_destroy(struct job_root *root);
 struct job_root *job_root_create(const struct instance_spec *instance);
 
+/* A rank failed or nodes were lost, and by its policy the job goes on (job_policy.c). */
+int job_policy_goes_on(const struct job_root *root);
+void job_policy_failure(struct job_engine *engine, const struct job_failure *failure,
+                        struct job_actions *actions);
+void job_policy_loss(struct job_engine *engine, const struct ranges *places,
+                     struct job_actions *actions);
+/* Asks all nodes that live to end their part, or only to say in the next generation of ENDED when
+ * they have. */
+void job_root_ask(struct job_engine *engine, struct job_end_message *message,
+                  struct job_actions *actions);
+
 /* One line each (job_report.c). */
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,
                         char *text, size_t text_bytes);
 uint32_t job_report_status(const struct job_failure *failure);
+/* Who runs on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
+void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
+                      struct buffer *out);
+void job_report_places(const struct job_engine *engine, const struct ranges *places,
+                       struct buffer *out);
 void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
                       size_t text_bytes);
 

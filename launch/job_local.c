@@ -158,8 +158,9 @@ static void end_part(struct job_engine *engine, struct job_end_message *message,
         return;
     node->discard |= message->discard;
     node->ended_generation = message->generation;
+    node->is_ending |= !message->goes_on;
     ranges_move(&node->ended_places, &message->places);
-    if (!node->group_empty)
+    if (!node->group_empty && !message->goes_on)
         job_actions_add(actions, JOB_ACTION_END_GROUP, message->number)->number = message->grace_ms;
     else if (!node->drained && discard)
         cut_output(node, actions);
@@ -228,7 +229,7 @@ void job_local_lost(struct job_engine *engine, struct job_actions *actions)
 {
     struct job_node *node = engine->node;
 
-    if (node && node->failure_sent && node->ended_generation == 1 && !node->closed)
+    if (node && node->failure_sent && !node->is_ending && !node->closed)
         tell_failure(&node->summary.failure, actions);
 }
 
@@ -281,7 +282,7 @@ static void exited(struct job_engine *engine, const struct job_event *event,
         return;
     node->rank_states[event->index] = RANK_ENDED;
     node->ended++;
-    if (!event->flag || node->ended_generation == 1) { /* or by us, but not because it was to end */
+    if (!event->flag || !node->is_ending) { /* or by us, but not because it was to end */
         if (WIFSIGNALED(wait_status)) {
             failure.kind = JOB_FAILURE_SIGNAL;
             failure.code = WTERMSIG(wait_status);

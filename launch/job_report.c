@@ -16,6 +16,7 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND      127
 #define STATUS_SIGNAL         128
+#define REPORT_RANGES_MAX     16 /* of ranks in one line */
 
 static void place_name(const struct job_engine *engine, uint32_t place,
                        char name[HOST_NAME_BYTES_MAX + 1])
@@ -113,9 +114,38 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
     }
 }
 
+void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
+                      struct buffer *out)
+{
+    const struct map_rule *rule = &engine->root->spec.rule;
+    uint64_t count, shown = 0;
+    struct ranges ranks = {0};
+    uint32_t place = 0;
+
+    for (; ranges_next(places, place, &place); place++)
+        for (uint32_t i = 0; i < map_count_node(rule, engine->allocation, place - 1); i++) {
+            uint32_t rank = map_rank(rule, engine->allocation, place - 1, i);
+
+            ranges_add(&ranks, rank, rank);
+        }
+    count = ranges_count(&ranks);
+    buffer_append_string(out, count == 1 ? "rank " : "ranks ");
+    for (uint32_t i = 0; i < ranks.count && i < REPORT_RANGES_MAX; i++) {
+        struct range range = ranks.items[i];
+
+        shown += range.last - range.first + 1;
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", range.first);
+        if (range.last > range.first)
+            buffer_printf(out, "-%u", range.last);
+    }
+    if (shown < count)
+        buffer_printf(out, " and %llu more", (unsigned long long)(count - shown));
+    ranges_fini(&ranks);
+}
+
 /* Nodes of places as a hostlist, O(places in the set). */
-static void print_places(const struct job_engine *engine, const struct ranges *places,
-                         struct buffer *out)
+void job_report_places(const struct job_engine *engine, const struct ranges *places,
+                       struct buffer *out)
 {
     struct hostlist *list = hostlist_create();
 
@@ -146,7 +176,7 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
     if (out->length_bytes > 0)
         buffer_append_string(out, "; ");
     buffer_append_string(out, "cannot start the daemon on ");
-    print_places(engine, &places, out);
+    job_report_places(engine, &places, out);
     buffer_printf(out, ": %s",
                   root->start_failures[leader].text[0] ? root->start_failures[leader].text
                                                        : "it ended before the tree was complete");
@@ -171,7 +201,7 @@ void job_report_start(const struct job_engine *engine, const struct ranges *miss
     if (out.length_bytes == 0) {
         buffer_append_string(&out, "no daemon has joined from ");
         if (missing && !ranges_is_empty(missing))
-            print_places(engine, missing, &out);
+            job_report_places(engine, missing, &out);
         else
             buffer_append_string(&out, "some nodes");
         buffer_printf(&out, " within %u s (--start-timeout)", engine->instance->start_timeout_s);

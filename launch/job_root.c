@@ -24,6 +24,11 @@
  * the user does not want to wait; and after the last of it when nobody can say how much there is. */
 #define FLUSH_PATIENCE_MS 2000
 #define FLUSH_QUIET_MS    200
+/* What a process that was killed ends with: 128 + SIGKILL. */
+#define STATUS_KILLED 137
+
+/* What a rank may do without ending a job that goes on. */
+static const struct job_failure ordinary_failure = {.kind = JOB_FAILURE_EXIT};
 
 struct job_root *job_root_create(const struct instance_spec *instance)
 {
@@ -44,6 +49,7 @@ void job_root_destroy(struct job_root *root)
     job_spec_fini(&root->spec);
     ranges_fini(&root->places);
     ranges_fini(&root->dead);
+    ranges_fini(&root->told);
     free(root->start_failures);
     free(root);
 }
@@ -92,10 +98,18 @@ static void report_end(struct job_root *root, uint32_t status, int banyan_failed
  * an abort is news. */
 static int is_news(const struct job_root *root, const struct job_failure *failure)
 {
-    static const struct job_failure ordinary = {.kind = JOB_FAILURE_EXIT};
-
     return job_failure_outweighs(failure, &root->failure) &&
-           (root->lost_place == TREE_NO_PLACE || job_failure_outweighs(failure, &ordinary));
+           (root->lost_place == TREE_NO_PLACE || job_failure_outweighs(failure, &ordinary_failure));
+}
+
+/* What goes on without the ranks of a lost node ends as if they had been killed, which they were. */
+static uint32_t highest_status(const struct job_root *root)
+{
+    uint32_t status = root->summary.status;
+
+    if (root->went_on && root->lost_place != TREE_NO_PLACE && status < STATUS_KILLED)
+        status = STATUS_KILLED;
+    return status;
 }
 
 static void report_loss(const struct job_engine *engine, struct job_actions *actions)
@@ -105,8 +119,10 @@ static void report_loss(const struct job_engine *engine, struct job_actions *act
     char name[HOST_NAME_BYTES_MAX + 1];
 
     hostlist_name(engine->allocation->names, root->lost_place - 1, name);
-    snprintf(text, sizeof text, "lost node %s: its daemon is gone; the job was ended", name);
-    report_end(root, STATUS_FAILED, 1, text, actions);
+    snprintf(text, sizeof text, "lost node %s: its daemon is gone; the job %s", name,
+             root->went_on ? "went on without it" : "was ended");
+    report_end(root, root->went_on ? highest_status(root) : STATUS_FAILED, !root->went_on, text,
+               actions);
 }
 
 /* Puts status and text together from what is known, in the order: the user's wish, a start that
@@ -130,8 +146,8 @@ static void report(struct job_engine *engine, struct job_actions *actions)
         int ours =
             root->failure.kind == JOB_FAILURE_START || root->failure.kind == JOB_FAILURE_SERVICES;
 
-        if (!ours && root->failure.kind != JOB_FAILURE_ABORT && status < root->summary.status)
-            status = root->summary.status;
+        if (!ours && root->failure.kind != JOB_FAILURE_ABORT && status < highest_status(root))
+            status = highest_status(root);
         job_report_failure(engine, &root->failure, text, sizeof text);
         report_end(root, status, ours, text, actions);
     }
@@ -143,27 +159,35 @@ static void live_places(const struct job_root *root, struct ranges *ret_places)
     ranges_remove_all(ret_places, &root->dead);
 }
 
-/* Asks all nodes that live to end their part and to say so in the next generation of ENDED. */
+void job_root_ask(struct job_engine *engine, struct job_end_message *message,
+                  struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct buffer payload = {0};
+
+    live_places(root, &message->places);
+    if (ranges_is_empty(&message->places)) {
+        report(engine, actions);
+        return;
+    }
+    message->number = root->number;
+    message->generation = ++root->generation;
+    wire_put_u8(&payload, JOB_MESSAGE_END);
+    job_end_message_encode(message, &payload);
+    job_actions_broadcast(actions, &message->places, &payload);
+    ranges_fini(&message->places);
+}
+
 static void end_job(struct job_engine *engine, uint64_t now_ns, uint32_t grace_ms,
                     struct job_actions *actions)
 {
     struct job_root *root = engine->root;
-    struct job_end_message message = {
-        .number = root->number, .grace_ms = grace_ms, .discard = root->impatient};
-    struct buffer payload = {0};
+    struct job_end_message message = {.grace_ms = grace_ms, .discard = root->impatient};
 
     root->state = JOB_ROOT_ENDING;
-    live_places(root, &message.places);
-    if (ranges_is_empty(&message.places)) {
-        report(engine, actions);
-        return;
-    }
-    message.generation = ++root->generation;
-    wire_put_u8(&payload, JOB_MESSAGE_END);
-    job_end_message_encode(&message, &payload);
-    job_actions_broadcast(actions, &message.places, &payload);
-    ranges_fini(&message.places);
-    set_deadline(root, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
+    job_root_ask(engine, &message, actions);
+    if (root->state == JOB_ROOT_ENDING)
+        set_deadline(root, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
 }
 
 static void launch(struct job_engine *engine, struct job_actions *actions)
@@ -279,7 +303,9 @@ static void rank_failed(struct job_engine *engine, const struct job_event *event
         return;
     if (is_news(root, failure))
         root->failure = *failure;
-    if (root->state != JOB_ROOT_ENDING)
+    if (job_policy_goes_on(root) && !job_failure_outweighs(failure, &ordinary_failure))
+        job_policy_failure(engine, failure, actions);
+    else if (root->state != JOB_ROOT_ENDING)
         end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
 }
 
@@ -329,8 +355,9 @@ static void launched(struct job_engine *engine, const struct job_event *event,
         end_job(engine, event->now_ns, 0, actions);
         return;
     }
-    if (message.failure.kind != JOB_FAILURE_NONE) {
+    if (message.failure.kind != JOB_FAILURE_NONE)
         root->failure = message.failure;
+    if (message.failure.kind != JOB_FAILURE_NONE && root->spec.on_failure == JOB_ON_FAILURE_ABORT) {
         end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
         return;
     }
@@ -403,7 +430,10 @@ static void lost(struct job_engine *engine, const struct job_event *event,
         root->partial = 1;
         if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place == TREE_NO_PLACE)
             root->lost_place = ranges_min(&hit);
-        end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
+        if (job_policy_goes_on(root) && root->state == JOB_ROOT_RUNNING)
+            job_policy_loss(engine, &hit, actions);
+        else
+            end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
     }
     ranges_fini(&hit);
 }

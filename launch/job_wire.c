@@ -90,6 +90,7 @@ void job_end_message_encode(const struct job_end_message *message, struct buffer
     wire_put_u32(out, message->generation);
     wire_put_u32(out, message->grace_ms);
     wire_put_u8(out, message->discard);
+    wire_put_u8(out, message->goes_on);
     ranges_encode(&message->places, out);
 }
 
@@ -101,6 +102,7 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
     message.generation = wire_get_u32(reader);
     message.grace_ms = wire_get_u32(reader);
     message.discard = (uint8_t)wire_get_varint_max(reader, 1);
+    message.goes_on = (uint8_t)wire_get_varint_max(reader, 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.places);
     if (wire_finish(reader) < 0) {
         ranges_fini(&message.places);

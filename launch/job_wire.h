@@ -75,6 +75,7 @@ struct job_end_message {
     uint32_t generation; /* of the ENDED gather from now on */
     uint32_t grace_ms;
     uint8_t discard;      /* nobody waits for the output that is left */
+    uint8_t goes_on;      /* nothing is ended: only who takes part has changed */
     struct ranges places; /* who takes part in it */
 };
 

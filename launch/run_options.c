@@ -26,6 +26,10 @@ static const struct word_value starters[] = {{"local", STARTER_LOCAL},
                                              {"ssh", STARTER_SSH},
                                              {NULL, 0}};
 
+static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
+                                             {"continue", JOB_ON_FAILURE_CONTINUE},
+                                             {NULL, 0}};
+
 static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
                                                {"pmi1", JOB_MPI_PMI1},
                                                {"none", 0},
@@ -73,6 +77,17 @@ static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
         word += word_bytes + 1;
     }
     *ret_mpi = mpi;
+    return 0;
+}
+
+static int failure_parse(const char *text, struct job_spec *job, struct error *error)
+{
+    uint32_t policy;
+
+    if (word_find(failures, text, strlen(text), &policy) < 0)
+        return error_set(error, -EINVAL, "option --on-failure: '%.80s' is not abort or continue",
+                         text);
+    job->on_failure = (enum job_on_failure)policy;
     return 0;
 }
 
@@ -393,6 +408,8 @@ static int make_job(const struct run_settings *settings, const struct run_world 
         rc = choose_input(settings->input, job->rule.processes, &job->stdin_rank, error);
     if (rc == 0 && settings->mpi != NULL)
         rc = mpi_parse(settings->mpi, &job->mpi, error);
+    if (rc == 0 && settings->on_failure != NULL)
+        rc = failure_parse(settings->on_failure, job, error);
     if (rc < 0)
         return rc;
     app = memory_allocate_zeroed(sizeof(*app));

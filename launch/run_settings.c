@@ -120,6 +120,12 @@ const struct option_rule run_rules[] = {
      .minimum = 1,
      .maximum = SECONDS_MAX,
      .help = "end the job after so many seconds, with status 124"},
+    {.kind = OPTION_TEXT,
+     .name = "on-failure",
+     .value = "abort|continue",
+     FIELD(on_failure),
+     .help = "when a rank fails or a node is lost: end the job (abort, the default), or let the "
+             "other ranks go on"},
     {.kind = OPTION_NUMBER,
      .name = "start-timeout",
      .value = "SECONDS",

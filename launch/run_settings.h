@@ -38,6 +38,7 @@ struct run_settings {
     const char *net;
     const char *tmpdir;
     const char *json;
+    const char *on_failure;
     struct option_list set;
 };
 

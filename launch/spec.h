@@ -58,6 +58,14 @@ struct app_spec {
 
 void app_spec_fini(struct app_spec *app);
 
+/* What becomes of a job when a rank fails or a node is lost.  A rank that calls abort ends it in any
+ * case, and so does a node that is lost before all ranks have been started. */
+enum job_on_failure {
+    JOB_ON_FAILURE_ABORT,    /* all are killed */
+    JOB_ON_FAILURE_CONTINUE, /* the others go on */
+    JOB_ON_FAILURE_COUNT
+};
+
 struct job_spec {
     uint32_t number; /* from 1 within an instance; the root gives it */
     uint32_t uid;    /* for the record only: daemons run as the user */
@@ -66,6 +74,7 @@ struct job_spec {
     struct app_spec *apps;
     uint32_t apps_count; /* 1 for now */
     uint32_t stdin_rank; /* who gets stdin; UINT32_MAX = nobody */
+    enum job_on_failure on_failure;
 };
 
 void job_spec_init(struct job_spec *spec);

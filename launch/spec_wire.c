@@ -163,6 +163,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->uid);
     wire_put_varint(out, spec->mpi);
     wire_put_varint(out, spec->stdin_rank);
+    wire_put_varint(out, spec->on_failure);
     map_rule_encode(&spec->rule, out);
     wire_put_varint(out, spec->apps_count);
     for (uint32_t i = 0; i < spec->apps_count; i++)
@@ -197,6 +198,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.uid = get_number(reader, UINT32_MAX);
     spec.mpi = get_number(reader, JOB_MPI_PMIX | JOB_MPI_PMI1);
     spec.stdin_rank = get_number(reader, UINT32_MAX);
+    spec.on_failure = (enum job_on_failure)get_number(reader, JOB_ON_FAILURE_COUNT - 1);
     if (map_rule_decode(&spec.rule, reader) < 0)
         wire_fail(reader);
     get_apps(reader, &spec);

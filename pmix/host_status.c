@@ -28,6 +28,7 @@ static const struct {
     {-EHOSTUNREACH, PMIX_ERR_UNREACH},
     /* A process or a node that took part is gone. */
     {-ESRCH, PMIX_ERR_LOST_CONNECTION},
+    {-EHOSTDOWN, PMIX_ERR_LOST_CONNECTION},
     {-ECONNRESET, PMIX_ERR_LOST_CONNECTION},
     {-EPIPE, PMIX_ERR_LOST_CONNECTION},
     {-ECANCELED, PMIX_ERR_JOB_ABORTED},

@@ -532,6 +532,7 @@ void job_world_run(struct job_world *world, uint32_t processes)
     spec.rule = (struct map_rule){.policy = MAP_BY_SLOT, .processes = processes};
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
+    spec.on_failure = world->on_failure;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("./app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));

@@ -36,8 +36,9 @@ struct job_world {
     struct allocation allocation;
     uint32_t nodes;
     uint64_t now_ns;
-    int64_t deadline_ns; /* of the root's timer, -1: none */
-    unsigned int hold;   /* HOLD_*: as long as it is set these stay in the queue */
+    enum job_on_failure on_failure; /* of the job that job_world_run makes */
+    int64_t deadline_ns;            /* of the root's timer, -1: none */
+    unsigned int hold;              /* HOLD_*: as long as it is set these stay in the queue */
     struct ranges missing;
     struct job_world_place places[JOB_WORLD_NODES_MAX + 1];
     struct delivery *first, *last;

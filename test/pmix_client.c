@@ -14,6 +14,8 @@
  *     lost                 rank 0 ends without having committed; the others ask for its value
  *     abort                rank 0 aborts with status 7
  *     log                  each rank sends a line for the user
+ *     survive RANK         fences of all until one fails, for RANK's node is lost; then ten among
+ *                          the others; prints how long the longest took
  *     setup DIRECTORY GDS  not a client: prints what PMIx_server_setup_fork would export
  */
 #include "config.h"
@@ -164,6 +166,53 @@ static void exchange(bool collect, uint32_t rounds)
             compare(rank, round);
     }
     check(fence(false, 0), "PMIx_Fence");
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* One fence of some ranks (NULL: all); raises longest_ms to how long it took. */
+static pmix_status_t fence_timed(const pmix_proc_t *members, size_t count, double *longest_ms)
+{
+    double from_ms = now_ms();
+    pmix_status_t status = PMIx_Fence(members, count, NULL, 0);
+    double took_ms = now_ms() - from_ms;
+
+    if (took_ms > *longest_ms)
+        *longest_ms = took_ms;
+    return status;
+}
+
+/* The node of rank `doomed` is killed in the meantime. */
+static void survive(uint32_t doomed)
+{
+    pmix_proc_t *others = calloc(world_size, sizeof(*others));
+    double longest_ms = 0;
+    pmix_status_t status;
+    uint32_t count = 0;
+
+    for (uint32_t rank = 0; rank < world_size; rank++) {
+        if (rank == doomed)
+            continue;
+        PMIX_LOAD_PROCID(&others[count], self.nspace, rank);
+        count++;
+    }
+    check(fence_timed(NULL, 0, &longest_ms), "the first fence");
+    longest_ms = 0;
+    printf("up\n");
+    fflush(stdout);
+    do {
+        status = fence_timed(NULL, 0, &longest_ms);
+    } while (status == PMIX_SUCCESS);
+    for (int i = 0; i < 10; i++)
+        check(fence_timed(others, count, &longest_ms), "a fence of the survivors");
+    printf("longest %.0f ms, error %s\n", longest_ms, PMIx_Error_string(status));
+    free(others);
 }
 
 static void many(uint32_t times)
@@ -340,6 +389,8 @@ int main(int argc, char **argv)
         many(times);
     else if (strcmp(mode, "open") == 0)
         open_fences(times);
+    else if (strcmp(mode, "survive") == 0)
+        survive(times);
     else if (strcmp(mode, "missing") == 0)
         missing();
     else if (strcmp(mode, "cut") == 0)

@@ -121,6 +121,7 @@ static void test_plain(void)
     is_string(request.job.apps[0].directory, "/home/user", "start in the current directory");
     is_uint(request.job.stdin_rank, 0, "rank 0 reads stdin");
     is_uint(request.job.mpi, JOB_MPI_PMIX | JOB_MPI_PMI1, "both interfaces are offered");
+    is_uint(request.job.on_failure, JOB_ON_FAILURE_ABORT, "a failure ends the job");
     is_uint(request.instance.kill_grace_ms, 1000, "a second of grace");
     run_request_fini(&request);
 }
@@ -154,7 +155,8 @@ static void test_values(void)
         is_int(request.instance.log_level, LOG_LEVEL_INFO, "what daemons log");
         run_request_fini(&request);
     }
-    if (accepts("run --stdin none --mpi none -n 1 prog", &request)) {
+    if (accepts("run --stdin none --mpi none --on-failure continue -n 1 prog", &request)) {
+        is_uint(request.job.on_failure, JOB_ON_FAILURE_CONTINUE, "a job may go on");
         is_uint(request.job.stdin_rank, UINT32_MAX, "nobody reads");
         is_uint(request.job.mpi, 0, "nothing is offered");
         run_request_fini(&request);
@@ -220,6 +222,7 @@ static void test_refusals(void)
     refuses("run --host a --slots 2 prog", "option --slots");
     refuses("run --virtual-nodes 0 prog", "option --virtual-nodes: '0'");
     refuses("run --mpi pmi2 prog", "option --mpi: 'pmi2'");
+    refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
     refuses("run --map-by core prog", "option --map-by: ");
     refuses("run --map-by node --per-node 1 prog", "--per-node and --map-by");

@@ -154,6 +154,7 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->uid = 1000;
     spec->mpi = JOB_MPI_PMI1;
     spec->stdin_rank = 0;
+    spec->on_failure = JOB_ON_FAILURE_CONTINUE;
     spec->rule = (struct map_rule){.policy = MAP_BY_NODE, .processes = 128000};
     spec->apps = app;
     spec->apps_count = 1;
@@ -185,6 +186,7 @@ static void test_job(void)
     is_uint(copy.uid, 1000, "user");
     is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
     is_uint(copy.stdin_rank, 0, "who reads");
+    is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");
     is_int(copy.rule.policy, MAP_BY_NODE, "policy");
     is_uint(copy.rule.processes, 128000, "processes of the job");
     is_uint(copy.apps_count, 1, "applications");
