@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tcp form of struct address (base/address.h), for people and for the system, and the addresses
- * of this machine.  Names are never resolved here: that blocks.
+ * of this machine (address_local.c).  Names are never resolved here: that blocks.
  */
 #ifndef FABRIC_ADDRESS_H
 #define FABRIC_ADDRESS_H
@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
+#include "base/buffer.h"
 #include "base/error.h"
 
 #define ADDRESS_TEXT_BYTES 64
@@ -28,12 +29,25 @@ uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
 int address_equal(const struct address *a, const struct address *b);
 int address_is_loopback(const struct address *address);
+int address_is_v6(const struct address *address);
+/* An IPv4 or IPv6 address alone, without brackets or port; -EINVAL else. */
+int address_parse_ip(const char *text, struct address *ret_address);
+/* 1 if the first prefix_bits of both are the same. */
+int address_has_prefix(const struct address *address, const struct address *prefix,
+                       unsigned int prefix_bits);
 
 /* The machine's addresses (port 0) that others can reach, best first: as the system lists its
- * interfaces, IPv4 before IPv6, bridges of containers and virtual machines last, loopback only if
- * there is nothing else.  net is a comma-separated list of CIDRs and interface names, which then
- * alone decides, in its order; NULL takes all.  -ENODEV, and a text that lists what there is, if none
- * fits; -EINVAL if net is malformed. */
+ * interfaces, IPv4 before IPv6.  Those of bridges for containers and virtual machines are taken only
+ * if there is no other, loopback only if there is nothing else at all.  net is a comma-separated list
+ * of CIDRs and interface names, which then alone decides, in its order; NULL: none.  -ENODEV, and a
+ * text that lists what there is, if none fits; -EINVAL if net is malformed. */
 int address_local(const char *net, struct addresses *ret_addresses, struct error *error);
+/* -EINVAL, and a line, if net is malformed; which interfaces there are is not looked at. */
+int address_net_check(const char *net, struct error *error);
+/* The interfaces of these addresses, for the libraries of programs, appended with commas between:
+ * names ("eth0,ib0", as Open MPI takes them), and names behind those of their RDMA devices
+ * ("mlx5_0:1,ib0,eth0", as UCX takes them). */
+int address_net_interfaces(const char *net, struct buffer *interfaces, struct buffer *devices,
+                           struct error *error);
 
 #endif

@@ -78,6 +78,48 @@ static void test_local(void)
     is_int(address_local("10.x/8", &found, &error), -EINVAL, "so is half an address");
 }
 
+static void test_prefix(void)
+{
+    static const struct {
+        const char *address;
+        const char *prefix;
+        unsigned int bits;
+        int expected;
+    } cases[] = {{"10.1.2.3", "10.1.0.0", 16, 1},   {"10.1.2.3", "10.1.0.0", 23, 0},
+                 {"10.1.2.3", "10.1.2.2", 31, 1},   {"10.1.2.3", "10.1.2.2", 32, 0},
+                 {"10.1.2.3", "192.168.0.0", 0, 1}, {"10.1.2.3", "::", 0, 0},
+                 {"fd00:6::1", "fd00:6::", 64, 1},  {"fd00:6::1", "fd00:7::", 64, 0},
+                 {"10.1.2.3", "10.1.2.3", 33, 0},   {"fd00::ff", "fd00::fe", 127, 1},
+                 {"fd00::ff", "fd00::fe", 128, 0}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct address address, prefix;
+        address_parse_ip(cases[i].address, &address);
+        address_parse_ip(cases[i].prefix, &prefix);
+        is_int(address_has_prefix(&address, &prefix, cases[i].bits), cases[i].expected,
+               "%s in %s/%u", cases[i].address, cases[i].prefix, cases[i].bits);
+    }
+}
+
+static void test_interfaces(void)
+{
+    struct buffer interfaces = {0}, devices = {0};
+    struct error error = ERROR_NONE;
+
+    is_int(address_net_interfaces("127.0.0.0/8,lo", &interfaces, &devices, &error), 0,
+           "interfaces of a network");
+    is_string(buffer_string(&interfaces), "lo", "each once");
+    is_string(buffer_string(&devices), "lo", "loopback has no device");
+    is_int(address_net_interfaces("203.0.113.0/24", &interfaces, &devices, &error), -ENODEV,
+           "there may be none");
+    is_int(address_net_check("203.0.113.0/24,eth99", &error), 0, "of which a check says nothing");
+    is_int(address_net_check("10.0.0.0/8,,lo", &error), -EINVAL, "it sees what is malformed");
+    is_int(address_net_check("10.0.0.0/", &error), -EINVAL, "also no bits");
+    is_int(address_net_check("fd00::/129", &error), -EINVAL, "or too many");
+    buffer_fini(&interfaces);
+    buffer_fini(&devices);
+}
+
 int main(void)
 {
     test_text("127.0.0.1", "127.0.0.1", 0);
@@ -96,5 +138,7 @@ int main(void)
     test_text("localhost", NULL, 0);
     test_system();
     test_local();
+    test_prefix();
+    test_interfaces();
     return done_testing();
 }
