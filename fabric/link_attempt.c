@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/address.h"
 #include "fabric/link_identity.h"
 #include "fabric/secret.h"
 
-#define ATTEMPT_NS            (5 * LINK_S_NS)
+/* Two repetitions of the first packet fit in.  Less than who joins is patient with one ancestor (4 s,
+ * overlay/join.c): what the addresses answered is known before he turns to the next. */
+#define ATTEMPT_NS            (3500 * LINK_MS_NS)
 #define NEXT_ADDRESS_NS       (200 * LINK_MS_NS)
 #define DUPLICATE_RETRY_NS    (50 * LINK_MS_NS) /* doubled each time */
 #define DUPLICATE_RETRIES_MAX 3
@@ -97,6 +100,29 @@ static void add_reason(struct attempt *attempt, const struct error *why)
         error_set(&attempt->why, why->code, "%s; %s", attempt->why.text, why->text);
 }
 
+/* Time is over: what has not answered by now. */
+static void add_silent(struct link_set *set, struct attempt *attempt)
+{
+    struct list_node *node;
+    struct list_node *spare;
+
+    list_for_each(&set->unsettled, node, spare)
+    {
+        const struct link *link = list_entry(node, struct link, node);
+        char text[ADDRESS_TEXT_BYTES];
+        struct error why;
+        if (link->attempt != attempt)
+            continue;
+        error_set(&why, -ETIMEDOUT, "%s: no answer within %.1f s",
+                  address_print(sock_peer_address(link->sock), text),
+                  (double)ATTEMPT_NS / (double)LINK_S_NS);
+        add_reason(attempt, &why);
+    }
+    if (attempt->why.code == 0)
+        error_set(&attempt->why, -ETIMEDOUT, "place %u does not answer within %.1f s",
+                  attempt->place, (double)ATTEMPT_NS / (double)LINK_S_NS);
+}
+
 static void start_connection(struct link_set *set, struct attempt *attempt,
                              const struct address *address)
 {
@@ -129,9 +155,7 @@ static void start_connection(struct link_set *set, struct attempt *attempt,
 static void advance_attempt(struct link_set *set, struct attempt *attempt, uint64_t now_ns)
 {
     if (now_ns >= attempt->deadline_ns) {
-        if (attempt->why.code == 0)
-            error_set(&attempt->why, -ETIMEDOUT, "place %u does not answer within %llu s",
-                      attempt->place, ATTEMPT_NS / LINK_S_NS);
+        add_silent(set, attempt);
         fail_attempt(set, attempt);
         return;
     }

@@ -2,7 +2,7 @@
 /*
  * An attempt to connect to a place: its addresses are tried in order, the next one after 200 ms or
  * as soon as one fails; the first behind which the right peer proves itself stays.  It ends within
- * 5 s, as a link or as one `down` that says what each address answered.
+ * 3.5 s, as a link or as one `down` that says what each address answered.
  */
 #ifndef FABRIC_LINK_ATTEMPT_H
 #define FABRIC_LINK_ATTEMPT_H
