@@ -5,8 +5,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launch/compress.h"
 #include "overlay/tree.h"
@@ -172,4 +174,21 @@ void boot_record_child(const struct boot_record *parent, const struct addresses 
     hostlist_append_slice(ret_child->names, parent->names, skipped,
                           child_range.last - child_range.first + 1);
     set_ancestors(ret_child, parent, parent_addresses);
+}
+
+int boot_tell(const char *marker, const char *text)
+{
+    char line[ERROR_TEXT_BYTES + 64];
+    int length = snprintf(line, sizeof line, "%s%.*s\n", marker, ERROR_TEXT_BYTES, text);
+
+    return write(STDOUT_FILENO, line, (size_t)length) < 0 ? -errno : 0;
+}
+
+int boot_tell_waiting(const char *what, const char *why)
+{
+    char *text = memory_printf("%s%s", what, why);
+    int rc = boot_tell(BOOT_WAITING_MARKER, text);
+
+    free(text);
+    return rc;
 }

@@ -7,6 +7,7 @@
  *     BANYAN-READY <protocol version>\n        daemon -> starter
  *     u32 length, boot record                  starter -> daemon
  *     BANYAN-ERROR <text>\n                    daemon -> starter, then it exits
+ *     BANYAN-WAITS <text>\n                    daemon -> starter: why it has not joined yet
  */
 #ifndef LAUNCH_BOOT_H
 #define LAUNCH_BOOT_H
@@ -23,6 +24,7 @@
 #define BOOT_RECORD_BYTES_MAX (64u * 1024 * 1024)
 #define BOOT_MARKER           "BANYAN-READY "
 #define BOOT_ERROR_MARKER     "BANYAN-ERROR "
+#define BOOT_WAITING_MARKER   "BANYAN-WAITS "
 
 struct boot_record {
     struct instance_spec instance;
@@ -46,5 +48,9 @@ int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reade
 /* ret_child need not be initialised. */
 void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
                        struct range child_range, struct boot_record *ret_child);
+
+/* Both are written to descriptor 1, which is the starter's, as one line; -errno of that. */
+int boot_tell(const char *marker, const char *text);
+int boot_tell_waiting(const char *what, const char *why);
 
 #endif

@@ -47,6 +47,7 @@ struct daemon {
     int input_fd; /* the process's end until it has started, or -1 */
     char
         jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
+    uint32_t refusals; /* how often the parent refused to be linked to before we joined */
     uint8_t joined;
     uint8_t ending;
     uint8_t logging; /* guards the log's way up against itself */

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 
+#define REFUSALS_TOLD 3
+
 /* Starts the heads of the child ranges; each starts its own. */
 void daemon_start_children(struct daemon *daemon)
 {
@@ -39,6 +41,21 @@ static void joined(void *context)
 static void linked(void *context, uint32_t place)
 {
     starter_joined(((struct daemon *)context)->starter, place);
+}
+
+/* Who has not joined yet tells its starter why: the words with which its time-out is told.  A parent
+ * that refuses may only not be up yet. */
+static void unlinked(void *context, uint32_t place, const struct error *why)
+{
+    struct daemon *daemon = context;
+    const struct boot_record *record = &daemon->record;
+
+    if (daemon->joined || daemon->ending || record->ancestors_count == 0 ||
+        place != record->ancestors[0].place)
+        return;
+    if (why->code == -ECONNREFUSED && ++daemon->refusals < REFUSALS_TOLD)
+        return;
+    boot_tell_waiting("cannot reach its parent in the tree: ", why->text);
 }
 
 static void complete(void *context)
@@ -151,6 +168,7 @@ static void ended(void *context, enum node_end end, const struct error *why)
 const struct node_events daemon_node_events = {
     .joined = joined,
     .linked = linked,
+    .unlinked = unlinked,
     .complete = complete,
     .broadcast = broadcast,
     .result = result,

@@ -23,6 +23,8 @@ static const struct hint hints[] = {
     {"permission denied (", "it must work without a password, see ssh-copy-id and ssh-agent"},
     {"host key verification failed", "accept the node's key once, by hand"},
     {"/banyand: not found", "banyan must be installed at the same path on every node"},
+    {"cannot reach its parent",
+     "--net chooses the network, --port-range ports that are open; see banyan doctor"},
     {"/banyand: no such file", "banyan must be installed at the same path on every node"},
 };
 

@@ -200,6 +200,7 @@ static void take_line(struct start *start)
     const char *line = buffer_string(&start->line);
     const char *marker = strstr(line, BOOT_MARKER);
     const char *message = strstr(line, BOOT_ERROR_MARKER);
+    const char *waiting = strstr(line, BOOT_WAITING_MARKER);
     struct error why = ERROR_NONE;
 
     if (message != NULL) {
@@ -207,6 +208,10 @@ static void take_line(struct start *start)
         fail(start, &why);
     } else if (marker != NULL && start->progress == PROGRESS_STARTED) {
         take_marker(start, marker + strlen(BOOT_MARKER));
+    } else if (waiting != NULL) {
+        waiting += strlen(BOOT_WAITING_MARKER);
+        last_words_add(&start->words, waiting, strlen(waiting));
+        last_words_add(&start->words, "\n", 1);
     } else {
         last_words_add(&start->words, start->line.data, start->line.length_bytes);
         last_words_add(&start->words, "\n", 1);

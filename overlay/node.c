@@ -218,10 +218,12 @@ static void transport_up(void *context, uint32_t place, uint32_t incarnation)
 
 static void transport_down(void *context, uint32_t place, const struct error *why)
 {
+    struct node *node = context;
     struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = place};
 
-    (void)why;
-    step_below(context, &event);
+    if (node->events->unlinked)
+        node->events->unlinked(node->context, place, why);
+    step_below(node, &event);
 }
 
 static void transport_frame(void *context, uint32_t place, const struct frame *frame)

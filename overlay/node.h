@@ -23,6 +23,8 @@ struct node_events {
     void (*joined)(void *context);
     /* A place has opened a link to this one, or this one to it: its daemon is up. May be NULL. */
     void (*linked)(void *context, uint32_t place);
+    /* A link to a place has ended, or could not be made at any of its addresses. May be NULL. */
+    void (*unlinked)(void *context, uint32_t place, const struct error *why);
     /* Root: every place that is not dead has joined (told once). */
     void (*complete)(void *context);
     /* A broadcast of the root has come; each exactly once, in the root's order, at each living

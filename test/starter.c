@@ -229,6 +229,9 @@ static void test_timeouts(void)
     expect_why("(read answer </dev/tty) 2>/dev/null || echo I cannot ask; sleep 300",
                "no answer within 1 s (--start-timeout); it said: I cannot ask");
     expect_why(GOOD "sleep 300", "no answer within 1 s (--start-timeout)");
+    expect_why(GOOD "echo 'BANYAN-WAITS cannot reach its parent: why'; sleep 300",
+               "no answer within 1 s (--start-timeout); it said: cannot reach its parent: why "
+               "(--net chooses the network, --port-range ports that are open; see banyan doctor)");
 }
 
 static void test_no_agent(void)
