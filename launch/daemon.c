@@ -167,6 +167,8 @@ static int open_tree(struct daemon *daemon, struct error *error)
         .session = record->instance.session,
         .place = record->place,
         .incarnation = record->incarnation,
+        .port_first = record->instance.port_first,
+        .port_last = record->instance.port_last,
         .events = node_transport_events(),
     };
     int rc = listen_addresses(daemon, &link_config.listen_on, error);
@@ -339,10 +341,7 @@ static int read_record(struct boot_record *record, struct error *error)
 
 static void print_line(const char *marker, const char *text)
 {
-    char line[ERROR_TEXT_BYTES + 32];
-    int length = snprintf(line, sizeof line, "%s%s\n", marker, text);
-
-    if (write(STDOUT_FILENO, line, (size_t)length) < 0)
+    if (boot_tell(marker, text) < 0)
         _exit(EXIT_FAILURE); /* whoever started us is gone */
 }
 

@@ -136,6 +136,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .session_id = daemon->record.instance.session,
         .jobs_name = daemon->jobs_name,
         .node_name = daemon->record.name,
+        .net = daemon->record.instance.net,
         .place = daemon->record.place,
         .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
         .world = &world,

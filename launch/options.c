@@ -85,6 +85,29 @@ int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_
     return 0;
 }
 
+int options_range(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_first,
+                  uint32_t *ret_last)
+{
+    char part[16];
+    size_t first_bytes = strcspn(text, "-");
+    uint32_t first = 0, last = 0;
+    int rc;
+
+    if (first_bytes >= sizeof(part))
+        return -EINVAL;
+    memcpy(part, text, first_bytes);
+    part[first_bytes] = '\0';
+    rc = options_number(part, minimum, maximum, &first);
+    last = first;
+    if (rc == 0 && text[first_bytes] == '-')
+        rc = options_number(text + first_bytes + 1, first, maximum, &last);
+    if (rc < 0)
+        return rc;
+    *ret_first = first;
+    *ret_last = last;
+    return 0;
+}
+
 static int name_is(const char *name, size_t name_bytes, const char *other, size_t other_bytes)
 {
     return name_bytes == other_bytes && memcmp(name, other, name_bytes) == 0;

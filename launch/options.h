@@ -51,6 +51,9 @@ int options_parse(const struct option_rule *rules, int argc, char *const *argv, 
 void options_help(const struct option_rule *rules, struct buffer *out);
 /* A whole number in [minimum, maximum]: digits only.  *ret_value is untouched on failure. */
 int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_value);
+/* "FIRST-LAST", or "FIRST" alone, which is also the last; both in [minimum, maximum]. */
+int options_range(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_first,
+                  uint32_t *ret_last);
 void option_list_fini(struct option_list *list);
 
 /* The candidate that differs least from the word, or NULL if none is near enough to be meant. */

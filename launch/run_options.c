@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fabric/address.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_settings.h"
@@ -299,6 +300,24 @@ static void choose_agent(const struct run_settings *settings, const struct run_w
     instance->agent = memory_copy_string(agent);
 }
 
+static int choose_net(const struct run_settings *settings, struct instance_spec *instance,
+                      struct error *error)
+{
+    uint32_t first = 0, last = 0;
+    int rc = settings->net != NULL ? address_net_check(settings->net, error) : 0;
+
+    instance->net = copy_or_null(settings->net);
+    if (rc < 0 || settings->ports == NULL)
+        return rc;
+    if (options_range(settings->ports, 1, UINT16_MAX, &first, &last) < 0)
+        return error_set(error, -EINVAL,
+                         "option --port-range: '%.80s' is not FIRST-LAST with ports from 1 to %u",
+                         settings->ports, UINT16_MAX);
+    instance->port_first = (uint16_t)first;
+    instance->port_last = (uint16_t)last;
+    return 0;
+}
+
 static int make_instance(const struct run_settings *settings, const struct run_world *world,
                          struct run_request *request, struct error *error)
 {
@@ -326,13 +345,12 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
-    instance->net = copy_or_null(settings->net);
     instance->tmpdir = copy_or_null(settings->tmpdir);
     if (instance->starter == STARTER_SSH)
         choose_agent(settings, world, instance);
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, world);
-    return 0;
+    return choose_net(settings, instance, error);
 }
 
 static int make_rule(const struct run_settings *settings, const struct allocation *allocation,

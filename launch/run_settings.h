@@ -36,6 +36,7 @@ struct run_settings {
     const char *agent;
     const char *banyand;
     const char *net;
+    const char *ports;
     const char *tmpdir;
     const char *json;
     const char *on_failure;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fabric/address.h"
 #include "launch/descriptor.h"
 #include "launch/services_internal.h"
 #include "pmix/host_environment.h"
@@ -237,6 +238,17 @@ static void clients_create(struct services *services)
     }
 }
 
+/* Where --net fits nothing, as it may on virtual nodes, the libraries choose for themselves. */
+static void net_open(struct services *services)
+{
+    const char *net = services->config.net;
+    struct error error = ERROR_NONE;
+
+    if (net != NULL &&
+        address_net_interfaces(net, &services->net_interfaces, &services->net_devices, &error) < 0)
+        log_info("the processes are not told of a network: %s", error.text);
+}
+
 struct services *services_create(const struct services_config *config, struct error *error)
 {
     struct services *services = memory_allocate_zeroed(sizeof *services);
@@ -252,6 +264,7 @@ struct services *services_create(const struct services_config *config, struct er
     snprintf(services->server_namespace, sizeof services->server_namespace, "banyan-%s",
              config->session_id);
     clients_create(services);
+    net_open(services);
     if (config->job->spec.mpi & JOB_MPI_PMIX)
         rc = services_pmix_open(services, error);
     if (rc < 0) {
@@ -269,6 +282,8 @@ void services_destroy(struct services *services)
     for (uint32_t i = 0; i < services->config.job->count; i++)
         client_close(&services->clients[i]);
     pmi1_destroy(services->pmi1);
+    buffer_fini(&services->net_interfaces);
+    buffer_fini(&services->net_devices);
     free(services->clients);
     free(services->ranks);
     free(services->apps);
@@ -326,6 +341,10 @@ void services_environment(struct services *services, uint32_t index, int target_
         .crowded = is_crowded(services),
     };
 
+    if (services->net_interfaces.length_bytes > 0) {
+        environment.net_interfaces = buffer_string(&services->net_interfaces);
+        environment.net_devices = buffer_string(&services->net_devices);
+    }
     host_environment_write(&environment, out);
 }
 

@@ -40,6 +40,7 @@ struct services_config {
     const char *session_id;
     const char *jobs_name; /* of namespaces, beside the job's number */
     const char *node_name;
+    const char *net; /* of the instance; NULL: the libraries of programs choose their network */
     uint32_t place;
     int shared_machine;                 /* all nodes are on this machine (--virtual-nodes) */
     const struct services_world *world; /* copied */

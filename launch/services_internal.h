@@ -47,6 +47,8 @@ struct services {
     char server_namespace[64];
     uint32_t *ranks; /* local, ascending */
     uint32_t *apps;
+    struct buffer net_interfaces; /* empty: not told to the processes */
+    struct buffer net_devices;
     struct client *clients;
     struct pmi1_server *pmi1; /* from the first word of a client on */
     uint32_t pmi1_generation;

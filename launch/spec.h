@@ -29,7 +29,9 @@ struct instance_spec {
     char *agent;   /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; else NULL */
     char *banyand; /* its absolute path on the nodes */
     char *net;     /* CIDR or interface list, NULL = default */
-    char *tmpdir;  /* base of session directories, NULL = $TMPDIR or /tmp of each node */
+    uint16_t port_first; /* what daemons listen on; 0, 0 = any */
+    uint16_t port_last;
+    char *tmpdir;       /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base; /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */

@@ -51,6 +51,8 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     put_optional(out, spec->agent);
     put_optional(out, spec->banyand);
     put_optional(out, spec->net);
+    wire_put_varint(out, spec->port_first);
+    wire_put_varint(out, spec->port_last);
     put_optional(out, spec->tmpdir);
     put_optional(out, spec->virtual_base);
     wire_put_varint(out, spec->start_timeout_s);
@@ -91,6 +93,8 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.agent = get_optional(reader);
     spec.banyand = get_optional(reader);
     spec.net = get_optional(reader);
+    spec.port_first = (uint16_t)get_number(reader, UINT16_MAX);
+    spec.port_last = (uint16_t)get_number(reader, UINT16_MAX);
     spec.tmpdir = get_optional(reader);
     spec.virtual_base = get_optional(reader);
     spec.start_timeout_s = get_number(reader, SPEC_DURATION_MAX);
@@ -98,7 +102,8 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.heartbeat_ms = get_number(reader, SPEC_DURATION_MAX);
     spec.lease_ms = get_number(reader, SPEC_DURATION_MAX);
     spec.log_level = wire_get_u8(reader);
-    if (spec.places == 0 || spec.radix < TREE_RADIX_MIN || spec.log_level >= LOG_LEVEL_COUNT)
+    if (spec.places == 0 || spec.radix < TREE_RADIX_MIN || spec.log_level >= LOG_LEVEL_COUNT ||
+        spec.port_first > spec.port_last || (spec.port_first == 0 && spec.port_last != 0))
         wire_fail(reader);
     if (wire_status(reader) < 0) {
         instance_spec_fini(&spec);

@@ -164,6 +164,19 @@ static void put_shared_memory(struct buffer *out, const char *directory)
     put_string(out, "UCX_POSIX_DIR", directory);
 }
 
+/* The network that the user chose for banyan is the one for his messages, too.  The tcp provider of
+ * libfabric takes one interface only. */
+static void put_net(struct buffer *out, const struct host_environment *environment)
+{
+    const char *interfaces = environment->net_interfaces;
+
+    put_string(out, "OMPI_MCA_btl_tcp_if_include", interfaces);
+    put_string(out, "OMPI_MCA_oob_tcp_if_include", interfaces);
+    put_string(out, "UCX_NET_DEVICES", environment->net_devices);
+    buffer_printf(out, "FI_TCP_IFACE=%.*s", (int)strcspn(interfaces, ","), interfaces);
+    buffer_append(out, "", 1);
+}
+
 static void put_pmi1(struct buffer *out, const struct host_environment *environment)
 {
     put_number(out, "PMI_FD", environment->pmi_fd);
@@ -183,4 +196,6 @@ void host_environment_write(const struct host_environment *environment, struct b
         put_pmi1(out, environment);
     if (environment->shared_memory_directory != NULL)
         put_shared_memory(out, environment->shared_memory_directory);
+    if (environment->net_interfaces != NULL)
+        put_net(out, environment);
 }

@@ -30,8 +30,10 @@ struct host_environment {
     /* For the segments of Open MPI and UCX: ours, removed with the job.  On tmpfs, for on a disk
      * every page that a message touches would be written back.  NULL: their default, /dev/shm. */
     const char *shared_memory_directory;
-    int pmi_fd; /* -1: no PMI-1 */
-    int pmix;   /* 0: no PMIx */
+    const char *net_interfaces; /* --net on this node: "eth0,ib0"; NULL: the libraries choose */
+    const char *net_devices;    /* the same with RDMA devices in front, "mlx5_0:1,ib0" */
+    int pmi_fd;                 /* -1: no PMI-1 */
+    int pmix;                   /* 0: no PMIx */
     /* 1: more ranks than processors: a rank that waits should give its processor to another. */
     int crowded;
 };

@@ -120,6 +120,17 @@ static void test_others(void)
     is_string(find(&out, "PMI_SIZE"), "64", "PMI_SIZE");
     is_string(find(&out, "MPI_LOCALNRANKS"), "2", "MPI_LOCALNRANKS");
     is_string(find(&out, "MPI_LOCALRANKID"), "1", "MPI_LOCALRANKID");
+    ok(find(&out, "UCX_NET_DEVICES") == NULL && find(&out, "FI_TCP_IFACE") == NULL,
+       "the network is theirs to choose");
+    buffer_clear(&out);
+    environment.net_interfaces = "ib0,eth0";
+    environment.net_devices = "mlx5_0:1,ib0,eth0";
+    host_environment_write(&environment, &out);
+    is_string(find(&out, "OMPI_MCA_btl_tcp_if_include"), "ib0,eth0",
+              "unless one is given: Open MPI");
+    is_string(find(&out, "UCX_NET_DEVICES"), "mlx5_0:1,ib0,eth0", "UCX");
+    is_string(find(&out, "FI_TCP_IFACE"), "ib0", "and libfabric");
+    environment.net_interfaces = NULL;
     buffer_clear(&out);
     environment.pmix = 0;
     environment.pmi_fd = -1;

@@ -133,7 +133,7 @@ static void test_values(void)
     cores_asked = 0;
     if (accepts("run -l -v -np 6 --virtual-nodes 4 --radix 3 --timeout 9 --kill-grace 0 "
                 "--start-timeout 7 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
-                "--net 10.0.0.0/8 --json out.json --banyand /b prog",
+                "--net 10.0.0.0/8 --port-range 7000-7003 --json out.json --banyand /b prog",
                 &request)) {
         is_int(cores_asked, 0, "cores are not counted in vain");
         is_int(request.instance.starter, STARTER_VIRTUAL, "virtual nodes");
@@ -149,6 +149,8 @@ static void test_values(void)
         is_uint(request.job.stdin_rank, 5, "who reads");
         is_string(request.job.apps[0].directory, "/home/user/sub", "directory");
         is_string(request.instance.net, "10.0.0.0/8", "network");
+        is_uint(request.instance.port_first, 7000, "first port");
+        is_uint(request.instance.port_last, 7003, "last port");
         is_string(request.json_path, "out.json", "record");
         is_string(request.instance.banyand, "/b", "banyand");
         ok(request.label && request.verbose == 1, "flags");
@@ -207,6 +209,12 @@ static void test_refusals(void)
     refuses("run", "no program is given");
     refuses("run -n 1", "no program is given");
     refuses("run -n 0 prog", "option -n: '0'");
+    refuses("run --port-range 0-5 prog", "option --port-range: '0-5'");
+    refuses("run --port-range 7-6 prog", "option --port-range: '7-6'");
+    refuses("run --port-range 7-65536 prog", "option --port-range: '7-65536'");
+    refuses("run --port-range 7- prog", "option --port-range: '7-'");
+    refuses("run --port-range 100000000000000000-1 prog", "option --port-range: '1");
+    refuses("run --net eth0,/8 prog", "--net eth0,/8: item 2");
     refuses("run -n -4 prog", "option -n: '-4'");
     refuses("run -n 99999999999 prog", "option -n: '99999999999'");
     refuses("run -n 9 prog", "the cores of this machine");

@@ -26,6 +26,8 @@ static void fill_instance(struct instance_spec *spec)
     spec->banyand = memory_copy_string("/opt/banyan/sbin/banyand");
     spec->tmpdir = memory_copy_string("");
     spec->lease_ms = 9000;
+    spec->port_first = 7000;
+    spec->port_last = 65535;
     spec->log_level = 3;
 }
 
@@ -51,6 +53,8 @@ static void test_instance(void)
     is_string(copy.net, NULL, "and none stays none");
     is_string(copy.virtual_base, NULL, "twice");
     is_uint(copy.lease_ms, 9000, "lease");
+    is_uint(copy.port_first, 7000, "first port");
+    is_uint(copy.port_last, 65535, "last port");
     is_uint(copy.kill_grace_ms, spec.kill_grace_ms, "grace");
     is_uint(copy.log_level, 3, "log level");
     instance_spec_fini(&copy);
