@@ -130,9 +130,9 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
     return link;
 }
 
-struct link *link_accept(struct link_host *host, struct sock *sock, struct tls *tls)
+struct link *link_accept(struct link_host *host, struct sock *sock)
 {
-    struct link *link = create(host, tls);
+    struct link *link = create(host, NULL);
 
     link->state = LINK_STATE_SECURING;
     link->sock = sock;
@@ -253,11 +253,11 @@ static void secure(struct link *link)
 }
 
 /* Works on ciphertext that came. */
-static void take_input(struct link *link, size_t bytes)
+static void take_input(struct link *link, const unsigned char *data, size_t bytes)
 {
     int rc = 0;
 
-    tls_input(link->tls, link->host->input, bytes);
+    tls_input(link->tls, data, bytes);
     if (link->state == LINK_STATE_SECURING)
         secure(link);
     tls_output(link->tls, &link->host->output);
@@ -273,6 +273,32 @@ static void take_input(struct link *link, size_t bytes)
         link_fail_protocol(link, "sent what is no TLS record of this link");
 }
 
+/* A stranger gets no TLS before he has sent something that looks like a handshake of ours: garbage,
+ * scanners and those who say nothing cost next to nothing. */
+static void take_stranger(struct link *link, const unsigned char *data, size_t bytes)
+{
+    struct buffer said = {0};
+    struct error why;
+    int rc;
+
+    buffer_append(&link->later, data, bytes);
+    rc = tls_is_hello(link->later.data, link->later.length_bytes);
+    if (rc == 0)
+        return;
+    if (rc < 0) {
+        link_fail_protocol(link, "does not speak our TLS");
+        return;
+    }
+    link->tls = link->host->stranger(link, &why);
+    if (link->tls == NULL) {
+        link_fail_text(link, &why);
+        return;
+    }
+    buffer_swap(&said, &link->later);
+    take_input(link, said.data, said.length_bytes);
+    buffer_fini(&said);
+}
+
 static void on_readable(struct link *link)
 {
     for (int round = 0; round < LINK_ROUNDS_MAX; round++) {
@@ -284,8 +310,10 @@ static void on_readable(struct link *link)
             link_fail_code(link, rc);
             return;
         }
-        if (link->state != LINK_STATE_LINGERING)
-            take_input(link, bytes);
+        if (link->tls == NULL)
+            take_stranger(link, link->host->input, bytes);
+        else if (link->state != LINK_STATE_LINGERING)
+            take_input(link, link->host->input, bytes);
         if (link->state == LINK_STATE_DEAD)
             return;
         if (bytes < LINK_INPUT_BYTES)

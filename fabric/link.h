@@ -81,6 +81,8 @@ struct link_host {
     uint32_t place;
     uint32_t incarnation;
     void *context;
+    /* A stranger has begun a handshake: a server's TLS for it, or NULL. */
+    struct tls *(*stranger)(struct link *link, struct error *error);
     /* The peer has proved that it knows the key of tls_identity. */
     void (*secured)(struct link *link);
     /* The peer's HELLO came: link->place and link->incarnation.  The host calls link_admit, or
@@ -131,7 +133,7 @@ struct link {
     int overflowed;              /* more waits than a class may: to be given up */
     struct link_host *host;
     struct sock *sock;
-    struct tls *tls;
+    struct tls *tls; /* NULL of a stranger that has not sent a whole ClientHello */
     enum link_state state;
     int outgoing;
     uint32_t place; /* of the peer: expected of an outgoing link, else known when greeted */
@@ -140,7 +142,7 @@ struct link {
     struct link_class classes[FRAME_CLASS_COUNT];
     struct link_piece piece;
     struct buffer pending; /* ciphertext that is posted */
-    struct buffer later;   /* ciphertext that comes after it */
+    struct buffer later; /* ciphertext that comes after it; before TLS, what a stranger has said */
     unsigned char header[FRAME_HEADER_BYTES];
     size_t header_filled;
     struct frame_header current; /* valid when header_filled is all */
@@ -152,8 +154,8 @@ struct link {
 /* tls is taken.  NULL if the system refuses; tls is destroyed then. */
 struct link *link_connect(struct link_host *host, uint32_t place, const struct address *address,
                           struct tls *tls, struct error *error);
-/* A sock that was accepted; both are taken. */
-struct link *link_accept(struct link_host *host, struct sock *sock, struct tls *tls);
+/* A sock that was accepted, and is taken.  It gets TLS when it has sent a whole ClientHello. */
+struct link *link_accept(struct link_host *host, struct sock *sock);
 /* Of a greeted link that came in: answers HELLO.  The link is up. */
 void link_admit(struct link *link);
 /* Queues a frame; takes the payload.  A link that has more waiting than its class may ends soon. */

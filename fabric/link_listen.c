@@ -12,10 +12,11 @@
 #define HANDSHAKE_NS      (5 * LINK_S_NS)
 #define ACCEPT_PAUSE_NS   (100 * LINK_MS_NS)
 #define HALF_OPEN_MAX     1024
+#define HANDSHAKES_MAX    128 /* of them, that have TLS: some 43 kB each */
 #define ACCEPTS_PER_EVENT 64
 
 /* The oldest half-open connection is the least likely to be an honest one. */
-static int drop_oldest_half_open(struct link_set *set)
+static int drop_oldest_half_open(struct link_set *set, int with_tls)
 {
     struct list_node *node;
     struct list_node *spare;
@@ -23,7 +24,7 @@ static int drop_oldest_half_open(struct link_set *set)
     list_for_each(&set->unsettled, node, spare)
     {
         struct link *link = list_entry(node, struct link, node);
-        if (link->half_open) {
+        if (link->half_open && (!with_tls || link->tls != NULL)) {
             link_set_end_half_open(set, link);
             link->deadline_ns = UINT64_MAX;
             link_drop(link);
@@ -55,12 +56,24 @@ static int find_key(void *context, const char *text, unsigned char *ret_key)
     return tls_derive_key(set->secret, LINK_SECRET_BYTES, text, ret_key);
 }
 
+struct tls *link_listen_stranger(struct link *link, struct error *error)
+{
+    struct link_set *set = link->host->context;
+    struct tls *tls;
+
+    if (set->handshake_count >= HANDSHAKES_MAX)
+        drop_oldest_half_open(set, 1);
+    tls = tls_create_server(find_key, set, error);
+    if (tls != NULL)
+        set->handshake_count++;
+    return tls;
+}
+
 static int accept_one(struct link_set *set, struct sock *listener)
 {
     struct error why;
     struct sock *sock;
     struct link *link;
-    struct tls *tls;
     int rc = sock_accept(listener, set->host.socks, NULL, &sock, &why);
 
     if (rc == -EAGAIN)
@@ -68,20 +81,14 @@ static int accept_one(struct link_set *set, struct sock *listener)
     if (rc < 0) {
         /* Other errors are of the one connection that was lost. */
         if (sock_status_of(-rc) == SOCK_NO_DESCRIPTORS || sock_status_of(-rc) == SOCK_NO_BUFFERS) {
-            if (!drop_oldest_half_open(set))
+            if (!drop_oldest_half_open(set, 0))
                 pause_accepting(set, &why);
         }
         return rc;
     }
-    tls = tls_create_server(find_key, set, &why);
-    if (tls == NULL) {
-        link_set_log_refused(set, &why);
-        sock_post_close(sock);
-        return 0;
-    }
     if (set->half_open_count >= HALF_OPEN_MAX)
-        drop_oldest_half_open(set);
-    link = link_accept(&set->host, sock, tls);
+        drop_oldest_half_open(set, 0);
+    link = link_accept(&set->host, sock);
     link->half_open = 1;
     set->half_open_count++;
     link_set_add(set, link);

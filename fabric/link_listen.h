@@ -2,6 +2,10 @@
 /*
  * The accepting side: a bounded number of connections that are no links yet, each with 5 s.  When
  * there are too many, or descriptors run out, the oldest goes: honest ones take a millisecond.
+ *
+ * Cost of one: some 1.5 kB while it says nothing or garbage, TLS_HELLO_BYTES_MAX more while it talks
+ * slowly, and some 43 kB while a handshake is under way, which only who has seen one can begin; of
+ * those there are fewer.
  */
 #ifndef FABRIC_LINK_LISTEN_H
 #define FABRIC_LINK_LISTEN_H
@@ -13,6 +17,8 @@ void link_listen_accept(struct link_set *set, struct sock *listener);
 /* Ends a pause for want of descriptors. */
 void link_listen_resume(struct link_set *set);
 void link_listen_stop(struct link_set *set);
+/* TLS for a stranger that has begun a handshake. */
+struct tls *link_listen_stranger(struct link *link, struct error *error);
 /* The time of a half-open connection is over. */
 void link_listen_expire(struct link_set *set, struct link *link);
 

@@ -92,8 +92,10 @@ void link_set_add(struct link_set *set, struct link *link)
 
 void link_set_end_half_open(struct link_set *set, struct link *link)
 {
-    if (link->half_open)
+    if (link->half_open) {
         set->half_open_count--;
+        set->handshake_count -= link->tls != NULL;
+    }
     link->half_open = 0;
 }
 
@@ -239,8 +241,8 @@ static void on_ended(struct link *link, enum link_goodbye goodbye, const struct 
         peer->link = NULL;
         link_set_drop_peer_if_idle(set, peer);
         set->events->down(set->context, link->place, why);
-    } else if (why->code == -EPIPE || why->code == -ECONNRESET) {
-        /* A port scanner, or a peer that found a better address. */
+    } else if (link->tls != NULL && (why->code == -EPIPE || why->code == -ECONNRESET)) {
+        /* A peer that found a better address. */
         log_debug("a connection ended before it was a link: %s", why->text);
     } else {
         link_set_log_refused(set, why);
@@ -414,6 +416,7 @@ static int copy_config(struct link_set *set, const struct link_set_config *confi
 static void init_host(struct link_set *set)
 {
     set->host.context = set;
+    set->host.stranger = link_listen_stranger;
     set->host.secured = on_secured;
     set->host.greeted = on_greeted;
     set->host.frame = on_frame;

@@ -50,6 +50,7 @@ struct link_set {
     uint64_t patient_ns;
     size_t link_count; /* of both lists */
     size_t half_open_count;
+    size_t handshake_count;                        /* of those, with TLS */
     enum { WORK_NONE, WORK_NEXT, WORK_LAST } work; /* deferred: behind others, then at the end */
     void (*finished)(void *context);
     void *finished_context;

@@ -352,6 +352,25 @@ static int explain(struct tls *tls, struct error *error)
     }
 }
 
+/* RFC 8446, 5.1 and 4: a record of type handshake, of which the first message is ClientHello. */
+int tls_is_hello(const unsigned char *data, size_t bytes)
+{
+    static const unsigned char head[] = {22, 3};
+    size_t record_bytes;
+
+    if (bytes == 0)
+        return 0;
+    if (memcmp(data, head, bytes < sizeof(head) ? bytes : sizeof(head)) != 0 ||
+        (bytes > 2 && data[2] > 4))
+        return -EPROTO;
+    if (bytes < 5)
+        return 0;
+    record_bytes = 5 + (size_t)(data[3] << 8 | data[4]);
+    if (record_bytes > TLS_HELLO_BYTES_MAX || (bytes > 5 && data[5] != 1))
+        return -EPROTO;
+    return bytes >= record_bytes;
+}
+
 int tls_handshake(struct tls *tls, struct error *error)
 {
     int result;

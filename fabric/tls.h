@@ -17,6 +17,7 @@
 #include "base/error.h"
 
 #define TLS_KEY_BYTES          32
+#define TLS_HELLO_BYTES_MAX    1024 /* of the first record; ours has about 300 */
 #define TLS_IDENTITY_BYTES_MAX 128
 #define TLS_RECORD_BYTES_MAX   16384 /* of plaintext */
 
@@ -45,6 +46,9 @@ void tls_output(struct tls *tls, struct buffer *output);
 int tls_handshake(struct tls *tls, struct error *error);
 /* 0 and 1..maximum bytes, -EAGAIN, -EPIPE after the peer's close, -EPROTO. */
 int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes);
+/* Whether these are the first bytes of a client of ours, before a connection is made for them: 1 a
+ * whole ClientHello, 0 the beginning of one, -EPROTO neither or above TLS_HELLO_BYTES_MAX. */
+int tls_is_hello(const unsigned char *data, size_t bytes);
 /* Encrypts everything, in records of TLS_RECORD_BYTES_MAX; 0 or -EPROTO. */
 int tls_write(struct tls *tls, const void *data, size_t bytes);
 /* The identity that was agreed upon; "" before. */
