@@ -141,7 +141,7 @@ nothing_left "a node given twice: nothing is left"
 
 # The kernel shares the processors among sessions: daemons of one machine that shared one would starve
 # beside busy processes and lose their leases.
-own_sessions='daemon=$(ps -o ppid= -p "$PPID"); echo "$(ps -o sid= -p "$daemon") $daemon"'
+own_sessions='daemon=$(ps -o ppid= -p "$PPID" | tr -d " "); echo "$(ps -o sid= -p "$daemon") $daemon"'
 for nodes in "--virtual-nodes 3" \
     "--host n1,n2,n3 --net lo --ssh-agent $fakessh --banyand $BANYAN_DAEMON"; do
     # shellcheck disable=SC2086
