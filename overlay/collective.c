@@ -213,6 +213,7 @@ static void settle(struct overlay *overlay, struct series *series, struct operat
                    uint8_t status, struct ranges *lost, struct message *result)
 {
     operation->decided = true;
+    roll_call_decided(overlay, series, operation);
     operation->status = status;
     ranges_move(&operation->lost, lost);
     operation->result = result;
@@ -374,6 +375,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     operation->next = *link;
     *link = operation;
     operation_restart(overlay, series, operation);
+    roll_call_progress(overlay, series, operation);
     return operation;
 }
 
@@ -401,6 +403,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     operation->own = message_reference(event->payload);
     if (!series_has_dead(overlay, series))
         operation->waiting--;
+    roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);
 }
 
@@ -433,6 +436,13 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     if (series == NULL)
         series = series_create(overlay, key, set);
     return *ret_rc == 0 ? series : NULL;
+}
+
+struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
+                                  const struct ranges *set, struct series **ret_series, int *ret_rc)
+{
+    *ret_series = series_of_frame(overlay, key, set, ret_rc);
+    return *ret_series != NULL ? operation_open(overlay, *ret_series, key->generation) : NULL;
 }
 
 /* A child range says that the operation is decided. */
@@ -475,6 +485,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     }
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
         operation->waiting--;
+    roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);
 }
 
@@ -561,6 +572,7 @@ void collective_death(struct overlay *overlay, struct range range)
              operation = next) {
             next = operation->next;
             operation_restart(overlay, series, operation);
+            roll_call_progress(overlay, series, operation);
             operation_advance(overlay, series, operation);
         }
     }

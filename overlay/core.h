@@ -10,6 +10,7 @@
  *     lease.c       heartbeats, leases, silence; the one timer
  *     broadcast.c   the root's ordered log
  *     collective.c  exchange and gather
+ *     roll_call.c   who is missing in an operation
  *     route.c       send, request, reply
  */
 #ifndef OVERLAY_CORE_H
@@ -59,6 +60,7 @@ struct guest {
 };
 
 struct log_item;
+struct operation;
 struct series;
 struct held;
 struct map;
@@ -120,6 +122,14 @@ struct route {
     struct map *requests; /* outstanding, by id; NULL before the first */
 };
 
+struct roll;
+
+struct roll_call {
+    struct roll *first; /* open */
+    uint32_t count;
+    uint64_t watch_ns; /* when to look for operations without progress */
+};
+
 struct overlay {
     uint32_t place;
     uint32_t places;
@@ -129,6 +139,7 @@ struct overlay {
     uint64_t lease_ns;
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
+    uint64_t stall_ns;
     node_merge_function *const *merges;
     uint32_t merges_count;
     bool started;
@@ -152,6 +163,7 @@ struct overlay {
     struct broadcast broadcast;
     struct collective collective;
     struct route route;
+    struct roll_call roll_call;
     /* Valid during a step only. */
     uint64_t now_ns;
     struct overlay_actions *actions;
@@ -274,7 +286,27 @@ void collective_linked(struct overlay *overlay, struct child *child); /* a child
 int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame);
+/* The record of an operation that a peer speaks of, made if need be, and its series; NULL if it is
+ * over, is none of our business, or cannot be: then *ret_rc < 0. */
+struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
+                                  const struct ranges *set, struct series **ret_series,
+                                  int *ret_rc);
 void collective_fini(struct overlay *overlay);
+
+/* roll_call.c */
+/* Something was heard of an operation: it is looked at again if nothing follows. */
+void roll_call_progress(struct overlay *overlay, const struct series *series,
+                        struct operation *operation);
+/* It is over: who was told that it is not hears so. */
+void roll_call_decided(struct overlay *overlay, const struct series *series,
+                       struct operation *operation);
+void roll_call_ask(struct overlay *overlay, const struct overlay_event *event);
+void roll_call_timer(struct overlay *overlay);
+uint64_t roll_call_deadline_ns(const struct overlay *overlay);
+int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void roll_call_fini(struct overlay *overlay);
 
 /* route.c */
 void route_send(struct overlay *overlay, const struct overlay_event *event);

@@ -204,6 +204,8 @@ void lease_timer(struct overlay *overlay)
         check_children(overlay);
     if (!overlay->ended && overlay->now_ns >= overlay->absence_ns)
         absence_timer(overlay);
+    if (!overlay->ended)
+        roll_call_timer(overlay);
     membership_leave_check(overlay);
 }
 
@@ -213,6 +215,7 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
 
     deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
+    deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));
     if (join_has_parent(overlay))
         deadline_ns = earlier(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
     if (has_children(overlay))

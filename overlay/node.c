@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "overlay/overlay.h"
+#include "overlay/overlay_wire.h"
 
 struct node {
     struct overlay *overlay;
@@ -99,6 +100,21 @@ static void step(struct node *node, struct overlay_event *event)
 
 /* ---- upward ---- */
 
+static void tell_missing(const struct node *node, const struct overlay_action *action)
+{
+    const struct frame frame = {.payload = action->payload};
+    struct overlay_roll roll;
+
+    if (node->events->missing == NULL)
+        return;
+    if (action->payload == NULL) {
+        node->events->missing(node->context, &action->key, &action->places, NULL);
+    } else if (overlay_decode_roll(&frame, &roll) == 0) {
+        node->events->missing(node->context, &action->key, &action->places, &roll.missing);
+        overlay_roll_fini(&roll);
+    }
+}
+
 static void tell(struct node *node, struct overlay_action *action)
 {
     const struct node_events *events = node->events;
@@ -129,6 +145,9 @@ static void tell(struct node *node, struct overlay_action *action)
         break;
     case OVERLAY_ACTION_DEAD:
         events->lost(node->context, &action->places);
+        break;
+    case OVERLAY_ACTION_MISSING:
+        tell_missing(node, action);
         break;
     default:
         error_set(&why, -ECONNABORTED, "%s", action->text);
@@ -322,6 +341,13 @@ void node_contribute(struct node *node, const struct node_key *key, const struct
 
     step_above(node, &event);
     message_release(payload);
+}
+
+void node_ask(struct node *node, const struct node_key *key)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_ASK, .key = *key};
+
+    step_above(node, &event);
 }
 
 void node_forget(struct node *node, uint64_t set_id)

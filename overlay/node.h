@@ -45,6 +45,11 @@ struct node_events {
     void (*reply)(void *context, uint32_t id, int status, struct message *payload);
     /* Places that died, in the root's order of deaths, once each, at every living place. */
     void (*lost)(void *context, const struct ranges *places);
+    /* Only at the head of the range that a set's operation meets in: the exchange has had no progress
+     * for node_config.stall_ns, or node_ask was called, and this is who it waits for.  missing NULL:
+     * an exchange that was told so has ended.  May be NULL. */
+    void (*missing)(void *context, const struct node_key *key, const struct ranges *set,
+                    const struct node_missing *missing);
     /* This place is no longer part of the instance: end everything. The last upcall. */
     void (*ended)(void *context, enum node_end end, const struct error *why);
 };
@@ -68,6 +73,9 @@ void node_leave(struct node *node);
  * reference of payload (may be NULL: nothing). */
 void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
                      struct message *payload);
+/* Who is missing in an operation that meets here (a gather: at the root)?  `missing` answers, within
+ * about a second; nothing happens if there is no such operation. */
+void node_ask(struct node *node, const struct node_key *key);
 /* Forgets every operation of set_id here (its job has ended); late frames of it are dropped. */
 void node_forget(struct node *node, uint64_t set_id);
 /* Routed along the tree, in order per class and pair of places, lost if a relay dies.  Takes the

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/buffer.h"
 #include "base/frame.h"
+#include "base/ranges.h"
 
 /* Of one broadcast, send, request, reply, contribution or result, until large ones are streamed: a
  * frame with room for what the overlay adds.  Operations above it end with -EMSGSIZE. */
@@ -38,6 +39,17 @@ enum node_target {
  * order of places. */
 typedef void node_merge_function(struct buffer *merged, const void *other, size_t other_bytes);
 
+/* Who an operation waits for: living members, by why.  Of each set NODE_MISSING_RANGES_MAX ranges at
+ * most are named. */
+#define NODE_MISSING_RANGES_MAX 64
+
+struct node_missing {
+    struct ranges absent;   /* joined; has not contributed */
+    struct ranges unjoined; /* has never joined */
+    struct ranges silent;   /* does not answer, or is cut off */
+    uint64_t more;          /* so many members that are not named */
+};
+
 struct node_ancestor {
     uint32_t place;
     struct addresses addresses;
@@ -47,12 +59,13 @@ struct node_config {
     uint32_t place;
     uint32_t places; /* incl. the root */
     uint32_t radix;
-    uint32_t incarnation;                  /* from 1 */
-    uint64_t heartbeat_ns;                 /* 0 = 1 s */
-    uint64_t lease_ns;                     /* 0 = 8 s */
-    uint64_t rejoin_ns;                    /* 0 = 4 s: an orphan without a parent by then ends */
-    uint64_t first_join_ns;                /* 0 = 16 s: as long may the first join find nobody up */
-    struct addresses own;                  /* where this place listens */
+    uint32_t incarnation;   /* from 1 */
+    uint64_t heartbeat_ns;  /* 0 = 1 s */
+    uint64_t lease_ns;      /* 0 = 8 s */
+    uint64_t rejoin_ns;     /* 0 = 4 s: an orphan without a parent by then ends */
+    uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
+    uint64_t stall_ns;    /* 0 = 5 s: an exchange without progress for so long is told (missing) */
+    struct addresses own; /* where this place listens */
     const struct node_ancestor *ancestors; /* nearest first, the root last; copied */
     uint32_t ancestors_count;
     node_merge_function *const *merges; /* static */

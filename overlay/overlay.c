@@ -17,6 +17,7 @@
 #define LEASE_NS      (8000 * 1000000ull)
 #define REJOIN_NS     (4000 * 1000000ull)
 #define FIRST_JOIN_NS (16000 * 1000000ull)
+#define STALL_NS      (5000 * 1000000ull)
 
 /* ---- actions ---- */
 
@@ -120,6 +121,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->lease_ns = or_default(config->lease_ns, LEASE_NS);
     overlay->rejoin_ns = or_default(config->rejoin_ns, REJOIN_NS);
     overlay->first_join_ns = or_default(config->first_join_ns, FIRST_JOIN_NS);
+    overlay->stall_ns = or_default(config->stall_ns, STALL_NS);
     overlay->merges = config->merges;
     overlay->merges_count = config->merges_count;
     overlay->own = pack_addresses(&config->own);
@@ -131,6 +133,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
     overlay->absence_ns = OVERLAY_NEVER_NS;
+    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
     return overlay;
 }
 
@@ -143,6 +146,7 @@ void overlay_destroy(struct overlay *overlay)
     broadcast_fini(overlay);
     collective_fini(overlay);
     route_fini(overlay);
+    roll_call_fini(overlay);
     message_release(overlay->own);
     ranges_fini(&overlay->dead);
     ranges_fini(&overlay->arrived);
@@ -247,6 +251,9 @@ static const struct {
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REPLY] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+    [OVERLAY_STALLED] = {roll_call_on_stalled, ROLE_CHILD},
+    [OVERLAY_ROLL_CALL] = {roll_call_on_call, ROLE_PARENT},
+    [OVERLAY_ROLL] = {roll_call_on_roll, ROLE_CHILD},
 };
 
 static void on_down(struct overlay *overlay, uint32_t place)
@@ -326,6 +333,9 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         break;
     case OVERLAY_EVENT_FORGET:
         collective_forget(overlay, event->key.set_id);
+        break;
+    case OVERLAY_EVENT_ASK:
+        roll_call_ask(overlay, event);
         break;
     case OVERLAY_EVENT_SEND:
         route_send(overlay, event);

@@ -37,6 +37,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_LEAVE,      /* */
     OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
     OVERLAY_EVENT_FORGET,     /* key.set_id */
+    OVERLAY_EVENT_ASK,        /* key */
     OVERLAY_EVENT_SEND,       /* place, class, payload */
     OVERLAY_EVENT_REQUEST,    /* place, id (the caller's, unique), payload */
     OVERLAY_EVENT_REPLY,      /* place, id, payload */
@@ -74,6 +75,7 @@ enum overlay_action_kind {
     OVERLAY_ACTION_REQUEST,   /* place, id, payload */
     OVERLAY_ACTION_REPLY,     /* id, status, payload */
     OVERLAY_ACTION_DEAD,      /* places */
+    OVERLAY_ACTION_MISSING,   /* key, places (the set), payload (of ROLL; NULL: nobody any more) */
     OVERLAY_ACTION_ENDED,     /* end, error; the last action of all */
     OVERLAY_ACTION_KIND_COUNT
 };

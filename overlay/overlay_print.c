@@ -224,6 +224,35 @@ static int print_data(const struct frame *frame, struct buffer *out)
     return 0;
 }
 
+static int print_roll_call(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_roll_call call;
+
+    if ((frame->type == OVERLAY_STALLED ? overlay_decode_stalled(frame, &call)
+                                        : overlay_decode_roll_call(frame, &call)) < 0)
+        return -1;
+    print_ranges("set", &call.set, out);
+    buffer_printf(out, " gen=%u", call.key.generation);
+    overlay_roll_call_fini(&call);
+    return 0;
+}
+
+static int print_roll(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_roll roll;
+
+    if (overlay_decode_roll(frame, &roll) < 0)
+        return -1;
+    buffer_printf(out, " gen=%u", roll.key.generation);
+    print_ranges("absent", &roll.missing.absent, out);
+    if (!ranges_is_empty(&roll.missing.unjoined))
+        print_ranges("unjoined", &roll.missing.unjoined, out);
+    if (!ranges_is_empty(&roll.missing.silent))
+        print_ranges("silent", &roll.missing.silent, out);
+    overlay_roll_fini(&roll);
+    return 0;
+}
+
 static int print_nothing(const struct frame *frame, struct buffer *out)
 {
     (void)frame;
@@ -253,6 +282,9 @@ static const struct {
     [OVERLAY_DATA] = {"DATA", print_data},
     [OVERLAY_REQUEST] = {"REQUEST", print_data},
     [OVERLAY_REPLY] = {"REPLY", print_data},
+    [OVERLAY_STALLED] = {"STALLED", print_roll_call},
+    [OVERLAY_ROLL_CALL] = {"ROLL_CALL", print_roll_call},
+    [OVERLAY_ROLL] = {"ROLL", print_roll},
 };
 
 void overlay_print(const struct frame *frame, struct buffer *out)

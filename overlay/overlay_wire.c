@@ -582,3 +582,89 @@ int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data
     ret_data->payload = get_rest(&reader);
     return wire_finish(&reader);
 }
+
+void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&call->key, &out);
+    ranges_encode(&call->set, &out);
+    wire_put_varint(&out, call->patience_ns);
+    wire_frame(OVERLAY_ROLL_CALL, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_call, 0, sizeof(*ret_call));
+    get_key(&reader, &ret_call->key);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
+    ret_call->patience_ns = wire_get_varint(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_roll_call_fini(ret_call);
+    return wire_finish(&reader);
+}
+
+void overlay_roll_call_fini(struct overlay_roll_call *call)
+{
+    ranges_fini(&call->set);
+}
+
+void overlay_encode_stalled(const struct overlay_roll_call *call, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&call->key, &out);
+    ranges_encode(&call->set, &out);
+    wire_frame(OVERLAY_STALLED, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *ret_call)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_call, 0, sizeof(*ret_call));
+    get_key(&reader, &ret_call->key);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
+    if (wire_finish(&reader) < 0)
+        overlay_roll_call_fini(ret_call);
+    return wire_finish(&reader);
+}
+
+void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    put_key(&roll->key, &out);
+    ranges_encode(&roll->missing.absent, &out);
+    ranges_encode(&roll->missing.unjoined, &out);
+    ranges_encode(&roll->missing.silent, &out);
+    wire_put_varint(&out, roll->missing.more);
+    wire_frame(OVERLAY_ROLL, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_roll, 0, sizeof(*ret_roll));
+    get_key(&reader, &ret_roll->key);
+    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.absent);
+    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.unjoined);
+    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.silent);
+    ret_roll->missing.more = wire_get_varint_max(&reader, UINT32_MAX);
+    if (wire_finish(&reader) < 0)
+        overlay_roll_fini(ret_roll);
+    return wire_finish(&reader);
+}
+
+void overlay_roll_fini(struct overlay_roll *roll)
+{
+    ranges_fini(&roll->missing.absent);
+    ranges_fini(&roll->missing.unjoined);
+    ranges_fini(&roll->missing.silent);
+}

@@ -42,6 +42,9 @@ enum overlay_message {
     OVERLAY_DATA,
     OVERLAY_REQUEST,
     OVERLAY_REPLY,
+    OVERLAY_STALLED,
+    OVERLAY_ROLL_CALL,
+    OVERLAY_ROLL,
     OVERLAY_MESSAGE_END
 };
 
@@ -169,6 +172,18 @@ struct overlay_data {
     struct wire_bytes payload;
 };
 
+/* Who has not contributed to an operation? */
+struct overlay_roll_call {
+    struct node_key key;
+    struct ranges set;
+    uint64_t patience_ns; /* the answer is of use for so long */
+};
+
+struct overlay_roll {
+    struct node_key key;
+    struct node_missing missing;
+};
+
 /* Packed form of a place's addresses: what JOIN and REDIRECT carry and what a core keeps. */
 void overlay_put_addresses(const struct addresses *addresses, struct buffer *out);
 void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses);
@@ -221,5 +236,14 @@ void overlay_release_fini(struct overlay_release *release);
 void overlay_encode_data(enum overlay_message type, enum frame_class class,
                          const struct overlay_data *data, struct frame *ret_frame);
 int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data);
+void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame *ret_frame);
+int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call);
+void overlay_roll_call_fini(struct overlay_roll_call *call);
+/* An operation waits for somebody at or below the sender; patience_ns is not sent. */
+void overlay_encode_stalled(const struct overlay_roll_call *call, struct frame *ret_frame);
+int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *ret_call);
+void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_frame);
+int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll);
+void overlay_roll_fini(struct overlay_roll *roll);
 
 #endif

@@ -27,10 +27,12 @@ struct part {
 struct operation {
     struct operation *next; /* ascending generations */
     uint32_t generation;
-    uint32_t attempt; /* that waiting counts for */
-    uint32_t waiting; /* contributors not yet heard in this attempt */
-    uint32_t sent;    /* attempt in which we contributed to our parent, or ATTEMPT_NONE */
-    bool called;      /* our own node_contribute has come */
+    uint32_t attempt;     /* that waiting counts for */
+    uint32_t waiting;     /* contributors not yet heard in this attempt */
+    uint32_t stalls;      /* so often it has been looked for who is missing */
+    uint64_t progress_ns; /* last heard of */
+    uint32_t sent;        /* attempt in which we contributed to our parent, or ATTEMPT_NONE */
+    bool called;          /* our own node_contribute has come */
     bool delivered;
     bool decided;
     uint8_t status; /* decided: enum overlay_status */

@@ -65,6 +65,16 @@ static void on_reply(void *context, uint32_t id, int status, struct message *pay
         at->cluster->config.events->reply(at->cluster, at->place, id, status, payload);
 }
 
+static void on_missing(void *context, const struct node_key *key, const struct ranges *set,
+                       const struct node_missing *missing)
+{
+    struct cluster_place *at = context;
+
+    (void)set;
+    if (at->cluster->config.events->missing != NULL)
+        at->cluster->config.events->missing(at->cluster, at->place, key, missing);
+}
+
 static void on_lost(void *context, const struct ranges *places)
 {
     const struct cluster_place *at = context;
@@ -94,6 +104,7 @@ static const struct node_events node_events = {
     .request = on_request,
     .reply = on_reply,
     .lost = on_lost,
+    .missing = on_missing,
     .ended = on_ended,
 };
 

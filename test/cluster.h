@@ -28,6 +28,8 @@ struct cluster_events {
     void (*reply)(struct cluster *cluster, uint32_t place, uint32_t id, int status,
                   struct message *payload);
     void (*lost)(struct cluster *cluster, uint32_t place, const struct ranges *places);
+    void (*missing)(struct cluster *cluster, uint32_t place, const struct node_key *key,
+                    const struct node_missing *missing);
     void (*ended)(struct cluster *cluster, uint32_t place, enum node_end end);
 };
 

@@ -103,6 +103,26 @@ static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges
     buffer_fini(&text);
 }
 
+static void on_missing(struct cluster *cluster, uint32_t place, const struct node_key *key,
+                       const struct node_missing *missing)
+{
+    struct buffer text = {0};
+
+    if (missing == NULL) {
+        say(scene_of(cluster), place, "is told that gen=%u waits for nobody any more",
+            key->generation);
+        return;
+    }
+    ranges_print(&missing->absent, &text);
+    buffer_append_string(&text, "], unjoined [");
+    ranges_print(&missing->unjoined, &text);
+    buffer_append_string(&text, "], silent [");
+    ranges_print(&missing->silent, &text);
+    say(scene_of(cluster), place, "is told that gen=%u waits for absent [%s]", key->generation,
+        buffer_string(&text));
+    buffer_fini(&text);
+}
+
 static void on_request(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
                        struct message *payload)
 {
@@ -131,6 +151,7 @@ static const struct cluster_events events = {
     .broadcast = on_broadcast,
     .result = on_result,
     .lost = on_lost,
+    .missing = on_missing,
     .request = on_request,
     .reply = on_reply,
     .ended = on_ended,
@@ -334,6 +355,41 @@ static void scene_member_dies(struct scene *scene)
     scene_run(scene, 5 * MS);
 }
 
+/* 6 has never been started, 3 and 5 do not call: after 5 s the meeting point asks. */
+static void scene_missing(struct scene *scene)
+{
+    scene_open(scene, 7, 1);
+    scene->is_silent = true;
+    for (uint32_t place = 0; place < 6; place++)
+        cluster_start(scene->cluster, place);
+    scene_run(scene, 100 * MS);
+    scene->is_silent = false;
+    scene->zero_ns = sim_now_ns(scene->cluster->sim);
+    contribute(scene, 2, 2, 6, 1);
+    contribute(scene, 4, 2, 6, 1);
+    scene_run(scene, 6000 * MS);
+    contribute(scene, 3, 2, 6, 1);
+    contribute(scene, 5, 2, 6, 1);
+    cluster_start(scene->cluster, 6);
+    scene_run(scene, 10 * MS);
+    contribute(scene, 6, 2, 6, 1);
+    scene_run(scene, 10 * MS);
+}
+
+/* 4 is stopped: it cannot say who is missing below it. */
+static void scene_silent(struct scene *scene)
+{
+    struct node_key key = {.set_id = 7002, .generation = 1};
+
+    scene_begin(scene);
+    contribute(scene, 2, 2, 6, 1);
+    contribute(scene, 3, 2, 6, 1);
+    scene_run(scene, MS);
+    sim_stop(scene->cluster->sim, 4);
+    node_ask(scene->cluster->places[0].node, &key);
+    scene_run(scene, 1500 * MS);
+}
+
 static void scene_leave(struct scene *scene)
 {
     scene_begin(scene);
@@ -364,6 +420,8 @@ static const struct {
     {"relay_dies", scene_relay_dies, true},
     {"half_released", scene_half_released, true},
     {"member_dies", scene_member_dies, true},
+    {"missing", scene_missing, true},
+    {"silent", scene_silent, false},
     {"leave", scene_leave, true},
     {"root_dies", scene_root_dies, true},
 };

@@ -195,6 +195,39 @@ static int again_data(const struct frame *frame, struct frame *ret_again)
     return status;
 }
 
+static int again_roll_call(const struct frame *frame, struct frame *ret_again)
+{
+    struct overlay_roll_call message;
+    int status = overlay_decode_roll_call(frame, &message);
+
+    if (status == 0)
+        overlay_encode_roll_call(&message, ret_again);
+    overlay_roll_call_fini(&message);
+    return status;
+}
+
+static int again_stalled(const struct frame *frame, struct frame *ret_again)
+{
+    struct overlay_roll_call message;
+    int status = overlay_decode_stalled(frame, &message);
+
+    if (status == 0)
+        overlay_encode_stalled(&message, ret_again);
+    overlay_roll_call_fini(&message);
+    return status;
+}
+
+static int again_roll(const struct frame *frame, struct frame *ret_again)
+{
+    struct overlay_roll message;
+    int status = overlay_decode_roll(frame, &message);
+
+    if (status == 0)
+        overlay_encode_roll(&message, ret_again);
+    overlay_roll_fini(&message);
+    return status;
+}
+
 static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct frame *) = {
     [OVERLAY_JOIN] = again_join,
     [OVERLAY_WAITING] = again_waiting,
@@ -214,6 +247,9 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_DATA] = again_data,
     [OVERLAY_REQUEST] = again_data,
     [OVERLAY_REPLY] = again_data,
+    [OVERLAY_STALLED] = again_stalled,
+    [OVERLAY_ROLL_CALL] = again_roll_call,
+    [OVERLAY_ROLL] = again_roll,
 };
 
 /* ---- one of each ---- */
@@ -284,7 +320,13 @@ static void make_working(struct frame *frames)
                                       .id = 17,
                                       .status = OVERLAY_STATUS_OK,
                                       .payload = payload};
+    const struct overlay_roll_call call = {.key = key, .set = set, .patience_ns = 5000};
+    const struct overlay_roll roll = {
+        .key = key, .missing = {.absent = set, .unjoined = set, .silent = set, .more = 70}};
 
+    overlay_encode_stalled(&call, &frames[OVERLAY_STALLED]);
+    overlay_encode_roll_call(&call, &frames[OVERLAY_ROLL_CALL]);
+    overlay_encode_roll(&roll, &frames[OVERLAY_ROLL]);
     overlay_encode_entry(&entry, &frames[OVERLAY_ENTRY]);
     overlay_encode_ack(77777, &frames[OVERLAY_ACK]);
     overlay_encode_contribute(&contribute, 5, &frames[OVERLAY_CONTRIBUTE]);

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is missing in an operation.  A hop contributes when all below it have, so the meeting point
+ * may not even know of an exchange that waits everywhere.  A hop that has waited for a while without
+ * progress therefore says so to its parent (STALLED), once, and so up to the meeting point.
+ *
+ * The meeting point then asks (ROLL_CALL) those child ranges below it that have not been heard; each
+ * hop asks the same below itself and folds the answers (ROLL) into three sets of members: alive but
+ * not called, not joined, and silent, which are those whose hop did not answer in time.  A hop has
+ * three quarters of the time that the one above it has, so who does not answer is named by the hop
+ * next to it.
+ *
+ * The answer is bounded: so many ranges of each set, and how many more members there are.  A roll
+ * call changes nothing in the operation; what is lost of it is asked again with the next one.
+ * Cost: none while operations go on; per roll call a message each way per link that is waited for.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/series.h"
+
+#define ROLL_CALLS_MAX  64 /* open at a place; more are not answered */
+#define PATIENCE_NS     (1000 * 1000000ull)
+#define PATIENCE_MAX_NS (60000 * 1000000ull)
+#define TOLD_MAX        6 /* the time between two roll calls of an operation doubles so often */
+
+struct roll {
+    struct roll *next;
+    struct node_key key;
+    struct ranges set;
+    bool is_ours;        /* we are the meeting point: it is told upward */
+    uint64_t due_ns;     /* what has not been answered by then is silent */
+    struct ranges asked; /* indices of child ranges that have not answered */
+    struct overlay_roll result;
+};
+
+static void roll_destroy(struct roll *roll)
+{
+    ranges_fini(&roll->set);
+    ranges_fini(&roll->asked);
+    overlay_roll_fini(&roll->result);
+    free(roll);
+}
+
+static bool keys_equal(const struct node_key *a, const struct node_key *b)
+{
+    return a->set_id == b->set_id && a->generation == b->generation && a->kind == b->kind &&
+           a->merge == b->merge && a->target == b->target;
+}
+
+static struct roll *roll_find(const struct overlay *overlay, const struct node_key *key)
+{
+    struct roll *roll = overlay->roll_call.first;
+
+    while (roll != NULL && !keys_equal(&roll->key, key))
+        roll = roll->next;
+    return roll;
+}
+
+/* ---- what is known ---- */
+
+/* Keeps the first ranges of a set; returns how many places were left out. */
+static uint64_t bound_set(struct ranges *set)
+{
+    uint64_t before = ranges_count(set);
+
+    if (set->count > NODE_MISSING_RANGES_MAX)
+        ranges_clip(set, 0, set->items[NODE_MISSING_RANGES_MAX - 1].last);
+    return before - ranges_count(set);
+}
+
+/* Adds what a child range says of itself. */
+static void merge(struct node_missing *sum, struct node_missing *part, struct range range)
+{
+    ranges_clip(&part->absent, range.first, range.last);
+    ranges_clip(&part->unjoined, range.first, range.last);
+    ranges_clip(&part->silent, range.first, range.last);
+    ranges_add_all(&sum->absent, &part->absent);
+    ranges_add_all(&sum->unjoined, &part->unjoined);
+    ranges_add_all(&sum->silent, &part->silent);
+    sum->more += part->more;
+}
+
+/* ---- the end of one ---- */
+
+static void tell_upward(struct overlay *overlay, const struct roll *roll)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_MISSING);
+    struct frame frame;
+
+    action->key = roll->key;
+    ranges_copy(&action->places, &roll->set);
+    overlay_encode_roll(&roll->result, &frame);
+    action->payload = frame.payload;
+}
+
+static void roll_finish(struct overlay *overlay, struct roll *roll)
+{
+    struct roll **link = &overlay->roll_call.first;
+    struct node_missing *missing = &roll->result.missing;
+    struct frame frame;
+
+    while (*link != roll)
+        link = &(*link)->next;
+    *link = roll->next;
+    overlay->roll_call.count--;
+    missing->more +=
+        bound_set(&missing->absent) + bound_set(&missing->unjoined) + bound_set(&missing->silent);
+    if (missing->more > UINT32_MAX)
+        missing->more = UINT32_MAX; /* only a peer's error makes it so */
+    if (roll->is_ours) {
+        tell_upward(overlay, roll);
+    } else if (join_has_parent(overlay)) {
+        overlay_encode_roll(&roll->result, &frame);
+        overlay_send(overlay, overlay->join.target, &frame);
+    }
+    roll_destroy(roll);
+}
+
+/* Adds the living members of a range to one of the sets. */
+static void add_members(const struct overlay *overlay, const struct roll *roll, struct range range,
+                        struct ranges *set)
+{
+    struct ranges members = {0};
+
+    ranges_copy(&members, &roll->set);
+    ranges_clip(&members, range.first, range.last);
+    ranges_remove_all(&members, &overlay->dead);
+    ranges_add_all(set, &members);
+    ranges_fini(&members);
+}
+
+/* ---- the beginning ---- */
+
+static bool has_members(const struct overlay *overlay, const struct roll *roll, struct range range)
+{
+    struct ranges members = {0};
+    bool any;
+
+    add_members(overlay, roll, range, &members);
+    any = !ranges_is_empty(&members);
+    ranges_fini(&members);
+    return any;
+}
+
+static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index,
+                      uint64_t patience_ns)
+{
+    const struct child *child = &overlay->children[index];
+    struct overlay_roll_call call = {
+        .key = roll->key, .set = roll->set, .patience_ns = patience_ns / 4 * 3};
+    struct frame frame;
+
+    if (child->state == CHILD_EMPTY) {
+        add_members(overlay, roll, child->range, &roll->result.missing.unjoined);
+    } else if (child->state != CHILD_LINKED) {
+        add_members(overlay, roll, child->range, &roll->result.missing.silent);
+    } else {
+        ranges_add(&roll->asked, index, index);
+        overlay_encode_roll_call(&call, &frame);
+        overlay_send(overlay, child->head, &frame);
+    }
+}
+
+/* Whether somebody below who has not been heard is waited for.  operation: ours, may be NULL. */
+static bool is_waited_for(const struct operation *operation, uint32_t index)
+{
+    return operation == NULL ||
+           (!operation->decided && (index >= operation->parts_count ||
+                                    operation->parts[index].state == OVERLAY_PART_NONE));
+}
+
+static void roll_start(struct overlay *overlay, const struct node_key *key,
+                       const struct ranges *set, bool is_ours, uint64_t patience_ns)
+{
+    const struct series *series = series_find(overlay, key);
+    const struct operation *operation =
+        series != NULL ? series_operation(series, key->generation) : NULL;
+    struct roll *roll;
+
+    if (roll_find(overlay, key) != NULL || overlay->roll_call.count == ROLL_CALLS_MAX)
+        return;
+    roll = memory_allocate_zeroed(sizeof(*roll));
+    roll->key = *key;
+    roll->result.key = *key;
+    roll->is_ours = is_ours;
+    roll->due_ns = overlay->now_ns + patience_ns;
+    ranges_copy(&roll->set, set);
+    roll->next = overlay->roll_call.first;
+    overlay->roll_call.first = roll;
+    overlay->roll_call.count++;
+    if (ranges_contains(set, overlay->place) && (operation == NULL || !operation->called))
+        ranges_add(&roll->result.missing.absent, overlay->place, overlay->place);
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (is_waited_for(operation, i) && has_members(overlay, roll, overlay->children[i].range))
+            ask_child(overlay, roll, i, patience_ns);
+    }
+    if (ranges_is_empty(&roll->asked))
+        roll_finish(overlay, roll);
+}
+
+/* ---- frames ---- */
+
+int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_roll_call call;
+
+    (void)from;
+    if (overlay_decode_roll_call(frame, &call) < 0)
+        return -EBADMSG;
+    if (ranges_is_empty(&call.set) || ranges_max(&call.set) >= overlay->places ||
+        call.patience_ns > PATIENCE_MAX_NS) {
+        overlay_roll_call_fini(&call);
+        return -EBADMSG;
+    }
+    /* Nothing is said about a set that is over: who asks will hear of that, too. */
+    if (!series_is_forgotten(overlay, call.key.set_id))
+        roll_start(overlay, &call.key, &call.set, false, call.patience_ns);
+    overlay_roll_call_fini(&call);
+    return 0;
+}
+
+int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    const struct child *child = membership_linked(overlay, from);
+    uint32_t index = (uint32_t)(child - overlay->children);
+    struct overlay_roll answer;
+    struct roll *roll;
+
+    if (overlay_decode_roll(frame, &answer) < 0)
+        return -EBADMSG;
+    roll = roll_find(overlay, &answer.key);
+    if (roll != NULL && ranges_contains(&roll->asked, index)) {
+        ranges_remove(&roll->asked, index, index);
+        merge(&roll->result.missing, &answer.missing, child->range);
+        if (ranges_is_empty(&roll->asked))
+            roll_finish(overlay, roll);
+    }
+    overlay_roll_fini(&answer);
+    return 0;
+}
+
+/* ---- time ---- */
+
+void roll_call_progress(struct overlay *overlay, const struct series *series,
+                        struct operation *operation)
+{
+    uint64_t due_ns = overlay->now_ns + overlay->stall_ns;
+
+    if (series->key.target != NODE_TARGET_ALL || operation->decided)
+        return;
+    operation->progress_ns = overlay->now_ns;
+    if (due_ns < overlay->roll_call.watch_ns)
+        overlay->roll_call.watch_ns = due_ns;
+}
+
+void roll_call_decided(struct overlay *overlay, const struct series *series,
+                       struct operation *operation)
+{
+    struct overlay_action *action;
+
+    if (operation->stalls == 0 || !series_meets_here(overlay, series))
+        return;
+    action = overlay_act(overlay, OVERLAY_ACTION_MISSING); /* nobody any more */
+    action->key = series->key;
+    action->key.generation = operation->generation;
+}
+
+/* It waits for somebody below, or for our own call. */
+static void stalled(struct overlay *overlay, const struct series *series,
+                    struct operation *operation)
+{
+    struct overlay_roll_call call = {.key = series->key, .set = series->set};
+    struct frame frame;
+
+    if (operation->stalls < TOLD_MAX)
+        operation->stalls++;
+    call.key.generation = operation->generation;
+    if (series_meets_here(overlay, series)) {
+        roll_start(overlay, &call.key, &series->set, true, PATIENCE_NS);
+    } else if (operation->sent != operation->attempt && join_has_parent(overlay)) {
+        overlay_encode_stalled(&call, &frame);
+        overlay_send(overlay, overlay->join.target, &frame);
+    }
+}
+
+static void check_operation(struct overlay *overlay, const struct series *series,
+                            struct operation *operation)
+{
+    uint64_t due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
+
+    if (operation->decided)
+        return;
+    if (overlay->now_ns >= due_ns) {
+        stalled(overlay, series, operation);
+        due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
+        if (due_ns <= overlay->now_ns)
+            due_ns = overlay->now_ns + (overlay->stall_ns << TOLD_MAX);
+    }
+    if (due_ns < overlay->roll_call.watch_ns)
+        overlay->roll_call.watch_ns = due_ns;
+}
+
+static void check_operations(struct overlay *overlay)
+{
+    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
+    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        if (series->key.target != NODE_TARGET_ALL)
+            continue;
+        for (struct operation *operation = series->operations; operation != NULL;
+             operation = operation->next)
+            check_operation(overlay, series, operation);
+    }
+}
+
+/* Whoever is below waits; what we know of the operation may be nothing yet. */
+int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_roll_call call;
+    struct operation *operation;
+    struct series *series;
+    int rc = overlay_decode_stalled(frame, &call);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
+    if (operation != NULL && !operation->decided && operation->stalls == 0)
+        stalled(overlay, series, operation);
+    overlay_roll_call_fini(&call);
+    return rc;
+}
+
+static void roll_give_up(struct overlay *overlay, struct roll *roll)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (ranges_contains(&roll->asked, i))
+            add_members(overlay, roll, overlay->children[i].range, &roll->result.missing.silent);
+    }
+    roll_finish(overlay, roll);
+}
+
+void roll_call_timer(struct overlay *overlay)
+{
+    struct roll *next;
+
+    for (struct roll *roll = overlay->roll_call.first; roll != NULL; roll = next) {
+        next = roll->next;
+        if (overlay->now_ns >= roll->due_ns)
+            roll_give_up(overlay, roll);
+    }
+    if (overlay->now_ns >= overlay->roll_call.watch_ns)
+        check_operations(overlay);
+}
+
+uint64_t roll_call_deadline_ns(const struct overlay *overlay)
+{
+    uint64_t deadline_ns = overlay->roll_call.watch_ns;
+
+    for (const struct roll *roll = overlay->roll_call.first; roll != NULL; roll = roll->next) {
+        if (roll->due_ns < deadline_ns)
+            deadline_ns = roll->due_ns;
+    }
+    return deadline_ns;
+}
+
+void roll_call_ask(struct overlay *overlay, const struct overlay_event *event)
+{
+    const struct series *series = series_find(overlay, &event->key);
+
+    if (series != NULL && series_meets_here(overlay, series) &&
+        series_operation(series, event->key.generation) != NULL)
+        roll_start(overlay, &event->key, &series->set, true, PATIENCE_NS);
+}
+
+void roll_call_fini(struct overlay *overlay)
+{
+    while (overlay->roll_call.first != NULL) {
+        struct roll *roll = overlay->roll_call.first;
+
+        overlay->roll_call.first = roll->next;
+        roll_destroy(roll);
+    }
+}
