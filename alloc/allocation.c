@@ -158,3 +158,9 @@ void allocation_generate(struct allocation *allocation, const char *prefix, uint
     if (count > 0)
         allocation_append_run(allocation, &run, slots);
 }
+
+void allocation_set_slots(struct allocation *allocation, uint32_t slots)
+{
+    allocation->runs_count = 0;
+    slots_append(allocation, allocation_nodes(allocation), slots);
+}

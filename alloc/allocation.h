@@ -53,6 +53,8 @@ int allocation_parse_hosts(struct allocation *allocation, const char *text, stru
 /* Adds count nodes that are not there yet, "v1".."vN" for the prefix "v", with slots each. */
 void allocation_generate(struct allocation *allocation, const char *prefix, uint32_t count,
                          uint32_t slots);
+/* Gives each node slots, whatever it had; the origin is the caller's to set. */
+void allocation_set_slots(struct allocation *allocation, uint32_t slots);
 
 /* Roster form: names (compressed text) and slot runs; not the origin. */
 void allocation_encode(const struct allocation *allocation, struct buffer *out);

@@ -12,6 +12,7 @@
 #include "launch/boot.h"
 #include "launch/daemon.h"
 #include "launch/helper.h"
+#include "launch/one_shot.h"
 #include "launch/process_title.h"
 #include "launch/session.h"
 #include "launch/standard_fds.h"
@@ -20,12 +21,14 @@
 
 static const char help[] =
     "Usage: banyand\n"
+    "       banyand --started-by STARTER\n"
     "       banyand --clean SESSION[.PLACE] [--tmpdir DIR]\n"
     "       banyand --version | --help\n"
     "\n"
     "The node daemon of banyan. It is started by `banyan run` (through ssh or another\n"
     "agent), not by hand, and reads what it must know from its standard input.\n"
     "\n"
+    "  --started-by STARTER  be one of the daemons that STARTER (srun) has started with one call\n"
     "  --clean SESSION  kill what a session, or a place of it, has left on this node and remove\n"
     "                   its files\n"
     "  --tmpdir DIR     where its files are, if not in $TMPDIR or /tmp\n";
@@ -57,8 +60,24 @@ static int clean(int argc, char **argv)
     return EXIT_BANYAN_FAILED;
 }
 
+static int started_by(int argc, char **argv)
+{
+    const struct one_shot *one_shot;
+    struct error error = ERROR_NONE;
+
+    if (argc != 3)
+        return usage_error("--started-by needs the name of a starter", "");
+    one_shot = one_shot_find(argv[2], &error);
+    if (one_shot == NULL)
+        return usage_error("--started-by: ", error.text);
+    helper_set_daemon_entry(daemon_main);
+    return daemon_main_one_shot(one_shot);
+}
+
 static int run_option(int argc, char **argv)
 {
+    if (strcmp(argv[1], "--started-by") == 0)
+        return started_by(argc, argv);
     if (strcmp(argv[1], "--clean") == 0)
         return clean(argc, argv);
     if (argc > 2)

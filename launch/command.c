@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -20,6 +21,7 @@
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_options.h"
+#include "launch/source_environment.h"
 
 #define READ_BYTES         (64u * 1024)
 #define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
@@ -123,10 +125,30 @@ static char *find_banyand(char *const *environment)
     return memory_copy_string(BANYAND_PATH);
 }
 
+/* A directory or what nobody may run is none. */
+static int has_program(char *const *environment, const char *name)
+{
+    const char *path = run_environment_get(environment, "PATH");
+    int has = 0;
+
+    while (path != NULL && *path != '\0' && !has) {
+        size_t bytes = strcspn(path, ":");
+        char *file = memory_printf("%.*s/%s", (int)bytes, path, name);
+        struct stat status;
+
+        has = bytes > 0 && access(file, X_OK) == 0 && stat(file, &status) == 0 &&
+              S_ISREG(status.st_mode);
+        free(file);
+        path += bytes + (path[bytes] == ':');
+    }
+    return has;
+}
+
 struct facts {
     char host_name[HOST_NAME_BYTES];
     char *directory;
     char *banyand;
+    struct source_environment *sources;
 };
 
 static int facts_gather(struct facts *facts, struct run_world *world, struct error *error)
@@ -137,12 +159,15 @@ static int facts_gather(struct facts *facts, struct run_world *world, struct err
         snprintf(facts->host_name, sizeof(facts->host_name), "localhost");
     facts->directory = getcwd(NULL, 0);
     facts->banyand = find_banyand(environ);
+    facts->sources = source_environment_create(environ);
     *world = (struct run_world){.environment = environ,
                                 .directory = facts->directory,
                                 .host_name = facts->host_name,
                                 .banyand = facts->banyand,
                                 .cores = topology_cores,
-                                .read_file = read_file};
+                                .read_file = read_file,
+                                .has_program = has_program,
+                                .sources = source_environment_world(facts->sources)};
     if (getrandom(world->random, sizeof(world->random), 0) != sizeof(world->random))
         return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",
                          strerror(errno));
@@ -153,6 +178,7 @@ static void facts_fini(struct facts *facts, struct run_world *world)
 {
     free(facts->directory);
     free(facts->banyand);
+    source_environment_destroy(facts->sources);
     explicit_bzero(world->random, sizeof(world->random));
 }
 

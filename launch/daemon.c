@@ -16,6 +16,7 @@
 #include "fabric/address.h"
 #include "fabric/tls.h"
 #include "launch/daemon_internal.h"
+#include "launch/one_shot.h"
 #include "launch/virtual_node.h"
 
 #define NS_PER_MS 1000000ull
@@ -139,7 +140,7 @@ static int listen_addresses(const struct daemon *daemon, struct addresses *ret_a
     char text[VIRTUAL_NODE_TEXT_BYTES];
 
     *ret_addresses = (struct addresses){0};
-    if (instance->starter == STARTER_SSH)
+    if (instance->starter == STARTER_SSH || instance->starter == STARTER_SRUN)
         return address_local(instance->net, ret_addresses, error);
     ret_addresses->count = 1;
     virtual_node_address(daemon->record.place ? daemon->record.name : NULL, text);
@@ -345,14 +346,46 @@ static void print_line(const char *marker, const char *text)
         _exit(EXIT_FAILURE); /* whoever started us is gone */
 }
 
-int daemon_main(const char *virtual_node)
+/* NULL if the starter's variable is not there: then no place can be found. */
+static const char *one_shot_name(const struct one_shot *one_shot)
+{
+    const char *name = one_shot != NULL ? getenv(one_shot->node_variable) : NULL;
+
+    return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+static int take_place(struct boot_record *record, const struct one_shot *one_shot,
+                      struct error *error)
+{
+    const char *name = one_shot_name(one_shot);
+
+    if (name == NULL)
+        return error_set(error, -EINVAL, "%s is not set: this daemon was not started by %s",
+                         one_shot->node_variable, one_shot->starter);
+    return one_shot_take_place(record, name, error);
+}
+
+static void print_error(const struct one_shot *one_shot, const char *text)
+{
+    const char *name = one_shot_name(one_shot);
+    char line[ERROR_TEXT_BYTES + HOST_NAME_BYTES_MAX + 3];
+
+    if (name == NULL)
+        print_line(BOOT_ERROR_MARKER, text);
+    snprintf(line, sizeof(line), "%c%.*s %s", ONE_SHOT_NAME_MARK, HOST_NAME_BYTES_MAX,
+             name != NULL ? name : "", text);
+    if (name != NULL)
+        print_line(BOOT_ERROR_MARKER, line);
+}
+
+/* one_shot: who started all daemons with one call, or NULL. */
+static int daemon_live(const struct one_shot *one_shot)
 {
     struct daemon daemon = {0};
     struct error error = ERROR_NONE;
     char version[16];
     int rc = 0;
 
-    (void)virtual_node;
     boot_record_init(&daemon.record);
     daemon.helper = helper_fork(&error);
     if (!daemon.helper)
@@ -362,13 +395,26 @@ int daemon_main(const char *virtual_node)
         print_line(BOOT_MARKER, version);
         rc = read_record(&daemon.record, &error);
     }
+    if (rc == 0 && one_shot != NULL)
+        rc = take_place(&daemon.record, one_shot, &error);
     if (rc == 0)
         rc = daemon_run(&daemon, &error);
     else if (daemon.helper)
         helper_close(daemon.helper);
     if (rc < 0) {
-        print_line(BOOT_ERROR_MARKER, error.text);
+        print_error(one_shot, error.text);
         return EXIT_FAILURE;
     }
     return daemon.exit_status;
+}
+
+int daemon_main(const char *virtual_node)
+{
+    (void)virtual_node;
+    return daemon_live(NULL);
+}
+
+int daemon_main_one_shot(const struct one_shot *one_shot)
+{
+    return daemon_live(one_shot);
 }

@@ -9,4 +9,8 @@
  * status.  virtual_node: the name of the virtual node this process has just become, or NULL. */
 int daemon_main(const char *virtual_node);
 
+struct one_shot;
+/* The same for one of the daemons that were all started by one call. */
+int daemon_main_one_shot(const struct one_shot *one_shot);
+
 #endif

@@ -11,7 +11,8 @@
 
 #define REFUSALS_TOLD 3
 
-/* Starts the heads of the child ranges; each starts its own. */
+/* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
+ * makes it. */
 void daemon_start_children(struct daemon *daemon)
 {
     struct tree tree = {.places = daemon->record.instance.places,
@@ -20,6 +21,11 @@ void daemon_start_children(struct daemon *daemon)
     struct range range;
 
     link_set_addresses(daemon->links, &addresses);
+    if (starter_is_one_shot(daemon->record.instance.starter)) {
+        if (daemon->root)
+            starter_start_all(daemon->starter, &daemon->record, &addresses);
+        return;
+    }
     for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++) {
         struct boot_record child;
 
@@ -195,7 +201,8 @@ static void starter_line(void *context, uint32_t place, const char *text)
 {
     struct daemon *daemon = context;
     char name[HOST_NAME_BYTES_MAX + 1];
-    char *line = memory_printf("%s: %s", place_name(daemon, place, name), text);
+    char *line = place > 0 ? memory_printf("%s: %s", place_name(daemon, place, name), text)
+                           : memory_copy_string(text);
 
     daemon_text(daemon, LOG_LEVEL_WARNING, line);
     free(line);

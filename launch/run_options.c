@@ -12,7 +12,9 @@
 #include "fabric/address.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
+#include "launch/run_nodes.h"
 #include "launch/run_settings.h"
+#include "launch/run_starter.h"
 
 #define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
 #define MS_PER_S              1000
@@ -21,11 +23,6 @@ struct word_value {
     const char *word;
     uint32_t value;
 };
-
-static const struct word_value starters[] = {{"local", STARTER_LOCAL},
-                                             {"virtual", STARTER_VIRTUAL},
-                                             {"ssh", STARTER_SSH},
-                                             {NULL, 0}};
 
 static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
                                              {"continue", JOB_ON_FAILURE_CONTINUE},
@@ -100,29 +97,11 @@ static int want_absolute(const char *option, const char *path, struct error *err
     return 0;
 }
 
-/* The allocation has one source. */
-static int check_sources(const struct run_settings *settings, struct error *error)
-{
-    int sources =
-        (settings->hosts != NULL) + (settings->host_file != NULL) + (settings->virtual_nodes > 0);
-
-    if (sources > 1)
-        return error_set(error, -EINVAL,
-                         "the nodes come from one place: give --host, --hostfile or "
-                         "--virtual-nodes, not two of them");
-    if (settings->slots > 0 && (settings->hosts != NULL || settings->host_file != NULL))
-        return error_set(error, -EINVAL,
-                         "option --slots is for this machine and for --virtual-nodes; with %s "
-                         "write slots behind the names, as in n1:4",
-                         settings->hosts != NULL ? "--host" : "--hostfile");
-    return 0;
-}
-
 static int check_together(const struct run_settings *settings, struct error *error)
 {
-    int rc = check_sources(settings, error);
+    int rc = 0;
 
-    if (rc == 0 && settings->per_node > 0 && settings->map_by != NULL)
+    if (settings->per_node > 0 && settings->map_by != NULL)
         rc = error_set(error, -EINVAL, "options --per-node and --map-by exclude each other");
     if (rc == 0 && settings->virtual_nodes > 0 && settings->agent != NULL &&
         settings->starter == NULL)
@@ -134,134 +113,6 @@ static int check_together(const struct run_settings *settings, struct error *err
     if (rc == 0)
         rc = want_absolute("--tmpdir", settings->tmpdir, error);
     return rc;
-}
-
-/* A hosts file is read whole: a pipe or /dev/fd/N serves as well as a file. */
-static int allocate_from_file(const char *path, const struct run_world *world,
-                              struct allocation *allocation, struct error *error)
-{
-    struct buffer text = {0};
-    int rc = world->read_file(path, &text, error);
-
-    if (rc < 0)
-        error_prefix(error, "option --hostfile");
-    else
-        rc = allocation_parse_hostfile(allocation, path, buffer_string(&text), text.length_bytes,
-                                       error);
-    buffer_fini(&text);
-    return rc;
-}
-
-/* Slots of a node that is this machine, or -errno. */
-static int own_slots(const struct run_settings *settings, const struct run_world *world,
-                     struct error *error)
-{
-    if (settings->slots > 0)
-        return (int)settings->slots;
-    return world->cores(error);
-}
-
-/* Of each virtual node: what --slots says, else what the job needs, else what a real one has. */
-static int virtual_slots(const struct run_settings *settings, const struct run_world *world,
-                         struct error *error)
-{
-    uint32_t nodes = settings->virtual_nodes;
-    uint32_t needed = settings->per_node;
-
-    if (settings->slots == 0 && needed == 0 && settings->processes > 0)
-        needed = (settings->processes - 1) / nodes + 1;
-    if (needed > ALLOCATION_SLOTS_MAX)
-        return error_set(error, -EINVAL, "%u processes on %u virtual nodes are more than %u a node",
-                         settings->processes, nodes, ALLOCATION_SLOTS_MAX);
-    return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, world, error);
-}
-
-static int allocate_virtual(const struct run_settings *settings, const struct run_world *world,
-                            struct allocation *allocation, struct error *error)
-{
-    int slots = virtual_slots(settings, world, error);
-
-    if (slots < 0)
-        return slots;
-    allocation_generate(allocation, "v", settings->virtual_nodes, (uint32_t)slots);
-    snprintf(allocation->origin, sizeof(allocation->origin), "--virtual-nodes %u%s",
-             settings->virtual_nodes, settings->slots > 0 ? " and --slots" : "");
-    return 0;
-}
-
-static int allocate_here(const struct run_settings *settings, const struct run_world *world,
-                         struct allocation *allocation, struct error *error)
-{
-    int slots = own_slots(settings, world, error);
-
-    if (slots < 0)
-        return slots;
-    allocation_add(allocation, world->host_name, (uint32_t)slots);
-    snprintf(allocation->origin, sizeof(allocation->origin), "%s",
-             settings->slots > 0 ? "--slots" : "the cores of this machine");
-    return 0;
-}
-
-static int allocate(const struct run_settings *settings, const struct run_world *world,
-                    struct allocation *allocation, struct error *error)
-{
-    int rc = 0;
-
-    if (settings->host_file != NULL)
-        return allocate_from_file(settings->host_file, world, allocation, error);
-    if (settings->hosts != NULL) {
-        rc = allocation_parse_hosts(allocation, settings->hosts, error);
-        if (rc < 0)
-            error_prefix(error, "option --host");
-        return rc;
-    }
-    if (settings->virtual_nodes > 0)
-        return allocate_virtual(settings, world, allocation, error);
-    return allocate_here(settings, world, allocation, error);
-}
-
-static int name_is_ours(const char *name, const char *host_name)
-{
-    size_t short_bytes = strcspn(host_name, ".");
-
-    return strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
-           strcmp(name, "::1") == 0 || strcmp(name, host_name) == 0 ||
-           (strlen(name) == short_bytes && memcmp(name, host_name, short_bytes) == 0);
-}
-
-/* Ends at the first name that is another machine's, which is the first or second as a rule. */
-static int is_only_this_machine(const struct allocation *allocation, const struct run_world *world)
-{
-    char name[HOST_NAME_BYTES_MAX + 1];
-
-    for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
-        hostlist_name(allocation->names, i, name);
-        if (!name_is_ours(name, world->host_name))
-            return 0;
-    }
-    return 1;
-}
-
-static int choose_starter(const struct run_settings *settings, const struct run_world *world,
-                          const struct allocation *allocation, enum starter_kind *ret_starter,
-                          struct error *error)
-{
-    uint32_t starter = STARTER_SSH;
-
-    if (settings->starter != NULL) {
-        if (word_find(starters, settings->starter, strlen(settings->starter), &starter) < 0)
-            return error_set(error, -EINVAL,
-                             "option --starter: '%.80s' is not local, virtual or ssh",
-                             settings->starter);
-        if (starter == STARTER_VIRTUAL && settings->virtual_nodes == 0)
-            return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
-    } else if (settings->virtual_nodes > 0) {
-        starter = STARTER_VIRTUAL;
-    } else if (settings->agent == NULL && is_only_this_machine(allocation, world)) {
-        starter = STARTER_LOCAL;
-    }
-    *ret_starter = (enum starter_kind)starter;
-    return 0;
 }
 
 static char *copy_or_null(const char *text)
@@ -288,18 +139,6 @@ static void choose_virtual_base(struct instance_spec *instance, const struct run
     instance->virtual_base = memory_printf("%s/bv-%s", tmpdir, instance->session);
 }
 
-static void choose_agent(const struct run_settings *settings, const struct run_world *world,
-                         struct instance_spec *instance)
-{
-    const char *agent = settings->agent;
-
-    if (agent == NULL)
-        agent = run_environment_get(world->environment, "BANYAN_SSH_AGENT");
-    if (agent == NULL || agent[strspn(agent, " ")] == '\0')
-        agent = "ssh";
-    instance->agent = memory_copy_string(agent);
-}
-
 static int choose_net(const struct run_settings *settings, struct instance_spec *instance,
                       struct error *error)
 {
@@ -319,26 +158,25 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
 }
 
 static int make_instance(const struct run_settings *settings, const struct run_world *world,
-                         struct run_request *request, struct error *error)
+                         const struct run_nodes *nodes, struct run_request *request,
+                         struct error *error)
 {
     static const enum log_level levels[] = {LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
     struct instance_spec *instance = &request->instance;
-    uint32_t nodes = allocation_nodes(&request->allocation);
-    int rc = choose_starter(settings, world, &request->allocation, &instance->starter, error);
+    uint32_t nodes_count = allocation_nodes(&nodes->allocation);
+    int rc = run_starter_choose(settings, world, nodes, instance, error);
 
     if (rc < 0)
         return rc;
-    if (settings->radix > nodes && settings->radix > 2)
+    if (settings->radix > nodes_count && settings->radix > 2)
         return error_set(error, -EINVAL,
                          "option --radix: '%u' is not a whole number from 2 to the number of nodes "
                          "(%u)",
-                         settings->radix, nodes);
+                         settings->radix, nodes_count);
     name_session(instance, world);
-    instance->places = nodes + 1;
+    instance->places = nodes_count + 1;
     if (settings->radix > 0)
         instance->radix = settings->radix;
-    if (settings->start_timeout_s > 0)
-        instance->start_timeout_s = settings->start_timeout_s;
     instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
                                   ? KILL_GRACE_DEFAULT_MS
                                   : settings->kill_grace_s * MS_PER_S;
@@ -346,8 +184,6 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
     instance->tmpdir = copy_or_null(settings->tmpdir);
-    if (instance->starter == STARTER_SSH)
-        choose_agent(settings, world, instance);
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, world);
     return choose_net(settings, instance, error);
@@ -446,6 +282,7 @@ static int make_request(const struct run_settings *settings, const struct run_wo
                         int argc, char *const *argv, struct run_request *request,
                         struct error *error)
 {
+    struct run_nodes nodes = {.slots_given = true};
     int rc = check_together(settings, error);
 
     if (rc == 0 && argc == 0)
@@ -453,9 +290,12 @@ static int make_request(const struct run_settings *settings, const struct run_wo
     if (rc == 0 && argv[0][0] == '\0')
         rc = error_set(error, -EINVAL, "the name of the program is empty");
     if (rc == 0)
-        rc = allocate(settings, world, &request->allocation, error);
-    if (rc == 0)
-        rc = make_instance(settings, world, request, error);
+        rc = run_nodes_find(settings, world, &nodes, error);
+    if (rc < 0)
+        return rc;
+    rc = make_instance(settings, world, &nodes, request, error);
+    allocation_fini(&request->allocation);
+    request->allocation = nodes.allocation; /* which is moved */
     if (rc == 0)
         rc = make_job(settings, world, argc, argv, request, error);
     request->timeout_s = settings->timeout_s;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
+#include "alloc/source.h"
 #include "base/error.h"
 #include "launch/spec.h"
 
@@ -27,6 +28,9 @@ struct run_world {
     int (*cores)(struct error *error);
     /* Appends the whole file; an error names it. */
     int (*read_file)(const char *path, struct buffer *out, struct error *error);
+    /* 1 if PATH of the environment has that program. */
+    int (*has_program)(char *const *environment, const char *name);
+    const struct source_world *sources; /* what a scheduler left */
 };
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };

@@ -29,6 +29,7 @@ struct run_settings {
     const char *map_by;
     const char *hosts;
     const char *host_file;
+    const char *source;
     const char *directory;
     const char *input;
     const char *mpi;

@@ -17,7 +17,7 @@
 #define SESSION_ID_BYTES 17 /* 16 hexadecimal digits and NUL */
 #define SECRET_BYTES     32
 
-enum starter_kind { STARTER_LOCAL, STARTER_VIRTUAL, STARTER_SSH, STARTER_KIND_COUNT };
+enum starter_kind { STARTER_LOCAL, STARTER_VIRTUAL, STARTER_SSH, STARTER_SRUN, STARTER_KIND_COUNT };
 
 /* Same on every daemon of an instance: travels in the boot record. */
 struct instance_spec {
@@ -26,9 +26,11 @@ struct instance_spec {
     uint32_t places; /* nodes + 1 */
     uint32_t radix;
     enum starter_kind starter;
-    char *agent;   /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; else NULL */
-    char *banyand; /* its absolute path on the nodes */
-    char *net;     /* CIDR or interface list, NULL = default */
+    /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; STARTER_SRUN: the program, NULL
+     * is srun; else NULL. */
+    char *agent;
+    char *banyand;       /* its absolute path on the nodes */
+    char *net;           /* CIDR or interface list, NULL = default */
     uint16_t port_first; /* what daemons listen on; 0, 0 = any */
     uint16_t port_last;
     char *tmpdir;       /* base of session directories, NULL = $TMPDIR or /tmp of each node */

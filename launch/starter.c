@@ -16,6 +16,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/last_words.h"
+#include "launch/one_shot.h"
 #include "launch/starter_method.h"
 
 #define READ_BYTES 4096
@@ -28,6 +29,12 @@ enum progress {
     PROGRESS_READY,   /* it gets or has its boot record */
     PROGRESS_JOINED,
     PROGRESS_CLEANING /* no daemon: `banyand --clean` */
+};
+
+/* Of one daemon, or of many by a one-shot starter: these have neither joined nor failed. */
+struct many {
+    struct ranges pending;
+    struct hostlist *names; /* of all places of the instance from 1 on; NULL: one daemon */
 };
 
 struct start {
@@ -49,6 +56,7 @@ struct start {
     struct buffer record; /* what is still to be written */
     struct buffer line;   /* the beginning of one */
     struct buffer words;
+    struct many many;
 };
 
 struct starter {
@@ -108,14 +116,48 @@ static void start_destroy(struct start *start)
     loop_timer_destroy(start->timer);
     buffer_fini(&start->line);
     buffer_fini(&start->words);
+    ranges_fini(&start->many.pending);
+    hostlist_destroy(start->many.names);
     free(start->path);
     free(start);
+}
+
+static void set_timer(struct start *start)
+{
+    loop_timer_set(start->timer, loop_now_ns() + start->timeout_s * NS_PER_S);
+}
+
+/* One of many, or all of them that are pending. */
+static void fail_many(struct start *start, struct range places, const struct error *why)
+{
+    struct starter *starter = start->starter;
+    struct ranges failed = {0};
+
+    ranges_copy(&failed, &start->many.pending);
+    for (uint32_t i = 0; i < failed.count; i++) {
+        struct range range = failed.items[i];
+
+        for (uint32_t place = range.first; place <= range.last; place++) {
+            if (place < places.first || place > places.last)
+                continue;
+            ranges_remove(&start->many.pending, place, place);
+            if (!starter->expecting_end)
+                starter->events->failed(starter->context, place, why);
+        }
+    }
+    ranges_fini(&failed);
+    if (start->many.pending.count == 0)
+        loop_timer_cancel(start->timer);
 }
 
 static void fail(struct start *start, const struct error *why)
 {
     struct starter *starter = start->starter;
 
+    if (start->many.names != NULL) {
+        fail_many(start, (struct range){0, UINT32_MAX}, why);
+        return;
+    }
     if (start->failed)
         return;
     start->failed = 1;
@@ -176,34 +218,95 @@ static void send_record(struct start *start)
 
 /* ---- What it says ---- */
 
-static void take_marker(struct start *start, const char *version)
+static int check_version(struct start *start, const char *version)
 {
     struct error why = ERROR_NONE;
 
-    if (start->progress != PROGRESS_STARTED)
-        return;
-    if (strtoul(version, NULL, 10) == BOOT_PROTOCOL_VERSION) {
-        send_record(start);
-        return;
-    }
+    if (strtoul(version, NULL, 10) == BOOT_PROTOCOL_VERSION)
+        return 1;
     error_set(&why, -EPROTO,
               "banyand there speaks protocol version %s, this one %d: the same version must be "
               "installed on every node",
               version, BOOT_PROTOCOL_VERSION);
     fail(start, &why);
+    return 0;
+}
+
+static void take_marker(struct start *start, const char *version)
+{
+    if (start->progress == PROGRESS_STARTED && check_version(start, version))
+        send_record(start);
+}
+
+/* Another daemon of many is there: the wait goes on. */
+static void take_marker_of_one(struct start *start, const char *version)
+{
+    if (check_version(start, version) && start->many.pending.count > 0)
+        set_timer(start);
+}
+
+/* "@NAME text" of the daemon on the node of that name. */
+static void take_error_of_one(struct start *start, const char *message)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    const char *text = strchr(message, ' ');
+    struct error why = ERROR_NONE;
+    int64_t found = -1;
+
+    if (message[0] == ONE_SHOT_NAME_MARK && text != NULL) {
+        snprintf(name, sizeof(name), "%.*s", (int)(text - message - 1), message + 1);
+        found = hostlist_find(start->many.names, name, 0);
+    }
+    if (found < 0) {
+        last_words_add(&start->words, message, strlen(message));
+        last_words_add(&start->words, "\n", 1);
+        return;
+    }
+    error_set(&why, -EREMOTEIO, "%s", text + 1);
+    fail_many(start, (struct range){(uint32_t)found + 1, (uint32_t)found + 1}, &why);
+}
+
+/* "7: text" is of a daemon; else the one-shot starter speaks itself, and not only of errors. */
+static int is_of_many(const char *line)
+{
+    size_t digits = strspn(line + strspn(line, " "), "0123456789");
+
+    return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
+}
+
+/* What srun says of a task's end tells less than what was said before it. */
+static int is_echo(const struct start *start, const char *line)
+{
+    return start->many.names != NULL && start->words.length_bytes > 0 &&
+           strstr(line, "Exited with exit code") != NULL;
+}
+
+static void tell_line(const struct start *start, const char *line)
+{
+    const struct starter *starter = start->starter;
+
+    /* Until all are there it may be why they are not, which is told by failed. */
+    if (start->many.names != NULL && start->many.pending.count == 0 && is_of_many(line))
+        starter->events->line(starter->context, 0, line);
+    else if (start->many.names == NULL &&
+             (start->progress == PROGRESS_READY || start->progress == PROGRESS_JOINED))
+        starter->events->line(starter->context, start->place, line);
 }
 
 /* A login shell may have written something without an end of line in front of a marker. */
 static void take_line(struct start *start)
 {
-    struct starter *starter = start->starter;
     const char *line = buffer_string(&start->line);
     const char *marker = strstr(line, BOOT_MARKER);
     const char *message = strstr(line, BOOT_ERROR_MARKER);
     const char *waiting = strstr(line, BOOT_WAITING_MARKER);
     struct error why = ERROR_NONE;
 
-    if (message != NULL) {
+    if (message != NULL && start->many.names != NULL) {
+        take_error_of_one(start, message + strlen(BOOT_ERROR_MARKER));
+    } else if (marker != NULL && start->many.names != NULL) {
+        take_marker_of_one(start, marker + strlen(BOOT_MARKER));
+    } else if (message != NULL) {
         error_set(&why, -EREMOTEIO, "%s", message + strlen(BOOT_ERROR_MARKER));
         fail(start, &why);
     } else if (marker != NULL && start->progress == PROGRESS_STARTED) {
@@ -213,10 +316,11 @@ static void take_line(struct start *start)
         last_words_add(&start->words, waiting, strlen(waiting));
         last_words_add(&start->words, "\n", 1);
     } else {
-        last_words_add(&start->words, start->line.data, start->line.length_bytes);
-        last_words_add(&start->words, "\n", 1);
-        if (start->progress == PROGRESS_READY || start->progress == PROGRESS_JOINED)
-            starter->events->line(starter->context, start->place, line);
+        if (!is_echo(start, line)) {
+            last_words_add(&start->words, start->line.data, start->line.length_bytes);
+            last_words_add(&start->words, "\n", 1);
+        }
+        tell_line(start, line);
     }
     buffer_clear(&start->line);
 }
@@ -267,7 +371,7 @@ static struct start *add_start(struct starter *starter, const struct instance_sp
     start->input_fd = -1;
     start->output_fd = -1;
     start->timer = loop_timer_create(starter->loop, on_timeout, start);
-    loop_timer_set(start->timer, loop_now_ns() + start->timeout_s * NS_PER_S);
+    set_timer(start);
     list_append(&starter->starts, &start->node);
     starter->running++;
     return start;
@@ -311,30 +415,122 @@ static void fail_later(void *context)
     start_destroy(start);
 }
 
+/* The process's ends are in ret_fds, to be closed once they are given to the helper. */
+static int open_pipes(struct start *start, const struct boot_record *record,
+                      struct helper_fd ret_fds[3])
+{
+    int input[2], output[2];
+
+    if (make_pipes(input, output) < 0) {
+        loop_defer(start->starter->loop, fail_later, start);
+        return -EMFILE;
+    }
+    encode_record(record, &start->record);
+    ret_fds[0] = (struct helper_fd){.fd = input[0], .target = STDIN_FILENO};
+    ret_fds[1] = (struct helper_fd){.fd = output[1], .target = STDOUT_FILENO};
+    ret_fds[2] = (struct helper_fd){.fd = output[1], .target = STDERR_FILENO};
+    start->input_fd = input[1];
+    start->output_fd = output[0];
+    start->output =
+        loop_watch_create(start->starter->loop, start->output_fd, LOOP_READ, on_output, start);
+    return 0;
+}
+
 void starter_start(struct starter *starter, const struct boot_record *record)
 {
     const struct instance_spec *instance = &record->instance;
     struct start *start = add_start(starter, instance, record->name);
-    int input[2], output[2];
-    struct helper_fd fds[] = {
-        {.target = STDIN_FILENO}, {.target = STDOUT_FILENO}, {.target = STDERR_FILENO}};
+    struct helper_fd fds[3];
 
     start->place = record->place;
-    if (make_pipes(input, output) < 0) {
-        loop_defer(starter->loop, fail_later, start);
+    if (open_pipes(start, record, fds) < 0)
         return;
-    }
-    encode_record(record, &start->record);
-    fds[0].fd = input[0];
-    fds[1].fd = output[1];
-    fds[2].fd = output[1];
-    start->input_fd = input[1];
-    start->output_fd = output[0];
-    start->output = loop_watch_create(starter->loop, start->output_fd, LOOP_READ, on_output, start);
     starter_method_of(instance->starter)
         ->start(starter->helper, start->id, instance, record->name, fds, 3);
-    close(input[0]);
-    close(output[1]);
+    close(fds[0].fd);
+    close(fds[1].fd);
+}
+
+/* ---- Starting all at once ---- */
+
+int starter_is_one_shot(enum starter_kind kind)
+{
+    return starter_method_of(kind)->start_all != NULL;
+}
+
+/* The places of the names that were not given before, added to both; those names. */
+static struct hostlist *take_places(const struct hostlist *names, const struct hostlist *wanted,
+                                    struct ranges *given, struct ranges *ret_places)
+{
+    struct hostlist *taken = hostlist_create();
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (hostlist_count(wanted) == hostlist_count(names)) {
+        ranges_add(given, 1, hostlist_count(names));
+        ranges_copy(ret_places, given);
+        hostlist_append_slice(taken, names, 0, hostlist_count(names));
+        return taken;
+    }
+    for (uint32_t i = 0; i < hostlist_count(wanted); i++) {
+        int64_t found;
+
+        hostlist_name(wanted, i, name);
+        found = hostlist_find(names, name, 0);
+        if (found < 0 || ranges_contains(given, (uint32_t)found + 1))
+            continue;
+        ranges_add(given, (uint32_t)found + 1, (uint32_t)found + 1);
+        ranges_add(ret_places, (uint32_t)found + 1, (uint32_t)found + 1);
+        hostlist_append(taken, name);
+    }
+    return taken;
+}
+
+/* The record goes at once: no login shell is in the way, and whoever starts later gets it later. */
+static void start_many(struct starter *starter, const struct boot_record *record, uint32_t index,
+                       const struct hostlist *nodes, struct ranges *places)
+{
+    const struct instance_spec *instance = &record->instance;
+    struct start *start = add_start(starter, instance, "");
+    struct helper_fd fds[3];
+
+    start->place = places->items[0].first;
+    start->many.names = hostlist_create();
+    hostlist_append_slice(start->many.names, record->names, 0, hostlist_count(record->names));
+    start->many.pending = *places;
+    *places = (struct ranges){0};
+    ranges_add_all(&starter->reached, &start->many.pending);
+    if (open_pipes(start, record, fds) < 0)
+        return;
+    starter_method_of(instance->starter)
+        ->start_all(starter->helper, start->id, instance, index, nodes, fds, 3);
+    close(fds[0].fd);
+    close(fds[1].fd);
+    send_record(start);
+}
+
+void starter_start_all(struct starter *starter, const struct boot_record *root,
+                       const struct addresses *root_addresses)
+{
+    const struct starter_method *method = starter_method_of(root->instance.starter);
+    struct hostlist *wanted = hostlist_create();
+    struct ranges given = {0};
+    struct boot_record record;
+
+    one_shot_record(root, root_addresses, &record);
+    for (uint32_t i = 0; method->select(i, record.names, wanted); i++) {
+        struct ranges places = {0};
+        struct hostlist *nodes = take_places(record.names, wanted, &given, &places);
+
+        if (places.count > 0)
+            start_many(starter, &record, i, nodes, &places);
+        ranges_fini(&places);
+        hostlist_destroy(nodes);
+        hostlist_destroy(wanted);
+        wanted = hostlist_create();
+    }
+    hostlist_destroy(wanted);
+    ranges_fini(&given);
+    boot_record_fini(&record);
 }
 
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
@@ -360,7 +556,14 @@ void starter_joined(struct starter *starter, uint32_t place)
     list_for_each(&starter->starts, node, spare)
     {
         struct start *start = list_entry(node, struct start, node);
-        if (start->place != place || start->progress != PROGRESS_READY)
+        if (start->many.names != NULL && ranges_contains(&start->many.pending, place)) {
+            ranges_remove(&start->many.pending, place, place);
+            if (start->many.pending.count > 0)
+                set_timer(start);
+            else
+                loop_timer_cancel(start->timer);
+        }
+        if (start->many.names != NULL || start->place != place || start->progress != PROGRESS_READY)
             continue;
         start->progress = PROGRESS_JOINED;
         loop_timer_cancel(start->timer);

@@ -18,7 +18,8 @@ struct starter_events {
      * Connection refused", "no answer within 10 s", ...).  Told once per place, before or after it
      * joined: a starter that ends while its daemon should run is the death of that daemon. */
     void (*failed)(void *context, uint32_t place, const struct error *why);
-    /* A line that a daemon wrote to its stderr (or stdout) after the start: for the log. */
+    /* A line that a daemon wrote to its stderr (or stdout) after the start: for the log.  Place 0:
+     * one of those that a one-shot starter started, or that one itself; the line begins with which. */
     void (*line)(void *context, uint32_t place, const char *text);
     /* The starter process of a place has ended after starter_expect_end. */
     void (*ended)(void *context, uint32_t place);
@@ -28,6 +29,12 @@ struct starter *starter_create(struct loop *loop, struct helper *helper,
                                const struct starter_events *events, void *context);
 /* Encodes and keeps what it needs of record; record stays the caller's. */
 void starter_start(struct starter *starter, const struct boot_record *record);
+/* Of a one-shot starter, which the root calls for all: starts the daemons of all places of the
+ * root's record but place 0.  A start is given up when no daemon has shown up for the start
+ * time-out, each place on its own. */
+void starter_start_all(struct starter *starter, const struct boot_record *root,
+                       const struct addresses *root_addresses);
+int starter_is_one_shot(enum starter_kind kind);
 /* The place has joined: its start time-out no longer runs. */
 void starter_joined(struct starter *starter, uint32_t place);
 /* From now on ends are expected (leave, abort). */

@@ -74,6 +74,7 @@ static const struct starter_method *const methods[STARTER_KIND_COUNT] = {
     [STARTER_LOCAL] = &starter_local,
     [STARTER_VIRTUAL] = &starter_virtual,
     [STARTER_SSH] = &starter_ssh,
+    [STARTER_SRUN] = &starter_srun,
 };
 
 const struct starter_method *starter_method_of(enum starter_kind kind)

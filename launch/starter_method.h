@@ -12,6 +12,13 @@
 
 struct starter_method {
     const char *name;
+    /* One-shot starters only, which start no single daemon.  The names that the index-th call (from
+     * 0) starts on; 0 if there are no more calls. */
+    int (*select)(uint32_t index, const struct hostlist *names, struct hostlist *ret_selected);
+    /* That call, as process id of the helper: a daemon on each of the nodes. */
+    void (*start_all)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                      uint32_t index, const struct hostlist *nodes, const struct helper_fd *fds,
+                      uint32_t fds_count);
     /* Starts the daemon of a node as process id of the helper, with fds as its 0, 1 and 2. */
     void (*start)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                   const char *node_name, const struct helper_fd *fds, uint32_t fds_count);
@@ -26,5 +33,7 @@ const struct starter_method *starter_method_of(enum starter_kind kind);
 
 /* In starter_ssh.c: AGENT HOST COMMAND. */
 extern const struct starter_method starter_ssh;
+/* In starter_srun.c: one step for all. */
+extern const struct starter_method starter_srun;
 
 #endif

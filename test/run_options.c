@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "launch/run_environment.h"
+#include "test/source_world.h"
 
 #define WORDS_MAX 64
 #define CORES     8
@@ -48,13 +49,24 @@ static const char *const variables[] = {"PATH=/bin",
                                         "EMPTY=",
                                         NULL};
 
+static int has_program(char *const *environment, const char *name)
+{
+    return strcmp(name, "srun") == 0 || strcmp(name, "oarsh") == 0;
+}
+
+/* Nothing that a scheduler left. */
+static struct source_test no_job = {.variables = ENV(NULL), .files = NO_FILES};
+static struct source_world no_source;
+
 static struct run_world world = {.environment = (char *const *)variables,
                                  .directory = "/home/user",
                                  .host_name = "myhost.example",
                                  .banyand = "/opt/sbin/banyand",
                                  .random = {0xab, 1, 2, 3, 4, 5, 6, 0xef, 9},
                                  .cores = cores,
-                                 .read_file = read_file};
+                                 .read_file = read_file,
+                                 .has_program = has_program,
+                                 .sources = &no_source};
 
 /* Splits line at blanks; the words stay valid until the next call. */
 static int parse(const char *line, struct run_request *request, struct error *error)
@@ -206,6 +218,9 @@ static void test_starters(void)
 
 static void test_refusals(void)
 {
+    refuses("run --source torque prog", "option --source: no source of allocations is called");
+    refuses("run --source slurm --virtual-nodes 2 prog", "--source and --virtual-nodes exclude");
+    refuses("run --source slurm prog", "Slurm: SLURM_JOB_NODELIST is not set");
     refuses("run", "no program is given");
     refuses("run -n 1", "no program is given");
     refuses("run -n 0 prog", "option -n: '0'");
@@ -328,6 +343,7 @@ static void test_help(void)
 
 int main(void)
 {
+    no_source = source_test_world(&no_job);
     test_plain();
     test_values();
     test_starters();

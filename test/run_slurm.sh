@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `banyan run` in a real Slurm of 16 nodes on this machine (contrib/testbed/with-slurm.sh): in jobs of
+# any shape it uses the nodes and the slots that Slurm gave, and leaves nothing behind. What Slurm
+# gave is asked of Slurm: a step of the job that prints where its tasks are, and scontrol.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+
+if [ -z "${SLURM_TESTBED:-}" ]; then
+    export top_builddir srcdir
+    status=0
+    timeout -k 5 150 "$srcdir/contrib/testbed/with-slurm.sh" 16 4 bash "$0" \
+        2>"$scratch/reason" || status=$?
+    [ $status -ne 77 ] || skip_all "$(tail -n 1 "$scratch/reason")"
+    cat "$scratch/reason" >&2
+    exit $status
+fi
+
+export TMPDIR=$scratch
+cd "$scratch" || exit 1
+
+# What a job's script does: says where the tasks of a step are, where banyan's ranks are, and keeps
+# what banyan said.
+cat >job.sh <<'J'
+#!/bin/bash
+srun --overlap hostname | sort >$OUT.srun
+"$banyan" run --json $OUT.json "$@" hostname >$OUT.ranks 2>$OUT.err </dev/null
+echo $? >$OUT.status
+sort -o $OUT.ranks $OUT.ranks
+scontrol show job "$SLURM_JOB_ID" >$OUT.job
+J
+chmod +x job.sh
+export banyan
+
+no_daemon() {
+    ! pgrep -x banyand >/dev/null
+}
+
+# same NAME: banyan's ranks are where Slurm's tasks are.
+same() {
+    is "$(cat "$OUT.status")" 0 "$1: it runs"
+    is "$(uniq -c <"$OUT.ranks" | xargs)" "$(uniq -c <"$OUT.srun" | xargs)" \
+        "$1: the ranks are where Slurm's tasks are"
+    is "$(cat "$OUT.err")" "" "$1: not a word about it"
+    like "$(cat "$OUT.json")" '"starter": "srun"' "$1: srun has started the daemons"
+    ok "$1: no daemon is left" until_true 10 no_daemon
+}
+
+# job NAME OPTION...: salloc with the options.
+job() {
+    export OUT=$scratch/$1
+    shift
+    timeout 60 salloc -Q "$@" ./job.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+}
+
+job even -N4 -n8
+same "four nodes with two tasks each"
+job uneven -N4 -n7
+same "seven tasks on four nodes"
+job listed -w 'sim[3,5,9-11]' -n 9
+same "nodes by name"
+is "$(sort -u "$OUT.ranks" | xargs)" \
+    "$(scontrol show hostnames 'sim[3,5,9-11]' | sort | xargs)" "and none but these"
+job all -N16 --ntasks-per-node=4
+same "all of the cluster"
+job cpus -N2 -n3 -c 2
+same "tasks of two CPUs"
+
+export OUT=$scratch/batch
+timeout 60 sbatch -Q --wait -N3 -n5 -o "$OUT.out" job.sh
+same "sbatch"
+
+# Slurm's step of two components prints all tasks; components are two jobs with nodes of their own.
+cat >het.sh <<'J'
+#!/bin/bash
+srun --overlap --het-group=0 hostname >$OUT.0
+srun --overlap --het-group=1 hostname >$OUT.1
+sort $OUT.0 $OUT.1 >$OUT.srun
+"$banyan" run --json $OUT.json "$@" hostname >$OUT.ranks 2>$OUT.err </dev/null
+echo $? >$OUT.status
+sort -o $OUT.ranks $OUT.ranks
+J
+chmod +x het.sh
+export OUT=$scratch/het
+timeout 60 salloc -Q -N2 -n5 : -N3 -n3 ./het.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+same "a heterogeneous job"
+
+# ---- Fewer than all ----
+
+export OUT=$scratch/some
+cat >some.sh <<'J'
+#!/bin/bash
+nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
+echo ${nodes[1]} ${nodes[3]} >$OUT.want
+"$banyan" run --json $OUT.json --host "${nodes[3]}:1,${nodes[1]}:1" hostname >$OUT.ranks 2>$OUT.err </dev/null
+"$banyan" run --source local --slots 2 hostname >$OUT.local 2>&1 </dev/null
+srun --overlap -N1 -n1 -w "${nodes[2]}" "$banyan" run hostname >$OUT.step 2>&1 </dev/null
+echo ${nodes[2]} >$OUT.step_node
+SLURM_TASKS_PER_NODE='2(x3' "$banyan" run touch $OUT.never >$OUT.broken 2>&1 </dev/null
+echo $? >>$OUT.broken
+env -u SLURM_JOB_NODELIST -u SLURM_NODELIST "$banyan" run touch $OUT.never >$OUT.missing 2>&1 </dev/null
+echo $? >>$OUT.missing
+"$banyan" run --banyand /nowhere/banyand touch $OUT.never >$OUT.absent 2>&1 </dev/null
+echo $? >>$OUT.absent
+J
+chmod +x some.sh
+timeout 60 salloc -Q -N4 -n4 ./some.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+is "$(sort "$OUT.ranks" | xargs)" "$(cat "$OUT.want")" "--host takes some nodes of the job"
+like "$(cat "$OUT.json")" '"starter": "srun"' "srun starts there, too"
+is "$(xargs <"$OUT.local")" "simhost simhost" "--source local is this machine"
+is "$(cat "$OUT.step")" "$(cat "$OUT.step_node")" "in a step of one node it is that node"
+like "$(cat "$OUT.broken")" "^banyan: Slurm job [0-9]+: SLURM_TASKS_PER_NODE: column 5: .*125$" \
+    "a variable that cannot be read ends it"
+like "$(cat "$OUT.missing")" "^banyan: Slurm job [0-9]+: SLURM_JOB_NODELIST is not set.*125$" \
+    "so does one that is missing"
+like "$(cat "$OUT.absent")" "cannot start the daemon.*sim.*/nowhere/banyand.*125$" \
+    "so does a daemon that is not installed"
+is "$(grep -c ^banyan: "$OUT.absent")" 1 "in one line for all nodes"
+diag "$(cat "$OUT.absent")"
+ok "nothing ran on this machine instead" test ! -e "$OUT.never"
+ok "no daemon is left" until_true 10 no_daemon
+
+# ---- Ends ----
+
+no_sleep() {
+    ! pgrep -f "sleep 7531" >/dev/null
+}
+running() {
+    [ "$(pgrep -cf "^sleep 7531")" -ge "$1" ]
+}
+
+timeout 60 salloc -Q -N3 -n3 "$banyan" run sleep 7531 >"$scratch/cancel" 2>&1 </dev/null &
+pid=$!
+ok "a job runs" until_true 30 running 3
+scancel -u root
+wait "$pid"
+ok "after scancel no process is left" until_true 20 no_sleep
+ok "and no daemon" until_true 20 no_daemon
+
+cat >killed.sh <<'J'
+#!/bin/bash
+"$banyan" run sleep 7531 </dev/null &
+front=$!
+until [ "$(pgrep -cf '^sleep 7531')" -ge 3 ]; do sleep 0.1; done
+kill -KILL $front
+for _ in $(seq 200); do
+    pgrep -x banyand >/dev/null || pgrep -f '^sleep 7531' >/dev/null || exit 0
+    sleep 0.1
+done
+exit 1
+J
+chmod +x killed.sh
+ok "after SIGKILL of the front end everything ends" timeout 60 salloc -Q -N3 -n3 ./killed.sh
+ok "no process is left" until_true 10 no_sleep
+ok "and no daemon" until_true 10 no_daemon
+is "$(find "$scratch" -name 'banyan*' -o -name 'b-*' | grep -v '^$' | xargs)" "" "no file is left"
+
+done_testing
