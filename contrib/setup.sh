@@ -11,7 +11,7 @@ build=(gcc make autoconf automake libtool pkg-config libc6-dev libevent-dev libh
 # Other compilers and sanitizers, the MPIs that are launched and compared with, tools of the tests.
 tests=(clang-14 libclang-rt-14-dev clang-format-14 musl-tools bats
     openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm munge
-    python3-mpi4py openssh-server openssh-client
+    python3-mpi4py lammps hpcc openssh-server openssh-client
     procps psmisc util-linux xz-utils git)
 
 if ! command -v dpkg-query >/dev/null; then
