@@ -27,16 +27,11 @@
 #include <string.h>
 
 #include "overlay/series.h"
+#include "overlay/stream.h"
 
 #define HELD_FROM_BYTES 256 /* a decision of this size is sent only to who wants it */
 
 /* ---- sending ---- */
-
-/* It says that nobody in its range has seen a decision. */
-static bool part_counts(const struct part *part)
-{
-    return part->state == OVERLAY_PART_ABSENT || part->state == OVERLAY_PART_COLLECTED;
-}
 
 static struct wire_bytes bytes_of(const struct message *payload)
 {
@@ -45,19 +40,11 @@ static struct wire_bytes bytes_of(const struct message *payload)
     return (struct wire_bytes){payload->data, payload->length_bytes};
 }
 
-static struct node_key key_of(const struct series *series, const struct operation *operation)
-{
-    struct node_key key = series->key;
-
-    key.generation = operation->generation;
-    return key;
-}
-
 static void send_query(struct overlay *overlay, const struct series *series,
                        const struct operation *operation, uint32_t place, bool want)
 {
     struct overlay_query query = {
-        .key = key_of(series, operation), .set = series->set, .want = want};
+        .key = operation_key(series, operation), .set = series->set, .want = want};
     struct frame frame;
 
     overlay_encode_query(&query, operation->attempt, &frame);
@@ -67,7 +54,7 @@ static void send_query(struct overlay *overlay, const struct series *series,
 static void encode_release(const struct series *series, const struct operation *operation,
                            struct frame *ret_frame)
 {
-    struct overlay_release release = {.key = key_of(series, operation),
+    struct overlay_release release = {.key = operation_key(series, operation),
                                       .status = operation->status,
                                       .stable = series->stable,
                                       .lost = operation->lost,
@@ -98,9 +85,7 @@ static void release_parts(struct overlay *overlay, const struct series *series,
     message_release(frame.payload);
 }
 
-/* May we speak to our parent about this series now?  What we would say before we are ready would be
- * for a tree that is no more. */
-static bool can_contribute(const struct overlay *overlay, const struct series *series)
+bool collective_can_contribute(const struct overlay *overlay, const struct series *series)
 {
     return !series_meets_here(overlay, series) && join_has_parent(overlay) &&
            overlay_is_ready(overlay);
@@ -109,7 +94,7 @@ static bool can_contribute(const struct overlay *overlay, const struct series *s
 static void send_decided(struct overlay *overlay, const struct series *series,
                          struct operation *operation, bool whole)
 {
-    struct overlay_contribute contribute = {.key = key_of(series, operation),
+    struct overlay_contribute contribute = {.key = operation_key(series, operation),
                                             .set = series->set,
                                             .state = OVERLAY_PART_DECIDED,
                                             .status = operation->status,
@@ -128,8 +113,8 @@ static void send_decided(struct overlay *overlay, const struct series *series,
 
 /* ---- merging ---- */
 
-static void merge_one(struct overlay *overlay, const struct series *series, struct buffer *merged,
-                      struct wire_bytes payload)
+void collective_merge_one(struct overlay *overlay, const struct series *series,
+                          struct buffer *merged, struct wire_bytes payload)
 {
     if (payload.length_bytes == 0)
         return;
@@ -148,22 +133,24 @@ static uint8_t merge_all(struct overlay *overlay, const struct series *series,
 
     if (series_has_dead(overlay, series))
         return OVERLAY_STATUS_LOST;
-    merge_one(overlay, series, merged, bytes_of(operation->own));
+    collective_merge_one(overlay, series, merged, bytes_of(operation->own));
     for (uint32_t i = 0; i < operation->parts_count; i++) {
-        merge_one(overlay, series, merged, operation->parts[i].payload);
+        collective_merge_one(overlay, series, merged, operation->parts[i].payload);
         if (operation->parts[i].status == OVERLAY_STATUS_TOO_LARGE ||
             merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
             status = OVERLAY_STATUS_TOO_LARGE;
     }
     if (merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
         status = OVERLAY_STATUS_TOO_LARGE;
+    if (large_bytes(operation) > STREAM_BYTES_MAX)
+        status = OVERLAY_STATUS_TOO_LARGE;
     if (status != OVERLAY_STATUS_OK)
         buffer_clear(merged);
     return status;
 }
 
-static uint32_t merged_low(const struct overlay *overlay, const struct series *series,
-                           const struct operation *operation)
+uint32_t collective_low(const struct overlay *overlay, const struct series *series,
+                        const struct operation *operation)
 {
     uint32_t low = series_low(overlay, series);
 
@@ -189,14 +176,16 @@ static void deliver(struct overlay *overlay, const struct series *series,
         return;
     operation->delivered = true;
     action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
-    action->key = key_of(series, operation);
+    action->key = operation_key(series, operation);
     action->status = overlay_status_errno(operation->status);
     ranges_copy(&action->places, &operation->lost);
-    if (series->key.target == NODE_TARGET_ALL || at_root)
+    if (operation->stream != NULL)
+        action->payload = stream_merge(operation->stream, overlay->merges[series->key.merge]);
+    else if (series->key.target == NODE_TARGET_ALL || at_root)
         action->payload = message_reference(operation->result);
 }
 
-static void raise_stable(const struct overlay *overlay, struct series *series, uint32_t stable)
+void collective_raise_stable(struct overlay *overlay, struct series *series, uint32_t stable)
 {
     uint32_t low = series_low(overlay, series);
 
@@ -204,13 +193,21 @@ static void raise_stable(const struct overlay *overlay, struct series *series, u
         stable = low; /* a peer's error must not cost us what we have yet to hear */
     if (stable > series->stable) {
         series->stable = stable;
-        series_drop_stable(series);
+        series_drop_stable(overlay, series);
     }
 }
 
-/* Takes a decision, whoever made it; takes result and lost. */
-static void settle(struct overlay *overlay, struct series *series, struct operation *operation,
-                   uint8_t status, struct ranges *lost, struct message *result)
+void collective_drop_payloads(struct operation *operation)
+{
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        message_release(operation->parts[i].frame);
+        operation->parts[i].frame = NULL;
+        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
+    }
+}
+
+void collective_settle(struct overlay *overlay, struct series *series, struct operation *operation,
+                       uint8_t status, struct ranges *lost, struct message *result)
 {
     operation->decided = true;
     roll_call_decided(overlay, series, operation);
@@ -219,11 +216,7 @@ static void settle(struct overlay *overlay, struct series *series, struct operat
     operation->result = result;
     message_release(operation->own);
     operation->own = NULL;
-    for (uint32_t i = 0; i < operation->parts_count; i++) {
-        message_release(operation->parts[i].frame);
-        operation->parts[i].frame = NULL;
-        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
-    }
+    collective_drop_payloads(operation);
     deliver(overlay, series, operation);
 }
 
@@ -237,7 +230,7 @@ static struct message *message_of(struct wire_bytes payload)
 /* The meeting point has heard everyone, and nobody has seen a decision. */
 static void decide(struct overlay *overlay, struct series *series, struct operation *operation)
 {
-    uint32_t low = merged_low(overlay, series, operation);
+    uint32_t low = collective_low(overlay, series, operation);
     struct buffer merged = {0};
     struct ranges lost = {0};
     uint8_t status = merge_all(overlay, series, operation, &merged);
@@ -247,7 +240,7 @@ static void decide(struct overlay *overlay, struct series *series, struct operat
     if (merged.length_bytes > 0)
         result = message_from_buffer(&merged);
     buffer_fini(&merged);
-    settle(overlay, series, operation, status, &lost, result);
+    collective_settle(overlay, series, operation, status, &lost, result);
     ranges_fini(&lost);
     if (low > operation->generation)
         low = operation->generation; /* only a peer's error makes it so */
@@ -267,29 +260,46 @@ static bool somebody_is_absent(const struct overlay *overlay, const struct serie
     return false;
 }
 
-static void send_collected(struct overlay *overlay, const struct series *series,
+/* What is said instead of a payload. */
+static void put_bytes(struct overlay_contribute *contribute, enum overlay_part_state state,
+                      uint64_t bytes, struct buffer *out)
+{
+    contribute->state = (uint8_t)state;
+    buffer_clear(out);
+    wire_put_varint(out, bytes);
+}
+
+/* State, status and payload of a contribution to our parent. */
+static void collect(struct overlay *overlay, struct series *series, struct operation *operation,
+                    struct overlay_contribute *contribute, struct buffer *out)
+{
+    contribute->state = OVERLAY_PART_COLLECTED;
+    if (large_is_held(operation))
+        put_bytes(contribute, OVERLAY_PART_STORED, large_bytes(operation), out);
+    else if (somebody_is_absent(overlay, series, operation))
+        contribute->state = OVERLAY_PART_ABSENT;
+    else if (series->key.target == NODE_TARGET_ROOT || series_has_dead(overlay, series))
+        contribute->status = merge_all(overlay, series, operation, out);
+    else if (!large_fold(overlay, series, operation, out))
+        put_bytes(contribute, OVERLAY_PART_SIZED, large_bytes(operation), out);
+}
+
+static void send_collected(struct overlay *overlay, struct series *series,
                            struct operation *operation)
 {
-    struct overlay_contribute contribute = {.key = key_of(series, operation),
+    struct overlay_contribute contribute = {.key = operation_key(series, operation),
                                             .set = series->set,
-                                            .state = OVERLAY_PART_COLLECTED,
-                                            .low = merged_low(overlay, series, operation)};
-    struct buffer merged = {0};
+                                            .low = collective_low(overlay, series, operation)};
+    struct buffer out = {0};
     struct frame frame;
 
-    if (somebody_is_absent(overlay, series, operation))
-        contribute.state = OVERLAY_PART_ABSENT;
-    contribute.status = merge_all(overlay, series, operation, &merged);
-    contribute.payload = (struct wire_bytes){merged.data, merged.length_bytes};
+    collect(overlay, series, operation, &contribute, &out);
+    contribute.payload = (struct wire_bytes){out.data, out.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
-    buffer_fini(&merged);
+    buffer_fini(&out);
     operation->sent = operation->attempt;
-    for (uint32_t i = 0; i < operation->parts_count; i++) {
-        message_release(operation->parts[i].frame);
-        operation->parts[i].frame = NULL;
-        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
-    }
+    collective_drop_payloads(operation);
 }
 
 /* Nobody waits for a hop below which no member lives any more. */
@@ -305,21 +315,52 @@ static bool has_voice(const struct overlay *overlay, const struct series *series
     return false;
 }
 
+/* The meeting point has heard everyone. */
+static void conclude(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct buffer folded = {0};
+    bool small = true;
+
+    if (large_is_held(operation)) {
+        small = false;
+    } else if (series->key.target == NODE_TARGET_ALL && !series_has_dead(overlay, series)) {
+        small = large_fold(overlay, series, operation, &folded) ||
+                large_bytes(operation) > STREAM_BYTES_MAX ||
+                (operation->pieces_count == 1 && operation->pieces[0].child == PIECE_OWN &&
+                 large_is_better_released(overlay, series, large_bytes(operation)));
+    }
+    buffer_fini(&folded);
+    if (small) {
+        decide(overlay, series, operation);
+        large_reset(overlay, operation);
+    } else {
+        large_go(overlay, series, operation);
+    }
+}
+
 /* Does what can be done now.  The operation may be gone afterwards. */
 static void operation_advance(struct overlay *overlay, struct series *series,
                               struct operation *operation)
 {
-    if (!operation->decided && operation->waiting == 0 && series_meets_here(overlay, series))
-        decide(overlay, series, operation);
-    if (operation->decided) {
+    bool open = !operation->decided || operation_is_stored(operation);
+
+    if (operation->over || operation->going)
+        return;
+    if (open && operation->waiting == 0 && series_meets_here(overlay, series)) {
+        conclude(overlay, series, operation);
+        open = !operation->decided;
+    }
+    if (operation->going)
+        return;
+    if (!open) {
         release_parts(overlay, series, operation);
-        if (operation->sent != operation->attempt && can_contribute(overlay, series))
+        if (operation->sent != operation->attempt && collective_can_contribute(overlay, series))
             send_decided(overlay, series, operation, false);
-        series_drop_stable(series);
+        series_drop_stable(overlay, series);
         return;
     }
     if (operation->waiting == 0 && operation->sent != operation->attempt &&
-        has_voice(overlay, series, operation) && can_contribute(overlay, series))
+        has_voice(overlay, series, operation) && collective_can_contribute(overlay, series))
         send_collected(overlay, series, operation);
 }
 
@@ -343,6 +384,9 @@ static void operation_restart(struct overlay *overlay, struct series *series,
 {
     bool hopeless = series_has_dead(overlay, series);
 
+    if (operation->over)
+        return;
+    large_reset(overlay, operation);
     operation->attempt = series_attempt(overlay, series);
     operation->sent = ATTEMPT_NONE;
     operation->waiting =
@@ -456,9 +500,30 @@ static void take_decision(struct overlay *overlay, struct series *series,
         send_query(overlay, series, operation, from, true);
         return;
     }
-    settle(overlay, series, operation, contribute->status, &contribute->lost,
-           message_of(contribute->payload));
+    large_reset(overlay, operation);
+    collective_settle(overlay, series, operation, contribute->status, &contribute->lost,
+                      message_of(contribute->payload));
     operation_advance(overlay, series, operation);
+}
+
+/* Of SIZED and STORED; 0 if it is none. */
+static uint64_t bytes_said(const struct overlay_contribute *contribute)
+{
+    struct wire_reader reader;
+    uint64_t bytes;
+
+    wire_reader_init(&reader, contribute->payload.data, contribute->payload.length_bytes);
+    bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
+    return wire_finish(&reader) == 0 ? bytes : 0;
+}
+
+static bool is_said_well(const struct overlay_contribute *contribute)
+{
+    if (contribute->state == OVERLAY_PART_STORED)
+        return contribute->key.target == NODE_TARGET_ALL && bytes_said(contribute) > 0 &&
+               bytes_said(contribute) <= STREAM_BYTES_MAX;
+    return contribute->state != OVERLAY_PART_SIZED ||
+           (contribute->key.target == NODE_TARGET_ALL && bytes_said(contribute) > 0);
 }
 
 static void take_part(struct overlay *overlay, struct series *series, struct operation *operation,
@@ -467,15 +532,19 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
 {
     uint32_t index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
     struct part *part = operation_part(overlay, operation, index);
+    bool open = !operation->decided || operation_is_stored(operation);
     bool heard = part_counts(part);
 
-    if (heard && operation->sent == operation->attempt && !operation->decided)
+    if (operation->over || operation->going ||
+        (heard && operation->sent == operation->attempt && open))
         return; /* said twice and passed on already */
     part_clear(part);
     part->state = (enum overlay_part_state)contribute->state;
     part->low = contribute->low;
     part->status = contribute->status;
-    if (contribute->payload.length_bytes > 0 && !operation->decided) {
+    if (part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED) {
+        part->bytes = bytes_said(contribute);
+    } else if (contribute->payload.length_bytes > 0 && !operation->decided) {
         part->frame = message_reference(frame->payload);
         part->payload = contribute->payload;
     }
@@ -498,6 +567,10 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
 
     if (rc < 0)
         return rc;
+    if (!is_said_well(&contribute)) {
+        overlay_contribute_fini(&contribute);
+        return -EBADMSG;
+    }
     series = series_of_frame(overlay, &contribute.key, &contribute.set, &rc);
     /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
     if (series != NULL && frame->attempt == series_attempt(overlay, series)) {
@@ -521,7 +594,8 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         return rc;
     series = series_of_frame(overlay, &query.key, &query.set, &rc);
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
-    if (operation != NULL && query.want && operation->decided && can_contribute(overlay, series))
+    if (operation != NULL && query.want && operation->decided && !operation_is_stored(operation) &&
+        collective_can_contribute(overlay, series))
         send_decided(overlay, series, operation, true);
     else if (operation != NULL)
         operation_advance(overlay, series, operation);
@@ -548,12 +622,13 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         operation = series_operation(series, release.key.generation);
     if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) {
         operation->sent = operation->attempt; /* the parent knows */
-        settle(overlay, series, operation, release.status, &release.lost,
-               message_of(release.payload));
-        raise_stable(overlay, series, release.stable);
+        large_reset(overlay, operation);
+        collective_settle(overlay, series, operation, release.status, &release.lost,
+                          message_of(release.payload));
+        collective_raise_stable(overlay, series, release.stable);
         operation_advance(overlay, series, operation);
     } else if (series != NULL) {
-        raise_stable(overlay, series, release.stable);
+        collective_raise_stable(overlay, series, release.stable);
     }
     overlay_release_fini(&release);
     return 0;

@@ -9,8 +9,10 @@
  *     absence.c     who of a range that was cut off is gone
  *     lease.c       heartbeats, leases, silence; the one timer
  *     broadcast.c   the root's ordered log
- *     collective.c  exchange and gather
  *     roll_call.c   who is missing in an operation
+ *     collective.c  exchange and gather; large.c: of much
+ *     stream.c      bytes on their way over two trees
+ *     lateral.c     links beside the tree
  *     route.c       send, request, reply
  */
 #ifndef OVERLAY_CORE_H
@@ -115,6 +117,22 @@ struct collective {
     uint32_t forgotten_count;
 };
 
+struct stream;
+struct early;
+struct lateral;
+
+struct streams {
+    struct stream *first;
+    struct early *early;
+    uint32_t early_count;
+    bool dirty; /* something is to be done at the end of the step */
+};
+
+struct laterals {
+    struct lateral *first;
+    uint32_t count;
+};
+
 struct route {
     struct held *first;
     struct held *last;
@@ -164,6 +182,8 @@ struct overlay {
     struct collective collective;
     struct route route;
     struct roll_call roll_call;
+    struct streams streams;
+    struct laterals laterals;
     /* Valid during a step only. */
     uint64_t now_ns;
     struct overlay_actions *actions;
@@ -182,6 +202,8 @@ void overlay_send(struct overlay *overlay, uint32_t place, struct frame *frame);
 /* As overlay_send, keeping the caller's reference. */
 void overlay_send_copy(struct overlay *overlay, uint32_t place, const struct frame *frame);
 void overlay_close(struct overlay *overlay, uint32_t place);
+/* A link to the place is up, whatever for. */
+bool overlay_has_link(const struct overlay *overlay, uint32_t place);
 /* Ends this place: closes all links; the last thing it does. */
 void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -216,6 +238,8 @@ struct child *membership_linked(const struct overlay *overlay, uint32_t place); 
 bool membership_is_guest(const struct overlay *overlay, uint32_t place);
 /* Everyone who waits here for an answer, and who waits at them. */
 void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting);
+/* It wants something else than to join; false if it is none, or has asked to join. */
+bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
 void membership_down(struct overlay *overlay, uint32_t place);
@@ -308,7 +332,48 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
 int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void roll_call_fini(struct overlay *overlay);
 
+/* large.c; the handlers of OVERLAY_BROKEN are told of both kinds of streams */
+int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* stream.c; stream.h has the rest */
+int stream_on_open(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int stream_on_credit(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void stream_link_up(struct overlay *overlay, uint32_t place);
+void stream_link_down(struct overlay *overlay, uint32_t place, bool lateral);
+void stream_step_end(struct overlay *overlay);
+void stream_fini(struct overlay *overlay);
+
+/* lateral.c */
+enum lateral_take {
+    LATERAL_TAKE_NOTHING,
+    LATERAL_TAKE_ATTEMPT, /* an up or down is to come */
+    LATERAL_TAKE_LINK
+};
+/* A link to a lower place; stream_link_up or stream_link_down tells what came of it. */
+void lateral_want(struct overlay *overlay, uint32_t place);
+bool lateral_is_up(const struct overlay *overlay, uint32_t place);
+bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); /* it was one */
+bool lateral_down(struct overlay *overlay, uint32_t place);                     /* it was one */
+void lateral_give_up(struct overlay *overlay, uint32_t place);
+/* What there is becomes a link of the tree's. */
+enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
+void lateral_death(struct overlay *overlay, struct range range);
+void lateral_timer(struct overlay *overlay);
+uint64_t lateral_deadline_ns(const struct overlay *overlay);
+void lateral_close_all(struct overlay *overlay);
+void lateral_fini(struct overlay *overlay);
+void lateral_on_ask(struct overlay *overlay, uint32_t source);
+void lateral_on_answer(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload);
+int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
 /* route.c */
+/* From core to core: OVERLAY_ASK or OVERLAY_ANSWER; payload may be NULL. */
+void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t destination,
+                struct message *payload);
 void route_send(struct overlay *overlay, const struct overlay_event *event);
 void route_request(struct overlay *overlay, const struct overlay_event *event);
 void route_reply(struct overlay *overlay, const struct overlay_event *event);

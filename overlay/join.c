@@ -43,13 +43,20 @@ static void ancestor_read(const struct overlay *overlay, uint32_t index, uint32_
 
 static void join_connect(struct overlay *overlay, uint32_t place, const struct addresses *addresses)
 {
-    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+    struct overlay_action *action;
+    uint32_t incarnation;
+    enum lateral_take take = lateral_take(overlay, place, &incarnation);
 
-    action->place = place;
-    action->addresses = memory_copy(addresses, sizeof(*addresses));
     overlay->join.target = place;
     overlay->join.state = JOIN_CONNECTING;
     overlay->join.asked_ns = overlay->now_ns;
+    if (take == LATERAL_TAKE_LINK)
+        join_up(overlay, place);
+    if (take != LATERAL_TAKE_NOTHING)
+        return;
+    action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+    action->place = place;
+    action->addresses = memory_copy(addresses, sizeof(*addresses));
 }
 
 /* How many of the ancestors this round tries. */

@@ -92,6 +92,17 @@ bool membership_is_guest(const struct overlay *overlay, uint32_t place)
     return guest_find(overlay, place) != NULL;
 }
 
+bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation)
+{
+    struct guest *guest = guest_find(overlay, place);
+
+    if (guest == NULL || guest->asked || guest->dismissed)
+        return false;
+    *ret_incarnation = guest->incarnation;
+    guest_remove(overlay, guest);
+    return true;
+}
+
 void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting)
 {
     for (const struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {
@@ -626,6 +637,7 @@ void membership_death(struct overlay *overlay, const struct overlay_death *death
     }
     if (overlay->ended)
         return;
+    lateral_death(overlay, range);
     collective_death(overlay, range);
     route_death(overlay);
     membership_changed(overlay);

@@ -70,8 +70,16 @@ void overlay_send_copy(struct overlay *overlay, uint32_t place, const struct fra
     overlay_send(overlay, place, &copy);
 }
 
+static bool is_of_the_tree(const struct overlay *overlay, uint32_t place)
+{
+    return (place == overlay->join.target && overlay->join.state == JOIN_JOINED) ||
+           membership_linked(overlay, place) != NULL;
+}
+
 void overlay_close(struct overlay *overlay, uint32_t place)
 {
+    stream_link_down(overlay, place, !is_of_the_tree(overlay, place));
+    (void)lateral_down(overlay, place);
     overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = place;
 }
 
@@ -145,6 +153,8 @@ void overlay_destroy(struct overlay *overlay)
     membership_fini(overlay);
     broadcast_fini(overlay);
     collective_fini(overlay);
+    stream_fini(overlay);
+    lateral_fini(overlay);
     route_fini(overlay);
     roll_call_fini(overlay);
     message_release(overlay->own);
@@ -160,6 +170,7 @@ static void close_all(struct overlay *overlay)
             overlay_close(overlay, overlay->children[i].head);
     }
     membership_close_guests(overlay);
+    lateral_close_all(overlay);
     if (overlay->join.state == JOIN_CONNECTING || overlay->join.state == JOIN_ASKING ||
         overlay->join.state == JOIN_JOINED)
         overlay_close(overlay, overlay->join.target);
@@ -207,7 +218,9 @@ void overlay_became_ready(struct overlay *overlay)
 
 /* ---- frames ---- */
 
-enum role { ROLE_PARENT = 1, ROLE_TARGET = 2, ROLE_CHILD = 4, ROLE_GUEST = 8 };
+enum role { ROLE_PARENT = 1, ROLE_TARGET = 2, ROLE_CHILD = 4, ROLE_GUEST = 8, ROLE_LATERAL = 16 };
+
+#define ROLE_ANY (ROLE_PARENT | ROLE_TARGET | ROLE_CHILD | ROLE_GUEST | ROLE_LATERAL)
 
 static unsigned int role_of(const struct overlay *overlay, uint32_t place)
 {
@@ -217,7 +230,14 @@ static unsigned int role_of(const struct overlay *overlay, uint32_t place)
         return ROLE_TARGET;
     if (membership_linked(overlay, place) != NULL)
         return ROLE_CHILD;
-    return membership_is_guest(overlay, place) ? ROLE_GUEST : 0;
+    if (membership_is_guest(overlay, place))
+        return ROLE_GUEST;
+    return lateral_is_up(overlay, place) ? ROLE_LATERAL : 0;
+}
+
+bool overlay_has_link(const struct overlay *overlay, uint32_t place)
+{
+    return role_of(overlay, place) != 0;
 }
 
 typedef int frame_handler(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -229,11 +249,23 @@ static int on_lease(struct overlay *overlay, uint32_t from, const struct frame *
     return overlay->join.state == JOIN_JOINED ? lease_on_lease(overlay, from, frame) : 0;
 }
 
+/* A lateral link may become one of the tree. */
+static int on_join(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    uint32_t incarnation;
+
+    if (lateral_is_up(overlay, from)) {
+        (void)lateral_take(overlay, from, &incarnation);
+        membership_up(overlay, from, incarnation);
+    }
+    return membership_on_join(overlay, from, frame);
+}
+
 static const struct {
     frame_handler *handle;
     unsigned int from;
 } dispatch[OVERLAY_MESSAGE_END] = {
-    [OVERLAY_JOIN] = {membership_on_join, ROLE_GUEST},
+    [OVERLAY_JOIN] = {on_join, ROLE_GUEST | ROLE_LATERAL},
     [OVERLAY_WAITING] = {membership_on_waiting, ROLE_GUEST | ROLE_CHILD},
     [OVERLAY_WELCOME] = {join_on_welcome, ROLE_TARGET},
     [OVERLAY_REDIRECT] = {join_on_redirect, ROLE_TARGET},
@@ -254,10 +286,23 @@ static const struct {
     [OVERLAY_STALLED] = {roll_call_on_stalled, ROLE_CHILD},
     [OVERLAY_ROLL_CALL] = {roll_call_on_call, ROLE_PARENT},
     [OVERLAY_ROLL] = {roll_call_on_roll, ROLE_CHILD},
+    [OVERLAY_ASK] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+    [OVERLAY_ANSWER] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
+    [OVERLAY_LATERAL] = {lateral_on_lateral, ROLE_GUEST},
+    [OVERLAY_GO] = {large_on_go, ROLE_PARENT},
+    [OVERLAY_OPEN] = {stream_on_open, ROLE_ANY},
+    [OVERLAY_CHUNK] = {stream_on_chunk, ROLE_ANY},
+    [OVERLAY_CREDIT] = {stream_on_credit, ROLE_ANY},
+    [OVERLAY_BROKEN] = {large_on_broken, ROLE_CHILD},
+    [OVERLAY_DONE] = {large_on_done, ROLE_CHILD},
+    [OVERLAY_OVER] = {large_on_over, ROLE_PARENT},
 };
 
 static void on_down(struct overlay *overlay, uint32_t place)
 {
+    stream_link_down(overlay, place, !is_of_the_tree(overlay, place));
+    if (lateral_down(overlay, place))
+        return;
     if (place == overlay->join.target && overlay->join.state != JOIN_WAITING &&
         overlay->join.state != JOIN_IDLE)
         join_down(overlay);
@@ -301,14 +346,17 @@ static void on_up(struct overlay *overlay, const struct overlay_event *event)
 {
     if (event->place == overlay->join.target && overlay->join.state == JOIN_CONNECTING)
         join_up(overlay, event->place);
-    else
+    else if (!lateral_up(overlay, event->place, event->incarnation))
         membership_up(overlay, event->place, event->incarnation);
+    stream_link_up(overlay, event->place);
 }
 
 static void on_timer(struct overlay *overlay)
 {
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     join_timer(overlay);
+    if (!overlay->ended)
+        lateral_timer(overlay);
     if (!overlay->ended)
         lease_timer(overlay);
 }
@@ -391,6 +439,8 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     lease_check(overlay);
     if (!overlay->ended)
         handle(overlay, event);
+    if (!overlay->ended)
+        stream_step_end(overlay);
     if (!overlay->ended)
         lease_arm(overlay);
     overlay->actions = NULL;

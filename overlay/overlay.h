@@ -128,5 +128,6 @@ const struct ranges *overlay_dead(const struct overlay *overlay);
 /* How much is kept: for tests and for `banyan top`. */
 uint32_t overlay_kept_entries(const struct overlay *overlay);
 uint32_t overlay_kept_operations(const struct overlay *overlay);
+uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or asked for */
 
 #endif

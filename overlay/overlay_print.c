@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "overlay/overlay_wire.h"
+#include "overlay/stream_wire.h"
 
 static void print_ranges(const char *name, const struct ranges *ranges, struct buffer *out)
 {
@@ -162,12 +163,21 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
         buffer_append_string(out, " ok");
 }
 
+/* The number that stands for a payload. */
+static void print_bytes(struct wire_bytes payload, struct buffer *out)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload.data, payload.length_bytes);
+    buffer_printf(out, " bytes=%llu", (unsigned long long)wire_get_varint(&reader));
+}
+
 static int print_contribute(const struct frame *frame, struct buffer *out)
 {
     static const char *const states[OVERLAY_PART_STATE_COUNT] = {
-        [OVERLAY_PART_ABSENT] = " ABSENT",
-        [OVERLAY_PART_HELD] = " HELD",
-        [OVERLAY_PART_DECIDED] = " DECIDED",
+        [OVERLAY_PART_ABSENT] = " ABSENT",   [OVERLAY_PART_HELD] = " HELD",
+        [OVERLAY_PART_DECIDED] = " DECIDED", [OVERLAY_PART_SIZED] = " SIZED",
+        [OVERLAY_PART_STORED] = " STORED",
     };
     struct overlay_contribute contribute;
 
@@ -179,7 +189,10 @@ static int print_contribute(const struct frame *frame, struct buffer *out)
         buffer_append_string(out, states[contribute.state]);
     if (contribute.state == OVERLAY_PART_DECIDED)
         print_status(contribute.status, &contribute.lost, out);
-    print_payload(contribute.payload, out);
+    if (contribute.state == OVERLAY_PART_SIZED || contribute.state == OVERLAY_PART_STORED)
+        print_bytes(contribute.payload, out);
+    else
+        print_payload(contribute.payload, out);
     overlay_contribute_fini(&contribute);
     return 0;
 }
@@ -218,7 +231,7 @@ static int print_data(const struct frame *frame, struct buffer *out)
     if (overlay_decode_data(frame, &data) < 0)
         return -1;
     buffer_printf(out, " from=%u to=%u", data.source, data.destination);
-    if (frame->type != OVERLAY_DATA)
+    if (frame->type == OVERLAY_REQUEST || frame->type == OVERLAY_REPLY)
         buffer_printf(out, " id=%u", data.id);
     print_payload(data.payload, out);
     return 0;
@@ -250,6 +263,104 @@ static int print_roll(const struct frame *frame, struct buffer *out)
     if (!ranges_is_empty(&roll.missing.silent))
         print_ranges("silent", &roll.missing.silent, out);
     overlay_roll_fini(&roll);
+    return 0;
+}
+
+static void print_name(const struct stream_name *name, const struct frame *frame,
+                       struct buffer *out)
+{
+    if (name->entry > 0)
+        buffer_printf(out, " seq=%llu", (unsigned long long)name->entry);
+    else
+        print_key(&name->key, frame, out);
+    if (frame->stream > 0)
+        buffer_printf(out, " round=%u", frame->stream);
+}
+
+static int print_go(const struct frame *frame, struct buffer *out)
+{
+    struct stream_go go;
+
+    if (stream_decode_go(frame, &go) < 0)
+        return -1;
+    print_name(&go.name, frame, out);
+    buffer_printf(out, "%s%s base=%u bytes=%u",
+                  go.algorithm == STREAM_TWO_TREES ? " two trees" : " main tree",
+                  go.result ? " result" : "", go.base, go.total_bytes);
+    if (go.pieces_count > 0)
+        buffer_printf(out, " pieces=%u", go.pieces_count);
+    stream_go_fini(&go);
+    return 0;
+}
+
+static void print_trees(uint8_t trees, struct buffer *out)
+{
+    buffer_printf(out, " trees=%s", trees == STREAM_TREE_BOTH ? "0,1" : trees == 1 ? "0" : "1");
+}
+
+static int print_open(const struct frame *frame, struct buffer *out)
+{
+    struct stream_open open;
+
+    if (stream_decode_open(frame, &open) < 0)
+        return -1;
+    print_name(&open.name, frame, out);
+    print_trees(open.trees, out);
+    stream_open_fini(&open);
+    return 0;
+}
+
+static int print_chunk(const struct frame *frame, struct buffer *out)
+{
+    struct stream_chunk_frame chunk;
+
+    if (stream_decode_chunk(frame, &chunk) < 0)
+        return -1;
+    print_name(&chunk.name, frame, out);
+    buffer_printf(out, " at=%u", chunk.offset);
+    print_payload(chunk.payload, out);
+    return 0;
+}
+
+static int print_credit(const struct frame *frame, struct buffer *out)
+{
+    struct stream_credit credit;
+
+    if (stream_decode_credit(frame, &credit) < 0)
+        return -1;
+    print_name(&credit.name, frame, out);
+    print_trees(credit.trees, out);
+    buffer_printf(out, " bytes=%u", credit.bytes);
+    return 0;
+}
+
+static int print_broken(const struct frame *frame, struct buffer *out)
+{
+    struct stream_name name;
+
+    if (stream_decode_broken(frame, &name) < 0)
+        return -1;
+    print_name(&name, frame, out);
+    return 0;
+}
+
+static int print_done(const struct frame *frame, struct buffer *out)
+{
+    struct node_key key;
+
+    if (stream_decode_done(frame, &key) < 0)
+        return -1;
+    print_key(&key, frame, out);
+    return 0;
+}
+
+static int print_over(const struct frame *frame, struct buffer *out)
+{
+    struct stream_over over;
+
+    if (stream_decode_over(frame, &over) < 0)
+        return -1;
+    print_key(&over.key, frame, out);
     return 0;
 }
 
@@ -285,6 +396,16 @@ static const struct {
     [OVERLAY_STALLED] = {"STALLED", print_roll_call},
     [OVERLAY_ROLL_CALL] = {"ROLL_CALL", print_roll_call},
     [OVERLAY_ROLL] = {"ROLL", print_roll},
+    [OVERLAY_ASK] = {"ASK", print_data},
+    [OVERLAY_ANSWER] = {"ANSWER", print_data},
+    [OVERLAY_LATERAL] = {"LATERAL", print_nothing},
+    [OVERLAY_GO] = {"GO", print_go},
+    [OVERLAY_OPEN] = {"OPEN", print_open},
+    [OVERLAY_CHUNK] = {"CHUNK", print_chunk},
+    [OVERLAY_CREDIT] = {"CREDIT", print_credit},
+    [OVERLAY_BROKEN] = {"BROKEN", print_broken},
+    [OVERLAY_DONE] = {"DONE", print_done},
+    [OVERLAY_OVER] = {"OVER", print_over},
 };
 
 void overlay_print(const struct frame *frame, struct buffer *out)

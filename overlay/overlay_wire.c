@@ -9,16 +9,15 @@
 
 #include "base/buffer.h"
 
-/* Makes the frame of a finished payload and frees the buffer. */
-static void wire_frame(enum overlay_message type, enum frame_class class, struct buffer *payload,
-                       struct frame *ret_frame)
+void wire_frame_of(enum overlay_message type, enum frame_class class, struct buffer *payload,
+                   struct frame *ret_frame)
 {
     *ret_frame = (struct frame){
         .type = (uint8_t)type, .class = (uint8_t) class, .payload = message_from_buffer(payload)};
     buffer_fini(payload);
 }
 
-static void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
+void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
 {
     if (frame->payload != NULL)
         wire_reader_init(ret_reader, frame->payload->data, frame->payload->length_bytes);
@@ -26,13 +25,13 @@ static void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
         wire_reader_init(ret_reader, NULL, 0);
 }
 
-static uint32_t get_u32(struct wire_reader *reader)
+uint32_t wire_get_varint32(struct wire_reader *reader)
 {
     return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
 }
 
 /* What is left of the payload. */
-static struct wire_bytes get_rest(struct wire_reader *reader)
+struct wire_bytes wire_get_rest(struct wire_reader *reader)
 {
     struct wire_bytes rest = {.data = reader->position, .length_bytes = wire_left(reader)};
 
@@ -52,7 +51,7 @@ static struct range get_range(struct wire_reader *reader)
 {
     struct range range;
 
-    range.first = get_u32(reader);
+    range.first = wire_get_varint32(reader);
     range.last = range.first + (uint32_t)wire_get_varint_max(reader, UINT32_MAX - range.first);
     return range;
 }
@@ -93,7 +92,7 @@ void overlay_encode_join(const struct overlay_join *join, struct frame *ret_fram
     overlay_put_addresses(&join->addresses, &out);
     ranges_encode(&join->arrived, &out);
     ranges_encode(&join->waiting, &out);
-    wire_frame(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join)
@@ -103,8 +102,8 @@ int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join
     wire_open(frame, &reader);
     memset(ret_join, 0, sizeof(*ret_join));
     ret_join->version = wire_get_u16(&reader);
-    ret_join->places = get_u32(&reader);
-    ret_join->radix = get_u32(&reader);
+    ret_join->places = wire_get_varint32(&reader);
+    ret_join->radix = wire_get_varint32(&reader);
     ret_join->received = wire_get_varint(&reader);
     ret_join->stamp_ns = wire_get_varint(&reader);
     ret_join->scope = get_range(&reader);
@@ -128,7 +127,7 @@ static void encode_ranges(enum overlay_message type, const struct ranges *ranges
     struct buffer out = {0};
 
     ranges_encode(ranges, &out);
-    wire_frame(type, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(type, FRAME_CONTROL, &out, ret_frame);
 }
 
 static int decode_ranges(const struct frame *frame, struct ranges *ret_ranges)
@@ -181,7 +180,7 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     wire_put_varint(&out, welcome->cut_ns);
     put_lease(&welcome->lease, &out);
     /* The class of ENTRY, so that no entry overtakes it. */
-    wire_frame(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome)
@@ -204,7 +203,7 @@ void overlay_encode_redirect(const struct overlay_redirect *redirect, struct fra
     wire_put_varint(&out, redirect->place);
     wire_put_u8(&out, redirect->whole);
     overlay_put_addresses(&redirect->addresses, &out);
-    wire_frame(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect)
@@ -212,7 +211,7 @@ int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *
     struct wire_reader reader;
 
     wire_open(frame, &reader);
-    ret_redirect->place = get_u32(&reader);
+    ret_redirect->place = wire_get_varint32(&reader);
     ret_redirect->whole = wire_get_u8(&reader);
     if (ret_redirect->whole > 1)
         wire_fail(&reader);
@@ -224,7 +223,7 @@ void overlay_encode_hold(struct frame *ret_frame)
 {
     struct buffer out = {0};
 
-    wire_frame(OVERLAY_HOLD, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_HOLD, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_hold(const struct frame *frame)
@@ -241,7 +240,7 @@ void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *re
 
     wire_put_u8(&out, refuse->refusal);
     wire_put_string(&out, refuse->text);
-    wire_frame(OVERLAY_REFUSE, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_REFUSE, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse)
@@ -273,7 +272,7 @@ void overlay_put_death(const struct overlay_death *death, struct buffer *out)
 static void get_death(struct wire_reader *reader, struct overlay_death *ret_death)
 {
     ret_death->range = get_range(reader);
-    ret_death->incarnation = get_u32(reader);
+    ret_death->incarnation = wire_get_varint32(reader);
 }
 
 int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death)
@@ -292,7 +291,7 @@ void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_fram
     wire_put_varint(&out, lost->count);
     for (uint32_t i = 0; i < lost->count; i++)
         overlay_put_death(&lost->items[i], &out);
-    wire_frame(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost)
@@ -326,7 +325,7 @@ void overlay_encode_lease(const struct overlay_lease *lease, struct frame *ret_f
     struct buffer out = {0};
 
     put_lease(lease, &out);
-    wire_frame(OVERLAY_LEASE, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_LEASE, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_lease)
@@ -343,7 +342,7 @@ void overlay_encode_lease_echo(uint64_t stamp_ns, struct frame *ret_frame)
     struct buffer out = {0};
 
     wire_put_varint(&out, stamp_ns);
-    wire_frame(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
+    wire_frame_of(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns)
@@ -363,7 +362,7 @@ void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_f
     wire_put_u8(&out, entry->kind);
     ranges_encode(&entry->set, &out);
     buffer_append(&out, entry->payload.data, entry->payload.length_bytes);
-    wire_frame(OVERLAY_ENTRY, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_ENTRY, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry)
@@ -375,7 +374,7 @@ int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_en
     ret_entry->sequence = wire_get_varint(&reader);
     ret_entry->kind = wire_get_u8(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_entry->set);
-    ret_entry->payload = get_rest(&reader);
+    ret_entry->payload = wire_get_rest(&reader);
     if (ret_entry->kind >= OVERLAY_ENTRY_KIND_COUNT || ret_entry->sequence == 0)
         wire_fail(&reader);
     if (wire_finish(&reader) < 0)
@@ -393,7 +392,7 @@ void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame)
     struct buffer out = {0};
 
     wire_put_varint(&out, sequence);
-    wire_frame(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->may_wait = 1; /* it only ends the keeping of what has long arrived */
 }
 
@@ -406,7 +405,7 @@ int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)
     return wire_finish(&reader);
 }
 
-static void put_key(const struct node_key *key, struct buffer *out)
+void wire_put_key(const struct node_key *key, struct buffer *out)
 {
     wire_put_u64(out, key->set_id);
     wire_put_varint(out, key->generation);
@@ -415,11 +414,11 @@ static void put_key(const struct node_key *key, struct buffer *out)
     wire_put_u8(out, key->target);
 }
 
-static void get_key(struct wire_reader *reader, struct node_key *ret_key)
+void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
 {
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->set_id = wire_get_u64(reader);
-    ret_key->generation = get_u32(reader);
+    ret_key->generation = wire_get_varint32(reader);
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);
@@ -451,14 +450,14 @@ void overlay_encode_contribute(const struct overlay_contribute *contribute, uint
 {
     struct buffer out = {0};
 
-    put_key(&contribute->key, &out);
+    wire_put_key(&contribute->key, &out);
     ranges_encode(&contribute->set, &out);
     wire_put_u8(&out, contribute->state);
     wire_put_varint(&out, contribute->low);
     wire_put_u8(&out, contribute->status);
     ranges_encode(&contribute->lost, &out);
     buffer_append(&out, contribute->payload.data, contribute->payload.length_bytes);
-    wire_frame(OVERLAY_CONTRIBUTE, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_CONTRIBUTE, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -468,13 +467,13 @@ int overlay_decode_contribute(const struct frame *frame, struct overlay_contribu
 
     wire_open(frame, &reader);
     memset(ret_contribute, 0, sizeof(*ret_contribute));
-    get_key(&reader, &ret_contribute->key);
+    wire_get_key(&reader, &ret_contribute->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->set);
     ret_contribute->state = wire_get_u8(&reader);
-    ret_contribute->low = get_u32(&reader);
+    ret_contribute->low = wire_get_varint32(&reader);
     ret_contribute->status = get_status(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->lost);
-    ret_contribute->payload = get_rest(&reader);
+    ret_contribute->payload = wire_get_rest(&reader);
     if (ret_contribute->state == OVERLAY_PART_NONE ||
         ret_contribute->state >= OVERLAY_PART_STATE_COUNT)
         wire_fail(&reader);
@@ -494,10 +493,10 @@ void overlay_encode_query(const struct overlay_query *query, uint32_t attempt,
 {
     struct buffer out = {0};
 
-    put_key(&query->key, &out);
+    wire_put_key(&query->key, &out);
     ranges_encode(&query->set, &out);
     wire_put_u8(&out, query->want);
-    wire_frame(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -507,7 +506,7 @@ int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_qu
 
     wire_open(frame, &reader);
     memset(ret_query, 0, sizeof(*ret_query));
-    get_key(&reader, &ret_query->key);
+    wire_get_key(&reader, &ret_query->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_query->set);
     ret_query->want = wire_get_u8(&reader);
     if (ret_query->want > 1)
@@ -527,12 +526,12 @@ void overlay_encode_release(const struct overlay_release *release, uint32_t atte
 {
     struct buffer out = {0};
 
-    put_key(&release->key, &out);
+    wire_put_key(&release->key, &out);
     wire_put_u8(&out, release->status);
     wire_put_varint(&out, release->stable);
     ranges_encode(&release->lost, &out);
     buffer_append(&out, release->payload.data, release->payload.length_bytes);
-    wire_frame(OVERLAY_RELEASE, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_RELEASE, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -542,11 +541,11 @@ int overlay_decode_release(const struct frame *frame, struct overlay_release *re
 
     wire_open(frame, &reader);
     memset(ret_release, 0, sizeof(*ret_release));
-    get_key(&reader, &ret_release->key);
+    wire_get_key(&reader, &ret_release->key);
     ret_release->status = get_status(&reader);
-    ret_release->stable = get_u32(&reader);
+    ret_release->stable = wire_get_varint32(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_release->lost);
-    ret_release->payload = get_rest(&reader);
+    ret_release->payload = wire_get_rest(&reader);
     if (wire_finish(&reader) < 0)
         overlay_release_fini(ret_release);
     return wire_finish(&reader);
@@ -567,7 +566,7 @@ void overlay_encode_data(enum overlay_message type, enum frame_class class,
     wire_put_varint(&out, data->id);
     wire_put_u8(&out, data->status);
     buffer_append(&out, data->payload.data, data->payload.length_bytes);
-    wire_frame(type, class, &out, ret_frame);
+    wire_frame_of(type, class, &out, ret_frame);
 }
 
 int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data)
@@ -575,11 +574,11 @@ int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data
     struct wire_reader reader;
 
     wire_open(frame, &reader);
-    ret_data->source = get_u32(&reader);
-    ret_data->destination = get_u32(&reader);
-    ret_data->id = get_u32(&reader);
+    ret_data->source = wire_get_varint32(&reader);
+    ret_data->destination = wire_get_varint32(&reader);
+    ret_data->id = wire_get_varint32(&reader);
     ret_data->status = get_status(&reader);
-    ret_data->payload = get_rest(&reader);
+    ret_data->payload = wire_get_rest(&reader);
     return wire_finish(&reader);
 }
 
@@ -587,10 +586,10 @@ void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame
 {
     struct buffer out = {0};
 
-    put_key(&call->key, &out);
+    wire_put_key(&call->key, &out);
     ranges_encode(&call->set, &out);
     wire_put_varint(&out, call->patience_ns);
-    wire_frame(OVERLAY_ROLL_CALL, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_ROLL_CALL, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call)
@@ -599,7 +598,7 @@ int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call
 
     wire_open(frame, &reader);
     memset(ret_call, 0, sizeof(*ret_call));
-    get_key(&reader, &ret_call->key);
+    wire_get_key(&reader, &ret_call->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
     ret_call->patience_ns = wire_get_varint(&reader);
     if (wire_finish(&reader) < 0)
@@ -616,9 +615,9 @@ void overlay_encode_stalled(const struct overlay_roll_call *call, struct frame *
 {
     struct buffer out = {0};
 
-    put_key(&call->key, &out);
+    wire_put_key(&call->key, &out);
     ranges_encode(&call->set, &out);
-    wire_frame(OVERLAY_STALLED, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_STALLED, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *ret_call)
@@ -627,7 +626,7 @@ int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *
 
     wire_open(frame, &reader);
     memset(ret_call, 0, sizeof(*ret_call));
-    get_key(&reader, &ret_call->key);
+    wire_get_key(&reader, &ret_call->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
     if (wire_finish(&reader) < 0)
         overlay_roll_call_fini(ret_call);
@@ -638,12 +637,12 @@ void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_fram
 {
     struct buffer out = {0};
 
-    put_key(&roll->key, &out);
+    wire_put_key(&roll->key, &out);
     ranges_encode(&roll->missing.absent, &out);
     ranges_encode(&roll->missing.unjoined, &out);
     ranges_encode(&roll->missing.silent, &out);
     wire_put_varint(&out, roll->missing.more);
-    wire_frame(OVERLAY_ROLL, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(OVERLAY_ROLL, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll)
@@ -652,7 +651,7 @@ int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll
 
     wire_open(frame, &reader);
     memset(ret_roll, 0, sizeof(*ret_roll));
-    get_key(&reader, &ret_roll->key);
+    wire_get_key(&reader, &ret_roll->key);
     ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.absent);
     ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.unjoined);
     ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.silent);

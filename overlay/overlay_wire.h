@@ -45,6 +45,16 @@ enum overlay_message {
     OVERLAY_STALLED,
     OVERLAY_ROLL_CALL,
     OVERLAY_ROLL,
+    OVERLAY_ASK, /* overlay/stream_wire.h has these */
+    OVERLAY_ANSWER,
+    OVERLAY_LATERAL,
+    OVERLAY_GO,
+    OVERLAY_OPEN,
+    OVERLAY_CHUNK,
+    OVERLAY_CREDIT,
+    OVERLAY_BROKEN,
+    OVERLAY_DONE,
+    OVERLAY_OVER,
     OVERLAY_MESSAGE_END
 };
 
@@ -126,6 +136,8 @@ enum overlay_part_state {
     OVERLAY_PART_COLLECTED, /* all below have called, nobody has decided */
     OVERLAY_PART_HELD,      /* decided; the result is sent when a QUERY wants it */
     OVERLAY_PART_DECIDED,   /* decided, and here is the result */
+    OVERLAY_PART_SIZED,     /* as COLLECTED, but large: the payload is the number of bytes */
+    OVERLAY_PART_STORED,    /* as HELD, of a streamed operation: the payload is the bytes' number */
     OVERLAY_PART_STATE_COUNT
 };
 
@@ -184,6 +196,15 @@ struct overlay_roll {
     struct node_missing missing;
 };
 
+/* What the encoders and decoders share.  wire_frame_of frees the payload's buffer. */
+void wire_frame_of(enum overlay_message type, enum frame_class class, struct buffer *payload,
+                   struct frame *ret_frame);
+void wire_open(const struct frame *frame, struct wire_reader *ret_reader);
+uint32_t wire_get_varint32(struct wire_reader *reader);
+struct wire_bytes wire_get_rest(struct wire_reader *reader);
+void wire_put_key(const struct node_key *key, struct buffer *out);
+void wire_get_key(struct wire_reader *reader, struct node_key *ret_key);
+
 /* Packed form of a place's addresses: what JOIN and REDIRECT carry and what a core keeps. */
 void overlay_put_addresses(const struct addresses *addresses, struct buffer *out);
 void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses);
@@ -232,7 +253,7 @@ void overlay_encode_release(const struct overlay_release *release, uint32_t atte
                             struct frame *ret_frame);
 int overlay_decode_release(const struct frame *frame, struct overlay_release *ret_release);
 void overlay_release_fini(struct overlay_release *release);
-/* type: OVERLAY_DATA, _REQUEST or _REPLY. */
+/* type: OVERLAY_DATA, _REQUEST, _REPLY, _ASK or _ANSWER. */
 void overlay_encode_data(enum overlay_message type, enum frame_class class,
                          const struct overlay_data *data, struct frame *ret_frame);
 int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data);

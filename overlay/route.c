@@ -167,6 +167,14 @@ static void deliver(struct overlay *overlay, uint8_t type, uint8_t class,
 {
     struct overlay_action *action;
 
+    if (type == OVERLAY_ASK || type == OVERLAY_ANSWER) {
+        if (type == OVERLAY_ASK)
+            lateral_on_ask(overlay, data->source);
+        else
+            lateral_on_answer(overlay, data->source, &data->payload);
+        message_release(payload);
+        return;
+    }
     if (type == OVERLAY_REPLY) {
         request_end(overlay, data->source, data->id, overlay_status_errno(data->status), payload);
         return;
@@ -220,6 +228,12 @@ static void request_send(struct overlay *overlay, const struct request *request)
 {
     originate(overlay, OVERLAY_REQUEST, FRAME_COLLECTIVE, request->place, request->id,
               request->payload);
+}
+
+void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t destination,
+                struct message *payload)
+{
+    originate(overlay, type, FRAME_COLLECTIVE, destination, 0, payload);
 }
 
 void route_request(struct overlay *overlay, const struct overlay_event *event)

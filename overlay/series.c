@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlay/stream.h"
+
 #define FORGOTTEN_MAX 256
 
 /* ---- records ---- */
@@ -77,8 +79,18 @@ struct part *operation_part(struct overlay *overlay, struct operation *operation
     return &operation->parts[index];
 }
 
-void operation_destroy(struct operation *operation)
+struct node_key operation_key(const struct series *series, const struct operation *operation)
 {
+    struct node_key key = series->key;
+
+    key.generation = operation->generation;
+    return key;
+}
+
+void operation_destroy(struct overlay *overlay, struct operation *operation)
+{
+    large_reset(overlay, operation);
+    stream_destroy(overlay, operation->stream);
     for (uint32_t i = 0; i < operation->parts_count; i++)
         part_clear(&operation->parts[i]);
     free(operation->parts);
@@ -88,7 +100,7 @@ void operation_destroy(struct operation *operation)
     free(operation);
 }
 
-void series_drop_stable(struct series *series)
+void series_drop_stable(struct overlay *overlay, struct series *series)
 {
     struct operation **link = &series->operations;
 
@@ -100,17 +112,17 @@ void series_drop_stable(struct series *series)
             continue;
         }
         *link = operation->next;
-        operation_destroy(operation);
+        operation_destroy(overlay, operation);
     }
 }
 
-static void series_destroy(struct series *series)
+static void series_destroy(struct overlay *overlay, struct series *series)
 {
     while (series->operations != NULL) {
         struct operation *operation = series->operations;
 
         series->operations = operation->next;
-        operation_destroy(operation);
+        operation_destroy(overlay, operation);
     }
     ranges_fini(&series->set);
     free(series);
@@ -209,7 +221,7 @@ void collective_forget(struct overlay *overlay, uint64_t set_id)
 
         if (series->key.set_id == set_id) {
             *link = series->next;
-            series_destroy(series);
+            series_destroy(overlay, series);
         } else {
             link = &series->next;
         }
@@ -223,7 +235,7 @@ void collective_fini(struct overlay *overlay)
         struct series *series = overlay->collective.first;
 
         overlay->collective.first = series->next;
-        series_destroy(series);
+        series_destroy(overlay, series);
     }
     free(overlay->collective.forgotten);
     overlay->collective.forgotten = NULL;

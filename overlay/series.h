@@ -20,9 +20,20 @@ struct part {
     uint32_t low;
     uint8_t status;        /* COLLECTED: OVERLAY_STATUS_TOO_LARGE if it was too much */
     bool answered;         /* RELEASE was sent */
+    bool done;             /* all members below have the whole stream */
+    uint64_t bytes;        /* SIZED, STORED */
     struct message *frame; /* holds payload */
     struct wire_bytes payload;
 };
+
+/* What this place or a child range offers of a large operation, in order of places. */
+struct piece {
+    uint32_t child;          /* index, or PIECE_OWN */
+    uint64_t bytes;          /* of the stream */
+    struct message *payload; /* own: the length, then the merged contributions */
+};
+
+#define PIECE_OWN UINT32_MAX
 
 struct operation {
     struct operation *next; /* ascending generations */
@@ -41,6 +52,15 @@ struct operation {
     struct message *own;    /* called and not decided; may be NULL */
     struct part *parts;     /* by index of the child range */
     uint32_t parts_count;
+    /* Of a large operation; large.c. */
+    struct piece *pieces; /* offered in this attempt */
+    uint32_t pieces_count;
+    struct stream *stream; /* in this attempt, or complete and kept */
+    bool going;            /* GO has been given in this attempt */
+    bool done_sent;        /* in this attempt */
+    bool broken;           /* in this round; has been told */
+    bool over;             /* everyone has it: nobody asks any more */
+    uint32_t round;        /* of GO */
 };
 
 struct series {
@@ -50,6 +70,7 @@ struct series {
     struct range covering;
     uint32_t stable;    /* generations below have ended at every member */
     uint32_t called_to; /* highest generation called here */
+    uint64_t narrow_ns; /* until then lateral links are not tried: one has failed */
     struct operation *operations;
 };
 
@@ -62,11 +83,24 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
                              const struct ranges *set);
 struct operation *series_operation(const struct series *series, uint32_t generation);
 /* Forgets what has ended at every member. */
-void series_drop_stable(struct series *series);
-void operation_destroy(struct operation *operation);
+void series_drop_stable(struct overlay *overlay, struct series *series);
+void operation_destroy(struct overlay *overlay, struct operation *operation);
 /* The part of a child range, by its index; makes room for all. */
 struct part *operation_part(struct overlay *overlay, struct operation *operation, uint32_t index);
 void part_clear(struct part *part);
+/* It says that nobody in its range has been told a decision, or that somebody stores it: the child
+ * waits for what we say. */
+static inline bool part_counts(const struct part *part)
+{
+    return part->state == OVERLAY_PART_ABSENT || part->state == OVERLAY_PART_COLLECTED ||
+           part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED;
+}
+struct node_key operation_key(const struct series *series, const struct operation *operation);
+/* The decision is a stream that is kept here. */
+static inline bool operation_is_stored(const struct operation *operation)
+{
+    return operation->decided && operation->stream != NULL;
+}
 
 /* The current attempt: so many have died in the covering range. */
 uint32_t series_attempt(const struct overlay *overlay, const struct series *series);
@@ -78,5 +112,36 @@ bool series_expects(const struct overlay *overlay, const struct series *series,
                     const struct child *child);
 /* Lowest generation that has not ended here; UINT32_MAX if this place is no member. */
 uint32_t series_low(const struct overlay *overlay, const struct series *series);
+
+/* collective.c, for large.c */
+/* May we speak to our parent about this series now?  What we would say before we are ready would be
+ * for a tree that is no more. */
+bool collective_can_contribute(const struct overlay *overlay, const struct series *series);
+/* Takes a decision, whoever made it; takes result and lost. */
+void collective_settle(struct overlay *overlay, struct series *series, struct operation *operation,
+                       uint8_t status, struct ranges *lost, struct message *result);
+/* Lowest generation that has not ended here or below. */
+uint32_t collective_low(const struct overlay *overlay, const struct series *series,
+                        const struct operation *operation);
+void collective_raise_stable(struct overlay *overlay, struct series *series, uint32_t stable);
+void collective_merge_one(struct overlay *overlay, const struct series *series,
+                          struct buffer *merged, struct wire_bytes payload);
+void collective_drop_payloads(struct operation *operation);
+
+/* large.c, for collective.c */
+/* Somebody here or below stores the result. */
+bool large_is_held(const struct operation *operation);
+/* Everyone below has been heard.  True, and what is offered inline, if that is little; false if it
+ * is large: then the pieces are kept. */
+bool large_fold(struct overlay *overlay, struct series *series, struct operation *operation,
+                struct buffer *ret_inline);
+uint64_t large_bytes(const struct operation *operation); /* of the pieces, or that are held */
+/* The meeting point: whether so much is better released down the tree than streamed. */
+bool large_is_better_released(const struct overlay *overlay, const struct series *series,
+                              size_t bytes);
+/* The meeting point: begins the stream. */
+void large_go(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Another attempt, or the end: forgets what was of this attempt. */
+void large_reset(struct overlay *overlay, struct operation *operation);
 
 #endif

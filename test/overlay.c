@@ -454,22 +454,22 @@ static void test_lying_low(void)
     close_bench(&bench);
 }
 
-/* Two times 40 MiB is more than a frame holds. */
+/* Two times 600 MiB, of which the meeting point hears the sizes, is more than a stream holds. */
 static void test_too_large(void)
 {
-    static const size_t bytes = 40 * 1024 * 1024;
+    struct buffer size = {0};
     struct range items[] = {{1, 2}};
     struct ranges set = {.items = items, .count = 1};
-    unsigned char *payload = calloc(1, bytes);
     struct bench bench;
 
     open_bench(&bench, 0, 3);
+    wire_put_varint(&size, 600 * 1024 * 1024);
     for (uint32_t place = 1; place <= 2; place++) {
         struct overlay_contribute contribute = {.key = {.set_id = 8, .generation = 1},
                                                 .set = set,
-                                                .state = OVERLAY_PART_COLLECTED,
+                                                .state = OVERLAY_PART_SIZED,
                                                 .low = 1,
-                                                .payload = {payload, bytes}};
+                                                .payload = {size.data, size.length_bytes}};
         struct frame frame;
 
         adopt(&bench, place, place, place, 3);
@@ -484,7 +484,7 @@ static void test_too_large(void)
         overlay_release_fini(&release);
     }
     close_bench(&bench);
-    free(payload);
+    buffer_fini(&size);
 }
 
 static void test_other_set(void)

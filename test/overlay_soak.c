@@ -50,6 +50,8 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
         print_fact(now_ns, fact, from, to, frame);
     if (fact == SIM_FACT_SEND)
         plan_ambush(world, from, to, frame->type);
+    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_CHUNK)
+        plan_break(world, from, to);
 }
 
 static void run(struct world *world, uint64_t more_ns)

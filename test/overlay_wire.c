@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "overlay/overlay_print.h"
+#include "overlay/stream_wire.h"
 #include "test/tap.h"
 
 /* ---- decode and encode again ---- */
@@ -228,6 +229,96 @@ static int again_roll(const struct frame *frame, struct frame *ret_again)
     return status;
 }
 
+static int again_go(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_go message;
+    int status = stream_decode_go(frame, &message);
+
+    if (status < 0)
+        return status;
+    stream_encode_go(&message, frame->attempt, frame->stream, ret_again);
+    stream_go_fini(&message);
+    return 0;
+}
+
+static int again_open(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_open message;
+    int status = stream_decode_open(frame, &message);
+
+    if (status < 0)
+        return status;
+    stream_encode_open(&message, frame->attempt, frame->stream, ret_again);
+    stream_open_fini(&message);
+    return 0;
+}
+
+static int again_chunk(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_chunk_frame message;
+    int status = stream_decode_chunk(frame, &message);
+
+    if (status < 0)
+        return status;
+    stream_encode_chunk(&message, ret_again);
+    ret_again->attempt = frame->attempt;
+    return 0;
+}
+
+static int again_credit(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_credit message;
+    int status = stream_decode_credit(frame, &message);
+
+    if (status < 0)
+        return status;
+    stream_encode_credit(&message, frame->attempt, frame->stream, ret_again);
+    return 0;
+}
+
+static int again_broken(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_name name;
+    int status = stream_decode_broken(frame, &name);
+
+    if (status < 0)
+        return status;
+    stream_encode_broken(&name, frame->attempt, frame->stream, ret_again);
+    return 0;
+}
+
+static int again_done(const struct frame *frame, struct frame *ret_again)
+{
+    struct node_key done;
+    int status = stream_decode_done(frame, &done);
+
+    if (status < 0)
+        return status;
+    stream_encode_done(&done, frame->attempt, ret_again);
+    return 0;
+}
+
+static int again_over(const struct frame *frame, struct frame *ret_again)
+{
+    struct stream_over message;
+    int status = stream_decode_over(frame, &message);
+
+    if (status < 0)
+        return status;
+    stream_encode_over(&message, frame->attempt, ret_again);
+    return 0;
+}
+
+static int again_lateral(const struct frame *frame, struct frame *ret_again)
+{
+    int status = stream_decode_lateral(frame);
+
+    if (status < 0)
+        return status;
+    stream_encode_lateral(ret_again);
+    return 0;
+}
+
 static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct frame *) = {
     [OVERLAY_JOIN] = again_join,
     [OVERLAY_WAITING] = again_waiting,
@@ -250,6 +341,16 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_STALLED] = again_stalled,
     [OVERLAY_ROLL_CALL] = again_roll_call,
     [OVERLAY_ROLL] = again_roll,
+    [OVERLAY_ASK] = again_data,
+    [OVERLAY_ANSWER] = again_data,
+    [OVERLAY_LATERAL] = again_lateral,
+    [OVERLAY_GO] = again_go,
+    [OVERLAY_OPEN] = again_open,
+    [OVERLAY_CHUNK] = again_chunk,
+    [OVERLAY_CREDIT] = again_credit,
+    [OVERLAY_BROKEN] = again_broken,
+    [OVERLAY_DONE] = again_done,
+    [OVERLAY_OVER] = again_over,
 };
 
 /* ---- one of each ---- */
@@ -335,6 +436,36 @@ static void make_working(struct frame *frames)
     overlay_encode_data(OVERLAY_DATA, FRAME_BULK, &data, &frames[OVERLAY_DATA]);
     overlay_encode_data(OVERLAY_REQUEST, FRAME_COLLECTIVE, &data, &frames[OVERLAY_REQUEST]);
     overlay_encode_data(OVERLAY_REPLY, FRAME_COLLECTIVE, &data, &frames[OVERLAY_REPLY]);
+    overlay_encode_data(OVERLAY_ASK, FRAME_COLLECTIVE, &data, &frames[OVERLAY_ASK]);
+    overlay_encode_data(OVERLAY_ANSWER, FRAME_COLLECTIVE, &data, &frames[OVERLAY_ANSWER]);
+}
+
+static void make_streams(struct frame *frames)
+{
+    struct stream_piece pieces[] = {{1000, payload}, {70000, payload}};
+    const struct stream_name operation = {.key = key};
+    const struct stream_name entry = {.entry = 300};
+    const struct stream_go go = {.name = operation,
+                                 .algorithm = STREAM_TWO_TREES,
+                                 .base = 1000,
+                                 .total_bytes = 100000,
+                                 .chunk_bytes = STREAM_CHUNK_BYTES_MAX,
+                                 .pieces_count = 2,
+                                 .pieces = pieces};
+    const struct stream_open open = {
+        .name = operation, .trees = STREAM_TREE_SECOND, .credit_bytes = 262144, .have = set};
+    const struct stream_chunk_frame chunk = {.name = entry, .offset = 999, .payload = payload};
+    const struct stream_credit credit = {.name = entry, .trees = STREAM_TREE_BOTH, .bytes = 65536};
+    const struct stream_over over = {.key = key, .stable = 12};
+
+    stream_encode_go(&go, 2, 1, &frames[OVERLAY_GO]);
+    stream_encode_open(&open, 2, 1, &frames[OVERLAY_OPEN]);
+    stream_encode_chunk(&chunk, &frames[OVERLAY_CHUNK]);
+    stream_encode_credit(&credit, 2, 0, &frames[OVERLAY_CREDIT]);
+    stream_encode_broken(&operation, 2, 1, &frames[OVERLAY_BROKEN]);
+    stream_encode_done(&key, 2, &frames[OVERLAY_DONE]);
+    stream_encode_over(&over, 2, &frames[OVERLAY_OVER]);
+    stream_encode_lateral(&frames[OVERLAY_LATERAL]);
 }
 
 /* ---- the tests ---- */
@@ -416,7 +547,7 @@ static void test_no_payload(void)
         struct frame frame = {.type = type};
         struct frame copy = {0};
 
-        if (type == OVERLAY_HOLD)
+        if (type == OVERLAY_HOLD || type == OVERLAY_LATERAL)
             continue;
         ok(again[type](&frame, &copy) < 0 || copy.payload != NULL, "type %u without a payload",
            type);
@@ -430,6 +561,7 @@ int main(void)
 
     make_joining(frames);
     make_working(frames);
+    make_streams(frames);
     for (uint8_t type = OVERLAY_JOIN; type < OVERLAY_MESSAGE_END; type++) {
         is_uint(frames[type].type, type, "type %u is made", type);
         test_round_trip(&frames[type]);

@@ -39,6 +39,7 @@ struct program {
     uint32_t generations;
     uint32_t window; /* so many operations of the set may be open at a member */
     uint8_t target;
+    uint32_t filler_bytes;    /* at most so much is added to a contribution: makes it large */
     uint32_t lazy;            /* a member that calls nothing before LAZY_NS, or TREE_NO_PLACE */
     struct outcome *outcomes; /* [generation][member] */
     struct outcome at_root[GENERATIONS_MAX];
@@ -89,6 +90,8 @@ struct world {
     uint32_t ambushes_count;
     uint32_t deaths_planned; /* by kill or by trouble */
     uint64_t settled_ns;     /* nobody is stopped after that */
+    uint32_t breaks;         /* so many lateral links break */
+    uint32_t break_chunks;   /* after so many chunks */
     bool is_traced;
     bool complete;
     bool leaving;
@@ -105,6 +108,10 @@ uint32_t world_below(struct world *world, uint32_t bound);
 bool world_survives(const struct world *world, uint32_t place);
 int program_member(const struct program *program, uint32_t place); /* index or -1 */
 struct outcome *program_outcome(const struct program *program, uint32_t generation, int member);
+/* A contribution begins with four words: set, generation, place, and how many bytes follow, each of
+ * them world_filler's. */
+#define CONTRIBUTION_BYTES 16
+uint8_t world_filler(uint32_t set, uint32_t generation, uint32_t place);
 /* Calls what the program of a member may call now. */
 void program_run(struct world *world, uint32_t set, uint32_t place);
 
@@ -112,6 +119,8 @@ void program_run(struct world *world, uint32_t set, uint32_t place);
 void plan_all(struct world *world);
 /* A message is sent: somebody may have waited for it, to kill. */
 void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type);
+/* A chunk is sent: the link, if it is a lateral one, may break. */
+void plan_break(struct world *world, uint32_t from, uint32_t to);
 /* A starter tells the root that a place is gone. */
 void plan_failed(struct world *world, uint32_t place);
 void plan_leave(struct world *world);

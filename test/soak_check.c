@@ -7,6 +7,25 @@
 
 #include "overlay/tree.h"
 
+/* One contribution at the start of bytes; how many it has, or 0 if it is none of the operation. */
+static size_t contribution_length(const unsigned char *bytes, size_t left, uint32_t set,
+                                  uint32_t generation, uint32_t *ret_place)
+{
+    uint32_t words[4];
+
+    if (left < CONTRIBUTION_BYTES)
+        return 0;
+    memcpy(words, bytes, sizeof(words));
+    if (words[0] != set || words[1] != generation || words[3] > left - CONTRIBUTION_BYTES)
+        return 0;
+    for (uint32_t i = 0; i < words[3]; i++) {
+        if (bytes[CONTRIBUTION_BYTES + i] != world_filler(set, generation, words[2]))
+            return 0;
+    }
+    *ret_place = words[2];
+    return CONTRIBUTION_BYTES + words[3];
+}
+
 /* A successful payload holds each member once. */
 static void check_success(struct world *world, const struct program *program, uint32_t set,
                           uint32_t generation)
@@ -14,19 +33,19 @@ static void check_success(struct world *world, const struct program *program, ui
     const struct buffer *payload = &program->success[generation - 1];
     struct ranges seen = {0};
 
-    if (payload->length_bytes != (size_t)program->members_count * 12)
-        world_fault(world, "set %u generation %u has %zu bytes for %u members", set, generation,
-                    payload->length_bytes, program->members_count);
-    for (size_t at = 0; at + 12 <= payload->length_bytes; at += 12) {
-        uint32_t words[3];
+    for (size_t at = 0, length; at < payload->length_bytes; at += length) {
+        uint32_t place;
 
-        memcpy(words, payload->data + at, sizeof(words));
-        if (words[0] != set || words[1] != generation)
-            world_fault(world, "set %u generation %u mixes with %u, %u", set, generation, words[0],
-                        words[1]);
-        if (ranges_contains(&seen, words[2]))
-            world_fault(world, "%u is counted twice", words[2]);
-        ranges_add(&seen, words[2], words[2]);
+        length = contribution_length(payload->data + at, payload->length_bytes - at, set,
+                                     generation, &place);
+        if (length == 0) {
+            world_fault(world, "set %u generation %u: at %zu of %zu is no contribution to it", set,
+                        generation, at, payload->length_bytes);
+            break;
+        }
+        if (!ranges_is_empty(&seen) && place <= ranges_max(&seen))
+            world_fault(world, "%u is counted twice, or out of order", place);
+        ranges_add(&seen, place, place);
     }
     if (!ranges_equal(&seen, &program->set))
         world_fault(world, "set %u generation %u: contributions are not those of the members", set,

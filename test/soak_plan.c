@@ -130,6 +130,8 @@ static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
     program->target = world_below(world, 4) == 0 ? NODE_TARGET_ROOT : NODE_TARGET_ALL;
     program->outcomes = memory_allocate_zeroed((size_t)program->generations *
                                                program->members_count * sizeof(struct outcome));
+    if (world_below(world, 2) == 0)
+        program->filler_bytes = 1 + 8000000 / (program->members_count + 20);
     program->lazy = TREE_NO_PLACE;
     if (world->places < 100 && world_below(world, 20) == 0)
         program->lazy = ranges_max(&program->set);
@@ -273,9 +275,11 @@ void plan_leave(struct world *world)
 /* In every second world somebody dies right when it sends, or is sent, a certain message. */
 static void plan_ambushes(struct world *world)
 {
-    static const uint8_t types[] = {OVERLAY_CONTRIBUTE, OVERLAY_RELEASE, OVERLAY_RELEASE,
-                                    OVERLAY_ENTRY,      OVERLAY_QUERY,   OVERLAY_JOIN,
-                                    OVERLAY_WELCOME,    OVERLAY_LOST,    OVERLAY_REDIRECT};
+    static const uint8_t types[] = {
+        OVERLAY_CONTRIBUTE, OVERLAY_RELEASE, OVERLAY_RELEASE, OVERLAY_ENTRY,    OVERLAY_QUERY,
+        OVERLAY_JOIN,       OVERLAY_WELCOME, OVERLAY_LOST,    OVERLAY_REDIRECT, OVERLAY_GO,
+        OVERLAY_OPEN,       OVERLAY_CHUNK,   OVERLAY_DONE,    OVERLAY_OVER,     OVERLAY_LATERAL,
+        OVERLAY_BROKEN,     OVERLAY_ASK};
 
     world->ambushes_count = world_below(world, 2) * (1 + world_below(world, AMBUSHES_MAX));
     world->deaths_planned += world->ambushes_count;
@@ -297,6 +301,35 @@ void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type)
         if (ambush->type == type && victim != 0 && ambush->ordinal > 0 && --ambush->ordinal == 0)
             call_kill(world, victim);
     }
+}
+
+static bool is_of_the_tree(const struct world *world, uint32_t a, uint32_t b)
+{
+    return node_parent(world->cluster->places[a].node) == b ||
+           node_parent(world->cluster->places[b].node) == a;
+}
+
+static void call_break_lateral(void *context, uint64_t pair)
+{
+    struct world *world = context;
+    uint32_t a = (uint32_t)pair;
+    uint32_t b = (uint32_t)(pair >> 32);
+
+    if (!world_survives(world, a) || !world_survives(world, b) || is_of_the_tree(world, a, b))
+        return;
+    if (world->deaths_planned > 0) /* it may be about to become one of the tree */
+        ranges_add(&world->evictable, a > b ? a : b, a > b ? a : b);
+    sim_break(world->cluster->sim, a, b);
+}
+
+void plan_break(struct world *world, uint32_t from, uint32_t to)
+{
+    if (world->breaks == 0 || world->break_chunks-- > 0)
+        return;
+    world->breaks--;
+    world->break_chunks = world_below(world, 50);
+    sim_at(world->cluster->sim, sim_now_ns(world->cluster->sim), call_break_lateral, world,
+           from + ((uint64_t)to << 32));
 }
 
 void plan_all(struct world *world)
@@ -329,6 +362,8 @@ void plan_all(struct world *world)
     sim_at(sim, LAZY_NS, call_check_lazy, world, 0);
     plan_kills(world, span_ns);
     plan_ambushes(world);
+    world->breaks = world_below(world, 3) == 0 ? 1 + world_below(world, 4) : 0;
+    world->break_chunks = world_below(world, 100);
     plan_troubles(world, span_ns);
 }
 

@@ -66,11 +66,28 @@ struct outcome *program_outcome(const struct program *program, uint32_t generati
     return &program->outcomes[(size_t)(generation - 1) * program->members_count + (size_t)member];
 }
 
-static struct message *contribution(uint32_t set, uint32_t generation, uint32_t place)
+uint8_t world_filler(uint32_t set, uint32_t generation, uint32_t place)
 {
-    uint32_t words[3] = {set, generation, place};
+    return (uint8_t)(set * 31 + generation * 7 + place);
+}
 
-    return message_create(words, sizeof(words));
+/* Very unequal: some have much, most little. */
+static struct message *contribution(const struct program *program, uint32_t set,
+                                    uint32_t generation, uint32_t place)
+{
+    uint64_t dice = hash_mix(((uint64_t)place << 32) + set * 64 + generation);
+    uint32_t words[4] = {set, generation, place, 0};
+    struct buffer out = {0};
+    struct message *message;
+
+    if (program->filler_bytes > 0 && dice % 3 != 0)
+        words[3] = (uint32_t)((dice >> 8) % program->filler_bytes) >> (dice >> 40) % 8;
+    buffer_append(&out, words, sizeof(words));
+    memset(buffer_reserve(&out, words[3] + 1), world_filler(set, generation, place), words[3] + 1);
+    buffer_commit(&out, words[3]);
+    message = message_from_buffer(&out);
+    buffer_fini(&out);
+    return message;
 }
 
 /* Calls what the window allows. */
@@ -95,7 +112,7 @@ void program_run(struct world *world, uint32_t set, uint32_t place)
             continue;
         outcome->called = true;
         node_contribute(world->cluster->places[place].node, &key, &program->set,
-                        contribution(set, generation, place));
+                        contribution(program, set, generation, place));
     }
 }
 

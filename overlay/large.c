@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchanges of much.  What a place has to say, its own contribution merged with what came inline
+ * from below, goes up as it is if it is at most LARGE_INLINE_BYTES; if not, it stays, and only its
+ * size goes up (SIZED).  So the meeting point gets a number, and the order of places gives each
+ * piece its offset: GO goes down the tree, telling every child range where its part begins, and a
+ * stream (stream.h) carries the pieces to all members.  Each merges them in order.
+ *
+ * A hop that is no member offers nothing itself: GO hands its pieces to the first child.
+ *
+ * A member that has the whole stream has seen the decision: it delivers it, keeps the stream, and
+ * says so (STORED) in every later attempt; then whoever stores it spreads it by the same means.  A
+ * place of which everyone below has it says DONE; when everyone has, OVER goes down and the stream
+ * is forgotten.  A stream that breaks because a lateral link does (BROKEN, up) goes on over the main
+ * tree in the next round of the same attempt, with what everyone has got so far; a death begins a
+ * new attempt, as with every operation.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/series.h"
+#include "overlay/stream.h"
+#include "overlay/stream_cost.h"
+
+#define LARGE_INLINE_BYTES (8u * 1024)          /* E of design.md */
+#define NARROW_NS          (60 * 1000000000ull) /* no lateral links so long after one failed */
+
+/* ---- pieces ---- */
+
+static void drop_pieces(struct operation *operation)
+{
+    for (uint32_t i = 0; i < operation->pieces_count; i++)
+        message_release(operation->pieces[i].payload);
+    free(operation->pieces);
+    operation->pieces = NULL;
+    operation->pieces_count = 0;
+}
+
+static struct piece *add_piece(struct operation *operation, uint32_t child, uint64_t bytes)
+{
+    struct piece *piece;
+
+    operation->pieces = memory_resize(operation->pieces,
+                                      (operation->pieces_count + 1) * sizeof(*operation->pieces));
+    piece = &operation->pieces[operation->pieces_count++];
+    *piece = (struct piece){.child = child, .bytes = bytes};
+    return piece;
+}
+
+/* Ends a run of what came inline. */
+static void end_run(struct operation *operation, struct buffer *run)
+{
+    struct buffer packed = {0};
+    struct piece *piece;
+
+    if (run->length_bytes == 0)
+        return;
+    wire_put_bytes(&packed, run->data, run->length_bytes);
+    buffer_clear(run);
+    piece = add_piece(operation, PIECE_OWN, packed.length_bytes);
+    piece->payload = message_from_buffer(&packed);
+    buffer_fini(&packed);
+}
+
+bool large_fold(struct overlay *overlay, struct series *series, struct operation *operation,
+                struct buffer *ret_inline)
+{
+    struct message *own = operation->own;
+    bool large = false;
+
+    drop_pieces(operation);
+    if (own != NULL)
+        collective_merge_one(overlay, series, ret_inline,
+                             (struct wire_bytes){own->data, own->length_bytes});
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        const struct part *part = &operation->parts[i];
+
+        if (part->state == OVERLAY_PART_SIZED) {
+            end_run(operation, ret_inline);
+            add_piece(operation, i, part->bytes);
+            large = true;
+        } else {
+            collective_merge_one(overlay, series, ret_inline, part->payload);
+        }
+    }
+    if (!large && ret_inline->length_bytes <= LARGE_INLINE_BYTES)
+        return true;
+    end_run(operation, ret_inline);
+    return false;
+}
+
+bool large_is_held(const struct operation *operation)
+{
+    bool held = operation_is_stored(operation);
+
+    for (uint32_t i = 0; !held && i < operation->parts_count; i++)
+        held = operation->parts[i].state == OVERLAY_PART_STORED;
+    return held;
+}
+
+uint64_t large_bytes(const struct operation *operation)
+{
+    uint64_t bytes = 0;
+
+    if (operation_is_stored(operation))
+        return operation->stream->total_bytes;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (operation->parts[i].state == OVERLAY_PART_STORED)
+            return operation->parts[i].bytes;
+    }
+    for (uint32_t i = 0; i < operation->pieces_count; i++)
+        bytes += operation->pieces[i].bytes;
+    return bytes;
+}
+
+/* ---- the choice ---- */
+
+static struct stream_shape shape_of(const struct overlay *overlay, const struct series *series)
+{
+    uint64_t left = (uint64_t)series->covering.last - series->covering.first + 1;
+    struct stream_shape shape = {.members = (uint32_t)ranges_count(&series->set),
+                                 .radix = overlay->radix};
+
+    if (shape.radix > left)
+        shape.radix = (uint32_t)left;
+    for (; left > 1; left = left / overlay->radix)
+        shape.depth++;
+    return shape;
+}
+
+bool large_is_better_released(const struct overlay *overlay, const struct series *series,
+                              size_t bytes)
+{
+    struct stream_shape shape = shape_of(overlay, series);
+    uint64_t release_ns = stream_cost_release(&shape, bytes);
+
+    return bytes <= NODE_PAYLOAD_BYTES_MAX &&
+           (shape.depth == 0 || (release_ns <= stream_cost_main_tree(&shape, bytes) &&
+                                 release_ns <= stream_cost_two_trees(&shape, bytes)));
+}
+
+static enum stream_algorithm choose(const struct overlay *overlay, const struct series *series,
+                                    uint64_t bytes)
+{
+    struct stream_shape shape = shape_of(overlay, series);
+
+    if (overlay->now_ns < series->narrow_ns ||
+        stream_cost_main_tree(&shape, bytes) < stream_cost_two_trees(&shape, bytes))
+        return STREAM_MAIN_TREE;
+    return STREAM_TWO_TREES;
+}
+
+/* ---- GO ---- */
+
+/* Takes part with edges by the algorithm of GO. */
+static void take_route(struct overlay *overlay, struct series *series, struct operation *operation,
+                       uint8_t algorithm)
+{
+    struct stream *stream = operation->stream;
+    struct ranges living = {0};
+
+    stream_route(stream, operation->attempt, operation->round, algorithm == STREAM_TWO_TREES);
+    if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series)) {
+        ranges_copy(&living, &series->set);
+        ranges_remove_all(&living, &overlay->dead);
+        stream_add_two_trees(overlay, stream, &living);
+        ranges_fini(&living);
+    }
+    if (algorithm == STREAM_MAIN_TREE) {
+        if (!series_meets_here(overlay, series))
+            stream_add_edge(overlay, stream, overlay->join.target, STREAM_TREE_BOTH);
+        for (uint32_t i = 0; i < operation->parts_count; i++) {
+            if (part_counts(&operation->parts[i]))
+                stream_add_edge(overlay, stream, overlay->children[i].head, STREAM_TREE_BOTH);
+        }
+    }
+    stream_go(overlay, stream);
+}
+
+/* To every child that waits; base: where what we and those below offer begins; attached goes to the
+ * first. */
+static void pass_on(struct overlay *overlay, const struct operation *operation,
+                    const struct stream_go *go, const struct stream_go *attached)
+{
+    uint32_t piece = 0;
+    uint64_t base = go->base;
+    bool first = true;
+
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        struct stream_go below = *go;
+        struct frame frame;
+
+        for (; piece < operation->pieces_count && operation->pieces[piece].child != i &&
+               operation->parts[i].state == OVERLAY_PART_SIZED;
+             piece++)
+            base += operation->pieces[piece].bytes;
+        below.base = operation->parts[i].state == OVERLAY_PART_SIZED ? (uint32_t)base : 0;
+        below.pieces_count = first ? attached->pieces_count : 0;
+        below.pieces = attached->pieces;
+        if (!part_counts(&operation->parts[i]) || overlay->children[i].state != CHILD_LINKED)
+            continue;
+        first = false;
+        stream_encode_go(&below, operation->attempt, operation->round, &frame);
+        overlay_send(overlay, overlay->children[i].head, &frame);
+    }
+}
+
+static void attach(struct stream_go *attached, uint32_t offset, struct wire_bytes payload)
+{
+    attached->pieces =
+        memory_resize(attached->pieces, (attached->pieces_count + 1) * sizeof(*attached->pieces));
+    attached->pieces[attached->pieces_count++] =
+        (struct stream_piece){.offset = offset, .payload = payload};
+}
+
+/* Every piece that is ours or has been handed to us: offered, or handed on. */
+static void offer_pieces(struct overlay *overlay, const struct series *series,
+                         struct operation *operation, const struct stream_go *go,
+                         struct stream_go *ret_attached)
+{
+    uint64_t offset = go->base;
+
+    for (uint32_t i = 0; i < go->pieces_count; i++)
+        attach(ret_attached, go->pieces[i].offset, go->pieces[i].payload);
+    for (uint32_t i = 0; i < operation->pieces_count && !go->result; i++) {
+        const struct piece *piece = &operation->pieces[i];
+
+        if (piece->child == PIECE_OWN)
+            attach(ret_attached, (uint32_t)offset,
+                   (struct wire_bytes){piece->payload->data, piece->payload->length_bytes});
+        offset += piece->bytes;
+    }
+    if (!series_is_member(overlay, series))
+        return;
+    for (uint32_t i = 0; i < ret_attached->pieces_count; i++)
+        stream_offer(overlay, operation->stream, ret_attached->pieces[i].offset,
+                     ret_attached->pieces[i].payload.data,
+                     ret_attached->pieces[i].payload.length_bytes);
+    ret_attached->pieces_count = 0;
+}
+
+static void begin(struct overlay *overlay, struct series *series, struct operation *operation,
+                  const struct stream_go *go)
+{
+    struct stream_go attached = {0};
+
+    operation->going = true;
+    if (operation->stream == NULL)
+        operation->stream =
+            stream_create(overlay, &go->name, operation->attempt, go->total_bytes, go->chunk_bytes);
+    if (!stream_is_complete(operation->stream))
+        offer_pieces(overlay, series, operation, go, &attached);
+    pass_on(overlay, operation, go, &attached);
+    free(attached.pieces);
+    drop_pieces(operation);
+    collective_drop_payloads(operation);
+    take_route(overlay, series, operation, go->algorithm);
+}
+
+void large_go(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct stream_shape shape = shape_of(overlay, series);
+    uint64_t bytes = large_bytes(operation);
+    enum stream_algorithm algorithm = choose(overlay, series, bytes);
+    struct stream_go go = {.name.key = operation_key(series, operation),
+                           .algorithm = (uint8_t)algorithm,
+                           .result = large_is_held(operation),
+                           .total_bytes = (uint32_t)bytes,
+                           .chunk_bytes = stream_chunk_bytes(&shape, algorithm, bytes)};
+
+    assert(bytes > 0 && bytes <= STREAM_BYTES_MAX);
+    begin(overlay, series, operation, &go);
+}
+
+/* The meeting point has found another way, or we are told so. */
+static void reroute(struct overlay *overlay, struct series *series, struct operation *operation,
+                    const struct stream_go *go, uint32_t round)
+{
+    struct stream_go nothing = {0};
+
+    operation->round = round;
+    operation->broken = false;
+    pass_on(overlay, operation, go, &nothing);
+    take_route(overlay, series, operation, go->algorithm);
+}
+
+/* The operation of a frame, if it is of its attempt and GO may concern it. */
+static struct operation *operation_of(struct overlay *overlay, const struct node_key *key,
+                                      uint32_t attempt, struct series **ret_series)
+{
+    struct series *series = series_find(overlay, key);
+    struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
+
+    *ret_series = series;
+    if (operation == NULL || operation->over || operation->attempt != attempt)
+        return NULL;
+    return operation;
+}
+
+int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct operation *operation;
+    struct series *series;
+    struct stream_go go;
+    int rc = stream_decode_go(frame, &go);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    operation = operation_of(overlay, &go.name.key, frame->attempt, &series);
+    if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL)
+        rc = -EBADMSG;
+    else if (operation != NULL && !operation->going && operation->sent == operation->attempt)
+        rc = !go.result && large_bytes(operation) > go.total_bytes - go.base ? -EBADMSG : 0;
+    if (rc == 0 && operation != NULL && !operation->going &&
+        operation->sent == operation->attempt) {
+        operation->round = frame->stream;
+        begin(overlay, series, operation, &go);
+    } else if (rc == 0 && operation != NULL && operation->going &&
+               frame->stream > operation->round) {
+        reroute(overlay, series, operation, &go, frame->stream);
+    }
+    stream_go_fini(&go);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static void end(struct overlay *overlay, struct operation *operation)
+{
+    operation->over = true;
+    large_reset(overlay, operation);
+    stream_destroy(overlay, operation->stream);
+    operation->stream = NULL;
+}
+
+/* Tells everyone below, and forgets. */
+static void pass_over(struct overlay *overlay, struct series *series, struct operation *operation,
+                      uint32_t stable)
+{
+    struct stream_over over = {.key = operation_key(series, operation), .stable = stable};
+    struct frame frame;
+
+    stream_encode_over(&over, operation->attempt, &frame);
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (part_counts(&operation->parts[i]) && overlay->children[i].state == CHILD_LINKED)
+            overlay_send_copy(overlay, overlay->children[i].head, &frame);
+    }
+    message_release(frame.payload);
+    end(overlay, operation);
+}
+
+/* Everyone here and below has the whole of it. */
+static bool is_done(const struct overlay *overlay, const struct series *series,
+                    const struct operation *operation)
+{
+    if (series_is_member(overlay, series) && !operation->decided)
+        return false;
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (part_counts(&operation->parts[i]) && !operation->parts[i].done)
+            return false;
+    }
+    return true;
+}
+
+/* The operation may be gone afterwards. */
+static void check_done(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct node_key key = operation_key(series, operation);
+    struct frame frame;
+
+    if (!operation->going || operation->over || operation->done_sent ||
+        !is_done(overlay, series, operation))
+        return;
+    if (series_meets_here(overlay, series)) {
+        uint32_t low = collective_low(overlay, series, operation);
+        uint32_t stable = low < operation->generation ? low : operation->generation;
+
+        pass_over(overlay, series, operation, stable > series->stable ? stable : series->stable);
+        collective_raise_stable(overlay, series, stable);
+    } else if (collective_can_contribute(overlay, series)) {
+        operation->done_sent = true;
+        stream_encode_done(&key, operation->attempt, &frame);
+        overlay_send(overlay, overlay->join.target, &frame);
+    }
+}
+
+int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct operation *operation;
+    struct series *series;
+    struct node_key key;
+    uint32_t index;
+    int rc = stream_decode_done(frame, &key);
+
+    if (rc < 0)
+        return rc;
+    operation = operation_of(overlay, &key, frame->attempt, &series);
+    if (operation == NULL || !operation->going)
+        return 0;
+    index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
+    operation_part(overlay, operation, index)->done = true;
+    check_done(overlay, series, operation);
+    return 0;
+}
+
+int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct operation *operation;
+    struct series *series;
+    struct stream_over over;
+    int rc = stream_decode_over(frame, &over);
+
+    (void)from;
+    if (rc < 0 || over.stable > over.key.generation)
+        return -EBADMSG;
+    operation = operation_of(overlay, &over.key, frame->attempt, &series);
+    if (operation != NULL && operation->going && is_done(overlay, series, operation))
+        pass_over(overlay, series, operation, over.stable);
+    if (series != NULL)
+        collective_raise_stable(overlay, series, over.stable);
+    return 0;
+}
+
+/* ---- what streams tell ---- */
+
+void large_stream_complete(struct overlay *overlay, struct stream *stream)
+{
+    struct series *series;
+    struct operation *operation =
+        operation_of(overlay, &stream->name.key, stream->attempt, &series);
+    struct ranges nobody = {0};
+
+    if (operation == NULL || operation->stream != stream)
+        return;
+    if (series_is_member(overlay, series) && !operation->decided)
+        collective_settle(overlay, series, operation, OVERLAY_STATUS_OK, &nobody, NULL);
+    check_done(overlay, series, operation);
+}
+
+static void tell_broken(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct stream_name name = {.key = operation_key(series, operation)};
+    struct stream_go go = {.name = name,
+                           .algorithm = STREAM_MAIN_TREE,
+                           .result = 1, /* what there was to offer has been offered */
+                           .total_bytes = operation->stream->total_bytes,
+                           .chunk_bytes = operation->stream->chunk_bytes};
+    struct frame frame;
+
+    if (operation->broken)
+        return;
+    operation->broken = true;
+    if (series_meets_here(overlay, series)) {
+        series->narrow_ns = overlay->now_ns + NARROW_NS;
+        reroute(overlay, series, operation, &go, operation->round + 1);
+    } else if (collective_can_contribute(overlay, series)) {
+        stream_encode_broken(&name, operation->attempt, operation->round, &frame);
+        overlay_send(overlay, overlay->join.target, &frame);
+    }
+}
+
+void large_stream_broken(struct overlay *overlay, struct stream *stream)
+{
+    struct series *series;
+    struct operation *operation =
+        operation_of(overlay, &stream->name.key, stream->attempt, &series);
+
+    if (operation != NULL && operation->going && operation->round == stream->round)
+        tell_broken(overlay, series, operation);
+}
+
+int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct operation *operation;
+    struct stream_name name;
+    struct series *series;
+    int rc = stream_decode_broken(frame, &name);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    operation = operation_of(overlay, &name.key, frame->attempt, &series);
+    if (operation != NULL && operation->going && operation->round == frame->stream)
+        tell_broken(overlay, series, operation);
+    return 0;
+}
+
+void large_reset(struct overlay *overlay, struct operation *operation)
+{
+    drop_pieces(operation);
+    operation->going = false;
+    operation->done_sent = false;
+    operation->broken = false;
+    operation->round = 0;
+    if (operation->stream == NULL)
+        return;
+    if (operation->decided) {
+        stream_route(operation->stream, operation->attempt, 0, false);
+    } else {
+        stream_destroy(overlay, operation->stream);
+        operation->stream = NULL;
+    }
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links beside the tree, for streams.  The request for one travels the tree to its target (ASK),
+ * which answers with its literal address (ANSWER); the asker connects and says what the link is for
+ * (LATERAL), so that it is not taken for somebody who wants to join.  Of two places the higher one
+ * asks, which is also the one that would join the other, so no two links of a pair ever cross; and
+ * if it comes to joining, the lateral link is used for it.
+ *
+ * There are LATERAL_MAX at most per place, whoever asked; one that no stream uses gives way, and all
+ * are closed after some seconds without use.  When none can be had, or one fails, the streams over
+ * it are broken and go the main tree; it is never taken for a death.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/core.h"
+#include "overlay/stream.h"
+
+#define LATERAL_MAX         8
+#define LATERAL_PATIENCE_NS (2000 * 1000000ull)  /* from the request to the link */
+#define LATERAL_IDLE_NS     (10000 * 1000000ull) /* without use */
+
+enum lateral_state { LATERAL_ASKING, LATERAL_CONNECTING, LATERAL_UP };
+
+struct lateral {
+    struct lateral *next;
+    uint32_t place;
+    uint32_t incarnation; /* UP */
+    enum lateral_state state;
+    uint64_t since_ns; /* asked, or known to be in use */
+};
+
+static struct lateral *lateral_find(const struct overlay *overlay, uint32_t place)
+{
+    struct lateral *lateral = overlay->laterals.first;
+
+    while (lateral != NULL && lateral->place != place)
+        lateral = lateral->next;
+    return lateral;
+}
+
+static struct lateral *lateral_add(struct overlay *overlay, uint32_t place,
+                                   enum lateral_state state)
+{
+    struct lateral *lateral = memory_allocate_zeroed(sizeof(*lateral));
+
+    lateral->place = place;
+    lateral->state = state;
+    lateral->since_ns = overlay->now_ns;
+    lateral->next = overlay->laterals.first;
+    overlay->laterals.first = lateral;
+    overlay->laterals.count++;
+    return lateral;
+}
+
+static void lateral_remove(struct overlay *overlay, struct lateral *lateral)
+{
+    struct lateral **link = &overlay->laterals.first;
+
+    while (*link != lateral)
+        link = &(*link)->next;
+    *link = lateral->next;
+    free(lateral);
+    overlay->laterals.count--;
+}
+
+/* Removes it, closes what there is of a link, and tells the streams. */
+static void lateral_drop(struct overlay *overlay, struct lateral *lateral)
+{
+    uint32_t place = lateral->place;
+    bool has_link = lateral->state != LATERAL_ASKING;
+
+    lateral_remove(overlay, lateral);
+    if (has_link)
+        overlay_close(overlay, place);
+    else
+        stream_link_down(overlay, place, true);
+}
+
+/* Room for one more: the one that has not been used for longest gives way. */
+static bool make_room(struct overlay *overlay)
+{
+    struct lateral *idle = NULL;
+
+    if (overlay->laterals.count < LATERAL_MAX)
+        return true;
+    for (struct lateral *lateral = overlay->laterals.first; lateral != NULL;
+         lateral = lateral->next) {
+        if (!stream_uses(overlay, lateral->place) &&
+            (idle == NULL || lateral->since_ns < idle->since_ns))
+            idle = lateral;
+    }
+    if (idle != NULL)
+        lateral_drop(overlay, idle);
+    return idle != NULL;
+}
+
+bool lateral_is_up(const struct overlay *overlay, uint32_t place)
+{
+    const struct lateral *lateral = lateral_find(overlay, place);
+
+    return lateral != NULL && lateral->state == LATERAL_UP;
+}
+
+void lateral_want(struct overlay *overlay, uint32_t place)
+{
+    /* What we are connecting to as our parent to be is told of by its own ways. */
+    if (lateral_find(overlay, place) != NULL || place == overlay->join.target)
+        return;
+    if (!make_room(overlay)) {
+        stream_link_down(overlay, place, true);
+        return;
+    }
+    lateral_add(overlay, place, LATERAL_ASKING);
+    route_tell(overlay, OVERLAY_ASK, place, NULL);
+}
+
+void lateral_on_ask(struct overlay *overlay, uint32_t source)
+{
+    if (source > overlay->place)
+        route_tell(overlay, OVERLAY_ANSWER, source, overlay->own);
+}
+
+void lateral_on_answer(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload)
+{
+    struct lateral *lateral = lateral_find(overlay, source);
+    struct addresses addresses;
+    struct overlay_action *action;
+    struct wire_reader reader;
+
+    if (lateral == NULL || lateral->state != LATERAL_ASKING)
+        return; /* given up */
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    overlay_get_addresses(&reader, &addresses);
+    if (wire_finish(&reader) < 0 || overlay_has_link(overlay, source)) {
+        lateral_remove(overlay, lateral);
+        stream_link_down(overlay, source, true);
+        return;
+    }
+    lateral->state = LATERAL_CONNECTING;
+    action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+    action->place = source;
+    action->addresses = memory_copy(&addresses, sizeof(addresses));
+}
+
+bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+    struct frame frame;
+
+    if (lateral == NULL || lateral->state != LATERAL_CONNECTING)
+        return false;
+    lateral->state = LATERAL_UP;
+    lateral->incarnation = incarnation;
+    stream_encode_lateral(&frame);
+    overlay_send(overlay, place, &frame);
+    return true;
+}
+
+int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct lateral *old = lateral_find(overlay, from);
+    uint32_t incarnation;
+
+    if (stream_decode_lateral(frame) < 0 || from < overlay->place ||
+        !membership_release_guest(overlay, from, &incarnation))
+        return -EBADMSG;
+    if (old != NULL)
+        lateral_remove(overlay, old);
+    if (make_room(overlay))
+        lateral_add(overlay, from, LATERAL_UP)->incarnation = incarnation;
+    else
+        overlay_close(overlay, from);
+    return 0;
+}
+
+bool lateral_down(struct overlay *overlay, uint32_t place)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+
+    if (lateral == NULL || lateral->state == LATERAL_ASKING)
+        return false;
+    lateral_remove(overlay, lateral);
+    return true;
+}
+
+void lateral_give_up(struct overlay *overlay, uint32_t place)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+
+    if (lateral != NULL)
+        lateral_drop(overlay, lateral);
+}
+
+enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+    enum lateral_state state;
+
+    if (lateral == NULL)
+        return LATERAL_TAKE_NOTHING;
+    state = lateral->state;
+    *ret_incarnation = lateral->incarnation;
+    lateral_remove(overlay, lateral);
+    if (state == LATERAL_ASKING)
+        return LATERAL_TAKE_NOTHING;
+    return state == LATERAL_UP ? LATERAL_TAKE_LINK : LATERAL_TAKE_ATTEMPT;
+}
+
+void lateral_death(struct overlay *overlay, struct range range)
+{
+    struct lateral *next;
+
+    for (struct lateral *lateral = overlay->laterals.first; lateral != NULL; lateral = next) {
+        next = lateral->next;
+        if (range.first <= lateral->place && lateral->place <= range.last)
+            lateral_drop(overlay, lateral);
+    }
+}
+
+static uint64_t due_ns(const struct lateral *lateral)
+{
+    return lateral->since_ns +
+           (lateral->state == LATERAL_UP ? LATERAL_IDLE_NS : LATERAL_PATIENCE_NS);
+}
+
+uint64_t lateral_deadline_ns(const struct overlay *overlay)
+{
+    uint64_t deadline_ns = OVERLAY_NEVER_NS;
+
+    for (const struct lateral *lateral = overlay->laterals.first; lateral != NULL;
+         lateral = lateral->next) {
+        if (due_ns(lateral) < deadline_ns)
+            deadline_ns = due_ns(lateral);
+    }
+    return deadline_ns;
+}
+
+void lateral_timer(struct overlay *overlay)
+{
+    struct lateral *next;
+
+    if (overlay->laterals.first != NULL && overlay->now_ns > LATERAL_IDLE_NS)
+        stream_forget_early(overlay, overlay->now_ns - LATERAL_IDLE_NS);
+    for (struct lateral *lateral = overlay->laterals.first; lateral != NULL; lateral = next) {
+        next = lateral->next;
+        if (overlay->now_ns < due_ns(lateral))
+            continue;
+        if (lateral->state == LATERAL_UP && stream_uses(overlay, lateral->place))
+            lateral->since_ns = overlay->now_ns;
+        else
+            lateral_drop(overlay, lateral);
+    }
+}
+
+void lateral_close_all(struct overlay *overlay)
+{
+    while (overlay->laterals.first != NULL) {
+        struct lateral *lateral = overlay->laterals.first;
+        uint32_t place = lateral->place;
+        bool has_link = lateral->state != LATERAL_ASKING;
+
+        lateral_remove(overlay, lateral);
+        if (has_link)
+            overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = place;
+    }
+}
+
+void lateral_fini(struct overlay *overlay)
+{
+    while (overlay->laterals.first != NULL)
+        lateral_remove(overlay, overlay->laterals.first);
+}
+
+uint32_t overlay_lateral_links(const struct overlay *overlay)
+{
+    return overlay->laterals.count;
+}

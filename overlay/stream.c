@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "overlay/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/two_trees.h"
+
+/* An OPEN whose stream or round we do not know yet. */
+struct early {
+    struct early *next;
+    uint32_t place;
+    uint32_t attempt;
+    uint32_t round;
+    uint64_t since_ns;
+    struct stream_open open;
+};
+
+/* ---- records ---- */
+
+struct stream *stream_find(const struct overlay *overlay, const struct stream_name *name)
+{
+    struct stream *stream = overlay->streams.first;
+
+    while (stream != NULL && stream_name_compare(&stream->name, name) != 0)
+        stream = stream->next;
+    return stream;
+}
+
+struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,
+                             uint32_t attempt, uint32_t total_bytes, uint32_t chunk_bytes)
+{
+    struct stream **link = &overlay->streams.first;
+    struct stream *stream = memory_allocate_zeroed(sizeof(*stream));
+
+    while (*link != NULL && stream_name_compare(&(*link)->name, name) < 0)
+        link = &(*link)->next;
+    stream->name = *name;
+    stream->attempt = attempt;
+    stream->total_bytes = total_bytes;
+    stream->chunk_bytes = chunk_bytes;
+    stream->next = *link;
+    *link = stream;
+    return stream;
+}
+
+static void drop_edges(struct stream *stream)
+{
+    for (uint32_t i = 0; i < stream->edges_count; i++)
+        ranges_fini(&stream->edges[i].peer_has);
+    free(stream->edges);
+    stream->edges = NULL;
+    stream->edges_count = 0;
+}
+
+void stream_destroy(struct overlay *overlay, struct stream *stream)
+{
+    struct stream **link = &overlay->streams.first;
+
+    if (stream == NULL)
+        return;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    drop_edges(stream);
+    for (uint32_t i = 0; i < stream->chunks_count; i++)
+        message_release(stream->chunks[i].frame);
+    free(stream->chunks);
+    ranges_fini(&stream->have);
+    free(stream);
+    overlay->streams.dirty = true; /* another one may be held back */
+}
+
+bool stream_is_complete(const struct stream *stream)
+{
+    return stream->have_bytes == stream->total_bytes;
+}
+
+static struct stream_edge *edge_find(struct stream *stream, uint32_t place, uint8_t trees)
+{
+    for (uint32_t i = 0; i < stream->edges_count; i++) {
+        if (stream->edges[i].place == place && (stream->edges[i].trees & trees) == trees)
+            return &stream->edges[i];
+    }
+    return NULL;
+}
+
+/* ---- sending ---- */
+
+static uint8_t tree_of(const struct stream *stream, uint32_t offset)
+{
+    return offset < stream->total_bytes / 2 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
+}
+
+static bool edge_needs(const struct stream *stream, const struct stream_edge *edge,
+                       const struct stream_chunk *chunk)
+{
+    return (edge->trees & tree_of(stream, chunk->offset)) != 0 && chunk->from != edge->place &&
+           !ranges_contains(&edge->peer_has, chunk->offset);
+}
+
+/* Sends what credit allows. */
+static void edge_pump(struct overlay *overlay, const struct stream *stream,
+                      struct stream_edge *edge)
+{
+    struct frame frame = {.type = OVERLAY_CHUNK,
+                          .class = FRAME_BULK,
+                          .attempt = stream->attempt,
+                          .stream = stream->round};
+
+    while (edge->cursor < stream->chunks_count) {
+        const struct stream_chunk *chunk = &stream->chunks[edge->cursor];
+
+        if (edge_needs(stream, edge, chunk)) {
+            if (edge->credit_bytes < chunk->payload.length_bytes)
+                return;
+            edge->credit_bytes -= chunk->payload.length_bytes;
+            frame.payload = chunk->frame;
+            overlay_send_copy(overlay, edge->place, &frame);
+        }
+        edge->cursor++;
+    }
+}
+
+static void pump_all(struct overlay *overlay, struct stream *stream)
+{
+    for (uint32_t i = 0; i < stream->edges_count; i++)
+        edge_pump(overlay, stream, &stream->edges[i]);
+}
+
+static void edge_open(struct overlay *overlay, const struct stream *stream,
+                      struct stream_edge *edge)
+{
+    struct stream_open open = {
+        .name = stream->name, .trees = edge->trees, .credit_bytes = STREAM_WINDOW_BYTES};
+    struct frame frame;
+
+    if (stream->have.count <= STREAM_HAVE_MAX)
+        open.have = stream->have; /* borrowed */
+    stream_encode_open(&open, stream->attempt, stream->round, &frame);
+    overlay_send(overlay, edge->place, &frame);
+    edge->told = true;
+    edge->owed_bytes = 0;
+}
+
+/* Opens what can be opened, and asks for the links that are not there.  Of two places the higher one
+ * asks, as with joining, so that they never connect to each other at once. */
+static void activate(struct overlay *overlay, struct stream *stream)
+{
+    for (uint32_t i = 0; i < stream->edges_count; i++) {
+        struct stream_edge *edge = &stream->edges[i];
+
+        if (overlay_has_link(overlay, edge->place)) {
+            if (!edge->told && !stream_is_complete(stream))
+                edge_open(overlay, stream, edge);
+        } else if (stream->lateral && !edge->wanted && overlay->place > edge->place) {
+            edge->wanted = true;
+            lateral_want(overlay, edge->place);
+        }
+    }
+}
+
+static void activate_all(struct overlay *overlay)
+{
+    uint32_t active = 0;
+
+    for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
+        if (stream->edges_count > 0 && !stream_is_complete(stream) && ++active > STREAM_ACTIVE_MAX)
+            continue;
+        activate(overlay, stream);
+    }
+}
+
+/* ---- what one has ---- */
+
+static void chunk_append(struct stream *stream, const struct stream_chunk *chunk)
+{
+    if (stream->chunks_count == stream->chunks_capacity) {
+        stream->chunks_capacity = stream->chunks_capacity > 0 ? 2 * stream->chunks_capacity : 16;
+        stream->chunks =
+            memory_resize(stream->chunks, stream->chunks_capacity * sizeof(*stream->chunks));
+    }
+    stream->chunks[stream->chunks_count++] = *chunk;
+    ranges_add(&stream->have, chunk->offset,
+               chunk->offset + (uint32_t)chunk->payload.length_bytes - 1);
+    stream->have_bytes += chunk->payload.length_bytes;
+}
+
+void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offset, const void *data,
+                  size_t bytes)
+{
+    const unsigned char *from = data;
+    uint32_t half = stream->total_bytes / 2;
+
+    overlay->streams.dirty = true;
+    while (bytes > 0) {
+        size_t length = bytes < stream->chunk_bytes ? bytes : stream->chunk_bytes;
+        struct stream_chunk_frame piece = {.name = stream->name, .offset = offset};
+        struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE};
+        struct frame frame;
+
+        if (offset < half && length > half - offset)
+            length = half - offset;
+        piece.payload = (struct wire_bytes){from, length};
+        stream_encode_chunk(&piece, &frame);
+        chunk.frame = frame.payload;
+        chunk.payload.length_bytes = length;
+        chunk.payload.data = frame.payload->data + frame.payload->length_bytes - length;
+        chunk_append(stream, &chunk);
+        from += length;
+        bytes -= length;
+        offset += (uint32_t)length;
+    }
+}
+
+/* ---- routes ---- */
+
+void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool lateral)
+{
+    drop_edges(stream);
+    stream->attempt = attempt;
+    stream->round = round;
+    stream->lateral = lateral;
+    stream->broken = false;
+    for (uint32_t i = 0; i < stream->chunks_count; i++)
+        stream->chunks[i].from = TREE_NO_PLACE; /* what peers have they say when they open */
+}
+
+void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees)
+{
+    if (place == overlay->place || edge_find(stream, place, trees) != NULL)
+        return;
+    stream->edges =
+        memory_resize(stream->edges, (stream->edges_count + 1) * sizeof(*stream->edges));
+    stream->edges[stream->edges_count++] = (struct stream_edge){.place = place, .trees = trees};
+}
+
+/* The place that so many of the set stand before. */
+static uint32_t place_of_rank(const struct ranges *set, uint32_t rank)
+{
+    uint32_t item = 0;
+
+    while (rank > set->items[item].last - set->items[item].first) {
+        rank -= set->items[item].last - set->items[item].first + 1;
+        item++;
+    }
+    return set->items[item].first + rank;
+}
+
+void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
+                          const struct ranges *living)
+{
+    uint32_t count = (uint32_t)ranges_count(living);
+    uint32_t rank = (uint32_t)ranges_count_within(living, 0, overlay->place) - 1;
+
+    for (unsigned int tree = 0; tree < 2; tree++) {
+        uint32_t ranks[TWO_TREES_DEGREE_MAX];
+        uint32_t found = two_trees_neighbours(count, tree, rank, ranks);
+
+        for (uint32_t i = 0; i < found; i++)
+            stream_add_edge(overlay, stream, place_of_rank(living, ranks[i]),
+                            tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND);
+    }
+}
+
+/* ---- what peers say ---- */
+
+static void early_destroy(struct overlay *overlay, struct early **link)
+{
+    struct early *early = *link;
+
+    *link = early->next;
+    stream_open_fini(&early->open);
+    free(early);
+    overlay->streams.early_count--;
+}
+
+/* Keeps it at the end of the list; takes its ranges.  Who is there longest gives way: its link is
+ * closed, which its stream survives. */
+static void early_keep(struct overlay *overlay, uint32_t place, const struct frame *frame,
+                       struct stream_open *open)
+{
+    struct early **link = &overlay->streams.early;
+    struct early *early = memory_allocate_zeroed(sizeof(*early));
+
+    early->place = place;
+    early->attempt = frame->attempt;
+    early->round = frame->stream;
+    early->since_ns = overlay->now_ns;
+    early->open = *open;
+    open->have = (struct ranges){0};
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = early;
+    if (++overlay->streams.early_count > STREAM_EARLY_MAX)
+        lateral_give_up(overlay, overlay->streams.early->place);
+    if (overlay->streams.early_count > STREAM_EARLY_MAX)
+        early_destroy(overlay, &overlay->streams.early);
+}
+
+void stream_forget_early(struct overlay *overlay, uint64_t before_ns)
+{
+    while (overlay->streams.early != NULL && overlay->streams.early->since_ns <= before_ns)
+        early_destroy(overlay, &overlay->streams.early);
+}
+
+static void edge_take_open(struct overlay *overlay, struct stream *stream, uint32_t place,
+                           struct stream_open *open)
+{
+    struct stream_edge *edge = edge_find(stream, place, open->trees);
+
+    if (edge == NULL)
+        return; /* by our tree it is none; a death on its way here or there will tell */
+    edge->credit_bytes = open->credit_bytes;
+    edge->cursor = 0;
+    ranges_move(&edge->peer_has, &open->have);
+    edge_pump(overlay, stream, edge);
+}
+
+void stream_go(struct overlay *overlay, struct stream *stream)
+{
+    struct early **link = &overlay->streams.early;
+
+    overlay->streams.dirty = true;
+    while (*link != NULL) {
+        struct early *early = *link;
+
+        if (stream_name_compare(&early->open.name, &stream->name) != 0 ||
+            early->attempt > stream->attempt ||
+            (early->attempt == stream->attempt && early->round > stream->round)) {
+            link = &early->next;
+            continue;
+        }
+        if (early->attempt == stream->attempt && early->round == stream->round)
+            edge_take_open(overlay, stream, early->place, &early->open);
+        early_destroy(overlay, link);
+    }
+}
+
+/* Of a round that is over (-1), of this one (0), or of one to come (1). */
+static int frame_age(const struct stream *stream, const struct frame *frame)
+{
+    if (frame->attempt != stream->attempt)
+        return frame->attempt < stream->attempt ? -1 : 1;
+    if (frame->stream != stream->round)
+        return frame->stream < stream->round ? -1 : 1;
+    return 0;
+}
+
+int stream_on_open(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct stream_open open;
+    struct stream *stream;
+    int rc = stream_decode_open(frame, &open);
+
+    if (rc < 0)
+        return rc;
+    stream = stream_find(overlay, &open.name);
+    if (stream == NULL || frame_age(stream, frame) > 0)
+        early_keep(overlay, from, frame, &open);
+    else if (frame_age(stream, frame) == 0)
+        edge_take_open(overlay, stream, from, &open);
+    stream_open_fini(&open);
+    return 0;
+}
+
+int stream_on_credit(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct stream_credit credit;
+    struct stream_edge *edge = NULL;
+    struct stream *stream;
+    int rc = stream_decode_credit(frame, &credit);
+
+    if (rc < 0)
+        return rc;
+    stream = stream_find(overlay, &credit.name);
+    if (stream != NULL && frame_age(stream, frame) == 0)
+        edge = edge_find(stream, from, credit.trees);
+    if (edge == NULL)
+        return 0;
+    edge->credit_bytes += credit.bytes;
+    edge_pump(overlay, stream, edge);
+    return 0;
+}
+
+/* Renews the window of an edge when a quarter of it has come. */
+static void edge_credit(struct overlay *overlay, const struct stream *stream,
+                        struct stream_edge *edge, size_t bytes)
+{
+    struct stream_credit credit = {.name = stream->name, .trees = edge->trees};
+    struct frame frame;
+
+    edge->owed_bytes += (uint32_t)bytes;
+    if (edge->owed_bytes < STREAM_WINDOW_BYTES / 4 || stream_is_complete(stream))
+        return;
+    credit.bytes = edge->owed_bytes;
+    edge->owed_bytes = 0;
+    stream_encode_credit(&credit, stream->attempt, stream->round, &frame);
+    overlay_send(overlay, edge->place, &frame);
+}
+
+/* 1: new; 0: had; -EBADMSG: it cuts across what we have, or lies outside. */
+static int chunk_judge(const struct stream *stream, const struct stream_chunk_frame *chunk)
+{
+    uint64_t bytes = chunk->payload.length_bytes;
+    uint64_t had;
+
+    if (chunk->offset >= stream->total_bytes || bytes > stream->total_bytes - chunk->offset)
+        return -EBADMSG;
+    had = ranges_count_within(&stream->have, chunk->offset, chunk->offset + (uint32_t)bytes - 1);
+    if (had == 0)
+        return 1;
+    return had == bytes ? 0 : -EBADMSG;
+}
+
+static void chunk_take(struct overlay *overlay, struct stream *stream,
+                       const struct stream_chunk_frame *piece, uint32_t from,
+                       const struct frame *frame)
+{
+    struct stream_chunk chunk = {.frame = message_reference(frame->payload),
+                                 .payload = piece->payload,
+                                 .offset = piece->offset,
+                                 .from = from};
+
+    chunk_append(stream, &chunk);
+    pump_all(overlay, stream);
+    if (stream_is_complete(stream))
+        overlay->streams.dirty = true;
+}
+
+int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct stream_chunk_frame chunk;
+    struct stream_edge *edge = NULL;
+    struct stream *stream;
+    int rc = stream_decode_chunk(frame, &chunk);
+
+    if (rc < 0)
+        return rc;
+    stream = stream_find(overlay, &chunk.name);
+    if (stream != NULL && frame_age(stream, frame) == 0)
+        edge = edge_find(stream, from, tree_of(stream, chunk.offset));
+    if (edge == NULL || !edge->told)
+        return 0; /* of a route that is no more */
+    rc = chunk_judge(stream, &chunk);
+    if (rc < 0)
+        return rc;
+    if (rc > 0)
+        chunk_take(overlay, stream, &chunk, from, frame);
+    edge_credit(overlay, stream, edge, chunk.payload.length_bytes);
+    return 0;
+}
+
+/* ---- links ---- */
+
+bool stream_uses(const struct overlay *overlay, uint32_t place)
+{
+    for (const struct stream *stream = overlay->streams.first; stream != NULL;
+         stream = stream->next) {
+        for (uint32_t i = 0; i < stream->edges_count; i++) {
+            if (stream->edges[i].place == place)
+                return true;
+        }
+    }
+    for (const struct early *early = overlay->streams.early; early != NULL; early = early->next) {
+        if (early->place == place)
+            return true;
+    }
+    return false;
+}
+
+void stream_link_up(struct overlay *overlay, uint32_t place)
+{
+    if (stream_uses(overlay, place))
+        overlay->streams.dirty = true;
+}
+
+static void edge_link_down(struct overlay *overlay, struct stream *stream, struct stream_edge *edge,
+                           bool lateral)
+{
+    if (!edge->told && !edge->wanted && edge->credit_bytes == 0)
+        return; /* the link was not used for it yet */
+    edge->told = false;
+    edge->wanted = false;
+    edge->credit_bytes = 0;
+    overlay->streams.dirty = true;
+    if (lateral && stream->lateral)
+        stream->broken = true;
+}
+
+void stream_link_down(struct overlay *overlay, uint32_t place, bool lateral)
+{
+    struct early **link = &overlay->streams.early;
+
+    for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
+        for (uint32_t i = 0; i < stream->edges_count; i++) {
+            if (stream->edges[i].place == place)
+                edge_link_down(overlay, stream, &stream->edges[i], lateral);
+        }
+    }
+    while (*link != NULL) {
+        if ((*link)->place == place)
+            early_destroy(overlay, link);
+        else
+            link = &(*link)->next;
+    }
+}
+
+/* ---- the end of a step ---- */
+
+/* Tells one owner of one thing; false if there is nothing to tell.  Streams may be gone after. */
+static bool tell_one(struct overlay *overlay)
+{
+    for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
+        if (stream_is_complete(stream) && !stream->complete_told) {
+            stream->complete_told = true;
+            large_stream_complete(overlay, stream);
+            return true;
+        }
+        if (stream->broken) {
+            stream->broken = false;
+            large_stream_broken(overlay, stream);
+            return true;
+        }
+    }
+    return false;
+}
+
+void stream_step_end(struct overlay *overlay)
+{
+    while (overlay->streams.dirty && !overlay->ended) {
+        overlay->streams.dirty = false;
+        while (tell_one(overlay))
+            ;
+        for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next)
+            pump_all(overlay, stream);
+        activate_all(overlay);
+    }
+}
+
+void stream_fini(struct overlay *overlay)
+{
+    while (overlay->streams.first != NULL)
+        stream_destroy(overlay, overlay->streams.first);
+    while (overlay->streams.early != NULL)
+        early_destroy(overlay, &overlay->streams.early);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One large run of bytes on its way to many: the result of an operation, of which everyone offers
+ * pieces, or the payload of a log entry, which the root offers.  Offsets and total are agreed before
+ * (GO, or the entry).
+ *
+ * A stream runs over edges, which form a tree (or two, each for one half of the bytes): what comes
+ * over one edge goes on over all others of that tree, as it came, without a copy.  So everyone gets
+ * every byte once, from whatever side it comes, upward and downward at the same time, and sends it
+ * at most degree - 1 times.  Who opens an edge tells what it has already and how much may be sent
+ * to it; that window is renewed as chunks arrive.  A receiver has room for the whole stream, so
+ * nobody ever waits for anybody but the network; to bound that room, only the STREAM_ACTIVE_MAX
+ * first of the incomplete streams, in the order of their names, which is the same everywhere, open
+ * their edges.  The first of all is never held back: no deadlock with any number of streams.
+ *
+ * An edge whose link is not there is opened over a lateral link (lateral.c); if that fails the
+ * stream is broken, and its owner (large.c, broadcast.c) routes it anew over the main tree.
+ *
+ * Cost: the bytes, once; 48 bytes per chunk; O(log) per chunk beside the sending.
+ */
+#ifndef OVERLAY_STREAM_H
+#define OVERLAY_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "overlay/core.h"
+#include "overlay/stream_wire.h"
+
+#define STREAM_ACTIVE_MAX   2
+#define STREAM_WINDOW_BYTES (4u * 64 * 1024)
+#define STREAM_EARLY_MAX    64 /* OPENs that came before we know of the stream */
+
+struct stream_chunk {
+    struct message *frame; /* the encoded chunk */
+    struct wire_bytes payload;
+    uint32_t offset;
+    uint32_t from; /* place, or TREE_NO_PLACE if it is ours */
+};
+
+struct stream_edge {
+    uint32_t place;
+    uint8_t trees;         /* enum stream_trees */
+    bool wanted;           /* a lateral link is asked for */
+    bool told;             /* OPEN is sent */
+    uint32_t cursor;       /* into chunks: what was before is sent or not to be sent */
+    uint64_t credit_bytes; /* so much may be sent */
+    uint32_t owed_bytes;   /* received, credit not yet renewed */
+    struct ranges peer_has;
+};
+
+struct stream {
+    struct stream *next; /* by name, ascending */
+    struct stream_name name;
+    uint32_t attempt;
+    uint32_t round;
+    uint32_t total_bytes;
+    uint32_t chunk_bytes;
+    uint64_t have_bytes;
+    struct ranges have;
+    struct stream_chunk *chunks; /* in order of arrival */
+    uint32_t chunks_count;
+    uint32_t chunks_capacity;
+    struct stream_edge *edges;
+    uint32_t edges_count;
+    bool lateral;       /* the edges need not be links of the main tree */
+    bool complete_told; /* to its owner */
+    bool broken;        /* in this round; to be told */
+};
+
+/* Who owns streams is told at the end of a step. */
+void large_stream_complete(struct overlay *overlay, struct stream *stream);
+void large_stream_broken(struct overlay *overlay, struct stream *stream);
+
+struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,
+                             uint32_t attempt, uint32_t total_bytes, uint32_t chunk_bytes);
+void stream_destroy(struct overlay *overlay, struct stream *stream); /* NULL is fine */
+struct stream *stream_find(const struct overlay *overlay, const struct stream_name *name);
+/* Bytes of ours; cut into chunks and copied. */
+void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offset, const void *data,
+                  size_t bytes);
+/* Begins a route: no edges, of this attempt and round. */
+void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool lateral);
+/* An edge of the route; nothing if it is there. */
+void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees);
+/* Edges to the neighbours of this place in the two trees over the living members. */
+void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
+                          const struct ranges *living);
+/* All edges are added: takes what peers have said already and begins. */
+void stream_go(struct overlay *overlay, struct stream *stream);
+bool stream_is_complete(const struct stream *stream);
+/* The pieces of a complete stream, each with its length before it, merged in order of offsets; NULL
+ * if there are none or they cannot be. */
+struct message *stream_merge(const struct stream *stream, node_merge_function *merge);
+/* As it is. */
+struct message *stream_bytes(const struct stream *stream);
+
+/* Some stream has an edge to the place, or will have one. */
+bool stream_uses(const struct overlay *overlay, uint32_t place);
+/* Forgets what peers said so long ago about streams that never came. */
+void stream_forget_early(struct overlay *overlay, uint64_t before_ns);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How large data is best moved: the cost model, as arithmetic.  The times stand for a network of
+ * 50 us a hop, 1 ns a byte and 5 us of CPU a message (design.md, Collectives); what is chosen
+ * changes little with them, for the ways differ by the number of times that a byte is sent.
+ */
+#ifndef OVERLAY_STREAM_COST_H
+#define OVERLAY_STREAM_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "overlay/stream_wire.h"
+
+struct stream_shape {
+    uint32_t members;
+    uint32_t depth; /* of the main tree over them */
+    uint32_t radix; /* most children of one place in it */
+};
+
+/* ns; of the data alone: sizes have been gathered. */
+uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);
+uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes);
+uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes);
+/* The cheapest chunk: a small one is passed on sooner, a large one costs fewer messages. */
+uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algorithm algorithm,
+                            uint64_t bytes);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The messages of streams (overlay/stream.h) and of lateral links (overlay/lateral.c), with the
+ * rules of overlay_wire.h.  frame.attempt carries the attempt, frame.stream the round within it.
+ * A chunk's payload names no hop, so it is passed on as it came.
+ */
+#ifndef OVERLAY_STREAM_WIRE_H
+#define OVERLAY_STREAM_WIRE_H
+
+#include "overlay/overlay_wire.h"
+
+#define STREAM_BYTES_MAX       (1u << 30) /* of one stream */
+#define STREAM_CHUNK_BYTES_MAX (64u * 1024 - 128)
+#define STREAM_CHUNK_BYTES_MIN 4096u
+#define STREAM_PIECES_MAX      65536 /* attached to one GO */
+#define STREAM_HAVE_MAX        4096  /* ranges that OPEN tells */
+
+/* What is streamed: an operation, or the payload of an entry of the log. */
+struct stream_name {
+    uint64_t entry;      /* sequence; 0: an operation */
+    struct node_key key; /* entry == 0 */
+};
+
+enum stream_algorithm {
+    STREAM_TWO_TREES, /* over lateral links, half of the data in each tree */
+    STREAM_MAIN_TREE, /* over the links that there are */
+    STREAM_ALGORITHM_COUNT
+};
+
+enum stream_trees { STREAM_TREE_FIRST = 1, STREAM_TREE_SECOND = 2, STREAM_TREE_BOTH = 3 };
+
+/* A piece of the stream that a hop, which is no member, hands to one below to offer. */
+struct stream_piece {
+    uint32_t offset;
+    struct wire_bytes payload;
+};
+
+struct stream_go {
+    struct stream_name name;
+    uint8_t algorithm;    /* enum stream_algorithm */
+    uint8_t result;       /* 1: what somebody holds is spread; 0: what everybody offers */
+    uint32_t base;        /* offset of the receiver's own part */
+    uint32_t total_bytes; /* 1..STREAM_BYTES_MAX */
+    uint32_t chunk_bytes;
+    uint32_t pieces_count;
+    struct stream_piece *pieces;
+};
+
+struct stream_open {
+    struct stream_name name;
+    uint8_t trees;         /* enum stream_trees: what this edge carries */
+    uint32_t credit_bytes; /* so much may be sent to the sender of this */
+    struct ranges have;    /* of the bytes; need not be complete */
+};
+
+struct stream_chunk_frame {
+    struct stream_name name;
+    uint32_t offset;
+    struct wire_bytes payload;
+};
+
+struct stream_credit {
+    struct stream_name name;
+    uint8_t trees;
+    uint32_t bytes;
+};
+
+struct stream_over {
+    struct node_key key;
+    uint32_t stable;
+};
+
+int stream_name_compare(const struct stream_name *a, const struct stream_name *b);
+
+void stream_encode_go(const struct stream_go *go, uint32_t attempt, uint32_t round,
+                      struct frame *ret_frame);
+int stream_decode_go(const struct frame *frame, struct stream_go *ret_go);
+void stream_go_fini(struct stream_go *go);
+void stream_encode_open(const struct stream_open *open, uint32_t attempt, uint32_t round,
+                        struct frame *ret_frame);
+int stream_decode_open(const struct frame *frame, struct stream_open *ret_open);
+void stream_open_fini(struct stream_open *open);
+void stream_encode_chunk(const struct stream_chunk_frame *chunk, struct frame *ret_frame);
+int stream_decode_chunk(const struct frame *frame, struct stream_chunk_frame *ret_chunk);
+void stream_encode_credit(const struct stream_credit *credit, uint32_t attempt, uint32_t round,
+                          struct frame *ret_frame);
+int stream_decode_credit(const struct frame *frame, struct stream_credit *ret_credit);
+/* A lateral link failed: another algorithm is needed. */
+void stream_encode_broken(const struct stream_name *name, uint32_t attempt, uint32_t round,
+                          struct frame *ret_frame);
+int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name);
+/* All members below have the whole of it. */
+void stream_encode_done(const struct node_key *key, uint32_t attempt, struct frame *ret_frame);
+int stream_decode_done(const struct frame *frame, struct node_key *ret_key);
+/* All members have: nobody will ever ask for it. */
+void stream_encode_over(const struct stream_over *over, uint32_t attempt, struct frame *ret_frame);
+int stream_decode_over(const struct frame *frame, struct stream_over *ret_over);
+/* The first frame on a lateral link: who opened it does not want to join. */
+void stream_encode_lateral(struct frame *ret_frame);
+int stream_decode_lateral(const struct frame *frame);
+
+#endif
