@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/explore.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "overlay/overlay_print.h"
+#include "overlay/tree.h"
+
+#define LEASE_NS (8000 * EXPLORE_MS)
+#define NEVER_NS UINT64_MAX
+#define BEGIN_NS (1000 * EXPLORE_MS)
+
+/* Waves of heartbeats are as rare as leases allow: what is explored is what links tell. */
+#define HEARTBEAT_NS (LEASE_NS / 2 - 100 * EXPLORE_MS)
+/* A frame that is late is late by less: more may cost its receiver the membership. */
+#define HURRY_NS (LEASE_NS / 8)
+/* Of healing.  Who died with all who would have noticed is counted after a lease. */
+#define BOUND_NS (LEASE_NS / 2 * 3)
+
+enum end_state { END_NONE, END_CONNECTING, END_UP };
+
+/* A frame under way. */
+struct packet {
+    struct packet *next;
+    struct frame frame;
+};
+
+/* A place's end of its link to a peer, and what is under way to it. */
+struct end {
+    enum end_state state;
+    uint32_t link;  /* equal at both ends; of who has connected */
+    bool connected; /* to be told */
+    bool down;      /* to be told, after what is under way */
+    bool is_cut;    /* or instead of it */
+    struct packet *packets[FRAME_CLASS_COUNT];
+};
+
+struct place {
+    struct overlay *overlay; /* NULL before the start */
+    bool gone;               /* killed, or has ended */
+    bool failed;             /* the starter will say so */
+    uint64_t deadline_ns;
+    uint32_t links[EXPLORE_PLACES_MAX]; /* connections to a peer, so far */
+    uint32_t asks[EXPLORE_PLACES_MAX];  /* link that it wants to a peer, under way; 0: none */
+    struct end ends[EXPLORE_PLACES_MAX];
+};
+
+struct task {
+    struct call call;
+    uint32_t begun; /* generations */
+};
+
+struct world {
+    const struct scenario *scenario;
+    bool is_open; /* calls and deaths may come */
+    uint64_t now_ns;
+    uint32_t deaths;
+    uint32_t hurries;
+    uint32_t tasks_count;
+    struct task tasks[EXPLORE_CALLS_MAX * EXPLORE_PLACES_MAX];
+    struct place places[EXPLORE_PLACES_MAX];
+    struct checker checker;
+};
+
+static struct world *world; /* in the arena, always at the same place */
+
+static void step(uint32_t place, struct overlay_event *event);
+
+/* ---- links ---- */
+
+/* The caller's then. */
+static struct frame end_take(struct end *end, uint32_t class)
+{
+    struct packet *packet = end->packets[class];
+    struct frame frame = packet->frame;
+
+    end->packets[class] = packet->next;
+    free(packet);
+    return frame;
+}
+
+static void end_append(struct end *end, const struct frame *frame)
+{
+    struct packet **link = &end->packets[frame->class];
+
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = memory_allocate_zeroed(sizeof(**link));
+    (*link)->frame = *frame;
+}
+
+static void end_clear(struct end *end)
+{
+    for (uint32_t class = 0; class < FRAME_CLASS_COUNT; class ++) {
+        while (end->packets[class] != NULL)
+            message_release(end_take(end, class).payload);
+    }
+    memset(end, 0, sizeof(*end));
+}
+
+static bool end_is_empty(const struct end *end)
+{
+    return !end->connected && end->packets[FRAME_CONTROL] == NULL &&
+           end->packets[FRAME_COLLECTIVE] == NULL && end->packets[FRAME_BULK] == NULL;
+}
+
+/* The other end, if it belongs to the same link. */
+static struct end *end_other(uint32_t place, uint32_t peer)
+{
+    struct end *end = &world->places[place].ends[peer];
+    struct end *other = &world->places[peer].ends[place];
+
+    return other->state != END_NONE && other->link == end->link ? other : NULL;
+}
+
+/* Returns false if it is refused on the spot. */
+static bool link_connect(uint32_t place, uint32_t peer)
+{
+    struct end *end = &world->places[place].ends[peer];
+
+    if (end->state != END_NONE)
+        return false;
+    end->state = END_CONNECTING;
+    end->link = ++world->places[place].links[peer];
+    world->places[place].asks[peer] = end->link;
+    return true;
+}
+
+static void link_send(uint32_t place, uint32_t peer, struct frame *frame)
+{
+    const struct end *end = &world->places[place].ends[peer];
+    struct end *other = end_other(place, peer);
+
+    if (end->state != END_UP || end->connected || other == NULL) {
+        message_release(frame->payload);
+        return;
+    }
+    end_append(other, frame);
+}
+
+static void link_close(uint32_t place, uint32_t peer, bool is_cut)
+{
+    struct end *end = &world->places[place].ends[peer];
+    struct end *other;
+
+    if (end->state == END_NONE)
+        return;
+    other = end_other(place, peer);
+    if (other != NULL) {
+        other->down = true;
+        other->is_cut = other->is_cut || is_cut;
+    }
+    world->places[place].asks[peer] = 0;
+    end_clear(end);
+}
+
+static void place_is_gone(uint32_t place, bool is_cut)
+{
+    world->places[place].gone = true;
+    world->places[place].deadline_ns = NEVER_NS;
+    for (uint32_t peer = 0; peer < world->scenario->places; peer++)
+        link_close(place, peer, is_cut);
+    if (!world->checker.complete)
+        world->places[place].failed = true;
+}
+
+static bool is_alive(uint32_t place)
+{
+    return world->places[place].overlay != NULL && !world->places[place].gone;
+}
+
+/* ---- what places do ---- */
+
+static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    buffer_append(merged, other, other_bytes);
+}
+
+static node_merge_function *const merges[] = {merge_concatenate};
+
+static struct message *contribution(const struct task *task, uint32_t generation)
+{
+    struct buffer bytes = {0};
+    struct message *message;
+
+    buffer_printf(&bytes, "%u.%u", task->call.place, generation);
+    message = message_from_buffer(&bytes);
+    buffer_fini(&bytes);
+    return message;
+}
+
+static struct node_key key_of(const struct call *call, uint32_t generation)
+{
+    return (struct node_key){.set_id = 100 * call->first + call->last + 1,
+                             .generation = generation,
+                             .target =
+                                 call->kind == CALL_GATHER ? NODE_TARGET_ROOT : NODE_TARGET_ALL};
+}
+
+static bool is_operation(const struct call *call)
+{
+    return call->kind == CALL_EXCHANGE || call->kind == CALL_GATHER;
+}
+
+static void contribute(struct task *task)
+{
+    struct node_key key = key_of(&task->call, ++task->begun);
+    struct message *payload = contribution(task, task->begun);
+    struct overlay_event event = {.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .payload = payload};
+    struct ranges set = {0};
+
+    ranges_add(&set, task->call.first, task->call.last);
+    event.set = &set;
+    checker_called(&world->checker, task->call.place, &key, &set, payload);
+    step(task->call.place, &event);
+    ranges_fini(&set);
+    message_release(payload);
+}
+
+static void broadcast(const struct task *task)
+{
+    struct message *payload = message_create(&task->call.first, sizeof(task->call.first));
+    struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST, .payload = payload};
+    struct ranges set = {0};
+
+    ranges_add(&set, task->call.first, task->call.last);
+    event.set = &set;
+    checker_broadcast(&world->checker, &set, payload);
+    step(0, &event);
+    ranges_fini(&set);
+    message_release(payload);
+}
+
+static void request(const struct task *task)
+{
+    struct message *payload = message_create("?", 1);
+    struct overlay_event event = {.kind = OVERLAY_EVENT_REQUEST,
+                                  .place = task->call.first,
+                                  .id = (uint32_t)(task - world->tasks) + 1,
+                                  .payload = payload};
+
+    checker_requested(&world->checker, task->call.place, event.id, event.place);
+    step(task->call.place, &event);
+    message_release(payload);
+}
+
+static void task_begin(struct task *task)
+{
+    struct overlay_event leave = {.kind = OVERLAY_EVENT_LEAVE};
+
+    switch (task->call.kind) {
+    case CALL_EXCHANGE:
+    case CALL_GATHER:
+        contribute(task);
+        return;
+    case CALL_BROADCAST:
+        broadcast(task);
+        break;
+    case CALL_REQUEST:
+        request(task);
+        break;
+    default:
+        checker_leaving(&world->checker);
+        step(0, &leave);
+    }
+    task->begun = 1;
+}
+
+/* A member calls its next operation as soon as the one before is told. */
+static void go_on(uint32_t place, const struct node_key *key)
+{
+    for (uint32_t i = 0; i < world->tasks_count; i++) {
+        struct task *task = &world->tasks[i];
+        struct node_key last = key_of(&task->call, task->begun);
+
+        if (is_operation(&task->call) && task->call.place == place && is_alive(place) &&
+            last.set_id == key->set_id && last.target == key->target &&
+            last.generation == key->generation && task->begun < task->call.generations)
+            contribute(task);
+    }
+}
+
+static void answer(uint32_t place, const struct overlay_action *action)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_REPLY,
+                                  .place = action->place,
+                                  .id = action->id,
+                                  .payload = action->payload};
+
+    if (is_alive(place))
+        step(place, &event);
+}
+
+/* ---- one step ---- */
+
+static void act(uint32_t place, struct overlay_action *action)
+{
+    struct overlay_event refused = {.kind = OVERLAY_EVENT_DOWN, .place = action->place};
+
+    switch (action->kind) {
+    case OVERLAY_ACTION_CONNECT:
+        if (!link_connect(place, action->place))
+            step(place, &refused);
+        break;
+    case OVERLAY_ACTION_CLOSE:
+        link_close(place, action->place, false);
+        break;
+    case OVERLAY_ACTION_SEND:
+        checker_sent(&world->checker, place, &action->frame);
+        link_send(place, action->place, &action->frame);
+        action->frame.payload = NULL;
+        break;
+    default:
+        assert(action->kind == OVERLAY_ACTION_TIMER);
+        world->places[place].deadline_ns =
+            action->deadline_ns > world->now_ns ? action->deadline_ns : world->now_ns;
+    }
+}
+
+static void tell(uint32_t place, const struct overlay_action *action)
+{
+    struct checker *checker = &world->checker;
+
+    switch (action->kind) {
+    case OVERLAY_ACTION_JOINED:
+        checker_told_joined(checker, place);
+        break;
+    case OVERLAY_ACTION_COMPLETE:
+        checker_told_complete(checker);
+        break;
+    case OVERLAY_ACTION_BROADCAST:
+        checker_told_broadcast(checker, place, world->now_ns, action->payload);
+        break;
+    case OVERLAY_ACTION_RESULT:
+        checker_told_result(checker, place, world->now_ns, &action->key, action->status,
+                            &action->places, action->payload);
+        go_on(place, &action->key);
+        break;
+    case OVERLAY_ACTION_REQUEST:
+        answer(place, action);
+        break;
+    case OVERLAY_ACTION_REPLY:
+        checker_told_reply(checker, place, action->id, action->status);
+        break;
+    case OVERLAY_ACTION_DEAD:
+        checker_told_dead(checker, place, world->now_ns, &action->places);
+        break;
+    case OVERLAY_ACTION_ENDED:
+        checker_ended(checker, place, action->end);
+        place_is_gone(place, false);
+        break;
+    default:
+        break;
+    }
+}
+
+static struct checker_view view_of(const struct overlay *overlay)
+{
+    return (struct checker_view){.parent = overlay_parent(overlay),
+                                 .degree = overlay_degree(overlay),
+                                 .kept_entries = overlay_kept_entries(overlay),
+                                 .kept_operations = overlay_kept_operations(overlay)};
+}
+
+/* What goes to the world is done first, as overlay/node.c does. */
+static void step(uint32_t place, struct overlay_event *event)
+{
+    struct overlay *overlay = world->places[place].overlay;
+    struct overlay_actions actions = {0};
+    struct checker_view view;
+
+    event->now_ns = world->now_ns;
+    overlay_step(overlay, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++) {
+        if (actions.items[i].kind < OVERLAY_ACTION_FIRST_UPWARD)
+            act(place, &actions.items[i]);
+    }
+    for (uint32_t i = 0; i < actions.count; i++) {
+        if (actions.items[i].kind >= OVERLAY_ACTION_FIRST_UPWARD)
+            tell(place, &actions.items[i]);
+    }
+    overlay_actions_fini(&actions);
+    view = view_of(overlay);
+    checker_limits(&world->checker, place, &view);
+}
+
+/* ---- the choices ---- */
+
+static uint64_t next_deadline_ns(void)
+{
+    uint64_t next_ns = NEVER_NS;
+
+    for (uint32_t place = 0; place < world->scenario->places; place++) {
+        if (world->places[place].deadline_ns < next_ns)
+            next_ns = world->places[place].deadline_ns;
+    }
+    return next_ns;
+}
+
+static void add(struct choice *choices, uint32_t *count, struct choice choice)
+{
+    assert(*count < EXPLORE_CHOICES_MAX);
+    choices[(*count)++] = choice;
+}
+
+static void add_of_end(uint8_t place, uint8_t peer, struct choice *choices, uint32_t *count)
+{
+    const struct end *end = &world->places[place].ends[peer];
+    struct choice choice = {.place = place, .peer = peer};
+
+    if (world->places[peer].asks[place] != 0) {
+        choice.kind = CHOICE_ACCEPT;
+        add(choices, count, choice);
+    }
+    if (end->connected) {
+        choice.kind = CHOICE_CONNECTED;
+        add(choices, count, choice);
+    }
+    for (uint8_t class = 0; class < FRAME_CLASS_COUNT && !end->connected; class ++) {
+        choice.kind = CHOICE_FRAME;
+        choice.class = class;
+        if (end->packets[class] != NULL)
+            add(choices, count, choice);
+    }
+    choice.kind = CHOICE_DOWN;
+    choice.class = 0;
+    if (end->down && (end->is_cut || end_is_empty(end)))
+        add(choices, count, choice);
+}
+
+/* What is under way, and what is due. */
+static void add_deliveries(struct choice *choices, uint32_t *count)
+{
+    for (uint8_t place = 0; place < world->scenario->places; place++) {
+        const struct place *at = &world->places[place];
+
+        for (uint8_t peer = 0; peer < world->scenario->places; peer++)
+            add_of_end(place, peer, choices, count);
+        if (at->deadline_ns <= world->now_ns)
+            add(choices, count, (struct choice){.kind = CHOICE_TIMER, .place = place});
+        if (at->failed && is_alive(0))
+            add(choices, count, (struct choice){.kind = CHOICE_FAILED, .place = place});
+    }
+}
+
+static void add_starts(struct choice *choices, uint32_t *count)
+{
+    for (uint8_t place = 0; place < world->scenario->places; place++) {
+        if (world->places[place].overlay == NULL && !world->places[place].gone)
+            add(choices, count, (struct choice){.kind = CHOICE_START, .place = place});
+    }
+}
+
+static void add_calls(struct choice *choices, uint32_t *count)
+{
+    for (uint8_t i = 0; i < world->tasks_count; i++) {
+        if (world->tasks[i].begun == 0 && is_alive(world->tasks[i].call.place))
+            add(choices, count,
+                (struct choice){
+                    .kind = CHOICE_CALL, .index = i, .place = (uint8_t)world->tasks[i].call.place});
+    }
+}
+
+static void add_kills(struct choice *choices, uint32_t *count)
+{
+    const struct scenario *scenario = world->scenario;
+
+    for (uint8_t place = 0; place < scenario->places && world->deaths > 0; place++) {
+        if (!world->places[place].gone && scenario->root_may_die == (place == 0) &&
+            (scenario->from_start || is_alive(place)))
+            add(choices, count, (struct choice){.kind = CHOICE_KILL, .place = place});
+    }
+}
+
+/* Who is not at rest by then never will be. */
+static uint64_t horizon_ns(void)
+{
+    uint64_t fault_ns = world->checker.last_fault_ns;
+
+    return (fault_ns > BEGIN_NS ? fault_ns : BEGIN_NS) + 2 * LEASE_NS;
+}
+
+/* Time goes on if nothing else can and somebody waits; or before frames that are late. */
+static bool may_advance(bool is_early)
+{
+    uint64_t next_ns = next_deadline_ns();
+
+    if (next_ns <= world->now_ns || next_ns > horizon_ns())
+        return false;
+    if (!is_early)
+        return !world_is_quiet();
+    return world->is_open && world->hurries > 0 && next_ns < world->now_ns + HURRY_NS;
+}
+
+uint32_t world_choices(struct choice *choices)
+{
+    struct choice advance = {.kind = CHOICE_ADVANCE};
+    uint32_t count = 0;
+
+    add_deliveries(choices, &count);
+    add_starts(choices, &count);
+    advance.index = count > 0;
+    if (may_advance(count > 0))
+        add(choices, &count, advance);
+    if (!world->is_open)
+        return count;
+    add_calls(choices, &count);
+    add_kills(choices, &count);
+    return count;
+}
+
+/* ---- doing it ---- */
+
+/* The static ancestors, nearest first, as a boot record would name them. */
+static void start(uint32_t place)
+{
+    struct tree tree = {.places = world->scenario->places, .radix = world->scenario->radix};
+    struct node_ancestor ancestors[EXPLORE_PLACES_MAX] = {{0}};
+    struct node_config config = {.place = place,
+                                 .places = tree.places,
+                                 .radix = tree.radix,
+                                 .incarnation = 1,
+                                 .heartbeat_ns = HEARTBEAT_NS,
+                                 .lease_ns = LEASE_NS,
+                                 .ancestors = ancestors,
+                                 .merges = merges,
+                                 .merges_count = 1};
+    struct overlay_event event = {.kind = OVERLAY_EVENT_START};
+
+    for (uint32_t at = place; at != 0;) {
+        at = tree_parent(&tree, at);
+        ancestors[config.ancestors_count++].place = at;
+    }
+    world->places[place].overlay = overlay_create(&config);
+    checker_started(&world->checker, place, 1);
+    step(place, &event);
+}
+
+static void accept(uint32_t place, uint32_t peer)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_UP, .place = peer, .incarnation = 1};
+    struct end *theirs = &world->places[peer].ends[place];
+    struct end *ours = &world->places[place].ends[peer];
+
+    world->places[peer].asks[place] = 0;
+    if (!is_alive(place) || ours->state != END_NONE) {
+        theirs->down = true;
+        return;
+    }
+    ours->state = END_UP;
+    ours->link = theirs->link;
+    theirs->connected = true;
+    step(place, &event);
+}
+
+static void connected(uint32_t place, uint32_t peer)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_UP, .place = peer, .incarnation = 1};
+
+    world->places[place].ends[peer].connected = false;
+    world->places[place].ends[peer].state = END_UP;
+    step(place, &event);
+}
+
+static void deliver(uint32_t place, uint32_t peer, uint32_t class)
+{
+    struct frame frame = end_take(&world->places[place].ends[peer], class);
+    struct overlay_event event = {.kind = OVERLAY_EVENT_FRAME, .place = peer, .frame = &frame};
+
+    checker_delivered(&world->checker, peer, place, &frame);
+    step(place, &event);
+    message_release(frame.payload);
+}
+
+static void down(uint32_t place, uint32_t peer)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = peer};
+
+    end_clear(&world->places[place].ends[peer]);
+    step(place, &event);
+}
+
+static void kill(uint32_t place)
+{
+    world->deaths--;
+    checker_killed(&world->checker, place, world->now_ns);
+    place_is_gone(place, true);
+}
+
+static void apply(const struct choice *choice)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_TIMER, .place = choice->place};
+
+    switch (choice->kind) {
+    case CHOICE_FRAME:
+        deliver(choice->place, choice->peer, choice->class);
+        break;
+    case CHOICE_ACCEPT:
+        accept(choice->place, choice->peer);
+        break;
+    case CHOICE_CONNECTED:
+        connected(choice->place, choice->peer);
+        break;
+    case CHOICE_DOWN:
+        down(choice->place, choice->peer);
+        break;
+    case CHOICE_TIMER:
+        world->places[choice->place].deadline_ns = NEVER_NS;
+        step(choice->place, &event);
+        break;
+    case CHOICE_ADVANCE:
+        world->hurries -= choice->index;
+        world->now_ns = next_deadline_ns();
+        break;
+    case CHOICE_START:
+        start(choice->place);
+        break;
+    case CHOICE_CALL:
+        task_begin(&world->tasks[choice->index]);
+        break;
+    case CHOICE_FAILED:
+        event.kind = OVERLAY_EVENT_FAILED;
+        world->places[choice->place].failed = false;
+        step(0, &event);
+        break;
+    default:
+        kill(choice->place);
+    }
+}
+
+void world_apply(const struct choice *choice)
+{
+    arena_enter();
+    apply(choice);
+    arena_leave();
+}
+
+uint64_t world_hash(void)
+{
+    return arena_hash(world);
+}
+
+/* ---- words ---- */
+
+static void describe_frame(const struct choice *choice, struct buffer *out)
+{
+    const struct end *end = &world->places[choice->place].ends[choice->peer];
+
+    buffer_printf(out, "%u -> %u ", choice->peer, choice->place);
+    overlay_print(&end->packets[choice->class]->frame, out);
+}
+
+void world_describe(const struct choice *choice, struct buffer *out)
+{
+    static const char *const words[] = {
+        [CHOICE_ACCEPT] = "accepts",   [CHOICE_CONNECTED] = "is connected to",
+        [CHOICE_DOWN] = "loses",       [CHOICE_TIMER] = "has a timer",
+        [CHOICE_START] = "starts",     [CHOICE_CALL] = "is called",
+        [CHOICE_FAILED] = "is failed", [CHOICE_KILL] = "is killed",
+    };
+
+    buffer_printf(out, "%.2fms ", (double)(world->now_ns - BEGIN_NS) / 1e6);
+    if (choice->kind == CHOICE_FRAME)
+        describe_frame(choice, out);
+    else if (choice->kind == CHOICE_ADVANCE)
+        buffer_printf(out, "time goes on%s", choice->index != 0 ? " early" : "");
+    else
+        buffer_printf(out, "%u %s", choice->place, words[choice->kind]);
+    if (choice->kind == CHOICE_ACCEPT || choice->kind == CHOICE_CONNECTED ||
+        choice->kind == CHOICE_DOWN)
+        buffer_printf(out, " %u", choice->peer);
+    if (choice->kind == CHOICE_CALL)
+        buffer_printf(out, " (call %u)", choice->index);
+}
+
+/* ---- the world ---- */
+
+static void add_tasks(const struct call *call)
+{
+    for (uint32_t place = 0; place < world->scenario->places; place++) {
+        bool is_member = !is_operation(call) || (place >= call->first && place <= call->last);
+
+        if ((call->place != place && call->place != EVERYBODY) || !is_member)
+            continue;
+        world->tasks[world->tasks_count].call = *call;
+        world->tasks[world->tasks_count++].call.place = place;
+    }
+}
+
+/* Joins in one order; the others are another scenario's. */
+static void run_until_joined(void)
+{
+    struct choice choices[EXPLORE_CHOICES_MAX];
+
+    arena_leave();
+    while (world_choices(choices) > 0)
+        world_apply(&choices[0]);
+    assert(world_is_quiet());
+    arena_enter();
+}
+
+void world_create(const struct scenario *scenario)
+{
+    arena_reset();
+    arena_enter();
+    world = memory_allocate_zeroed(sizeof(*world));
+    world->scenario = scenario;
+    world->now_ns = BEGIN_NS;
+    world->deaths = scenario->deaths;
+    world->hurries = scenario->hurries;
+    for (uint32_t place = 0; place < scenario->places; place++)
+        world->places[place].deadline_ns = NEVER_NS;
+    checker_init(&world->checker, scenario->places, scenario->radix, LEASE_NS);
+    for (uint32_t i = 0; i < scenario->absent; i++) {
+        checker_killed(&world->checker, scenario->places - 1 - i, BEGIN_NS);
+        place_is_gone(scenario->places - 1 - i, true);
+    }
+    for (uint32_t i = 0; i < EXPLORE_CALLS_MAX && scenario->calls[i].kind != CALL_NONE; i++)
+        add_tasks(&scenario->calls[i]);
+    if (!scenario->from_start)
+        run_until_joined();
+    world->is_open = true;
+    arena_leave();
+}
+
+bool world_is_quiet(void)
+{
+    return checker_is_quiet(&world->checker);
+}
+
+void world_finish(void)
+{
+    struct checker_view views[EXPLORE_PLACES_MAX] = {{0}};
+
+    arena_enter();
+    for (uint32_t place = 0; place < world->scenario->places; place++) {
+        if (is_alive(place))
+            views[place] = view_of(world->places[place].overlay);
+    }
+    checker_finish(&world->checker, world->now_ns, BOUND_NS, views);
+    arena_leave();
+}
+
+uint64_t world_now_ns(void)
+{
+    return world->now_ns;
+}
+
+const char *world_failure(void)
+{
+    return world->checker.failure;
+}
+
+const struct scenario *world_scenario(void)
+{
+    return world->scenario;
+}
