@@ -400,7 +400,7 @@ void sim_tell(struct sim *sim, struct sim_event *event)
         sim_queue_append(&place->deferred, event);
         return;
     }
-    if (place->alive || event->kind == EVENT_ACCEPT)
+    if (place->alive || event->kind == EVENT_ACCEPT || event->kind == EVENT_WORK)
         run_event(sim, place, event);
     sim_event_free(sim, event);
 }

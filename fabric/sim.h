@@ -115,7 +115,7 @@ uint64_t sim_now_ns(const struct sim *sim);
 void sim_at(struct sim *sim, uint64_t time_ns, sim_call_function *function, void *context,
             uint64_t argument);
 /* The same as work of a place: when its core has had cost_ns for it after that time, and never if
- * it is killed before.  A stopped place does it when it continues. */
+ * it is killed before; also before it is attached.  A stopped place does it when it continues. */
 void sim_work(struct sim *sim, uint32_t slot, uint64_t time_ns, uint64_t cost_ns,
               sim_call_function *function, void *context, uint64_t argument);
 /* The place's core is busy for so much longer with what it is doing now. */

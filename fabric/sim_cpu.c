@@ -61,7 +61,8 @@ static void when_done(struct sim *sim, struct sim_place *place, uint64_t time_ns
 static void start(struct sim *sim, struct sim_place *place)
 {
     struct sim_event *event = sim_queue_pop(&place->machinery->core.work);
-    uint64_t time_ns = place->alive ? cost_ns(sim, event) * place->slow : 0;
+    bool matters = place->alive || event->kind == EVENT_WORK;
+    uint64_t time_ns = matters ? cost_ns(sim, event) * place->slow : 0;
 
     when_done(sim, place, sim->now_ns + time_ns, event);
 }

@@ -21,6 +21,7 @@
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_options.h"
+#include "launch/simulate.h"
 #include "launch/source_environment.h"
 
 #define READ_BYTES         (64u * 1024)
@@ -43,6 +44,7 @@ static void help_verbs(struct buffer *out);
 
 static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
+    {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"help", "tell about a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "base/message.h"
+#include "base/wire.h"
 #include "launch/sim_internal.h"
 #include "overlay/tree.h"
 
@@ -20,7 +23,7 @@ static void call_kill(void *context, uint64_t argument)
 
 void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
-    assert(place > 0 && place < machine->places);
+    assert(place < machine->places);
     sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
 }
 
@@ -43,7 +46,7 @@ static void call_stop(void *context, uint64_t argument)
     if (!sim_daemon_is_up(daemon) || daemon->stopped)
         return;
     daemon->stopped = daemon->was_stopped = 1;
-    sim_stop(machine->sim, daemon->place);
+    sim_stop(machine->sim, daemon->slot);
     sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * SIM_NS_PER_MS,
            call_lease, daemon, 0);
 }
@@ -60,13 +63,37 @@ static void call_continue(void *context, uint64_t argument)
 
 void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
-    assert(place > 0 && place < machine->places);
+    assert(place < machine->places);
     sim_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
 }
 
 void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
     sim_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
+}
+
+static void call_restart(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_daemon_restart(context);
+}
+
+void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place > 0 && place < machine->places);
+    sim_at(machine->sim, time_ns, call_restart, &machine->daemons[place], 0);
+}
+
+static void call_claim(void *context, uint64_t place)
+{
+    sim_daemon_claim(context, (uint32_t)place);
+}
+
+void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
+                          uint32_t place)
+{
+    assert(stranger < machine->config.strangers && place > 0 && place < machine->places);
+    sim_at(machine->sim, time_ns, call_claim, &machine->daemons[machine->places + stranger], place);
 }
 
 static void call_end(void *context, uint64_t argument)
@@ -100,13 +127,11 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int nu
 
 /* ---- life ---- */
 
-static void call_run(void *context, uint64_t argument)
+void sim_machine_run_job(struct sim_machine *machine)
 {
-    struct sim_machine *machine = context;
     struct job_event event = {.kind = JOB_EVENT_RUN};
     struct job_spec spec;
 
-    (void)argument;
     job_spec_init(&spec);
     spec.rule = machine->config.rule;
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
@@ -118,6 +143,12 @@ static void call_run(void *context, uint64_t argument)
     event.spec = &spec;
     sim_daemon_event(&machine->daemons[0], &event);
     job_spec_fini(&spec);
+}
+
+static void call_run(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_machine_run_job(context);
 }
 
 static void root_record(struct sim_machine *machine, struct boot_record *record)
@@ -136,7 +167,9 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     struct sim_config world = {.places = places,
                                .seed = config->seed,
                                .latency_ns = config->latency_ns,
-                               .jitter_ns = config->jitter_ns};
+                               .jitter_ns = config->jitter_ns,
+                               .network = config->network,
+                               .strangers = config->strangers};
 
     machine->config = *config;
     machine->places = places;
@@ -148,26 +181,91 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     strcpy(machine->instance.session, "0123456789abcdef");
     machine->instance.places = places;
     machine->instance.radix = config->radix;
-    machine->daemons = memory_allocate_zeroed(places * sizeof *machine->daemons);
-    for (uint32_t place = 0; place < places; place++) {
-        machine->daemons[place].machine = machine;
-        machine->daemons[place].place = place;
+    machine->daemons =
+        memory_allocate_zeroed((places + config->strangers) * sizeof *machine->daemons);
+    for (uint32_t slot = 0; slot < places + config->strangers; slot++) {
+        machine->daemons[slot].machine = machine;
+        machine->daemons[slot].slot = machine->daemons[slot].place = slot;
     }
     root_record(machine, &machine->daemons[0].record);
     sim_daemon_start(&machine->daemons[0]);
-    sim_at(machine->sim, 0, call_run, machine, 0);
+    if (!config->idle)
+        sim_at(machine->sim, 0, call_run, machine, 0);
     return machine;
 }
 
 void sim_machine_destroy(struct sim_machine *machine)
 {
-    for (uint32_t place = 0; place < machine->places; place++)
-        sim_daemon_fini(&machine->daemons[place]);
+    for (uint32_t slot = 0; slot < machine->places + machine->config.strangers; slot++)
+        sim_daemon_fini(&machine->daemons[slot]);
     sim_destroy(machine->sim);
     free(machine->daemons);
     free(machine->ends);
     instance_spec_fini(&machine->instance);
     free(machine);
+}
+
+/* ---- operations that are not the job's ---- */
+
+void sim_machine_broadcast(struct sim_machine *machine, struct message *payload)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+    struct buffer text = {0};
+
+    if (sim_daemon_is_up(root)) {
+        wire_put_u8(&text, SIM_MESSAGE);
+        buffer_append(&text, payload->data, payload->length_bytes);
+        node_broadcast(root->node, NULL, message_from_buffer(&text));
+    }
+    buffer_fini(&text);
+    message_release(payload);
+}
+
+void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const struct ranges *set,
+                            uint32_t generation, struct message *payload)
+{
+    struct sim_daemon *daemon = &machine->daemons[place];
+    struct node_key key = {.set_id = (uint64_t)SIM_OPERATION << 32,
+                           .kind = SIM_OPERATION,
+                           .merge = JOB_MERGE_CONCATENATE,
+                           .target = NODE_TARGET_ALL,
+                           .generation = generation};
+
+    if (sim_daemon_is_up(daemon) && !daemon->stopped)
+        node_contribute(daemon->node, &key, set, payload);
+    else
+        message_release(payload);
+}
+
+void sim_machine_leave(struct sim_machine *machine)
+{
+    if (sim_daemon_is_up(&machine->daemons[0]))
+        sim_daemon_leave(&machine->daemons[0]);
+}
+
+int sim_machine_step(struct sim_machine *machine)
+{
+    return sim_step(machine->sim);
+}
+
+struct sim *sim_machine_world(struct sim_machine *machine)
+{
+    return machine->sim;
+}
+
+int sim_machine_is_up(const struct sim_machine *machine, uint32_t place)
+{
+    return sim_daemon_is_up(&machine->daemons[place]);
+}
+
+int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place)
+{
+    return machine->daemons[place].stopped;
+}
+
+const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place)
+{
+    return machine->daemons[place].node;
 }
 
 int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)

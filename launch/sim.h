@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "alloc/place_map.h"
+#include "fabric/sim.h"
 #include "launch/control.h"
 #include "overlay/node.h"
 
@@ -37,12 +38,19 @@ struct sim_machine_config {
     uint64_t seed;
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;
-    uint64_t daemon_ns_max;  /* a starter brings a daemon up within */
+    struct sim_network network;
+    uint32_t strangers;      /* daemons that claim a place: sim_machine_claim */
+    uint64_t daemon_ns;      /* a starter brings a daemon up in no less than that */
+    uint64_t daemon_ns_max;  /* and within so much more */
+    uint64_t starter_cpu_ns; /* of the place's core, for each daemon that it starts */
+    uint64_t daemon_cpu_ns;  /* of the daemon's, until it opens its first link */
+    uint64_t process_cpu_ns; /* of the node's, for each process that it starts */
     double daemon_fails;     /* chance that it cannot */
     double daemon_silent;    /* chance that nothing is ever heard of it */
     uint64_t reader_byte_ns; /* what the front end takes to write a byte */
     struct map_rule rule;
     struct sim_program program;
+    uint8_t idle; /* no job at time 0, but with sim_machine_run_job */
 };
 
 enum sim_fate {
@@ -77,6 +85,14 @@ struct sim_watch {
     void (*text)(void *context, uint64_t now_ns, const char *text);
     /* The root counts places as dead. */
     void (*lost)(void *context, uint64_t now_ns, const struct ranges *places);
+    /* A place has been told of them. */
+    void (*told_lost)(void *context, uint32_t place, const struct ranges *places);
+    /* The root: every place that is not dead has joined. */
+    void (*complete)(void *context, uint64_t now_ns);
+    /* Of sim_machine_broadcast and sim_machine_contribute. */
+    void (*broadcast)(void *context, uint32_t place, const struct message *payload);
+    void (*result)(void *context, uint32_t place, uint32_t generation, int status,
+                   const struct message *payload);
     /* A daemon has ended by itself, the root's after all others could. */
     void (*ended)(void *context, uint64_t now_ns, uint32_t place, enum node_end end);
 };
@@ -88,27 +104,51 @@ struct sim_output {
     uint64_t given_up_bytes; /* at nodes, because nobody waited for them */
 };
 
-/* watch and its context stay the caller's.  The user runs the job at time 0. */
+/* watch and its context stay the caller's; it is not told of strangers.  The user runs the job at
+ * time 0, unless the machine is idle. */
 struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
                                        const struct sim_watch *watch, void *context);
 void sim_machine_destroy(struct sim_machine *machine);
 
-/* What will happen; to places other than the root. */
+/* What will happen. */
 void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
 void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
 void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+/* A daemon that is gone is started again, as another incarnation. */
+void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+/* A stranger (the first: 0) comes up and claims to be a place. */
+void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
+                          uint32_t place);
 /* The user: Ctrl-C and the like, a signal for the ranks. */
 void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
                         const struct control_end *end);
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number);
 
+/* What happens now, between two events.  The job, where the machine was idle: once. */
+void sim_machine_run_job(struct sim_machine *machine);
+/* Where there is no job whose end would do it: everyone leaves. */
+void sim_machine_leave(struct sim_machine *machine);
+/* The root, if it lives, tells everyone.  Payloads' references are taken. */
+void sim_machine_broadcast(struct sim_machine *machine, struct message *payload);
+/* A place, if it lives, takes part in an exchange among a set; merged by concatenation. */
+void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const struct ranges *set,
+                            uint32_t generation, struct message *payload);
+
 /* Runs until no daemon is left, or until time_ns; 1 if none is left. */
 int sim_machine_run(struct sim_machine *machine, uint64_t time_ns);
+/* Runs one event; 0 if there is none. */
+int sim_machine_step(struct sim_machine *machine);
 
 /* Facts. */
 uint64_t sim_machine_now_ns(const struct sim_machine *machine);
 uint64_t sim_machine_events(const struct sim_machine *machine);
 struct sim_output sim_machine_output(const struct sim_machine *machine);
+/* For faults of the network: places are slots. */
+struct sim *sim_machine_world(struct sim_machine *machine);
+int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
+int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
+/* NULL if it has not come up. */
+const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
 /* Daemons that have neither ended nor been killed. */
 uint32_t sim_machine_daemons(const struct sim_machine *machine);
 

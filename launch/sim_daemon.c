@@ -95,7 +95,7 @@ void sim_daemon_continue(struct sim_daemon *daemon)
     struct sim *sim = daemon->machine->sim;
 
     daemon->stopped = 0;
-    sim_continue(sim, daemon->place);
+    sim_continue(sim, daemon->slot);
     for (uint32_t i = 0; i < daemon->waiting_count; i++)
         sim_at(sim, sim_now_ns(sim), call_hear, daemon, daemon->waiting[i]);
     daemon->waiting_count = 0;
@@ -169,7 +169,7 @@ static void call_leave_over(void *context, uint64_t argument)
     sim_daemon_end(daemon, NODE_END_LEFT); /* some have not left in time */
 }
 
-static void leave(struct sim_daemon *root)
+void sim_daemon_leave(struct sim_daemon *root)
 {
     uint64_t patience_ms = node_is_complete(root->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS;
     struct sim *sim = root->machine->sim;
@@ -206,7 +206,7 @@ static void root_action(struct sim_daemon *root, const struct job_action *action
         break;
     default:
         assert(action->kind == JOB_ACTION_LEAVE);
-        leave(root);
+        sim_daemon_leave(root);
     }
 }
 
@@ -267,6 +267,14 @@ void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event)
 
 /* ---- the overlay's upcalls ---- */
 
+/* Whom to tell what happens there. */
+static const struct sim_watch *watch_of(const struct sim_daemon *daemon)
+{
+    static const struct sim_watch nobody;
+
+    return sim_daemon_is_stranger(daemon) ? &nobody : daemon->machine->watch;
+}
+
 static void joined(void *context)
 {
     (void)context;
@@ -283,16 +291,23 @@ static void linked(void *context, uint32_t place)
 
 static void complete(void *context)
 {
+    struct sim_daemon *daemon = context;
     struct job_event event = {.kind = JOB_EVENT_COMPLETE};
 
-    sim_daemon_event(context, &event);
+    if (watch_of(daemon)->complete)
+        watch_of(daemon)->complete(daemon->machine->context, sim_now_ns(daemon->machine->sim));
+    sim_daemon_event(daemon, &event);
 }
 
 static void broadcast(void *context, struct message *payload)
 {
+    struct sim_daemon *daemon = context;
     struct job_event event = {.kind = JOB_EVENT_BROADCAST, .message = payload};
 
-    sim_daemon_event(context, &event);
+    if (payload->length_bytes == 0 || payload->data[0] != SIM_MESSAGE)
+        sim_daemon_event(daemon, &event);
+    else if (watch_of(daemon)->broadcast)
+        watch_of(daemon)->broadcast(daemon->machine->context, daemon->place, payload);
 }
 
 static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
@@ -303,12 +318,18 @@ static void result(void *context, const struct node_key *key, int status, const 
     struct job_event event = {
         .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
 
+    if (key->kind == SIM_OPERATION) {
+        if (watch_of(daemon)->result)
+            watch_of(daemon)->result(machine->context, daemon->place, key->generation, status,
+                                     payload);
+        return;
+    }
     if (key->kind != JOB_OPERATION_PMI1) {
         sim_daemon_event(daemon, &event);
         return;
     }
-    if (machine->watch->fence)
-        machine->watch->fence(machine->context, daemon->place, key->generation, status, payload);
+    if (watch_of(daemon)->fence)
+        watch_of(daemon)->fence(machine->context, daemon->place, key->generation, status, payload);
     sim_process_fence_result(daemon, status);
 }
 
@@ -356,6 +377,8 @@ static void lost(void *context, const struct ranges *places)
 
     if (daemon->place == 0 && machine->watch->lost)
         machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
+    if (watch_of(daemon)->told_lost)
+        watch_of(daemon)->told_lost(machine->context, daemon->place, places);
     sim_process_credit_renew(daemon);
     sim_daemon_event(daemon, &event);
 }
@@ -386,7 +409,7 @@ static void notice(struct sim_daemon *daemon)
 {
     struct sim_machine *machine = daemon->machine;
 
-    if (daemon->place > 0)
+    if (daemon->place > 0 && !sim_daemon_is_stranger(daemon))
         tell_after(&machine->daemons[daemon->starter],
                    1 + sim_random(machine, NOTICE_MS * SIM_NS_PER_MS), JOB_EVENT_PLACE_FAILED,
                    daemon->place, PLACE_GONE, 0);
@@ -421,12 +444,23 @@ static void call_boot(void *context, uint64_t argument)
     sim_daemon_start(daemon);
 }
 
+/* The child's process has been started, and gets to know who it is after a while. */
+static void call_started(void *context, uint64_t delay_ns)
+{
+    struct sim_daemon *child = context;
+    struct sim_machine *machine = child->machine;
+
+    sim_work(machine->sim, child->slot, sim_now_ns(machine->sim) + delay_ns,
+             machine->config.daemon_cpu_ns, call_boot, child, 0);
+}
+
 static void start_child(struct sim_daemon *daemon, struct range range)
 {
     struct sim_machine *machine = daemon->machine;
     struct sim_daemon *child = &machine->daemons[range.first];
     uint64_t now_ns = sim_now_ns(machine->sim);
-    uint64_t delay_ns = 1 + sim_random(machine, machine->config.daemon_ns_max);
+    uint64_t delay_ns =
+        1 + machine->config.daemon_ns + sim_random(machine, machine->config.daemon_ns_max);
     struct boot_record record;
     struct addresses own;
 
@@ -440,7 +474,8 @@ static void start_child(struct sim_daemon *daemon, struct range range)
     if (random_chance(&machine->random, machine->config.daemon_fails))
         tell_after(daemon, delay_ns, JOB_EVENT_PLACE_FAILED, child->place, PLACE_REFUSED, 0);
     else if (!random_chance(&machine->random, machine->config.daemon_silent))
-        sim_at(machine->sim, now_ns + delay_ns, call_boot, child, 0);
+        sim_work(machine->sim, daemon->slot, now_ns, machine->config.starter_cpu_ns, call_started,
+                 child, delay_ns);
 }
 
 static void start_children(struct sim_daemon *daemon)
@@ -454,7 +489,7 @@ static void start_children(struct sim_daemon *daemon)
 
 /* ---- life ---- */
 
-void sim_daemon_start(struct sim_daemon *daemon)
+static void come_up(struct sim_daemon *daemon)
 {
     struct sim_machine *machine = daemon->machine;
     const struct boot_record *record = &daemon->record;
@@ -477,11 +512,54 @@ void sim_daemon_start(struct sim_daemon *daemon)
                                        record->place == 0 ? machine->config.allocation : NULL);
     sim_address(daemon->place, &config.own);
     daemon->node = node_create(&config, &node_events, daemon);
-    node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->place));
-    sim_attach(machine->sim, daemon->place, record->incarnation, node_transport_events(),
-               daemon->node);
+    node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->slot));
+    sim_attach_as(machine->sim, daemon->slot, daemon->place, record->incarnation,
+                  node_transport_events(), daemon->node);
     node_start(daemon->node, &config.own);
+}
+
+void sim_daemon_start(struct sim_daemon *daemon)
+{
+    come_up(daemon);
     start_children(daemon);
+}
+
+void sim_daemon_restart(struct sim_daemon *daemon)
+{
+    struct boot_record record = daemon->record;
+
+    if (sim_daemon_is_up(daemon) || daemon->node == NULL)
+        return; /* it has not died, or never lived */
+    sim_kill(daemon->machine->sim, daemon->slot);
+    boot_record_init(&daemon->record);
+    sim_daemon_fini(daemon);
+    *daemon = (struct sim_daemon){.machine = daemon->machine,
+                                  .slot = daemon->slot,
+                                  .place = daemon->place,
+                                  .starter = daemon->starter,
+                                  .linked = 1,
+                                  .record = record};
+    daemon->record.incarnation++;
+    come_up(daemon);
+}
+
+void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place)
+{
+    const struct sim_daemon *victim = &daemon->machine->daemons[place];
+    struct wire_reader reader;
+    struct buffer text = {0};
+
+    if (daemon->state != SIM_DAEMON_ABSENT || victim->node == NULL)
+        return;
+    boot_record_encode(&victim->record, &text);
+    wire_reader_init(&reader, text.data, text.length_bytes);
+    boot_record_init(&daemon->record);
+    if (boot_record_decode(&daemon->record, &reader) < 0)
+        assert(!"the boot record can be read");
+    buffer_fini(&text);
+    daemon->place = place;
+    daemon->linked = 1;
+    come_up(daemon);
 }
 
 static void gone(struct sim_daemon *daemon, enum sim_daemon_state state)
@@ -496,7 +574,9 @@ static void call_exit(void *context, uint64_t argument)
     struct sim_daemon *daemon = context;
 
     (void)argument;
-    sim_kill(daemon->machine->sim, daemon->place);
+    if (daemon->state != SIM_DAEMON_ENDED)
+        return; /* it has been started again */
+    sim_kill(daemon->machine->sim, daemon->slot);
     notice(daemon);
 }
 
@@ -509,8 +589,8 @@ void sim_daemon_end(struct sim_daemon *daemon, enum node_end end)
         return;
     gone(daemon, SIM_DAEMON_ENDED);
     sim_at(machine->sim, now_ns + EXIT_MS * SIM_NS_PER_MS, call_exit, daemon, 0);
-    if (machine->watch->ended)
-        machine->watch->ended(machine->context, now_ns, daemon->place, end);
+    if (watch_of(daemon)->ended)
+        watch_of(daemon)->ended(machine->context, now_ns, daemon->place, end);
 }
 
 void sim_daemon_kill(struct sim_daemon *daemon)
@@ -519,7 +599,7 @@ void sim_daemon_kill(struct sim_daemon *daemon)
         daemon->state = SIM_DAEMON_KILLED; /* it will never come up */
     if (!sim_daemon_is_up(daemon))
         return;
-    sim_kill(daemon->machine->sim, daemon->place);
+    sim_kill(daemon->machine->sim, daemon->slot);
     gone(daemon, SIM_DAEMON_KILLED);
     notice(daemon);
 }

@@ -13,6 +13,9 @@
 #include "launch/sim.h"
 
 #define SIM_NS_PER_MS 1000000ull
+/* Operations and broadcasts that are not the job's. */
+#define SIM_OPERATION 200
+#define SIM_MESSAGE   200
 
 enum sim_daemon_state {
     SIM_DAEMON_ABSENT, /* not yet started, or never */
@@ -25,6 +28,7 @@ struct sim_process;
 
 struct sim_daemon {
     struct sim_machine *machine;
+    uint32_t slot; /* in the world: its place, or behind them for a stranger */
     uint32_t place;
     uint32_t starter; /* the place that starts it */
     enum sim_daemon_state state;
@@ -82,10 +86,20 @@ static inline int sim_daemon_is_up(const struct sim_daemon *daemon)
     return daemon->state == SIM_DAEMON_UP;
 }
 
+static inline int sim_daemon_is_stranger(const struct sim_daemon *daemon)
+{
+    return daemon->slot >= daemon->machine->places;
+}
+
 /* sim_daemon.c */
+void sim_daemon_restart(struct sim_daemon *daemon);
+/* daemon is a stranger that has not been started yet. */
+void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place);
 void sim_daemon_start(struct sim_daemon *daemon);
 void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event);
 void sim_daemon_end(struct sim_daemon *daemon, enum node_end end);
+/* The root asks everyone to leave. */
+void sim_daemon_leave(struct sim_daemon *root);
 void sim_daemon_kill(struct sim_daemon *daemon);
 void sim_daemon_fini(struct sim_daemon *daemon);
 /* The helper or a starter tells the daemon something, in order; a stopped daemon hears it when it

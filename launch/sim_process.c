@@ -169,7 +169,7 @@ static void process_ends(struct sim_daemon *daemon, uint32_t index, int wait_sta
 {
     struct sim_process *process = &daemon->processes[index];
 
-    if (process->state != PROCESS_RUNNING)
+    if (index >= daemon->processes_count || process->state != PROCESS_RUNNING)
         return;
     observe(daemon, index, SIM_FATE_ENDED, wait_status);
     process->state = PROCESS_ENDED;
@@ -348,8 +348,8 @@ static void call_step_over(void *context, uint64_t index)
     struct sim_daemon *daemon = context;
     struct sim_process *process = &daemon->processes[index];
 
-    if (!is_running(process) || process->dying)
-        return;
+    if (index >= daemon->processes_count || !is_running(process) || process->dying)
+        return; /* or the daemon has been started again */
     process_writes(daemon);
     if (process->plan != PLAN_WELL && process->plan_step == process->step) {
         plan_comes_true(daemon, (uint32_t)index);
@@ -395,7 +395,7 @@ static void call_started(void *context, uint64_t index)
     struct sim_process *process = &daemon->processes[index];
     uint32_t failure;
 
-    if (process->state != PROCESS_STARTING)
+    if (index >= daemon->processes_count || process->state != PROCESS_STARTING)
         return;
     daemon->starting--;
     if (process->plan == PLAN_CANNOT_START) {
@@ -421,8 +421,14 @@ static void call_started(void *context, uint64_t index)
 void sim_process_start(struct sim_daemon *daemon, uint32_t index)
 {
     struct sim_machine *machine = daemon->machine;
+    uint64_t delay_ns;
 
     daemon->processes[index].state = PROCESS_STARTING;
     daemon->starting++;
-    at(daemon, 1 + sim_random(machine, machine->config.program.start_ns_max), call_started, index);
+    delay_ns = 1 + sim_random(machine, machine->config.program.start_ns_max);
+    if (machine->config.process_cpu_ns == 0)
+        at(daemon, delay_ns, call_started, index);
+    else
+        sim_work(machine->sim, daemon->slot, sim_now_ns(machine->sim) + delay_ns,
+                 machine->config.process_cpu_ns, call_started, daemon, index);
 }

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/simulate_internal.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/simulate.h"
+#include "overlay/node.h"
+#include "overlay/tree.h"
+
+#define RADIX_DEFAULT        16
+#define NODES_DEFAULT        64
+#define TIMEOUT_DEFAULT_PS   (60ull * 1000000000000ull)
+#define PAUSE_DEFAULT_PS     (10ull * 1000000000ull)
+#define TRACE_PLACES_DEFAULT 64
+#define BYTES_DEFAULT        1024
+
+const char *const operation_names[OPERATION_KIND_COUNT] = {
+    [OPERATION_START] = "start",       [OPERATION_LAUNCH] = "launch",
+    [OPERATION_BARRIER] = "barrier",   [OPERATION_BROADCAST] = "broadcast",
+    [OPERATION_EXCHANGE] = "exchange", [OPERATION_HEAL] = "heal",
+    [OPERATION_END] = "end",
+};
+
+static const char *const size_names[SIZES_COUNT] = {"equal", "single", "skewed"};
+
+struct settings {
+    uint32_t nodes;
+    uint32_t radix;
+    uint32_t per_node;
+    uint32_t seed;
+    uint32_t seeds;
+    uint32_t random_faults;
+    uint32_t trace_places;
+    int json;
+    int help;
+    const char *profile;
+    const char *trace;
+    const char *timeout;
+    const char *pause;
+    const char *sizes;
+    const char *set;
+    struct option_list faults;
+    const char *costs[PROFILE_FIELD_COUNT];
+};
+
+#define NUMBER(letter, name, value, low, high, field, help)        \
+    {                                                              \
+        OPTION_NUMBER, letter, name, NULL, value, low, high, NULL, \
+            offsetof(struct settings, field), help                 \
+    }
+#define TEXT(kind, name, value, field, help)                                           \
+    {                                                                                  \
+        kind, 0, name, NULL, value, 0, 0, NULL, offsetof(struct settings, field), help \
+    }
+#define COST(name, value, field, help) TEXT(OPTION_TEXT, name, value, costs[field], help)
+#define HEADING(text)                                            \
+    {                                                            \
+        OPTION_HEADING, 0, NULL, NULL, NULL, 0, 0, NULL, 0, text \
+    }
+
+static const struct option_rule rules[] = {
+    HEADING("The machine"),
+    NUMBER('N', "nodes", "N", 1, SIMULATE_NODES_MAX, nodes, "so many nodes beside the root's (64)"),
+    NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of a node of the tree (16)"),
+    NUMBER(0, "per-node", "N", 1, SIMULATE_PER_NODE_MAX, per_node,
+           "processes per node of `launch` (1)"),
+    TEXT(OPTION_TEXT, "set", "PLACES", set,
+         "who takes part in barrier and exchange: 5,17,100-199 (all; the root is place 0)"),
+    TEXT(OPTION_TEXT, "sizes", "RULE", sizes,
+         "of exchange: equal, single (the first has all bytes) or skewed (few have most)"),
+    HEADING("What things cost (times such as 50us, 1.5ns, 20ps; 0: nothing)"),
+    TEXT(OPTION_TEXT, "profile", "FILE", profile,
+         "read them from a file: {\"version\": 1, \"latency\": \"50us\", ...}"),
+    COST("latency", "T", PROFILE_LATENCY, "of a message, one way (10us)"),
+    COST("jitter", "T", PROFILE_JITTER, "at most so much more, at random"),
+    COST("send-byte", "T", PROFILE_SEND_BYTE, "a byte out of a node (80ps: 100 Gbit/s)"),
+    COST("receive-byte", "T", PROFILE_RECEIVE_BYTE, "a byte into a node (80ps)"),
+    COST("switch", "N", PROFILE_SWITCH, "nodes below one switch (0: one for all)"),
+    COST("uplink-byte", "T", PROFILE_UPLINK_BYTE, "a byte over a switch's uplink, either way"),
+    COST("uplink-latency", "T", PROFILE_UPLINK_LATENCY, "more between two switches"),
+    COST("cpu-send", "T", PROFILE_CPU_SEND, "of the core, to send a message (5us)"),
+    COST("cpu-receive", "T", PROFILE_CPU_RECEIVE, "and to receive one (5us)"),
+    COST("cpu-send-byte", "T", PROFILE_CPU_SEND_BYTE, "and per byte of it"),
+    COST("cpu-receive-byte", "T", PROFILE_CPU_RECEIVE_BYTE, "and per byte of it"),
+    COST("cpu-connect", "T", PROFILE_CPU_CONNECT, "to open a link (200us)"),
+    COST("cpu-accept", "T", PROFILE_CPU_ACCEPT, "and at the other side (200us)"),
+    COST("cores", "N", PROFILE_CORES, "that all nodes share (0: each has one of its own)"),
+    COST("starter-cpu", "T", PROFILE_STARTER_CPU, "to start a daemon, at its parent (500us)"),
+    COST("daemon-cpu", "T", PROFILE_DAEMON_CPU, "and at the daemon itself (3ms)"),
+    COST("daemon-time", "T", PROFILE_DAEMON_TIME, "and without a core, as ssh takes"),
+    COST("daemon-jitter", "T", PROFILE_DAEMON_JITTER, "at most so much more, at random"),
+    COST("process-cpu", "T", PROFILE_PROCESS_CPU, "to start a process (1ms)"),
+    COST("process-jitter", "T", PROFILE_PROCESS_JITTER, "at most so much more, at random"),
+    HEADING("What goes wrong"),
+    TEXT(OPTION_LIST, "fault", "FAULT", faults, "KIND[=WHAT][@WHEN][:HOWLONG], see below"),
+    NUMBER(0, "random-faults", "N", 0, SIMULATE_FAULTS_MAX, random_faults,
+           "so many more, chosen by the seed"),
+    NUMBER(0, "seed", "S", 1, UINT32_MAX, seed, "of everything that is random (1)"),
+    NUMBER(0, "seeds", "N", 1, UINT32_MAX, seeds, "so many worlds, from that seed on (1)"),
+    TEXT(OPTION_TEXT, "timeout", "T", timeout, "of an operation, in the world's time (60s)"),
+    TEXT(OPTION_TEXT, "pause", "T", pause,
+         "between operations, for what the one before has left to do (10ms)"),
+    HEADING("What is told"),
+    {OPTION_FLAG, 0, "json", NULL, NULL, 0, 0, NULL, offsetof(struct settings, json),
+     "JSON instead of a table"},
+    TEXT(OPTION_TEXT, "trace", "FILE", trace,
+         "write a trace that Perfetto opens (ui.perfetto.dev)"),
+    NUMBER(0, "trace-places", "N", 1, SIMULATE_NODES_MAX, trace_places,
+           "of the first so many places (64)"),
+    {OPTION_FLAG, 'h', "help", NULL, NULL, 0, 0, NULL, offsetof(struct settings, help),
+     "this text"},
+    {OPTION_END, 0, NULL, NULL, NULL, 0, 0, NULL, 0, NULL},
+};
+
+void simulate_help(struct buffer *out)
+{
+    buffer_append_string(
+        out, "Usage: banyan sim [OPTIONS] OPERATION...\n\n"
+             "Runs the daemons of a machine in one process and in virtual time, and tells how\n"
+             "long its operations take.\n\n"
+             "Operations, one after the other, behind `start`:\n"
+             "      start             all daemons, until the tree stands\n"
+             "      launch            a job with --per-node processes on each node\n"
+             "      barrier           an exchange of nothing\n"
+             "      broadcast[=SIZE]  of so many bytes from the root to all (1K, 2M)\n"
+             "      exchange[=SIZE]   of so many bytes of each\n"
+             "      heal[=N]          kills N nodes at once, until all others know (1)\n"
+             "      end               of the job and of all daemons\n");
+    options_help(rules, out);
+    buffer_append_string(
+        out, "\nFaults: kill, stop, restart, root (it dies), break (a link), truncate and mutate\n"
+             "(the next frame), twin (a second daemon that claims the place), secret (one that\n"
+             "does not know the secret), each with =PLACE or any; delay=PLACE/TIME and\n"
+             "slow=PLACE/FACTOR; partition=even, random, one[/PLACE] or oneway.  WHEN counts\n"
+             "from the first operation that is asked for, HOWLONG until it is over.\n"
+             "\nExit status: 1 if an operation hangs, differs between nodes or comes out wrong;\n"
+             "then the one command is printed that does it again.  More in banyan(1).\n");
+}
+
+static int parse_operation(const char *word, struct operation *ret_operation, struct error *error)
+{
+    size_t name_bytes = strcspn(word, "=");
+    const char *value = word[name_bytes] == '=' ? word + name_bytes + 1 : NULL;
+    int kind = 0;
+    uint32_t count;
+
+    while (kind < OPERATION_KIND_COUNT && (strlen(operation_names[kind]) != name_bytes ||
+                                           strncmp(operation_names[kind], word, name_bytes) != 0))
+        kind++;
+    if (kind == OPERATION_KIND_COUNT)
+        return error_set(error, -EINVAL,
+                         "'%.40s' is not an operation: they are start, launch, barrier, "
+                         "broadcast[=SIZE], exchange[=SIZE], heal[=N] and end",
+                         word);
+    *ret_operation = (struct operation){.kind = (enum operation_kind)kind};
+    if (kind == OPERATION_BROADCAST || kind == OPERATION_EXCHANGE) {
+        ret_operation->amount = BYTES_DEFAULT;
+        if (value != NULL && (simulate_size_parse(value, &ret_operation->amount) < 0 ||
+                              ret_operation->amount >= NODE_PAYLOAD_BYTES_MAX))
+            return error_set(error, -EINVAL, "'%.40s': '%.40s' is not a size below %u MiB", word,
+                             value, NODE_PAYLOAD_BYTES_MAX >> 20);
+    } else if (kind == OPERATION_HEAL) {
+        count = 1;
+        if (value != NULL && options_number(value, 1, SIMULATE_NODES_MAX, &count) < 0)
+            return error_set(error, -EINVAL, "'%.40s': '%.40s' is not a number of nodes", word,
+                             value);
+        ret_operation->amount = count;
+    } else if (value != NULL) {
+        return error_set(error, -EINVAL, "operation %s takes no value", operation_names[kind]);
+    }
+    return 0;
+}
+
+static int parse_operations(struct simulate_plan *plan, int argc, char **argv, int first,
+                            struct error *error)
+{
+    if (first == argc)
+        return error_set(error, -EINVAL,
+                         "sim needs an operation, such as: banyan sim -N 4096 barrier");
+    for (int i = first; i < argc; i++) {
+        struct operation *operation = &plan->operations[plan->operations_count];
+        int rc;
+
+        if (plan->operations_count == SIMULATE_OPERATIONS_MAX)
+            return error_set(error, -E2BIG, "more than %u operations", SIMULATE_OPERATIONS_MAX);
+        rc = parse_operation(argv[i], operation, error);
+        if (rc < 0)
+            return rc;
+        if (operation->kind == OPERATION_START && i > first)
+            return error_set(error, -EINVAL, "start can only be the first operation");
+        if (operation->kind == OPERATION_END && i + 1 < argc)
+            return error_set(error, -EINVAL, "end can only be the last operation");
+        if (operation->kind == OPERATION_HEAL && operation->amount >= plan->nodes)
+            return error_set(error, -EINVAL, "heal=%llu: there are %u nodes, and one must live",
+                             (unsigned long long)operation->amount, plan->nodes);
+        plan->operations_count++;
+    }
+    return 0;
+}
+
+/* "5,17,100-199" */
+static int parse_set(const char *text, uint32_t places, struct ranges *ret_set, struct error *error)
+{
+    char *rest;
+
+    for (const char *at = text;; at = rest + 1) {
+        unsigned long first = strtoul(at, &rest, 10);
+        unsigned long last = first;
+
+        if (rest > at && *rest == '-' && rest[1] >= '0' && rest[1] <= '9')
+            last = strtoul(rest + 1, &rest, 10);
+        if (rest == at || *at < '0' || *at > '9' || (*rest != '\0' && *rest != ',') ||
+            first > last || last >= places)
+            return error_set(error, -EINVAL,
+                             "option --set: '%.80s' is not a list of places from 0 to %u", text,
+                             places - 1);
+        ranges_add(ret_set, (uint32_t)first, (uint32_t)last);
+        if (*rest == '\0')
+            return 0;
+    }
+}
+
+static int parse_sizes(const char *text, enum size_rule *ret_sizes, struct error *error)
+{
+    for (int rule = 0; rule < SIZES_COUNT; rule++) {
+        if (strcmp(size_names[rule], text) == 0) {
+            *ret_sizes = (enum size_rule)rule;
+            return 0;
+        }
+    }
+    return error_set(error, -EINVAL, "option --sizes: '%.40s' is not equal, single or skewed",
+                     text);
+}
+
+static int parse_costs(const struct settings *settings, struct profile *profile,
+                       struct error *error)
+{
+    int rc;
+
+    profile_defaults(profile);
+    if (settings->profile != NULL) {
+        rc = profile_read(profile, settings->profile, error);
+        if (rc < 0)
+            return rc;
+    }
+    for (int field = 0; field < PROFILE_FIELD_COUNT; field++) {
+        if (settings->costs[field] == NULL)
+            continue;
+        rc = profile_field_parse((enum profile_field)field, settings->costs[field],
+                                 &profile->values[field], error);
+        if (rc < 0)
+            return error_prefix(error, "option --%s", profile_field_name(field)), rc;
+    }
+    return 0;
+}
+
+static int take_settings(const struct settings *settings, struct simulate_plan *plan,
+                         struct error *error)
+{
+    uint64_t timeout_ps = TIMEOUT_DEFAULT_PS;
+    uint64_t pause_ps = PAUSE_DEFAULT_PS;
+    int rc = parse_costs(settings, &plan->profile, error);
+
+    if (rc == 0 && settings->timeout != NULL &&
+        (simulate_time_parse(settings->timeout, &timeout_ps) < 0 || timeout_ps == 0))
+        rc = error_set(error, -EINVAL, "option --timeout: '%.40s' is not a time such as 60s",
+                       settings->timeout);
+    if (rc == 0 && settings->pause != NULL && simulate_time_parse(settings->pause, &pause_ps) < 0)
+        rc = error_set(error, -EINVAL, "option --pause: '%.40s' is not a time such as 10ms",
+                       settings->pause);
+    plan->timeout_ns = timeout_ps / 1000;
+    plan->pause_ns = pause_ps / 1000;
+    if (rc == 0 && settings->sizes != NULL)
+        rc = parse_sizes(settings->sizes, &plan->sizes, error);
+    if (rc == 0 && settings->set != NULL)
+        rc = parse_set(settings->set, plan->nodes + 1, &plan->set, error);
+    if (rc == 0 && settings->faults.count > SIMULATE_FAULTS_MAX)
+        rc = error_set(error, -E2BIG, "more than %u faults", SIMULATE_FAULTS_MAX);
+    for (uint32_t i = 0; rc == 0 && i < settings->faults.count; i++)
+        rc = fault_parse(settings->faults.items[i], plan->nodes + 1,
+                         &plan->faults[plan->faults_count++], error);
+    return rc;
+}
+
+int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan,
+                           struct error *error)
+{
+    struct settings settings = {.nodes = NODES_DEFAULT,
+                                .radix = RADIX_DEFAULT,
+                                .per_node = 1,
+                                .seed = 1,
+                                .seeds = 1,
+                                .trace_places = TRACE_PLACES_DEFAULT};
+    int first;
+    int rc = options_parse(rules, argc, argv, &settings, &first, error);
+
+    *ret_plan = (struct simulate_plan){.nodes = settings.nodes,
+                                       .radix = settings.radix,
+                                       .per_node = settings.per_node,
+                                       .seed = settings.seed,
+                                       .seeds = settings.seeds,
+                                       .faults_random = settings.random_faults,
+                                       .is_json = settings.json > 0,
+                                       .wants_help = settings.help > 0,
+                                       .trace_path = settings.trace,
+                                       .trace_places = settings.trace_places};
+    if (rc == 0 && settings.seeds - 1 > UINT32_MAX - settings.seed)
+        rc = error_set(error, -ERANGE, "option --seeds: there are no %u seeds from %u on",
+                       settings.seeds, settings.seed);
+    if (rc == 0 && !ret_plan->wants_help)
+        rc = take_settings(&settings, ret_plan, error);
+    if (rc == 0 && !ret_plan->wants_help)
+        rc = parse_operations(ret_plan, argc, argv, first, error);
+    option_list_fini(&settings.faults);
+    return rc;
+}
+
+void simulate_plan_fini(struct simulate_plan *plan)
+{
+    ranges_fini(&plan->set);
+}

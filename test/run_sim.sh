@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `banyan sim`: its options, what it refuses, its JSON and its trace, and that a seed repeats a
+# world exactly.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+. "$srcdir/test/run_lib.sh"
+
+# ---- words ----
+for words in 'help sim' 'sim --help' 'sim -N 3 -h'; do
+    run "$banyan" $words
+    like "$status $out" '^0 Usage: banyan sim .*--random-faults' "banyan $words"
+done
+
+# refused REGEX ARGUMENT...: 125 and one line.
+refused() {
+    local regex=$1
+    shift
+    run "$banyan" sim "$@"
+    is "$status $(printf '%s\n' "$err" | wc -l)" "125 1" "refused: sim ${*:0:80}"
+    like "$err" "^banyan: .*$regex" "which says why"
+}
+refused 'needs an operation'
+refused "'frobnicate' is not an operation" frobnicate
+refused 'start can only be the first' barrier start
+refused 'end can only be the last' end barrier
+refused 'barrier takes no value' barrier=3
+refused "'many' is not a size" broadcast=many
+refused 'is not a size below' exchange=65G
+refused 'one must live' -N 3 heal=3
+refused "unknown option '--node': did you mean '--nodes'" --node 3 barrier
+refused 'option --nodes: .0. is not a whole number from 1 to' --nodes 0 barrier
+refused 'option --latency: .*5 parsecs' --latency '5 parsecs' barrier
+refused 'option --latency: .*1000h' --latency 1000h barrier
+refused 'option --cores: .*-1' --cores -1 barrier
+refused 'option --sizes' --sizes odd exchange
+refused 'option --set' -N 5 --set 3-9 barrier
+refused 'option --set' --set 3, barrier
+refused 'option --timeout' --timeout 0 barrier
+refused 'option --pause' --pause long barrier
+refused 'option --radix' --radix 1 barrier
+refused 'a trace is of one world' --seeds 2 --trace "$scratch/t" barrier
+refused 'cannot write /nonexistent/t: No such file' --trace /nonexistent/t barrier
+refused 'cannot read profile /nonexistent/p: No such file' --profile /nonexistent/p barrier
+for fault in melt kill=0 kill=99 kill=x kill=1/2 root=1 partition=odd slow=1/0 delay=1/x kill@x \
+    kill@1ms:0 stop=1:x "kill=$(printf '%080d' 1)"; do
+    refused 'option --fault' -N 8 --fault "$fault" barrier
+done
+
+# bad_profile REGEX TEXT
+bad_profile() {
+    printf '%s' "$2" >"$scratch/profile"
+    refused "$1" --profile "$scratch/profile" barrier
+}
+bad_profile 'profile:1:.*' '{"version": 1'
+bad_profile 'is not a profile' '[]'
+bad_profile 'is not a profile' '{"version": 2}'
+bad_profile "'speed' is not a field" '{"version": 1, "speed": "1us"}'
+bad_profile 'latency.*fast' '{"version": 1, "latency": "fast"}'
+bad_profile 'latency is neither' '{"version": 1, "latency": [1]}'
+bad_profile 'duplicate' '{"version": 1, "latency": "1us", "latency": "2us"}'
+head -c 70000 /dev/zero | tr '\0' ' ' >"$scratch/profile"
+refused 'more than 65536 bytes' --profile "$scratch/profile" barrier
+
+# ---- figures ----
+# took OPERATION: of the last JSON, in ns.
+took() {
+    python3 -c '
+import json, sys
+for row in json.load(open(sys.argv[1]))[0]["operations"]:
+    if row["operation"] == sys.argv[2]:
+        print(row["took_ns"])' "$scratch/json" "$1"
+}
+sim() {
+    "$banyan" sim --json "$@" >"$scratch/json"
+}
+free='--send-byte 0 --receive-byte 0 --cpu-send 0 --cpu-receive 0'
+sim -N 8 $free --latency 50us barrier
+is "$(took barrier)" 100000 "a barrier under one root takes there and back"
+sim -N 8 $free --latency 50us --set 1,2 barrier
+is "$(took barrier)" 100000 "so it does for two of its children"
+sim -N 6 --radix 2 $free --latency 10us barrier
+is "$(took barrier)" 40000 "one of two levels takes two hops each way"
+sim -N 8 $free --latency 50us --send-byte 1ns broadcast=1M
+short=$(took broadcast=1048576)
+ok "a broadcast takes its bytes ($short ns)" test "$short" -gt 1048576
+printf '{"version": 1, "comment": "mine", "latency": "70us", "cores": 2}' >"$scratch/profile"
+sim -N 8 $free --profile "$scratch/profile" barrier
+is "$(took barrier)" 140000 "a profile says what things cost"
+sim -N 8 $free --profile "$scratch/profile" --latency 50us barrier
+is "$(took barrier)" 100000 "an option goes before it"
+sim -N 8 $free --latency 0 --cpu-receive 10us barrier
+one=$(took barrier)
+sim -N 8 $free --latency 0 --cpu-receive 10us --cores 1 barrier
+ok "fewer cores take longer ($one, $(took barrier) ns)" test "$(took barrier)" -gt "$one"
+sim -N 40 -r 4 --per-node 3 launch barrier broadcast=10K exchange=1K heal=2 end
+is "$(python3 -c '
+import json, sys
+world = json.load(open(sys.argv[1]))[0]
+print([row["operation"] for row in world["operations"]], world["failure"], world["nodes"])' \
+    "$scratch/json")" \
+    "['start', 'launch', 'barrier', 'broadcast=10240', 'exchange=1024', 'heal=2', 'end'] None 40" \
+    "all operations end"
+for rule in equal single skewed; do
+    ok "exchange of $rule sizes" sim -N 100 --sizes $rule exchange=3K
+done
+
+# ---- faults ----
+for fault in kill kill=1@10us stop=2 stop=1@1us:2s restart=3@0:1s root root@15us break=1 \
+    delay=1/30ms:1s slow=1/1000 partition=even partition=random@1us:2s partition=one/4:1s \
+    partition=oneway truncate=1 mutate=1 twin=3 secret=3; do
+    run "$banyan" sim -N 30 -r 3 --fault "$fault" barrier exchange=100K barrier
+    is "$status $err" "0 " "nobody waits for ever: $fault"
+done
+run "$banyan" sim -N 30 -r 3 --fault secret=3 --fault twin=5 barrier barrier
+ok "who claims a place disturbs nobody" test "$(grep -c 'told:' <<<"$out")" = 0
+run "$banyan" sim -N 60 --radix 4 --seeds 30 --random-faults 4 barrier exchange=5K barrier
+is "$status $out" "0 30 worlds from seed 1 on, 0 of them wrong" "thirty worlds with faults"
+run "$banyan" sim -N 30 --seeds 2 --latency 20ms --timeout 39ms barrier
+is "$status" 1 "what is not over in time is wrong"
+like "$err" 'again: banyan sim --seed 2 -N 30 --latency 20ms --timeout 39ms barrier' \
+    "and the command that does it again is told"
+
+# ---- the same again ----
+worlds=$(for i in 1 2; do
+    "$banyan" sim -N 200 --seed 9 --jitter 30us --random-faults 5 --json launch barrier exchange |
+        grep -v '"seconds"\|"memory_mb"' | md5sum
+done | sort -u | wc -l)
+is "$worlds" 1 "a seed makes the same world every time"
+
+# ---- a trace ----
+"$banyan" sim -N 100 --trace "$scratch/trace" --trace-places 5 --fault mutate=2 barrier >/dev/null
+ok "a trace is what Perfetto reads" python3 -c '
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {event["name"] for event in events if event["ph"] == "X" and event["pid"] == 1}
+assert names == {"start", "barrier"}, names
+messages = [event for event in events if event["ph"] == "X" and event["pid"] == 2]
+assert messages and all(event["tid"] < 5 and event["ts"] >= 0 for event in messages)
+assert {event["ph"] for event in events} == {"M", "X", "i"}' "$scratch/trace"
+
+done_testing
