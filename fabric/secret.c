@@ -23,6 +23,11 @@ unsigned char *secret_create(size_t bytes)
     return memory;
 }
 
+void secret_keep_from_children(unsigned char *secret, size_t bytes)
+{
+    (void)madvise(secret, bytes, MADV_WIPEONFORK);
+}
+
 void secret_destroy(unsigned char *secret, size_t bytes)
 {
     if (secret == NULL)

@@ -9,6 +9,8 @@
 
 /* Zeroed.  Fail-stop if there is no memory. */
 unsigned char *secret_create(size_t bytes);
+/* What is forked from now on finds zeros there. */
+void secret_keep_from_children(unsigned char *secret, size_t bytes);
 void secret_destroy(unsigned char *secret, size_t bytes); /* NULL is fine */
 /* Fills with random bytes of the system: a new key. */
 void secret_fill_random(unsigned char *secret, size_t bytes);

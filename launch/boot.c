@@ -98,6 +98,7 @@ static void get_ancestors(struct wire_reader *reader, struct boot_record *record
         get_ancestor(reader, &record->ancestors[i]);
 }
 
+/* The secret comes last: a buffer that grows leaves copies of what it holds behind. */
 void boot_record_encode(const struct boot_record *record, struct buffer *out)
 {
     instance_spec_encode(&record->instance, out);
@@ -110,6 +111,17 @@ void boot_record_encode(const struct boot_record *record, struct buffer *out)
     wire_put_varint(out, record->ancestors_count);
     for (uint32_t i = 0; i < record->ancestors_count; i++)
         put_ancestor(out, &record->ancestors[i]);
+    wire_put_bytes(out, record->instance.secret, sizeof(record->instance.secret));
+}
+
+static void get_secret(struct wire_reader *reader, unsigned char secret[SECRET_BYTES])
+{
+    struct wire_bytes bytes = wire_get_bytes(reader, SECRET_BYTES);
+
+    if (bytes.length_bytes == SECRET_BYTES)
+        memcpy(secret, bytes.data, SECRET_BYTES);
+    else
+        wire_fail(reader);
 }
 
 static void get_range(struct wire_reader *reader, struct boot_record *record)
@@ -136,6 +148,7 @@ int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reade
     get_range(reader, &record);
     record.names = get_names(reader, record.range.last + 1 - first_named(record.range));
     get_ancestors(reader, &record);
+    get_secret(reader, record.instance.secret);
     if (wire_status(reader) < 0) {
         boot_record_fini(&record);
         return -EBADMSG;

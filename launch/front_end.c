@@ -273,14 +273,14 @@ static void write_record(struct front_end *front, int record_fd)
 }
 
 /* From the fork to the last words. */
-static int front_end_live(struct front_end *front, struct error *error)
+static int front_end_live(struct front_end *front, struct run_request *request, struct error *error)
 {
     int channel_fd;
     int rc = make_virtual_base(front->request, error);
 
     if (rc == 0)
-        rc = root_fork(&front->request->instance, &front->request->allocation, &front->root_pid,
-                       &channel_fd, error);
+        rc = root_fork(&request->instance, &request->allocation, &front->root_pid, &channel_fd,
+                       error);
     if (rc < 0)
         return rc;
     front->loop = loop_create(error);
@@ -298,7 +298,7 @@ static int front_end_live(struct front_end *front, struct error *error)
     return 0;
 }
 
-int front_end_run(const struct run_request *request, uint64_t start_ns)
+int front_end_run(struct run_request *request, uint64_t start_ns)
 {
     struct front_end front = {.request = request, .record = {.start_ns = start_ns}};
     struct error error = ERROR_NONE;
@@ -309,7 +309,7 @@ int front_end_run(const struct run_request *request, uint64_t start_ns)
     if (request->json_path != NULL)
         rc = run_record_open(request->json_path, &record_fd, &error);
     if (rc == 0)
-        rc = front_end_live(&front, &error);
+        rc = front_end_live(&front, request, &error);
     if (rc < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         front.record.status = STATUS_FAILED;

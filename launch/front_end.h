@@ -12,6 +12,6 @@
 /* Runs the request (wish RUN_WISH_JOB) and returns the exit status.  To be called before threads,
  * libevent or OpenSSL are started; descriptors 0 to 2 must be open (standard_fds.h).  start_ns:
  * loop_now_ns() of the program's start, from which times are told. */
-int front_end_run(const struct run_request *request, uint64_t start_ns);
+int front_end_run(struct run_request *request, uint64_t start_ns);
 
 #endif

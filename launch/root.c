@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "fabric/secret.h"
 #include "launch/daemon.h"
 #include "launch/daemon_internal.h"
 #include "launch/process_title.h"
@@ -332,22 +333,29 @@ static void leave_terminal(void)
 static void root_record(const struct instance_spec *spec, const struct allocation *allocation,
                         struct boot_record *ret_record)
 {
-    struct buffer encoded = {0};
-    struct wire_reader reader;
-
     boot_record_init(ret_record);
-    instance_spec_encode(spec, &encoded);
-    wire_reader_init(&reader, encoded.data, encoded.length_bytes);
-    if (instance_spec_decode(&ret_record->instance, &reader) < 0)
-        abort(); /* we have just written it */
-    explicit_bzero(encoded.data, encoded.length_bytes);
-    buffer_fini(&encoded);
+    instance_spec_copy(&ret_record->instance, spec);
     ret_record->incarnation = 1;
     ret_record->range = (struct range){.first = 0, .last = spec->places - 1};
     hostlist_append_slice(ret_record->names, allocation->names, 0, allocation_nodes(allocation));
 }
 
-static int root_main(const struct instance_spec *spec, const struct allocation *allocation,
+/* The helper does without the secret, and so does everything that it forks. */
+static struct helper *fork_helper(struct instance_spec *spec, struct error *error)
+{
+    unsigned char *secret = secret_create(SECRET_BYTES);
+    struct helper *helper;
+
+    secret_keep_from_children(secret, SECRET_BYTES);
+    memcpy(secret, spec->secret, SECRET_BYTES);
+    explicit_bzero(spec->secret, SECRET_BYTES);
+    helper = helper_fork(error);
+    memcpy(spec->secret, secret, SECRET_BYTES);
+    secret_destroy(secret, SECRET_BYTES);
+    return helper;
+}
+
+static int root_main(struct instance_spec *spec, const struct allocation *allocation,
                      int channel_fd)
 {
     struct daemon daemon = {.root = memory_allocate_zeroed(sizeof *daemon.root)};
@@ -357,13 +365,14 @@ static int root_main(const struct instance_spec *spec, const struct allocation *
     daemon.root->credits = map_create();
     daemon.root->channel_fd = channel_fd;
     helper_set_daemon_entry(daemon_main);
-    daemon.helper = helper_fork(&error);
+    daemon.helper = fork_helper(spec, &error);
     if (!daemon.helper) {
         fprintf(stderr, "banyan: %s\n", error.text);
         return EXIT_FAILURE;
     }
     process_title_set("banyan-root", NULL);
     root_record(spec, allocation, &daemon.record);
+    explicit_bzero(spec->secret, SECRET_BYTES);
     daemon.engine = job_engine_create(&daemon.record.instance, 0, allocation);
     if (daemon_run(&daemon, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
@@ -372,7 +381,7 @@ static int root_main(const struct instance_spec *spec, const struct allocation *
     return daemon.exit_status;
 }
 
-int root_fork(const struct instance_spec *spec, const struct allocation *allocation, pid_t *ret_pid,
+int root_fork(struct instance_spec *spec, const struct allocation *allocation, pid_t *ret_pid,
               int *ret_channel_fd, struct error *error)
 {
     int ends[2];
@@ -391,6 +400,7 @@ int root_fork(const struct instance_spec *spec, const struct allocation *allocat
         close(ends[0]);
         _exit(root_main(spec, allocation, ends[1]));
     }
+    explicit_bzero(spec->secret, SECRET_BYTES);
     close(ends[1]);
     *ret_pid = pid;
     *ret_channel_fd = ends[0];

@@ -45,6 +45,7 @@ struct instance_spec {
 void instance_spec_init(struct instance_spec *spec); /* defaults */
 void instance_spec_fini(struct instance_spec *spec); /* wipes the secret */
 void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_spec *source);
+/* Without the secret, which is boot_record_encode's business. */
 void instance_spec_encode(const struct instance_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG).  The same holds for
  * job_spec_decode. */

@@ -44,7 +44,6 @@ static uint32_t get_number(struct wire_reader *reader, uint32_t maximum)
 void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
 {
     wire_put_string(out, spec->session);
-    wire_put_bytes(out, spec->secret, sizeof(spec->secret));
     wire_put_varint(out, spec->places);
     wire_put_varint(out, spec->radix);
     wire_put_varint(out, spec->starter);
@@ -62,16 +61,6 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_u8(out, spec->log_level);
 }
 
-static void get_secret(struct wire_reader *reader, unsigned char secret[SECRET_BYTES])
-{
-    struct wire_bytes bytes = wire_get_bytes(reader, SECRET_BYTES);
-
-    if (bytes.length_bytes == SECRET_BYTES)
-        memcpy(secret, bytes.data, SECRET_BYTES);
-    else
-        wire_fail(reader);
-}
-
 /* It becomes part of paths, so it must be what it is said to be. */
 static void check_session(struct wire_reader *reader, const char *session)
 {
@@ -86,7 +75,6 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     instance_spec_init(&spec);
     wire_get_string_into(reader, spec.session, sizeof(spec.session));
     check_session(reader, spec.session);
-    get_secret(reader, spec.secret);
     spec.places = get_number(reader, TREE_PLACES_MAX);
     spec.radix = get_number(reader, TREE_RADIX_MAX);
     spec.starter = (enum starter_kind)get_number(reader, STARTER_KIND_COUNT - 1);
@@ -110,7 +98,6 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
         return -EBADMSG;
     }
     *ret_spec = spec;
-    explicit_bzero(spec.secret, sizeof(spec.secret));
     return 0;
 }
 

@@ -53,8 +53,9 @@ struct start {
     struct loop_watch *input;
     struct loop_watch *output;
     struct loop_timer *timer;
-    struct buffer record; /* what is still to be written */
-    struct buffer line;   /* the beginning of one */
+    struct buffer record; /* what is to be written */
+    size_t record_written;
+    struct buffer line; /* the beginning of one */
     struct buffer words;
     struct many many;
 };
@@ -189,14 +190,14 @@ static void on_timeout(void *context)
 /* Writes what the pipe takes.  Whoever reads it may be gone: its end tells more than EPIPE. */
 static void write_record(struct start *start)
 {
-    while (start->record.length_bytes > 0) {
-        ssize_t bytes = write(start->input_fd, start->record.data, start->record.length_bytes);
+    while (start->record_written < start->record.length_bytes) {
+        ssize_t bytes = write(start->input_fd, start->record.data + start->record_written,
+                              start->record.length_bytes - start->record_written);
         if (bytes < 0 && errno == EAGAIN)
             return;
         if (bytes < 0)
             break;
-        explicit_bzero(start->record.data, (size_t)bytes);
-        buffer_consume(&start->record, (size_t)bytes);
+        start->record_written += (size_t)bytes;
     }
     close_input(start);
 }

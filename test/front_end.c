@@ -123,7 +123,7 @@ static struct control_end hear_end(struct played *root)
     return end;
 }
 
-int root_fork(const struct instance_spec *spec, const struct allocation *allocation, pid_t *ret_pid,
+int root_fork(struct instance_spec *spec, const struct allocation *allocation, pid_t *ret_pid,
               int *ret_channel_fd, struct error *error)
 {
     int fds[2];

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Where the secret of a run is to be found while it runs: in the memory of its daemons only, in pages
+# that no core dump has; in no argument, environment, message, file or process that it started. The
+# agent of this test keeps a copy of what it carries, to know the secret.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+. "$srcdir/test/leftovers.sh"
+
+fakessh=$top_builddir/contrib/testbed/fakessh
+export FAKESSH_BASE=$scratch/nodes
+mkdir -p "$FAKESSH_BASE"
+cat >"$scratch/agent" <<A
+#!/bin/bash
+tee "$scratch/record.\$\$" | $fakessh "\$@"
+A
+chmod +x "$scratch/agent"
+
+# pids_of NAME: our processes whose name begins with it.
+pids_of() {
+    for pid in $(descendants "$front") $front; do
+        case $(tr '\0' ' ' <"/proc/$pid/comm" 2>/dev/null) in "$1"*) echo "$pid" ;; esac
+    done
+}
+
+# scan NAME PIDS: no copy of the secret that a core dump would have.
+scan() {
+    local name=$1 record
+    shift
+    record=$(find "$scratch" -maxdepth 1 -name 'record.*' -size +0 | head -n 1)
+    run "$top_builddir/test/secret_scan" "$record" "$@"
+    is "$status" 0 "$name: $# processes can be looked into"
+    is "$(grep -v '^hidden:' <<<"$out")" "" "$name: the secret is nowhere but in pages that are hidden"
+    hidden=$(sed -n 's/^hidden: //p' <<<"$out")
+    [ -z "$err" ] || diag "$err"
+}
+
+# look NAME OPTION...: a run of three nodes, looked into once its processes run.
+look() {
+    local name=$1
+    shift
+    new_mark
+    : >"$scratch/out"
+    "$banyan" run --banyand "$BANYAN_DAEMON" -n 3 --per-node 1 --timeout 60 \
+        -x BT_MARK="$mark" "$@" sh -c 'echo up; exec sleep 50' >"$scratch/out" 2>"$scratch/err" \
+        </dev/null &
+    front=$!
+    until_true 20 eval '[ "$(grep -c up "$scratch/out")" = 3 ]'
+    # shellcheck disable=SC2046
+    scan "$name" $(pids_of banyan) $(marked_pids)
+    is "$(grep -c . "$scratch/err")" 0 "$name: nothing is said"
+    kill "$front"
+    wait "$front" 2>/dev/null
+    nothing_left "$name: nothing is left"
+}
+
+if ! [ -r /proc/self/smaps ]; then
+    skip_all "there is no /proc/PID/smaps here"
+fi
+look ssh --ssh-agent "$scratch/agent" --net lo --host n1,n2,n3
+is "$hidden" 4 "ssh: the root and three daemons have it, each once"
+done_testing
