@@ -12,9 +12,11 @@
 #include "alloc/hostlist.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/ranges.h"
 #include "base/wire.h"
 
-#define ALLOCATION_SLOTS_MAX 1000000u /* per node */
+#define ALLOCATION_SLOTS_MAX  1000000u /* per node */
+#define ALLOCATION_USER_BYTES 64
 
 struct slots_run {
     uint32_t nodes; /* > 0 */
@@ -26,6 +28,8 @@ struct allocation {
     struct slots_run *runs; /* cover all names; neighbours differ */
     uint32_t runs_count;
     uint32_t runs_capacity;
+    char
+        user[ALLOCATION_USER_BYTES]; /* who to be on the nodes: "user@"; "": nobody in particular */
     char origin[160]; /* where the counts came from: "host file hosts.txt", "--host", ... */
 };
 
@@ -38,18 +42,33 @@ uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index
  * names): who adds many names goes through the parsers below, which keep an index. */
 void allocation_add(struct allocation *allocation, const char *name, uint32_t slots);
 
+/* The nodes there are, for entries that are relative to them (host_choice.h). */
+struct allocation_base {
+    /* Asked only if an entry is relative; the answer stays valid while the parser runs. */
+    int (*nodes)(void *context, const struct allocation **ret_nodes, struct error *error);
+    void *context;
+    const struct ranges *busy; /* indices of those that have processes; NULL: none */
+};
+
 /* The parsers add to what is there already; a name that is there gets more slots.  They fail with
  * -EINVAL on malformed text, no node in it, or no slot overall, with -E2BIG on too many; allocation
  * is unchanged then.  Cost: O(text), plus a hash for each name that stands alone or in a run of
  * at most 64, plus O(runs of that prefix) for each longer run; that is not expanded unless names in
- * it may be there already. */
+ * it may be there already.  With what is excluded they are O(nodes). */
 
 /* Text of a host file: lines "name", "name:n", "name slots=n", blank lines, # comments.  Names may
- * be hostlists with brackets.  file is for messages only: "hosts.txt:3:7: ...". */
+ * be hostlists with brackets; "user@" may stand before them.  file is for messages only: "hosts.txt:3:7: ...". */
 int allocation_parse_hostfile(struct allocation *allocation, const char *file, const char *text,
                               size_t text_bytes, struct error *error);
 /* Value of --host: "a,b:4,n[1-3]:2"; repetition adds 1 slot each, as in Open MPI. */
 int allocation_parse_hosts(struct allocation *allocation, const char *text, struct error *error);
+/* The same with entries that are relative to the nodes there are: "+n3", "+e", "^name".  Without a
+ * base these are errors. */
+int allocation_parse_hostfile_of(struct allocation *allocation, const char *file, const char *text,
+                                 size_t text_bytes, const struct allocation_base *base,
+                                 struct error *error);
+int allocation_parse_hosts_of(struct allocation *allocation, const char *text,
+                              const struct allocation_base *base, struct error *error);
 /* Adds count nodes that are not there yet, "v1".."vN" for the prefix "v", with slots each. */
 void allocation_generate(struct allocation *allocation, const char *prefix, uint32_t count,
                          uint32_t slots);

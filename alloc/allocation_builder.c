@@ -134,6 +134,7 @@ int allocation_builder_finish(struct allocation_builder *builder, struct allocat
     if (allocation_slots(&builder->made) == 0)
         return error_set(error, -EINVAL, "no node has a slot");
     memcpy(builder->made.origin, target->origin, sizeof(target->origin));
+    memcpy(builder->made.user, target->user, sizeof(target->user));
     origin_add(builder->made.origin, sizeof(builder->made.origin), origin);
     *target = builder->made;
     builder->made = replaced;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "alloc/allocation_builder.h"
+#include "alloc/host_choice.h"
 #include "alloc/host_name.h"
 
 #define SLOTS_NOT_GIVEN UINT32_MAX
@@ -30,6 +31,7 @@ struct source {
     size_t bytes;
     size_t error_offset;
     struct error *error;
+    struct host_choice choice;
 };
 
 /* Sets the place of an error; for `return error_set(source_error(source, offset), ...)`. */
@@ -69,13 +71,6 @@ static int name_byte_error(struct source *source, size_t offset)
     struct error *error = source_error(source, offset);
 
     switch (byte) {
-    case '@':
-        return error_set(error, -EINVAL,
-                         "user@host is not supported: give the user in ssh's configuration");
-    case '^':
-        return error_set(error, -EINVAL, "excluding nodes with '^' is not supported");
-    case '+':
-        return error_set(error, -EINVAL, "relative nodes (+n, +e) are not supported");
     case ',':
         return error_set(error, -EINVAL, "one entry a line, or several names in brackets");
     default:
@@ -179,6 +174,22 @@ static int address_add(struct allocation_builder *builder, struct source *source
     return allocation_builder_add(builder, &run, slots, source->error);
 }
 
+static int names_exclude(struct source *source, size_t from, size_t to)
+{
+    size_t offset = 0;
+    size_t colon = to;
+    int rc = names_check(source, from, to, &colon);
+
+    if (rc < 0)
+        return rc;
+    if (colon < to || from == to)
+        return error_set(source_error(source, colon), -EINVAL, "behind '^' stands a name alone");
+    rc = hostlist_parse_bytes(source->choice.excluded, source->text + from, to - from, &offset,
+                              source->error);
+    source->error_offset = from + offset;
+    return rc;
+}
+
 static int names_add(struct allocation_builder *builder, struct source *source, size_t from,
                      size_t to, uint32_t slots)
 {
@@ -197,6 +208,21 @@ static int names_add(struct allocation_builder *builder, struct source *source, 
     return rc;
 }
 
+/* Takes "user@" away from the front. */
+static int user_parse(struct source *source, size_t *from, size_t to)
+{
+    const char *text = source->text + *from;
+    const char *at = memchr(text, '@', to - *from);
+    int rc = 0;
+
+    if (at != NULL) {
+        rc = host_choice_user(&source->choice, text, (size_t)(at - text),
+                              source_error(source, *from));
+        *from += (size_t)(at - text) + 1;
+    }
+    return rc;
+}
+
 static int entry_parse(struct allocation_builder *builder, struct source *source, size_t from,
                        size_t to, const struct attributes *given)
 {
@@ -204,6 +230,15 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     uint32_t slots;
     int rc;
 
+    if (source->text[from] == '^')
+        return names_exclude(source, from + 1, to);
+    if (source->text[from] == '+')
+        return host_choice_relative(&source->choice, builder, source->text + from, to - from,
+                                    source_error(source, from));
+    rc = user_parse(source, &from, to);
+    if (rc < 0)
+        return rc;
+    source->choice.has_names = 1;
     if (is_address(source, from, to, &close)) {
         colon = close + 1;
         if (colon < to && source->text[colon] != ':')
@@ -241,7 +276,7 @@ static size_t entry_end(const struct source *source, size_t from, size_t to, con
 /* What Open MPI, hydra and LAM write behind a name. */
 static const struct attribute_word {
     const char *word;
-    enum { ATTRIBUTE_SLOTS, ATTRIBUTE_SLOTS_MAX, ATTRIBUTE_REFUSED } kind;
+    enum { ATTRIBUTE_SLOTS, ATTRIBUTE_SLOTS_MAX, ATTRIBUTE_USER, ATTRIBUTE_REFUSED } kind;
     const char *refusal;
 } attribute_words[] = {
     {"slots", ATTRIBUTE_SLOTS, NULL},
@@ -252,10 +287,10 @@ static const struct attribute_word {
     {"slots_max", ATTRIBUTE_SLOTS_MAX, NULL},
     {"slots-max", ATTRIBUTE_SLOTS_MAX, NULL},
     {"port", ATTRIBUTE_REFUSED, "give the port in ssh's configuration"},
-    {"user", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
-    {"username", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
-    {"user_name", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
-    {"user-name", ATTRIBUTE_REFUSED, "give the user in ssh's configuration"},
+    {"user", ATTRIBUTE_USER, NULL},
+    {"username", ATTRIBUTE_USER, NULL},
+    {"user_name", ATTRIBUTE_USER, NULL},
+    {"user-name", ATTRIBUTE_USER, NULL},
     {"binding", ATTRIBUTE_REFUSED, "a host file says nothing of binding"},
 };
 
@@ -275,6 +310,9 @@ static int attribute_set(struct source *source, const struct attribute_word *wor
     int is_slots = word->kind == ATTRIBUTE_SLOTS;
     uint32_t *number = is_slots ? &attributes->slots : &attributes->slots_max;
 
+    if (word->kind == ATTRIBUTE_USER)
+        return host_choice_user(&source->choice, source->text + value, value_end - value,
+                                source_error(source, value));
     if (*number != SLOTS_NOT_GIVEN)
         return error_set(source_error(source, key), -EINVAL, "%s are given twice",
                          is_slots ? "slots" : "most slots");
@@ -372,23 +410,53 @@ static int lines_parse(struct allocation_builder *builder, const char *file, str
     return 0;
 }
 
-int allocation_parse_hostfile(struct allocation *allocation, const char *file, const char *text,
-                              size_t text_bytes, struct error *error)
+/* What was built becomes the allocation, without what is excluded; allocation is unchanged if that
+ * fails. */
+static int finish(struct allocation_builder *builder, struct source *source,
+                  struct allocation *allocation, const char *origin)
+{
+    const char *user = source->choice.user;
+    struct allocation made;
+    int rc = host_choice_complete(&source->choice, builder, source->error);
+
+    if (rc < 0)
+        return rc;
+    allocation_init(&made);
+    memcpy(made.origin, allocation->origin, sizeof(made.origin));
+    memcpy(made.user, user[0] != '\0' ? user : allocation->user, sizeof(made.user));
+    rc = allocation_builder_finish(builder, &made, origin, source->error);
+    if (rc == 0)
+        rc = host_choice_exclude(&source->choice, &made, source->error);
+    if (rc == 0) {
+        struct allocation replaced = *allocation;
+
+        *allocation = made;
+        made = replaced;
+    }
+    allocation_fini(&made);
+    return rc;
+}
+
+int allocation_parse_hostfile_of(struct allocation *allocation, const char *file, const char *text,
+                                 size_t text_bytes, const struct allocation_base *base,
+                                 struct error *error)
 {
     struct source source = {.text = text, .bytes = text_bytes, .error = error};
     struct allocation_builder builder;
     char origin[sizeof(allocation->origin)];
     int rc;
 
+    host_choice_init(&source.choice, base);
     allocation_builder_init(&builder, allocation);
     rc = lines_parse(&builder, file, &source);
     if (rc == 0) {
         snprintf(origin, sizeof(origin), "host file %s", file);
-        rc = allocation_builder_finish(&builder, allocation, origin, error);
+        rc = finish(&builder, &source, allocation, origin);
         if (rc < 0)
             error_prefix(error, "%s", file);
     }
     allocation_builder_fini(&builder);
+    host_choice_fini(&source.choice);
     return rc;
 }
 
@@ -415,18 +483,32 @@ static int entries_parse(struct allocation_builder *builder, struct source *sour
     return 0;
 }
 
-int allocation_parse_hosts(struct allocation *allocation, const char *text, struct error *error)
+int allocation_parse_hosts_of(struct allocation *allocation, const char *text,
+                              const struct allocation_base *base, struct error *error)
 {
     struct source source = {.text = text, .bytes = strlen(text), .error = error};
     struct allocation_builder builder;
     int rc;
 
+    host_choice_init(&source.choice, base);
     allocation_builder_init(&builder, allocation);
     rc = entries_parse(&builder, &source);
     if (rc == 0)
-        rc = allocation_builder_finish(&builder, allocation, "--host", error);
+        rc = finish(&builder, &source, allocation, "--host");
     if (rc < 0)
         error_prefix(error, "--host");
     allocation_builder_fini(&builder);
+    host_choice_fini(&source.choice);
     return rc;
+}
+
+int allocation_parse_hostfile(struct allocation *allocation, const char *file, const char *text,
+                              size_t text_bytes, struct error *error)
+{
+    return allocation_parse_hostfile_of(allocation, file, text, text_bytes, NULL, error);
+}
+
+int allocation_parse_hosts(struct allocation *allocation, const char *text, struct error *error)
+{
+    return allocation_parse_hosts_of(allocation, text, NULL, error);
 }

@@ -130,9 +130,35 @@ static void note_job(const struct run_settings *settings, const struct run_world
 
 /* ---- What the options name ---- */
 
+/* What +n, +e and ^ are relative to: the nodes that would be used if none were named. */
+struct base_search {
+    const struct run_settings *settings;
+    const struct run_world *world;
+    struct run_nodes found;
+    bool is_found;
+};
+
+static int find_base(void *context, const struct allocation **ret_nodes, struct error *error)
+{
+    struct base_search *search = context;
+    struct run_settings settings = *search->settings;
+
+    settings.hosts = settings.host_file = NULL;
+    if (!search->is_found) {
+        int rc = run_nodes_find(&settings, search->world, &search->found, error);
+
+        if (rc < 0)
+            return rc;
+        search->is_found = true;
+    }
+    *ret_nodes = &search->found.allocation;
+    return 0;
+}
+
 /* A hosts file is read whole: a pipe or /dev/fd/N serves as well as a file. */
 static int find_in_file(const char *path, const struct run_world *world,
-                        struct allocation *allocation, struct error *error)
+                        const struct allocation_base *base, struct allocation *allocation,
+                        struct error *error)
 {
     struct buffer text = {0};
     int rc = world->read_file(path, &text, error);
@@ -140,8 +166,8 @@ static int find_in_file(const char *path, const struct run_world *world,
     if (rc < 0)
         error_prefix(error, "option --hostfile");
     else
-        rc = allocation_parse_hostfile(allocation, path, buffer_string(&text), text.length_bytes,
-                                       error);
+        rc = allocation_parse_hostfile_of(allocation, path, buffer_string(&text), text.length_bytes,
+                                          base, error);
     buffer_fini(&text);
     return rc;
 }
@@ -149,15 +175,19 @@ static int find_in_file(const char *path, const struct run_world *world,
 static int find_named(const struct run_settings *settings, const struct run_world *world,
                       struct run_nodes *nodes, struct error *error)
 {
+    struct base_search search = {.settings = settings, .world = world};
+    struct allocation_base base = {.nodes = find_base, .context = &search};
     int rc;
 
     if (settings->host_file != NULL) {
-        rc = find_in_file(settings->host_file, world, &nodes->allocation, error);
+        rc = find_in_file(settings->host_file, world, &base, &nodes->allocation, error);
     } else {
-        rc = allocation_parse_hosts(&nodes->allocation, settings->hosts, error);
+        rc = allocation_parse_hosts_of(&nodes->allocation, settings->hosts, &base, error);
         if (rc < 0)
             error_prefix(error, "option --host");
     }
+    if (search.is_found)
+        run_nodes_fini(&search.found);
     if (rc == 0)
         note_job(settings, world, nodes);
     return rc;

@@ -99,9 +99,14 @@ static int check(const struct run_settings *settings, enum starter_kind kind, st
     return 0;
 }
 
-static void set_agent(struct instance_spec *instance, const char *agent)
+/* "user@" before the nodes' names is what ssh and its like call -l. */
+static void set_agent(struct instance_spec *instance, const char *agent, const char *user)
 {
-    if (instance->starter == STARTER_SSH)
+    if (instance->starter != STARTER_SSH)
+        return;
+    if (user[0] != '\0')
+        instance->agent = memory_printf("%s -l %s", agent != NULL ? agent : "ssh", user);
+    else
         instance->agent = memory_copy_string(agent != NULL ? agent : "ssh");
 }
 
@@ -132,9 +137,10 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
             rc = check(settings, instance->starter, error);
     } else if (settings->virtual_nodes > 0) {
         instance->starter = STARTER_VIRTUAL;
-    } else if (settings->agent == NULL && is_only_this_machine(&nodes->allocation, world)) {
+    } else if (settings->agent == NULL && nodes->allocation.user[0] == '\0' &&
+               is_only_this_machine(&nodes->allocation, world)) {
         instance->starter = STARTER_LOCAL;
-    } else if (agent == NULL) {
+    } else if (agent == NULL && nodes->allocation.user[0] == '\0') {
         scheduler = scheduler_starter_of(world, nodes);
     }
     if (rc < 0)
@@ -145,7 +151,7 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
         if (scheduler->root_only)
             set_radix(settings, nodes, instance);
     }
-    set_agent(instance, agent);
+    set_agent(instance, agent, nodes->allocation.user);
     if (settings->start_timeout_s > 0)
         instance->start_timeout_s = settings->start_timeout_s;
     else if (instance->starter == STARTER_SRUN)

@@ -153,11 +153,18 @@ static void test_hosts_errors(void)
                                           "not \"99999999999999999999\"");
     hosts_error("a:1000000,b,a", "--host: node a has more than 1000000 slots");
     hosts_error("a,:4", "--host: column 3: a name is missing before ':'");
-    hosts_error(
-        "me@a",
-        "--host: column 3: user@host is not supported: give the user in ssh's configuration");
-    hosts_error("a,^b", "--host: column 3: excluding nodes with '^' is not supported");
-    hosts_error("+n0", "--host: column 1: relative nodes (+n, +e) are not supported");
+    hosts_error("me@a,you@b", "--host: column 6: two users, me and you: one for all nodes, or give "
+                              "them in ssh's configuration");
+    hosts_error("a,@b", "--host: column 3: a user's name has 1 to 63 bytes");
+    hosts_error("-lx@b", "--host: column 1: '-' cannot be there in a user's name");
+    hosts_error("m;e@b", "--host: column 1: ';' cannot be there in a user's name");
+    hosts_error("a,^b", "--host: ^b: there is no node of that name");
+    hosts_error("a,^a,^kept", "--host: all nodes are excluded");
+    hosts_error("a,^", "--host: column 4: behind '^' stands a name alone");
+    hosts_error("a,^a:2", "--host: column 5: behind '^' stands a name alone");
+    hosts_error("a,^n[1", "--host: column 5: this '[' is not closed");
+    hosts_error("+n0", "--host: column 1: there are no nodes to be relative to");
+    hosts_error("^a", "--host: there are no nodes to be relative to");
     hosts_error("-oProxyCommand=x", "--host: column 1: a node name cannot begin with '-'");
     hosts_error("a;b", "--host: column 2: ';' cannot be in a node name");
     hosts_error("n{1..3}", "--host: column 2: '{' cannot be in a node name");
@@ -197,8 +204,9 @@ static void test_hostfile_errors(void)
     file_error("a max_slots=x", "dir/hosts:1:13: slots are a number from 0 to 1000000, not \"x\"");
     file_error("a port=22", "dir/hosts:1:3: port= is not supported: give the port in ssh's "
                             "configuration");
-    file_error("a:4 user=me", "dir/hosts:1:5: user= is not supported: give the user in ssh's "
-                              "configuration");
+    file_error("a:4 user=me\nb user-name=you",
+               "dir/hosts:2:13: two users, me and you: one for all nodes, or give them in ssh's "
+               "configuration");
     file_error("a:4 binding=map=0", "dir/hosts:1:5: binding= is not supported: a host file says "
                                     "nothing of binding");
     file_error("rank 0=a slot=1", "dir/hosts:1:6: unknown attribute \"0\"; there is slots=NUMBER");
@@ -217,6 +225,81 @@ static void test_hostfile_errors(void)
     file_error(long_line, "dir/hosts:2:1: a name of more than 255 bytes");
     snprintf(long_line, sizeof(long_line), "a\n%0256d:4\n", 1);
     file_error(long_line, "dir/hosts:2:1: a name of more than 255 bytes");
+}
+
+/* ---- Relative entries ---- */
+
+static int base_asked;
+
+static int base_nodes(void *context, const struct allocation **ret_nodes, struct error *error)
+{
+    base_asked++;
+    *ret_nodes = context;
+    return *ret_nodes != NULL ? 0 : error_set(error, -ENOENT, "no job is there");
+}
+
+/* With n1:4 n2:4 n3:2 n4:2 there, of which n2 has processes. */
+static void relative_case(const char *text, const char *expected, const char *user)
+{
+    struct allocation nodes, allocation;
+    struct ranges busy = {0};
+    struct allocation_base base = {.nodes = base_nodes, .context = &nodes, .busy = &busy};
+    struct error error = ERROR_NONE;
+
+    base_asked = 0;
+    ranges_add(&busy, 1, 1);
+    allocation_init(&nodes);
+    allocation_parse_hosts(&nodes, "n[1-2]:4,n[3-4]:2", NULL);
+    allocation_init(&allocation);
+    allocation_parse_hosts_of(&allocation, text, &base, &error);
+    is_string(error.text[0] != '\0' ? error.text : describe(&allocation), expected, "%s", text);
+    is_string(allocation.user, user, "the user");
+    allocation_fini(&allocation);
+    allocation_fini(&nodes);
+    ranges_fini(&busy);
+}
+
+static void test_relative(void)
+{
+    relative_case("+n0", "n1:4", "");
+    relative_case("+n3,+n1:1,x:7", "n4:2 n2:1 x:7", "");
+    relative_case("+n4", "--host: column 1: there is no +n4: 4 nodes are there, from +n0 on", "");
+    relative_case("+n", "--host: column 1: the number behind +n is missing", "");
+    relative_case("x,+n1x", "--host: column 3: the number behind +n is a number, not \"1x\"", "");
+    relative_case("+n1:", "--host: column 1: the slots is missing", "");
+    relative_case("+n99999999999", "--host: column 1: the number behind +n is too large", "");
+    relative_case("+x", "--host: column 1: behind '+' stands n and a number, or e", "");
+    relative_case("+e", "n1:4 n[3-4]:2", "");
+    relative_case("n1:9,+e:1", "n1:9 n3:2", "");
+    relative_case("+e:4", "--host: column 1: 3 nodes are empty, too few for +e:4", "");
+    relative_case("+ex", "--host: column 1: behind +e stands nothing, or ':' and a number of nodes",
+                  "");
+    relative_case("^n2", "n1:4 n[3-4]:2", "");
+    relative_case("^n[1-3]", "n4:2", "");
+    relative_case("^n9", "--host: ^n9: there is no node of that name", "");
+    relative_case("^n[1-4]", "--host: all nodes are excluded", "");
+    relative_case("+e,^n1", "n[3-4]:2", "");
+    relative_case("me@x:2,n2,me@n3", "x:2 n[2-3]:1", "me");
+    is_int(base_asked, 0, "nobody asks what there is if nothing is relative");
+    relative_case("me@[fe80::1]:2,n[7-9],^n8", "fe80::1:2 n[7,9]:1", "me");
+}
+
+static void test_relative_file(void)
+{
+    struct allocation allocation;
+    struct allocation_base base = {.nodes = base_nodes};
+    static const char text[] = "a slots=2 user=me\nb:3\n^a\n";
+    struct error error = ERROR_NONE;
+
+    allocation_init(&allocation);
+    is_int(allocation_parse_hostfile_of(&allocation, "h", text, strlen(text), &base, &error), 0,
+           "a host file excludes, too");
+    is_string(describe(&allocation), "b:3", "what it named before");
+    is_string(allocation.user, "me", "and says who to be");
+    ok(allocation_parse_hostfile_of(&allocation, "h", "b\n +n1\n", 7, &base, &error) < 0,
+       "without nodes there nothing is relative");
+    is_string(error.text, "h:2:2: no job is there", "as whoever was asked says");
+    allocation_fini(&allocation);
 }
 
 static void test_zero_slots(void)
@@ -490,6 +573,8 @@ int main(void)
     test_hostfiles();
     test_hosts_errors();
     test_hostfile_errors();
+    test_relative();
+    test_relative_file();
     test_zero_slots();
     test_add();
     test_origin();

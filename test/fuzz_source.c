@@ -120,21 +120,33 @@ static void source_case(const struct source *source)
     source_result_fini(&result);
 }
 
+/* n[1-4] are there. */
+static int fuzz_base(void *context, const struct allocation **ret_nodes, struct error *error)
+{
+    *ret_nodes = context;
+    return 0;
+}
+
 static void text_case(int is_file)
 {
-    struct allocation allocation;
+    struct allocation nodes, allocation;
+    struct allocation_base base = {.nodes = fuzz_base, .context = &nodes};
     struct error error = ERROR_NONE;
     int rc;
 
+    allocation_init(&nodes);
+    allocation_generate(&nodes, "n", 4, 2);
     allocation_init(&allocation);
     if (is_file)
-        rc = allocation_parse_hostfile(&allocation, "hosts", texts.text[0], texts.bytes[0], &error);
+        rc = allocation_parse_hostfile_of(&allocation, "hosts", texts.text[0], texts.bytes[0],
+                                          &base, &error);
     else
-        rc = allocation_parse_hosts(&allocation, texts.text[0], &error);
+        rc = allocation_parse_hosts_of(&allocation, texts.text[0], &base, &error);
     assert(rc == error.code && (rc < 0) == (error.text[0] != '\0'));
     if (rc == 0)
         allocation_check(&allocation);
     allocation_fini(&allocation);
+    allocation_fini(&nodes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)

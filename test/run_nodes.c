@@ -98,6 +98,14 @@ static void test_order(void)
               "ssh those that are not");
     is_string(choose(&slurm, (struct run_settings){.host_file = "f"}), "n2 2, host file f, srun",
               "--hostfile comes first");
+    is_string(choose(&slurm, (struct run_settings){.hosts = "^n2"}), "n[1,3] 3, --host, srun",
+              "all of the job but one");
+    is_string(choose(&slurm, (struct run_settings){.hosts = "+n2,+n0:1"}), "n[3,1] 2, --host, srun",
+              "nodes by their number in the job");
+    is_string(choose(&none, (struct run_settings){.hosts = "+n0"}), "n1 8, --host, local",
+              "without a job that is this machine");
+    is_string(choose(&slurm, (struct run_settings){.hosts = "me@n3"}),
+              "n3 1, --host, ssh ssh -l me", "somebody else needs ssh");
     is_string(choose(&slurm, (struct run_settings){.hosts = "n1"}), "n1 1, --host, local",
               "this machine needs no starter");
     is_string(choose(&slurm, (struct run_settings){.agent = "rsh"}),
