@@ -38,7 +38,7 @@ enum control_message {
 struct control_end {
     uint32_t status;  /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */
     uint8_t at_once;  /* SIGKILL without grace */
-    char reason[160]; /* "interrupted", "timed out after 10 s" */
+    char reason[512]; /* "interrupted", "timed out after 10 s"; the root adds who is waited for */
 };
 
 struct control_started {

@@ -25,6 +25,7 @@
 #define DAEMON_RANK_ID 0x80000000u
 
 struct root;
+struct roll_call;
 
 struct daemon {
     struct boot_record record;
@@ -38,11 +39,13 @@ struct daemon {
     struct loop_timer *job_timer;
     struct loop_timer *lease_timer;
     struct loop_timer *end_timer;
-    struct root *root; /* the front end's side; NULL elsewhere than at place 0 */
+    struct roll_call *roll_call; /* NULL elsewhere than at place 0 */
+    struct root *root;           /* the front end's side; NULL elsewhere than at place 0 */
     /* the job that has processes here */
     uint32_t job; /* 0: none */
     struct output *output;
     struct services *services;
+    pid_t *pids; /* of its local ranks, 0: not started */
     struct input *input;
     int input_fd; /* the process's end until it has started, or -1 */
     char

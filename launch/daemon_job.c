@@ -158,6 +158,7 @@ static void job_open(struct daemon *daemon, uint32_t number)
     daemon->output = output_create(daemon->loop, job->count,
                                    output_window_bytes(daemon->record.instance.places - 1),
                                    &output_events, daemon);
+    daemon->pids = memory_allocate_zeroed((job->count + 1) * sizeof *daemon->pids);
     job_open_services(daemon, job);
     for (uint32_t i = 0; i < job->count; i++) {
         if (job_engine_rank(daemon->engine, number, i) != job->spec.stdin_rank ||
@@ -226,6 +227,8 @@ void daemon_job_close(struct daemon *daemon)
     input_destroy(daemon->input);
     daemon->input = NULL;
     input_fd_close(daemon);
+    free(daemon->pids);
+    daemon->pids = NULL;
     daemon->job = 0;
 }
 
@@ -330,6 +333,8 @@ static void process_started(void *context, uint32_t id, pid_t pid)
     if (id < DAEMON_RANK_ID)
         return;
     event.index = id - DAEMON_RANK_ID;
+    if (daemon->pids)
+        daemon->pids[event.index] = pid;
     daemon_job_event(daemon, &event);
 }
 

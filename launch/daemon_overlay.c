@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/daemon_internal.h"
+#include "launch/roll_call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -114,9 +115,14 @@ static void request(void *context, uint32_t source, uint32_t id, struct message 
     struct daemon *daemon = context;
     struct wire_reader reader;
 
+    uint8_t kind;
+
     wire_reader_init(&reader, payload->data, payload->length_bytes);
-    if (wire_get_u8(&reader) == JOB_MESSAGE_MODEX && daemon->services) {
+    kind = wire_get_u8(&reader);
+    if (kind == JOB_MESSAGE_MODEX && daemon->services) {
         services_request(daemon->services, source, id, &reader);
+    } else if (kind == JOB_MESSAGE_ROLL && source == 0) {
+        roll_call_answer(daemon, source, id, &reader);
     } else {
         struct buffer answer = {0};
 
@@ -130,7 +136,9 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
 {
     struct daemon *daemon = context;
 
-    if (daemon->services)
+    if (daemon->roll_call)
+        roll_call_reply(daemon->roll_call, id, status, payload);
+    else if (daemon->services)
         services_reply(daemon->services, id, status, payload);
 }
 
@@ -166,6 +174,12 @@ static void lost(void *context, const struct ranges *places)
     daemon_job_event(daemon, &event);
 }
 
+static void operation_stalled(void *context, const struct node_key *key, const struct ranges *set,
+                              const struct node_missing *missing)
+{
+    roll_call_missing(context, key, set, missing);
+}
+
 static void ended(void *context, enum node_end end, const struct error *why)
 {
     daemon_end(context, end, why);
@@ -182,6 +196,7 @@ const struct node_events daemon_node_events = {
     .request = request,
     .reply = reply,
     .lost = lost,
+    .missing = operation_stalled,
     .ended = ended,
 };
 

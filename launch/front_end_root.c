@@ -93,6 +93,8 @@ static void on_job_end(struct front_end *front, struct wire_reader *reader)
         record->status = end.status;
         record->failure = failure_of(front, &end);
         snprintf(record->text, sizeof(record->text), "%s", end.text);
+    } else if (strncmp(end.text, record->text, strlen(record->text)) == 0) {
+        snprintf(record->text, sizeof(record->text), "%s", end.text); /* the root knows more */
     }
     front_end_say_end(front);
     front_end_wait_for_root(front, LEAVE_WAIT_MS);

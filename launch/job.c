@@ -144,6 +144,12 @@ uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint3
     return map_rank(&local->spec.rule, engine->allocation, engine->place - 1, index);
 }
 
+int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index)
+{
+    assert(job_engine_local(engine, number));
+    return engine->node->rank_states[index] == RANK_ENDED;
+}
+
 /* The root keeps the allocation that it was given: the roster is made from it. */
 static void roster_arrived(struct job_engine *engine, struct wire_reader *reader)
 {
@@ -229,6 +235,7 @@ void job_step(struct job_engine *engine, const struct job_event *event, struct j
     case JOB_EVENT_DRAINED:
     case JOB_EVENT_ABNORMAL:
     case JOB_EVENT_ABORT:
+    case JOB_EVENT_MISSED:
     case JOB_EVENT_GROUP_EMPTY:
         job_local_step(engine, event, actions);
         break;

@@ -46,6 +46,7 @@ enum job_event_kind {
     /* A rank called abort: number: status; text: its message. With flag none did, but the node cannot
      * serve its ranks any more: number: -errno; text: why. */
     JOB_EVENT_ABORT,
+    JOB_EVENT_MISSED, /* all ranks of the node have ended, others wait for them: text: in what */
     JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
     /* root: from the front end */
     JOB_EVENT_RUN,          /* spec (taken over) */
@@ -140,6 +141,8 @@ const struct job_spec *job_engine_spec(const struct job_engine *engine);
 /* Roster at this place; NULL before it has come. */
 const struct allocation *job_engine_allocation(const struct job_engine *engine);
 uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint32_t index);
+
+int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index);
 
 /* The merges of the gathers, for node_config.merges: index = enum job_merge. */
 enum job_merge { JOB_MERGE_CONCATENATE, JOB_MERGE_LAUNCHED, JOB_MERGE_ENDED, JOB_MERGE_COUNT };

@@ -25,6 +25,7 @@ struct job_node {
     uint32_t ended_contributed; /* generation contributed to, 0 = none */
     uint8_t is_ending;          /* the root has asked for it */
     uint8_t failure_sent;
+    uint8_t missed;
     uint8_t discard; /* nobody waits for the output that is left */
     uint8_t group_empty;
     uint8_t drained;
@@ -125,6 +126,8 @@ void job_root_ask(struct job_engine *engine, struct job_end_message *message,
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,
                         char *text, size_t text_bytes);
 uint32_t job_report_status(const struct job_failure *failure);
+/* "rank 3", "ranks 4-7,12-15 and 90 more". */
+void job_report_rank_set(const struct ranges *ranks, struct buffer *out);
 /* Who runs on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
 void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
                       struct buffer *out);

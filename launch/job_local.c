@@ -314,6 +314,20 @@ static void aborted(struct job_engine *engine, const struct job_event *event,
     failure_found(engine, &failure, actions);
 }
 
+/* Told once: the job ends by it, or somebody stands in for the node from now on. */
+static void missed(struct job_engine *engine, const struct job_event *event,
+                   struct job_actions *actions)
+{
+    struct job_failure failure = {.kind = JOB_FAILURE_MISSED, .rank = node_rank(engine, 0)};
+
+    if (engine->node->missed || engine->node->is_ending)
+        return;
+    engine->node->missed = 1;
+    strncpy(failure.detail, event->text, sizeof failure.detail - 1);
+    status_count(engine->node, job_report_status(&failure));
+    failure_found(engine, &failure, actions);
+}
+
 static void group_empty(struct job_engine *engine, struct job_actions *actions)
 {
     engine->node->group_empty = 1;
@@ -351,6 +365,9 @@ void job_local_step(struct job_engine *engine, const struct job_event *event,
         break;
     case JOB_EVENT_ABORT:
         aborted(engine, event, actions);
+        break;
+    case JOB_EVENT_MISSED:
+        missed(engine, event, actions);
         break;
     case JOB_EVENT_GROUP_EMPTY:
         group_empty(engine, actions);

@@ -102,6 +102,10 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
                  "rank %u on %s exited with status 0 but without MPI_Finalize or PMIx_Finalize",
                  failure->rank, node);
         break;
+    case JOB_FAILURE_MISSED:
+        snprintf(text, text_bytes, "rank %u on %s ended without joining %s, in which others wait",
+                 failure->rank, node, failure->detail);
+        break;
     case JOB_FAILURE_SERVICES:
         snprintf(text, text_bytes, "cannot serve the ranks on %s: %s", node, failure->detail);
         break;
@@ -114,11 +118,27 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
     }
 }
 
+void job_report_rank_set(const struct ranges *ranks, struct buffer *out)
+{
+    uint64_t count = ranges_count(ranks), shown = 0;
+
+    buffer_append_string(out, count == 1 ? "rank " : "ranks ");
+    for (uint32_t i = 0; i < ranks->count && i < REPORT_RANGES_MAX; i++) {
+        struct range range = ranks->items[i];
+
+        shown += range.last - range.first + 1;
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", range.first);
+        if (range.last > range.first)
+            buffer_printf(out, "-%u", range.last);
+    }
+    if (shown < count)
+        buffer_printf(out, " and %llu more", (unsigned long long)(count - shown));
+}
+
 void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
                       struct buffer *out)
 {
     const struct map_rule *rule = &engine->root->spec.rule;
-    uint64_t count, shown = 0;
     struct ranges ranks = {0};
     uint32_t place = 0;
 
@@ -128,18 +148,7 @@ void job_report_ranks(const struct job_engine *engine, const struct ranges *plac
 
             ranges_add(&ranks, rank, rank);
         }
-    count = ranges_count(&ranks);
-    buffer_append_string(out, count == 1 ? "rank " : "ranks ");
-    for (uint32_t i = 0; i < ranks.count && i < REPORT_RANGES_MAX; i++) {
-        struct range range = ranks.items[i];
-
-        shown += range.last - range.first + 1;
-        buffer_printf(out, "%s%u", i > 0 ? "," : "", range.first);
-        if (range.last > range.first)
-            buffer_printf(out, "-%u", range.last);
-    }
-    if (shown < count)
-        buffer_printf(out, " and %llu more", (unsigned long long)(count - shown));
+    job_report_rank_set(&ranks, out);
     ranges_fini(&ranks);
 }
 

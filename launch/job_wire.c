@@ -112,6 +112,123 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
     return 0;
 }
 
+static void put_key(const struct node_key *key, struct buffer *out)
+{
+    wire_put_u64(out, key->set_id);
+    wire_put_u32(out, key->generation);
+    wire_put_u8(out, key->kind);
+    wire_put_u8(out, key->merge);
+    wire_put_u8(out, key->target);
+}
+
+static void get_key(struct wire_reader *reader, struct node_key *ret_key)
+{
+    ret_key->set_id = wire_get_u64(reader);
+    ret_key->generation = wire_get_u32(reader);
+    ret_key->kind = wire_get_u8(reader);
+    ret_key->merge = wire_get_u8(reader);
+    ret_key->target = wire_get_u8(reader);
+    if (ret_key->target >= NODE_TARGET_COUNT || ret_key->generation == 0)
+        wire_fail(reader);
+}
+
+void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
+{
+    put_key(&message->key, out);
+    wire_put_u8(out, message->over);
+    ranges_encode(&message->set, out);
+    ranges_encode(&message->missing.absent, out);
+    ranges_encode(&message->missing.unjoined, out);
+    ranges_encode(&message->missing.silent, out);
+    wire_put_varint(out, message->missing.more);
+}
+
+int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader)
+{
+    struct job_stalled message = {.over = 0};
+
+    get_key(reader, &message.key);
+    message.over = (uint8_t)wire_get_varint_max(reader, 1);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.absent);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.unjoined);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.silent);
+    message.missing.more = wire_get_varint_max(reader, UINT32_MAX);
+    if (wire_finish(reader) < 0) {
+        job_stalled_fini(&message);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_stalled_fini(struct job_stalled *message)
+{
+    ranges_fini(&message->set);
+    ranges_fini(&message->missing.absent);
+    ranges_fini(&message->missing.unjoined);
+    ranges_fini(&message->missing.silent);
+}
+
+void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out)
+{
+    wire_put_u32(out, message->number);
+    put_key(&message->key, out);
+    ranges_encode(&message->set, out);
+}
+
+int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_reader *reader)
+{
+    struct job_roll_request message = {.number = wire_get_u32(reader)};
+
+    get_key(reader, &message.key);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.set);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_roll_request_fini(struct job_roll_request *message)
+{
+    ranges_fini(&message->set);
+}
+
+void job_roll_encode(const struct job_roll *message, struct buffer *out)
+{
+    wire_put_varint(out, message->count);
+    for (uint32_t i = 0; i < message->count; i++) {
+        const struct job_roll_entry *entry = &message->entries[i];
+
+        wire_put_varint(out, entry->first);
+        wire_put_varint(out, entry->last - entry->first);
+        wire_put_u8(out, entry->state);
+        wire_put_u8(out, entry->process);
+    }
+}
+
+int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader)
+{
+    struct job_roll message = {.count =
+                                   (uint32_t)wire_get_varint_max(reader, JOB_ROLL_ENTRIES_MAX)};
+
+    for (uint32_t i = 0; i < message.count && wire_status(reader) == 0; i++) {
+        struct job_roll_entry *entry = &message.entries[i];
+
+        entry->first = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+        entry->last =
+            entry->first + (uint32_t)wire_get_varint_max(reader, UINT32_MAX - entry->first);
+        entry->state = (uint8_t)wire_get_varint_max(reader, JOB_ROLL_STATE_COUNT - 1);
+        entry->process = wire_get_u8(reader);
+    }
+    if (wire_finish(reader) < 0)
+        return -EBADMSG;
+    *ret_message = message;
+    return 0;
+}
+
 static int failure_weight(const struct job_failure *failure)
 {
     switch (failure->kind) {

@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/ranges.h"
 #include "base/wire.h"
+#include "overlay/node_types.h"
 
 enum job_message {
     JOB_MESSAGE_NONE,
@@ -32,6 +33,10 @@ enum job_message {
     JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */
     /* request: u32 number, u32 rank; its reply: i32 status, blob to the end */
     JOB_MESSAGE_MODEX,
+    /* to the root */
+    JOB_MESSAGE_STALLED, /* struct job_stalled */
+    /* request of the root: struct job_roll_request; its reply: i32 status, struct job_roll */
+    JOB_MESSAGE_ROLL,
     JOB_MESSAGE_COUNT
 };
 
@@ -43,6 +48,7 @@ enum job_failure_kind {
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
     JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
     JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */
+    JOB_FAILURE_MISSED,   /* ended well, but others wait for it; detail: in what */
     JOB_FAILURE_COUNT
 };
 
@@ -78,6 +84,54 @@ struct job_end_message {
     uint8_t goes_on;      /* nothing is ended: only who takes part has changed */
     struct ranges places; /* who takes part in it */
 };
+
+/* An operation of the ranks has had no progress for a while (node_events.missing). */
+struct job_stalled {
+    struct node_key key;
+    uint8_t over; /* it has ended after all: the rest is empty */
+    struct ranges set;
+    struct node_missing missing;
+};
+
+/* How are the ranks of your node with regard to this operation? */
+struct job_roll_request {
+    uint32_t number;
+    struct node_key key;
+    struct ranges set;
+};
+
+enum job_roll_state {
+    JOB_ROLL_ARRIVED,
+    JOB_ROLL_RUNNING,   /* may have called, or not: the library keeps that to itself */
+    JOB_ROLL_NEW,       /* has not initialised */
+    JOB_ROLL_FINALIZED, /* has finalized, and runs on */
+    JOB_ROLL_ENDED,
+    JOB_ROLL_STATE_COUNT
+};
+
+#define JOB_ROLL_ENTRIES_MAX 64
+
+/* Consecutive ranks of a node in the same state. */
+struct job_roll_entry {
+    uint32_t first;
+    uint32_t last;
+    uint8_t state;   /* enum job_roll_state */
+    uint8_t process; /* as /proc/PID/stat has it: R, S, D, T ...; 0: not known */
+};
+
+struct job_roll {
+    uint32_t count;
+    struct job_roll_entry entries[JOB_ROLL_ENTRIES_MAX];
+};
+
+void job_stalled_encode(const struct job_stalled *message, struct buffer *out);
+int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader);
+void job_stalled_fini(struct job_stalled *message);
+void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out);
+int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_reader *reader);
+void job_roll_request_fini(struct job_roll_request *message);
+void job_roll_encode(const struct job_roll *message, struct buffer *out);
+int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader);
 
 void job_failure_encode(const struct job_failure *failure, struct buffer *out);
 void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_failure);

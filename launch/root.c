@@ -17,6 +17,7 @@
 #include "launch/daemon.h"
 #include "launch/daemon_internal.h"
 #include "launch/process_title.h"
+#include "launch/roll_call.h"
 
 #define FLUSH_MS 1000
 /* What leaving in order may take: a whole tree; one whose start has failed. */
@@ -164,6 +165,9 @@ void root_message(struct daemon *daemon, uint32_t source, struct message *payloa
     case JOB_MESSAGE_STDIN_ACK:
         stdin_acked(daemon, &reader);
         break;
+    case JOB_MESSAGE_STALLED:
+        roll_call_stalled(daemon->roll_call, &reader);
+        break;
     case JOB_MESSAGE_TEXT:
         level = wire_get_u8(&reader);
         text = wire_get_string(&reader, UINT16_MAX);
@@ -211,6 +215,16 @@ static void control_run(struct daemon *daemon, struct wire_reader *reader)
     job_spec_fini(&spec);
 }
 
+/* Who ends a job that hangs wants to know why it did. */
+static void name_missing(const struct daemon *daemon, struct control_end *end)
+{
+    const char *line = roll_call_line(daemon->roll_call);
+    size_t length = strlen(end->reason);
+
+    if (line[0])
+        snprintf(end->reason + length, sizeof end->reason - length, "; %s", line);
+}
+
 static void control_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
 {
     struct daemon *daemon = context;
@@ -229,8 +243,10 @@ static void control_message(void *context, uint8_t type, const void *payload, si
         break;
     case CONTROL_END:
         event = (struct job_event){.kind = JOB_EVENT_END, .end = &end};
-        if (control_end_decode(&end, &reader) == 0)
+        if (control_end_decode(&end, &reader) == 0) {
+            name_missing(daemon, &end);
             daemon_job_event(daemon, &event);
+        }
         break;
     case CONTROL_STDIN:
         stdin_forward(daemon, payload, payload_bytes);
@@ -305,6 +321,7 @@ void root_open(struct daemon *daemon)
         .closed = control_closed,
     };
 
+    daemon->roll_call = roll_call_create(daemon);
     daemon->root->channel = channel_create(daemon->loop, daemon->root->channel_fd, &events, daemon);
 }
 
@@ -313,6 +330,8 @@ void root_close(struct daemon *daemon)
     struct root *root = daemon->root;
 
     daemon->root = NULL;
+    roll_call_destroy(daemon->roll_call);
+    daemon->roll_call = NULL;
     if (root->channel)
         channel_destroy(root->channel, FLUSH_MS);
     map_destroy(root->credits);

@@ -259,6 +259,7 @@ struct services *services_create(const struct services_config *config, struct er
     services->pmix.listener = -1;
     list_init(&services->pmix.fences);
     list_init(&services->pmix.fetches);
+    list_init(&services->stand_ins);
     job_namespace(config->jobs_name, config->job->number, services->namespace,
                   sizeof services->namespace);
     snprintf(services->server_namespace, sizeof services->server_namespace, "banyan-%s",
@@ -279,6 +280,7 @@ void services_destroy(struct services *services)
     if (!services)
         return;
     services_pmix_close(services);
+    services_stand_in_close(services);
     for (uint32_t i = 0; i < services->config.job->count; i++)
         client_close(&services->clients[i]);
     pmi1_destroy(services->pmi1);
@@ -356,6 +358,29 @@ int services_exited(struct services *services, uint32_t index)
     return client->pmi1_state == CLIENT_CONNECTED || client->pmix_state == CLIENT_CONNECTED;
 }
 
+uint32_t services_last_generation(const struct services *services, const struct node_key *key)
+{
+    if (key->kind == JOB_OPERATION_PMI1)
+        return services->pmi1_generation;
+    return services->pmix.generations
+               ? (uint32_t)(uintptr_t)map_get_u64(services->pmix.generations, key->set_id)
+               : 0;
+}
+
+enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
+                                        uint32_t index)
+{
+    const struct client *client = &services->clients[index];
+    enum client_state state =
+        key->kind == JOB_OPERATION_PMI1 ? client->pmi1_state : client->pmix_state;
+
+    if (key->kind == JOB_OPERATION_PMI1 && services->pmi1 && pmi1_in_barrier(services->pmi1, index))
+        return JOB_ROLL_ARRIVED;
+    if (state == CLIENT_FINALIZED)
+        return JOB_ROLL_FINALIZED;
+    return state == CLIENT_NEVER ? JOB_ROLL_NEW : JOB_ROLL_RUNNING;
+}
+
 void services_result(struct services *services, const struct node_key *key, int status,
                      struct message *payload)
 {
@@ -364,4 +389,5 @@ void services_result(struct services *services, const struct node_key *key, int 
     else if (key->kind == JOB_OPERATION_PMI1 && services->pmi1)
         pmi1_barrier_done(services->pmi1, status, payload ? payload->data : NULL,
                           payload ? payload->length_bytes : 0);
+    services_stand_in_result(services, key);
 }

@@ -56,6 +56,12 @@ void services_environment(struct services *services, uint32_t index, int target_
                           struct buffer *out);
 /* 1 if the rank had connected to a server and left without finalize. */
 int services_exited(struct services *services, uint32_t index);
+/* How a rank that has not ended is with regard to an operation. */
+enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
+                                        uint32_t index);
+/* No rank is left here that could take part in operations of this set: from now on the services do. */
+void services_stand_in(struct services *services, const struct node_key *key,
+                       const struct ranges *places);
 /* What the overlay brings back. */
 void services_result(struct services *services, const struct node_key *key, int status,
                      struct message *payload);

@@ -53,6 +53,8 @@ struct services {
     struct pmi1_server *pmi1; /* from the first word of a client on */
     uint32_t pmi1_generation;
     struct services_pmix pmix;
+    struct list stand_ins; /* struct stand_in */
+    uint32_t stand_ins_count;
 };
 
 int services_pmix_open(struct services *services, struct error *error);
@@ -60,6 +62,11 @@ void services_pmix_close(struct services *services);
 void services_pmix_exited(struct services *services, uint32_t index);
 void services_pmix_result(struct services *services, const struct node_key *key, int status,
                           struct message *payload);
+/* The last operation of this set that was contributed to, 0: none. */
+uint32_t services_last_generation(const struct services *services, const struct node_key *key);
+/* An operation has ended: perhaps one that we stand in for others in. */
+void services_stand_in_result(struct services *services, const struct node_key *key);
+void services_stand_in_close(struct services *services);
 /* -1 if a rank is not on this node. */
 int64_t services_local_index(const struct services *services, uint32_t rank);
 

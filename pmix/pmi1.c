@@ -242,6 +242,11 @@ void pmi1_barrier_done(struct pmi1_server *server, int status, const void *data,
     }
 }
 
+int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index)
+{
+    return server->clients[local_index].state == CLIENT_IN_BARRIER;
+}
+
 /* ---- end ---- */
 
 static int on_finalize(struct pmi1_server *server, uint32_t index, const char *line,

@@ -57,6 +57,8 @@ void pmi1_destroy(struct pmi1_server *server);
  * not speak PMI-1: the owner closes it. */
 int pmi1_input(struct pmi1_server *server, uint32_t local_index, const void *data, size_t bytes,
                struct error *error);
+/* 1 if the client waits in a barrier. */
+int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index);
 /* The client's socket has closed.  A client gone without finalize after init is abnormal: 1. */
 int pmi1_closed(struct pmi1_server *server, uint32_t local_index);
 /* All nodes' data, concatenated in any order; status < 0 fails the barrier. */

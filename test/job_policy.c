@@ -153,6 +153,36 @@ static void test_start_fails(void)
              "a rank that cannot be started");
 }
 
+/* Who has ended well may be waited for by others. */
+static void test_missed(void)
+{
+    struct job_event missed = {.kind = JOB_EVENT_MISSED, .job = 1, .text = "barrier 2 of job 1"};
+    struct job_world *world = running(2);
+
+    node_ends(world, 2, 0);
+    job_world_event(world, 2, missed);
+    is_int(world->places[1].end_grace_ms, -1, "it ends nothing");
+    is_string(world->text,
+              "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait; the "
+              "job goes on",
+              "it is told");
+    job_world_event(world, 2, missed);
+    node_ends(world, 1, 0);
+    reported(world, 1,
+             "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait",
+             "a rank that others wait for");
+    world = job_world_create(2, 1);
+    job_world_run(world, 2);
+    job_world_complete(world);
+    job_world_started(world, 1, 0);
+    job_world_started(world, 2, 0);
+    node_ends(world, 2, 0);
+    job_world_event(world, 2, missed);
+    is_int(world->places[1].end_grace_ms, world->instance.kill_grace_ms,
+           "by the other policy it ends the job");
+    job_world_destroy(world);
+}
+
 /* The user's wish is stronger. */
 static void test_interrupted(void)
 {
@@ -175,6 +205,7 @@ int main(void)
     test_abort();
     test_lost_in_launch();
     test_start_fails();
+    test_missed();
     test_interrupted();
     return done_testing();
 }

@@ -141,6 +141,73 @@ static void test_end(void)
     buffer_fini(&bytes);
 }
 
+static void test_stalled(void)
+{
+    struct job_stalled message = {
+        .key = {.set_id = 1ull << 60, .generation = 3, .kind = JOB_OPERATION_PMIX}};
+    struct job_stalled back = {.over = 7};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    int refused = 1;
+
+    ranges_add(&message.set, 1, 100);
+    ranges_add(&message.missing.absent, 4, 9);
+    ranges_add(&message.missing.silent, 20, 20);
+    message.missing.more = 11;
+    job_stalled_encode(&message, &bytes);
+    for (size_t cut = 0; cut < bytes.length_bytes; cut++) {
+        wire_reader_init(&reader, bytes.data, cut);
+        refused &= job_stalled_decode(&back, &reader) == -EBADMSG;
+    }
+    ok(refused && back.over == 7, "STALLED cut anywhere is refused");
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_stalled_decode(&back, &reader), 0, "STALLED comes back");
+    ok(back.over == 0 && back.key.set_id == message.key.set_id && back.key.generation == 3 &&
+           ranges_equal(&back.set, &message.set) && back.missing.more == 11 &&
+           ranges_equal(&back.missing.absent, &message.missing.absent) &&
+           ranges_equal(&back.missing.silent, &message.missing.silent),
+       "as it was");
+    job_stalled_fini(&back);
+    job_stalled_fini(&message);
+    buffer_fini(&bytes);
+}
+
+static void test_roll(void)
+{
+    struct job_roll_request request = {.number = 1,
+                                       .key = {.set_id = 5, .generation = 2, .kind = 3}};
+    struct job_roll roll = {.count = 2,
+                            .entries = {{0, 3, JOB_ROLL_ENDED, 0}, {7, 7, JOB_ROLL_NEW, 'T'}}};
+    struct job_roll_request request_back;
+    struct job_roll back = {.count = 9};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    ranges_add(&request.set, 1, 4);
+    job_roll_request_encode(&request, &bytes);
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_roll_request_decode(&request_back, &reader), 0, "a request of ROLL comes back");
+    ok(request_back.number == 1 && request_back.key.generation == 2 &&
+           ranges_equal(&request_back.set, &request.set),
+       "as it was");
+    job_roll_request_fini(&request_back);
+    job_roll_request_fini(&request);
+    buffer_clear(&bytes);
+    job_roll_encode(&roll, &bytes);
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_roll_decode(&back, &reader), 0, "a roll comes back");
+    ok(back.count == 2 && back.entries[0].last == 3 && back.entries[1].first == 7 &&
+           back.entries[1].state == JOB_ROLL_NEW && back.entries[1].process == 'T',
+       "as it was");
+    bytes.data[3] = JOB_ROLL_STATE_COUNT;
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_roll_decode(&back, &reader), -EBADMSG, "an unknown state is refused");
+    bytes.data[0] = JOB_ROLL_ENTRIES_MAX + 1;
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_roll_decode(&back, &reader), -EBADMSG, "too many entries are refused");
+    buffer_fini(&bytes);
+}
+
 /* ---- merges ---- */
 
 #define PARTS 3
@@ -259,6 +326,8 @@ int main(void)
     test_launched();
     test_ended();
     test_end();
+    test_stalled();
+    test_roll();
     test_associative(JOB_MERGE_LAUNCHED, "LAUNCHED");
     test_associative(JOB_MERGE_ENDED, "ENDED");
     test_merged_values();

@@ -14,6 +14,8 @@
  *     lost                 rank 0 ends without having committed; the others ask for its value
  *     abort                rank 0 aborts with status 7
  *     log                  each rank sends a line for the user
+ *     away RANK            RANK does not join the fence, but sleeps
+ *     stopped RANK         RANK does not join the fence, but stops itself
  *     survive RANK         fences of all until one fails, for RANK's node is lost; then ten among
  *                          the others; prints how long the longest took
  *     setup DIRECTORY GDS  not a client: prints what PMIx_server_setup_fork would export
@@ -22,6 +24,7 @@
 
 #include <pmix.h>
 #include <pmix_server.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -389,6 +392,12 @@ int main(int argc, char **argv)
         many(times);
     else if (strcmp(mode, "open") == 0)
         open_fences(times);
+    else if (strcmp(mode, "away") == 0 && self.rank == times)
+        pause();
+    else if (strcmp(mode, "stopped") == 0 && self.rank == times)
+        raise(SIGSTOP);
+    else if (strcmp(mode, "away") == 0 || strcmp(mode, "stopped") == 0)
+        (void)fence(false, 0);
     else if (strcmp(mode, "survive") == 0)
         survive(times);
     else if (strcmp(mode, "missing") == 0)

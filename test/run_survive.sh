@@ -27,16 +27,16 @@ parent() {
     awk '/^PPid:/ { print $2 }' "/proc/$1/status"
 }
 
-# daemon_of RANK: a rank is a child of its daemon's helper.
-daemon_of() {
+# find_daemon RANK: sets $daemon; a rank is a child of its daemon's helper.
+find_daemon() {
     local pid
     for pid in $(marked_pids); do
-        if [ "$(cat "/proc/$pid/comm")" = pmix_client ] &&
-            tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "BANYAN_RANK=$1"; then
-            parent "$(parent "$pid")"
-            return
+        if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "BANYAN_RANK=$1"; then
+            daemon=$(parent "$(parent "$pid")")
+            [ -n "$daemon" ] && return
         fi
     done
+    return 1
 }
 
 all_up() {
@@ -65,7 +65,7 @@ for ((run = 1; run <= runs; run++)); do
         >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
     until_true 30 all_up || diag "not all ranks came up: $(cat "$scratch/err")"
-    daemon=$(daemon_of "$victim")
+    until_true 10 find_daemon "$victim"
     kill -9 "$daemon"
     wait "$front"
     status=$?
