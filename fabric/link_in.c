@@ -239,8 +239,7 @@ static int start_body(struct link *link)
     return 0;
 }
 
-/* Cuts plaintext into frames. */
-static void take_plain(struct link *link, const unsigned char *data, size_t bytes)
+void link_take_plain(struct link *link, const unsigned char *data, size_t bytes)
 {
     while (link_is_reading(link)) {
         size_t step_bytes;
@@ -288,6 +287,6 @@ int link_read_plain(struct link *link)
     }
     rc = tls_read(link->tls, link->host->plain, TLS_RECORD_BYTES_MAX, &bytes);
     if (rc == 0)
-        take_plain(link, link->host->plain, bytes);
+        link_take_plain(link, link->host->plain, bytes);
     return rc;
 }

@@ -54,6 +54,9 @@ void link_write_output(struct link *link);
 /* The peer may send so much more of a class. */
 void link_grant(struct link *link, int class, uint32_t bytes);
 
+/* Cuts plaintext into frames. */
+void link_take_plain(struct link *link, const unsigned char *data, size_t bytes);
+
 int link_is_reading(const struct link *link);
 /* One decryption; long payloads in place. 0, -EAGAIN, or what ended it. */
 int link_read_plain(struct link *link);
