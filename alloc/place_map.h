@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who goes where: the rule that the launch message carries, and the closed forms by which each
- * daemon computes its own part from the rule and the run-length slots.  Nothing here loops over all
- * nodes or ranks except map_hash_total (the root's own total) and, where no two neighbours have
- * equal slots, the run-length slots themselves.  Ranks are global: 0..processes-1;
- * node indexes are those of the allocation (place - 1).
- *
- * By slot: nodes are filled in order, each with its slots; if that is not enough (oversubscribed)
- * node i gets q * slots_i + its share of the remainder filled in order, q = processes / all slots;
- * ranks of a node are contiguous.  By node: ranks are dealt one at a time in turn to the nodes that
- * still have a free slot; when none has, to all nodes that have slots, in turn.  Per node k: k
- * contiguous ranks on each node that has slots, in order (the last may get fewer when processes is
- * given).
+ * Who goes where: the map that a placement makes of an allocation, in parts (doc/placement.rst has
+ * the rules).  For each application it keeps runs of nodes that have equally many processes; ranks,
+ * nodes and their inverse are closed forms over these.  Regular machines have a handful of runs
+ * however many nodes there are, so that a daemon computes its own part and never walks all nodes;
+ * where no two neighbours are alike there are as many runs as nodes.  Ranks are global,
+ * 0..processes-1; node indexes are those of the allocation (place - 1); the local ranks of a node
+ * are counted in the order of their ranks.
  */
 #ifndef ALLOC_PLACE_MAP_H
 #define ALLOC_PLACE_MAP_H
@@ -19,58 +14,68 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
-#include "base/buffer.h"
+#include "alloc/placement.h"
 #include "base/error.h"
 #include "base/ranges.h"
-#include "base/wire.h"
 
-#define MAP_PROCESSES_MAX 268435456u
-
-enum map_policy { MAP_BY_SLOT, MAP_BY_NODE, MAP_PER_NODE, MAP_POLICY_COUNT };
-
-struct map_rule {
-    enum map_policy policy;
-    uint32_t processes; /* of the whole job */
-    uint32_t per_node;  /* MAP_PER_NODE only */
-    uint8_t oversubscribe;
+struct map_run {
+    uint32_t first;  /* index of its first node */
+    uint32_t nodes;  /* > 0 */
+    uint32_t count;  /* processes on each, > 0 */
+    uint32_t width;  /* how many of a node are numbered at a time */
+    uint32_t kind;   /* of the placement's machines, or UINT32_MAX */
+    uint64_t before; /* processes of the application on the nodes before the run */
 };
 
-/* Which policy a --map-by word names; -EINVAL lists what there is. */
-int map_policy_parse(const char *word, enum map_policy *ret_policy, struct error *error);
-const char *map_policy_name(enum map_policy policy);
+struct map_app {
+    const struct map_rule *rule;
+    uint32_t first_rank;
+    uint32_t processes;
+    struct map_run *runs; /* ascending; nodes without processes are in none */
+    uint32_t runs_count;
+    uint32_t *by_node; /* MAP_BY_LIST: ranks within the application, sorted by node */
+};
 
-/* "runs" below are those of allocation.runs.  All functions but map_policy_* and map_rule_* want a
- * rule that map_rule_resolve has accepted for the same allocation: so does a daemon with what came
- * over the wire. */
+/* A zeroed struct is an empty map. */
+struct place_map {
+    const struct placement *placement;
+    struct map_app *apps;
+    uint32_t apps_count;
+    uint32_t processes;
+    uint32_t nodes;       /* of the allocation */
+    uint8_t in_threads;   /* units are threads, not cores */
+    uint8_t has_topology; /* there are seats (place_local.h) */
+};
 
-/* Completes and checks a rule against the allocation: processes 0 means "as many as there are
- * slots" (or per_node * nodes).  Fails with one line that says how many slots there were, where the
- * count came from (allocation.origin) and what to type instead. */
-int map_rule_resolve(struct map_rule *rule, const struct allocation *allocation,
-                     struct error *error);
+/* Makes the map; the placement must outlive it, and its rules may leave out how many processes.
+ * Fails with one line that says what there was, where the count came from (allocation.origin) and
+ * what to type instead.  O(applications * runs * log slots). */
+int place_map_make(struct place_map *ret_map, const struct placement *placement,
+                   const struct allocation *allocation, struct error *error);
+void place_map_fini(struct place_map *map);
+/* Writes the numbers that a map has found into the placement that it was made of. */
+void place_map_resolve(const struct place_map *map, struct placement *placement);
 
-/* Ranks on a node.  O(runs), by node: O(runs * log slots). */
-uint32_t map_count_node(const struct map_rule *rule, const struct allocation *allocation,
-                        uint32_t node);
-/* The local_index-th rank (ascending) of a node; local_index < map_count_node.  O(runs). */
-uint32_t map_rank(const struct map_rule *rule, const struct allocation *allocation, uint32_t node,
-                  uint32_t local_index);
-/* Inverse: where a rank is; rank < processes.  O(runs + log nodes), by node O(runs * log slots). */
-void map_find(const struct map_rule *rule, const struct allocation *allocation, uint32_t rank,
-              uint32_t *ret_node, uint32_t *ret_local_index);
-/* Nodes [0, n) that host at least one rank are a prefix or scattered by zero-slot nodes: the count
- * of used nodes is that of the set of their places (index + 1).  O(runs). */
-void map_places(const struct map_rule *rule, const struct allocation *allocation,
-                struct ranges *ret_places);
+/* Processes on a node.  O(log runs) for each application. */
+uint32_t place_map_count(const struct place_map *map, uint32_t node);
+/* The same of one application. */
+uint32_t place_map_count_app(const struct place_map *map, uint32_t app, uint32_t node);
+/* The local_index-th rank of a node; local_index < place_map_count.  O(runs) where nodes are dealt
+ * to in turn, else O(log runs). */
+uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t local_index);
+/* Inverse: where a rank is; rank < processes.  O(runs * log count), or O(log runs). */
+void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_node,
+                    uint32_t *ret_local_index);
+/* 1 if the ranks of each node follow each other, and those of the next node them. */
+int place_map_is_contiguous(const struct place_map *map);
+/* Number of the application of a rank. */
+uint32_t place_map_app(const struct place_map *map, uint32_t rank);
+/* Places (index + 1) of the nodes that have processes. */
+void place_map_places(const struct place_map *map, struct ranges *ret_places);
 
-/* h(rank, place), summed (wrapping) over ranks: one daemon's share, O(its ranks + runs), by
- * node O(its ranks * runs), and the root's total, O(processes + nodes). */
-uint64_t map_hash_node(const struct map_rule *rule, const struct allocation *allocation,
-                       uint32_t node);
-uint64_t map_hash_total(const struct map_rule *rule, const struct allocation *allocation);
-
-void map_rule_encode(const struct map_rule *rule, struct buffer *out);
-/* 0 or -EBADMSG. */
-int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader);
+/* h(rank, place, seat), summed (wrapping) over ranks: one daemon's share, and the root's total,
+ * O(processes + nodes). */
+uint64_t place_map_hash_node(const struct place_map *map, uint32_t node);
+uint64_t place_map_hash_total(const struct place_map *map);
 
 #endif

@@ -1,201 +1,417 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The rule itself: named, checked against an allocation, encoded.
- */
 #include "config.h"
 
-#include <assert.h>
+#include "alloc/place_rule.h"
+
 #include <errno.h>
-#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_map.h"
+#define MAPPINGS                                                                           \
+    "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, ppr:N:OBJECT, " \
+    "dist:DEVICE, seq and rankfile:FILE"
 
-static const char *const policy_names[MAP_POLICY_COUNT] = {
-    [MAP_BY_SLOT] = "slot",
-    [MAP_BY_NODE] = "node",
-    [MAP_PER_NODE] = "per-node",
+static const char *const rank_by_names[MAP_RANK_BY_COUNT] = {
+    [MAP_RANK_DEFAULT] = "default", [MAP_RANK_BY_SLOT] = "slot", [MAP_RANK_BY_NODE] = "node",
+    [MAP_RANK_BY_SPAN] = "span",    [MAP_RANK_BY_FILL] = "fill",
 };
 
-int map_policy_parse(const char *word, enum map_policy *ret_policy, struct error *error)
+static const char *const memory_names[MAP_MEMORY_COUNT] = {
+    [MAP_MEMORY_NONE] = "none",
+    [MAP_MEMORY_PREFERRED] = "preferred",
+    [MAP_MEMORY_BOUND] = "local",
+};
+
+static int is_word(const char *text, size_t bytes, const char *word)
 {
-    for (int i = 0; i < MAP_POLICY_COUNT; i++) {
-        if (strcmp(word, policy_names[i]) == 0) {
-            *ret_policy = (enum map_policy)i;
+    return strlen(word) == bytes && memcmp(text, word, bytes) == 0;
+}
+
+/* A decimal number in [1, maximum], or 0. */
+static uint32_t parse_number(const char *text, size_t bytes, uint32_t maximum)
+{
+    uint64_t value = 0;
+
+    if (bytes == 0 || bytes > 9)
+        return 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return 0;
+        value = value * 10 + (uint64_t)(text[i] - '0');
+    }
+    return value <= maximum ? (uint32_t)value : 0;
+}
+
+/* Up to the next ':' or ','. */
+static size_t word_length(const char *text)
+{
+    return strcspn(text, ":,");
+}
+
+static const char *word_after(const char *text, size_t bytes)
+{
+    return text[bytes] != '\0' ? text + bytes + 1 : text + bytes;
+}
+
+/* ---- --map-by ---- */
+
+static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
+                          struct map_extra *extra, struct error *error)
+{
+    if (bytes > 3 && memcmp(text, "pe=", 3) == 0) {
+        rule->pe = parse_number(text + 3, bytes - 3, MAP_UNITS_MAX);
+        if (rule->pe > 0)
+            return 0;
+    } else if (is_word(text, bytes, "span")) {
+        rule->span = 1;
+        return 0;
+    } else if (is_word(text, bytes, "oversubscribe")) {
+        rule->oversubscribe = 1;
+        return 0;
+    } else if (is_word(text, bytes, "nolocal")) {
+        extra->no_local = 1;
+        return 0;
+    }
+    return error_set(error, -EINVAL,
+                     "unknown modifier \"%.*s\"; there are pe=N, span, oversubscribe and nolocal",
+                     bytes < 40 ? (int)bytes : 40, text);
+}
+
+/* "N:OBJECT" behind "ppr:"; returns what follows, or NULL. */
+static const char *parse_per_object(const char *text, struct map_rule *rule, struct error *error)
+{
+    size_t number_bytes = word_length(text);
+    const char *object = word_after(text, number_bytes);
+    size_t object_bytes = word_length(object);
+
+    rule->policy = MAP_PER_OBJECT;
+    rule->per = parse_number(text, number_bytes, MAP_PROCESSES_MAX);
+    if (rule->per == 0 || topology_level_parse(object, object_bytes, &rule->level) < 0) {
+        error_set(error, -EINVAL,
+                  "\"ppr:%.60s\" is not ppr:N:OBJECT with a number from 1 and node, package, numa, "
+                  "l3cache, l2cache, l1cache, core or hwthread",
+                  text);
+        return NULL;
+    }
+    return word_after(object, object_bytes);
+}
+
+static const char *parse_distance(const char *text, struct map_rule *rule, struct error *error)
+{
+    size_t bytes = word_length(text);
+
+    rule->policy = MAP_BY_DISTANCE;
+    rule->level = TOPOLOGY_NUMA;
+    if (bytes == 0 || bytes >= sizeof(rule->device)) {
+        error_set(error, -EINVAL, "\"dist:%.60s\" names no device, as dist:mlx5_0 does", text);
+        return NULL;
+    }
+    memcpy(rule->device, text, bytes);
+    rule->device[bytes] = '\0';
+    return word_after(text, bytes);
+}
+
+static const char *parse_list(const char *text, int is_sequence, struct map_rule *rule,
+                              struct map_extra *extra, struct error *error)
+{
+    rule->policy = MAP_BY_LIST;
+    extra->is_sequence = is_sequence;
+    if (strncmp(text, "file=", 5) == 0)
+        text += 5;
+    if (text[0] != '\0') {
+        extra->file = text;
+    } else if (!is_sequence) {
+        error_set(error, -EINVAL, "rankfile names no file, as rankfile:FILE does");
+        return NULL;
+    }
+    return "";
+}
+
+/* The policy; returns where its modifiers begin, or NULL. */
+static const char *parse_policy(const char *text, struct map_rule *rule, struct map_extra *extra,
+                                struct error *error)
+{
+    size_t bytes = word_length(text);
+    const char *rest = word_after(text, bytes);
+
+    rule->policy = MAP_BY_OBJECT;
+    rule->level = TOPOLOGY_NODE;
+    if (is_word(text, bytes, "ppr"))
+        return parse_per_object(rest, rule, error);
+    if (is_word(text, bytes, "dist"))
+        return parse_distance(rest, rule, error);
+    if (is_word(text, bytes, "seq"))
+        return parse_list(rest, 1, rule, extra, error);
+    if (is_word(text, bytes, "rankfile"))
+        return parse_list(rest, 0, rule, extra, error);
+    if (is_word(text, bytes, "slot")) {
+        rule->policy = MAP_BY_SLOT;
+    } else if (is_word(text, bytes, "node")) {
+        rule->policy = MAP_BY_NODE;
+    } else if (topology_level_parse(text, bytes, &rule->level) < 0) {
+        error_set(error, -EINVAL, "unknown mapping \"%.40s\"; there are " MAPPINGS, text);
+        return NULL;
+    }
+    return rest;
+}
+
+int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *extra,
+                   struct error *error)
+{
+    struct map_rule parsed = *rule;
+    const char *rest = parse_policy(text, &parsed, extra, error);
+    int rc = rest != NULL ? 0 : -EINVAL;
+
+    while (rc == 0 && rest[0] != '\0') {
+        size_t bytes = word_length(rest);
+
+        rc = parse_modifier(rest, bytes, &parsed, extra, error);
+        rest = word_after(rest, bytes);
+    }
+    if (rc == 0 && parsed.span && (parsed.policy == MAP_BY_LIST || parsed.policy == MAP_PER_OBJECT))
+        rc = error_set(error, -EINVAL,
+                       "span deals to objects in turn; a list and ppr say how many anyway");
+    if (rc == 0)
+        *rule = parsed;
+    return rc;
+}
+
+int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error)
+{
+    for (int i = MAP_RANK_BY_SLOT; i < MAP_RANK_BY_COUNT; i++) {
+        if (strcmp(text, rank_by_names[i]) == 0) {
+            rule->rank_by = (enum map_rank_by)i;
             return 0;
         }
     }
-    return error_set(error, -EINVAL, "unknown mapping \"%.40s\"; there are slot, node and per-node",
-                     word);
+    return error_set(error, -EINVAL,
+                     "unknown ranking \"%.40s\"; there are slot, node, fill and span", text);
 }
 
-const char *map_policy_name(enum map_policy policy)
+int map_bind_parse(const char *text, struct map_rule *rule, struct error *error)
 {
-    assert(policy < MAP_POLICY_COUNT);
-    return policy_names[policy];
-}
+    size_t bytes = strcspn(text, ":");
+    const char *modifier = word_after(text, bytes);
+    enum topology_level level;
 
-/* ---- Resolving ---- */
-
-/* "1 slot", "2 slots": for `"%" PRIu64 " %s", count, counted(count, "slot", "slots")`. */
-static const char *counted(uint64_t count, const char *one, const char *many)
-{
-    return count == 1 ? one : many;
-}
-
-/* "there are 16 slots on 4 nodes (from --virtual-nodes)" */
-static const char *describe_slots(const struct allocation *allocation, struct buffer *out)
-{
-    uint64_t slots = allocation_slots(allocation);
-    uint32_t nodes = allocation_nodes(allocation);
-
-    buffer_printf(out, "there %s %" PRIu64 " %s on %u %s", counted(slots, "is", "are"), slots,
-                  counted(slots, "slot", "slots"), nodes, counted(nodes, "node", "nodes"));
-    if (allocation->origin[0] != '\0')
-        buffer_printf(out, " (from %s)", allocation->origin);
-    return buffer_string(out);
-}
-
-static int too_few_slots(const struct map_rule *rule, const struct allocation *allocation,
-                         struct error *error)
-{
-    struct buffer slots = {0};
-
-    error_set(error, -ENOSPC,
-              "%u %s asked for but %s; use -n %" PRIu64 " or fewer, or --oversubscribe",
-              rule->processes, counted(rule->processes, "process was", "processes were"),
-              describe_slots(allocation, &slots), allocation_slots(allocation));
-    buffer_fini(&slots);
-    return -ENOSPC;
-}
-
-/* processes > per_node * nodes: oversubscribing does not help, the number per node is exact. */
-static int too_few_nodes(const struct map_rule *rule, const struct allocation *allocation,
-                         uint32_t nodes, struct error *error)
-{
-    struct buffer slots = {0};
-    uint64_t placed = (uint64_t)rule->per_node * nodes;
-
-    error_set(error, -ENOSPC,
-              "%u %s asked for, %u on each node, but %s; use -n %" PRIu64 " or fewer, or "
-              "--per-node %" PRIu64,
-              rule->processes, counted(rule->processes, "process was", "processes were"),
-              rule->per_node, describe_slots(allocation, &slots), placed,
-              ((uint64_t)rule->processes + nodes - 1) / nodes);
-    buffer_fini(&slots);
-    return -ENOSPC;
-}
-
-static int node_too_small(const struct map_rule *rule, const struct allocation *allocation,
-                          uint32_t node, struct error *error)
-{
-    char name[HOST_NAME_BYTES_MAX + 1];
-    uint32_t slots = allocation_slots_of(allocation, node);
-    int has_origin = allocation->origin[0] != '\0';
-
-    hostlist_name(allocation->names, node, name);
-    return error_set(error, -ENOSPC,
-                     "%u %s asked for on each node but %s has %u %s%s%s%s; use --per-node %u or "
-                     "fewer, or --oversubscribe",
-                     rule->per_node, counted(rule->per_node, "process was", "processes were"), name,
-                     slots, counted(slots, "slot", "slots"), has_origin ? " (from " : "",
-                     allocation->origin, has_origin ? ")" : "", slots);
-}
-
-/* Every node has a slot for each of its ranks: per_node, and the last one what is left. */
-static int check_nodes(const struct map_rule *rule, const struct allocation *allocation,
-                       struct error *error)
-{
-    uint32_t left = rule->processes;
-    uint32_t first = 0;
-
-    for (const struct slots_run *run = allocation->runs; left > 0; first += run++->nodes) {
-        uint64_t taken = (uint64_t)run->nodes * rule->per_node;
-        uint32_t wanted = left < rule->per_node ? left : rule->per_node;
-
-        if (run->slots == 0)
-            continue;
-        if (run->slots < wanted)
-            return node_too_small(rule, allocation, first, error);
-        left = taken < left ? left - (uint32_t)taken : 0;
+    if (modifier[0] != '\0' && strcmp(modifier, "overload-allowed") != 0)
+        return error_set(error, -EINVAL, "unknown modifier \"%.40s\"; there is overload-allowed",
+                         modifier);
+    if (is_word(text, bytes, "none")) {
+        rule->bind = MAP_BIND_NONE;
+    } else if (topology_level_parse(text, bytes, &level) == 0 && level != TOPOLOGY_NODE) {
+        rule->bind = MAP_BIND_LEVEL;
+        rule->bind_level = level;
+    } else {
+        return error_set(error, -EINVAL,
+                         "unknown binding \"%.40s\"; there are none, core, hwthread, l1cache, "
+                         "l2cache, l3cache, numa and package",
+                         text);
     }
+    rule->overload = modifier[0] != '\0';
     return 0;
 }
 
-static int resolve_per_node(struct map_rule *rule, const struct allocation *allocation,
-                            struct error *error)
+int map_memory_parse(const char *text, struct map_rule *rule, struct error *error)
 {
-    uint32_t nodes = 0;
-    uint64_t processes;
-
-    if (rule->per_node == 0)
-        return error_set(error, -EINVAL, "mapping per node needs a number: --per-node 1 or more");
-    for (uint32_t i = 0; i < allocation->runs_count; i++)
-        nodes += allocation->runs[i].slots > 0 ? allocation->runs[i].nodes : 0;
-    processes = rule->processes > 0 ? rule->processes : (uint64_t)rule->per_node * nodes;
-    if (processes > MAP_PROCESSES_MAX)
-        return error_set(error, -E2BIG, "%" PRIu64 " processes are more than %u", processes,
-                         MAP_PROCESSES_MAX);
-    rule->processes = (uint32_t)processes;
-    if (processes > (uint64_t)rule->per_node * nodes)
-        return too_few_nodes(rule, allocation, nodes, error);
-    return rule->oversubscribe ? 0 : check_nodes(rule, allocation, error);
+    for (int i = 0; i < MAP_MEMORY_COUNT; i++) {
+        if (strcmp(text, memory_names[i]) == 0) {
+            rule->memory = (enum map_memory)i;
+            return 0;
+        }
+    }
+    return error_set(error, -EINVAL, "unknown way \"%.40s\"; there are none, preferred and local",
+                     text);
 }
 
-int map_rule_resolve(struct map_rule *rule, const struct allocation *allocation,
-                     struct error *error)
+const char *map_rank_by_name(enum map_rank_by rank_by)
 {
-    struct map_rule resolved = *rule;
-    uint64_t slots = allocation_slots(allocation);
-    uint64_t processes = rule->processes > 0 ? rule->processes : slots;
-    struct buffer text = {0};
-    int rc = 0;
+    return rank_by_names[rank_by];
+}
 
-    assert(rule->policy < MAP_POLICY_COUNT);
-    if (slots == 0) {
-        error_set(error, -ENOSPC, "no process can run: %s", describe_slots(allocation, &text));
-        buffer_fini(&text);
-        return -ENOSPC;
+void map_rule_print(const struct map_rule *rule, struct buffer *out)
+{
+    switch (rule->policy) {
+    case MAP_BY_SLOT:
+        buffer_append_string(out, "slot");
+        break;
+    case MAP_BY_NODE:
+        buffer_append_string(out, "node");
+        break;
+    case MAP_PER_OBJECT:
+        buffer_printf(out, "ppr:%u:%s", rule->per, topology_level_name(rule->level));
+        break;
+    case MAP_BY_DISTANCE:
+        buffer_printf(out, "dist:%s", rule->device);
+        break;
+    case MAP_BY_LIST:
+        buffer_append_string(out, "list");
+        break;
+    default:
+        buffer_append_string(out, topology_level_name(rule->level));
+        break;
     }
-    if (rule->policy == MAP_PER_NODE) {
-        rc = resolve_per_node(&resolved, allocation, error);
-    } else if (processes > MAP_PROCESSES_MAX) {
-        rc = error_set(error, -E2BIG, "%" PRIu64 " processes are more than %u", processes,
-                       MAP_PROCESSES_MAX);
-    } else {
-        resolved.processes = (uint32_t)processes;
-        if (processes > slots && !rule->oversubscribe)
-            rc = too_few_slots(rule, allocation, error);
-    }
-    if (rc == 0)
-        *rule = resolved;
-    return rc;
+    if (rule->pe > 0)
+        buffer_printf(out, ":pe=%u", rule->pe);
+    if (rule->span)
+        buffer_append_string(out, ":span");
+    if (rule->oversubscribe)
+        buffer_append_string(out, ":oversubscribe");
+}
+
+/* ---- What follows from a rule ---- */
+
+int map_rule_wants_topology(const struct map_rule *rule)
+{
+    return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
+           (rule->policy == MAP_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
+           rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 || rule->memory != MAP_MEMORY_NONE ||
+           (rule->list != NULL && rule->list->cores != NULL);
+}
+
+int map_rule_wants_threads(const struct map_rule *rule)
+{
+    return (rule->level == TOPOLOGY_THREAD &&
+            (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)) ||
+           (rule->bind == MAP_BIND_LEVEL && rule->bind_level == TOPOLOGY_THREAD);
+}
+
+enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
+{
+    if (rule->rank_by != MAP_RANK_DEFAULT)
+        return rule->rank_by;
+    if (rule->policy == MAP_BY_NODE)
+        return MAP_RANK_BY_NODE;
+    return rule->span ? MAP_RANK_BY_SPAN : MAP_RANK_BY_SLOT;
+}
+
+enum topology_level map_rule_bind_level(const struct map_rule *rule)
+{
+    if (rule->bind == MAP_BIND_LEVEL)
+        return rule->bind_level;
+    if (rule->bind == MAP_BIND_NONE)
+        return TOPOLOGY_NODE;
+    if (rule->pe > 0)
+        return map_rule_wants_threads(rule) ? TOPOLOGY_THREAD : TOPOLOGY_CORE;
+    if (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)
+        return rule->level;
+    if (rule->list != NULL && rule->list->cores != NULL)
+        return TOPOLOGY_CORE;
+    return rule->policy == MAP_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
 }
 
 /* ---- Wire ---- */
 
+void map_list_destroy(struct map_list *list)
+{
+    if (list == NULL)
+        return;
+    for (uint32_t i = 0; list->cores != NULL && i < list->count; i++)
+        ranges_fini(&list->cores[i]);
+    free(list->cores);
+    free(list->nodes);
+    free(list);
+}
+
+static void put_list(const struct map_list *list, struct buffer *out)
+{
+    uint32_t last = 0;
+
+    wire_put_varint(out, list->count);
+    wire_put_u8(out, list->cores != NULL);
+    for (uint32_t i = 0; i < list->count; i++) {
+        int64_t step = (int64_t)list->nodes[i] - last;
+
+        wire_put_varint(out, step >= 0 ? (uint64_t)step << 1 : ((uint64_t)-step << 1) - 1);
+        last = list->nodes[i];
+        if (list->cores != NULL)
+            ranges_encode(&list->cores[i], out);
+    }
+}
+
+static struct map_list *get_list(struct wire_reader *reader)
+{
+    struct map_list *list = memory_allocate_zeroed(sizeof(*list));
+    uint64_t count = wire_get_varint_max(reader, MAP_PROCESSES_MAX);
+    uint64_t has_cores = wire_get_varint_max(reader, 1);
+    int64_t node = 0;
+
+    /* Each has a byte at least: memory is in proportion to what came. */
+    if (count > wire_left(reader))
+        wire_fail(reader);
+    list->count = wire_status(reader) == 0 ? (uint32_t)count : 0;
+    list->nodes = memory_allocate_zeroed((list->count + 1) * sizeof(*list->nodes));
+    if (has_cores)
+        list->cores = memory_allocate_zeroed((list->count + 1) * sizeof(*list->cores));
+    for (uint32_t i = 0; i < list->count && wire_status(reader) == 0; i++) {
+        uint64_t step = wire_get_varint_max(reader, UINT32_MAX);
+
+        node += step & 1 ? -(int64_t)((step + 1) >> 1) : (int64_t)(step >> 1);
+        if (node < 0 || node > UINT32_MAX)
+            wire_fail(reader);
+        list->nodes[i] = (uint32_t)node;
+        if (has_cores)
+            ranges_decode(reader, MAP_LIST_RANGES_MAX, &list->cores[i]);
+    }
+    return list;
+}
+
 void map_rule_encode(const struct map_rule *rule, struct buffer *out)
 {
     wire_put_u8(out, (uint8_t)rule->policy);
+    wire_put_u8(out, (uint8_t)rule->level);
     wire_put_varint(out, rule->processes);
-    wire_put_varint(out, rule->per_node);
-    wire_put_u8(out, rule->oversubscribe);
+    wire_put_varint(out, rule->per);
+    wire_put_varint(out, rule->pe);
+    wire_put_varint(out, rule->gpus);
+    wire_put_u8(out, (uint8_t)rule->rank_by);
+    wire_put_u8(out, (uint8_t)rule->bind);
+    wire_put_u8(out, (uint8_t)rule->bind_level);
+    wire_put_u8(out, (uint8_t)rule->memory);
+    wire_put_u8(out, (uint8_t)(rule->span | rule->oversubscribe << 1 | rule->overload << 2));
+    wire_put_string(out, rule->device);
+    if (rule->policy == MAP_BY_LIST)
+        put_list(rule->list, out);
+}
+
+static uint8_t get_choice(struct wire_reader *reader, uint8_t count)
+{
+    uint8_t value = wire_get_u8(reader);
+
+    if (value >= count)
+        wire_fail(reader);
+    return wire_status(reader) == 0 ? value : 0;
 }
 
 int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
 {
-    struct map_rule rule;
-    uint8_t policy = wire_get_u8(reader);
+    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    uint8_t flags;
 
-    rule.policy = (enum map_policy)policy;
+    rule.policy = (enum map_policy)get_choice(reader, MAP_POLICY_COUNT);
+    rule.level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
     rule.processes = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
-    rule.per_node = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
-    rule.oversubscribe = wire_get_u8(reader);
-    if (policy >= MAP_POLICY_COUNT || rule.oversubscribe > 1 ||
-        (policy == MAP_PER_NODE && rule.per_node == 0))
+    rule.per = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
+    rule.pe = (uint32_t)wire_get_varint_max(reader, MAP_UNITS_MAX);
+    rule.gpus = (uint32_t)wire_get_varint_max(reader, TOPOLOGY_DEVICES_MAX);
+    rule.rank_by = (enum map_rank_by)get_choice(reader, MAP_RANK_BY_COUNT);
+    rule.bind = (enum map_bind)get_choice(reader, MAP_BIND_COUNT);
+    rule.bind_level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
+    rule.memory = (enum map_memory)get_choice(reader, MAP_MEMORY_COUNT);
+    flags = get_choice(reader, 8);
+    rule.span = flags & 1;
+    rule.oversubscribe = flags >> 1 & 1;
+    rule.overload = flags >> 2 & 1;
+    wire_get_string_into(reader, rule.device, sizeof(rule.device));
+    if (rule.policy == MAP_PER_OBJECT && rule.per == 0)
         wire_fail(reader);
-    if (wire_status(reader) < 0)
+    if (rule.policy == MAP_BY_LIST && wire_status(reader) == 0)
+        rule.list = get_list(reader);
+    if (wire_status(reader) < 0) {
+        map_list_destroy(rule.list);
         return -EBADMSG;
+    }
     *ret_rule = rule;
     return 0;
 }

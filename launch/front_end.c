@@ -30,9 +30,8 @@ void front_end_message(struct front_end *front, const char *text)
 
 static void phase_started(const struct front_end *front, char *text, size_t text_bytes)
 {
-    snprintf(text, text_bytes, "%u processes run on %u of %u nodes",
-             front->request->job.rule.processes, front->record.nodes_used,
-             allocation_nodes(&front->request->allocation));
+    snprintf(text, text_bytes, "%u processes run on %u of %u nodes", front->record.processes,
+             front->record.nodes_used, allocation_nodes(&front->request->allocation));
 }
 
 void front_end_phase(struct front_end *front, enum run_phase phase)

@@ -31,6 +31,7 @@ static void on_started(struct front_end *front, struct wire_reader *reader)
         return;
     }
     front->record.nodes_used = started.nodes;
+    front->record.processes = started.processes;
     front_end_phase(front, RUN_PHASE_STARTED);
     front_end_open_input(front);
 }

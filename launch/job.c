@@ -4,6 +4,7 @@
 #include "launch/job.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,6 +132,22 @@ const struct job_spec *job_engine_spec(const struct job_engine *engine)
     return engine->root && engine->root->spec.apps_count > 0 ? &engine->root->spec : NULL;
 }
 
+const struct place_map *job_engine_map(const struct job_engine *engine)
+{
+    assert(engine->root);
+    return &engine->root->map;
+}
+
+int job_engine_find(const struct job_engine *engine, uint32_t rank, uint32_t *ret_node)
+{
+    uint32_t local_index;
+
+    if (!engine->root || rank >= engine->root->map.processes)
+        return -ENOENT;
+    place_map_find(&engine->root->map, rank, ret_node, &local_index);
+    return 0;
+}
+
 const struct allocation *job_engine_allocation(const struct job_engine *engine)
 {
     return engine->allocation;
@@ -141,7 +158,7 @@ uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint3
     const struct job_local *local = job_engine_local(engine, number);
 
     assert(local && index < local->count);
-    return map_rank(&local->spec.rule, engine->allocation, engine->place - 1, index);
+    return place_map_rank(&local->map, engine->place - 1, index);
 }
 
 int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index)

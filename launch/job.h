@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
+#include "alloc/place_map.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/ranges.h"
@@ -131,6 +132,7 @@ void job_step(struct job_engine *engine, const struct job_event *event,
 struct job_local {
     uint32_t number;
     struct job_spec spec;
+    struct place_map map; /* made of spec */
     uint32_t count;       /* local ranks */
     struct ranges places; /* that host ranks of this job */
     uint32_t nodes;       /* how many those are */
@@ -138,6 +140,10 @@ struct job_local {
 const struct job_local *job_engine_local(const struct job_engine *engine, uint32_t number);
 /* Root: the job that it runs, NULL before there is one. */
 const struct job_spec *job_engine_spec(const struct job_engine *engine);
+/* Root: its map, empty before the launch. */
+const struct place_map *job_engine_map(const struct job_engine *engine);
+/* Root: where a rank of it is, a node's index; -ENOENT before the launch, or if there is none. */
+int job_engine_find(const struct job_engine *engine, uint32_t rank, uint32_t *ret_node);
 /* Roster at this place; NULL before it has come. */
 const struct allocation *job_engine_allocation(const struct job_engine *engine);
 uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint32_t index);

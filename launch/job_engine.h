@@ -57,6 +57,7 @@ struct job_root {
     enum job_root_state state;
     uint32_t number;
     struct job_spec spec;
+    struct place_map map; /* made of spec at the launch */
     struct ranges places;
     struct ranges dead;
     uint32_t generation;        /* of the ENDED gather */
@@ -65,9 +66,11 @@ struct job_root {
     struct ranges told;         /* nodes whose failure the user has read of; the job goes on */
     struct control_end end;     /* from the front end; reason[0] = 0 if none */
     struct job_ended summary;
-    uint64_t output_bytes; /* that have come */
-    uint64_t deadline_ns;  /* UINT64_MAX = none */
-    uint8_t complete;      /* the tree stands */
+    uint64_t output_bytes;   /* that have come */
+    uint64_t deadline_ns;    /* UINT64_MAX = none */
+    uint8_t complete;        /* the tree stands */
+    uint8_t other_placement; /* than here was computed by the nodes ... */
+    uint32_t other_place;    /* ... of which this is one; 0: none has said so yet */
     uint8_t has_end;
     uint8_t has_summary;
     uint8_t impatient; /* the user has said so: output that comes slowly is not waited for */

@@ -18,6 +18,7 @@ void job_node_destroy(struct job_node *node)
 {
     if (!node)
         return;
+    place_map_fini(&node->local.map);
     job_spec_fini(&node->local.spec);
     ranges_fini(&node->local.places);
     ranges_fini(&node->ended_places);
@@ -28,7 +29,7 @@ void job_node_destroy(struct job_node *node)
 
 static uint32_t node_rank(const struct job_engine *engine, uint32_t index)
 {
-    return map_rank(&engine->node->local.spec.rule, engine->allocation, engine->place - 1, index);
+    return place_map_rank(&engine->node->local.map, engine->place - 1, index);
 }
 
 static void tell_failure(const struct job_failure *failure, struct job_actions *actions)
@@ -62,8 +63,7 @@ static void contribute_launched(struct job_engine *engine, struct job_actions *a
     if (node->reported < node->local.count)
         return;
     node->launched.processes = node->local.count;
-    node->launched.hash =
-        map_hash_node(&node->local.spec.rule, engine->allocation, engine->place - 1);
+    node->launched.hash = place_map_hash_node(&node->local.map, engine->place - 1);
     job_launched_encode(&node->launched, &payload);
     contribute(actions, node->local.number, job_key(node->local.number, JOB_OPERATION_LAUNCHED, 1),
                &node->local.places, &payload);
@@ -95,6 +95,7 @@ static void cut_output(const struct job_node *node, struct job_actions *actions)
     action->index = node->discard;
 }
 
+/* NULL if this node has no part in the job; the spec is taken then, too. */
 static struct job_node *job_node_create(struct job_engine *engine, uint32_t number,
                                         struct job_spec *spec)
 {
@@ -102,8 +103,14 @@ static struct job_node *job_node_create(struct job_engine *engine, uint32_t numb
 
     node->local.number = number;
     node->local.spec = *spec;
-    node->local.count = map_count_node(&spec->rule, engine->allocation, engine->place - 1);
-    map_places(&spec->rule, engine->allocation, &node->local.places);
+    if (place_map_make(&node->local.map, &node->local.spec.placement, engine->allocation, NULL) <
+            0 ||
+        place_map_count(&node->local.map, engine->place - 1) == 0) {
+        job_node_destroy(node);
+        return NULL;
+    }
+    node->local.count = place_map_count(&node->local.map, engine->place - 1);
+    place_map_places(&node->local.map, &node->local.places);
     node->local.nodes = (uint32_t)ranges_count(&node->local.places);
     ranges_copy(&node->ended_places, &node->local.places);
     node->ended_generation = 1;
@@ -130,21 +137,35 @@ void job_local_launch(struct job_engine *engine, struct wire_reader *reader,
                       struct job_actions *actions)
 {
     struct job_spec spec;
+    struct job_node *node = NULL;
     uint32_t number = wire_get_u32(reader);
 
-    job_spec_init(&spec);
-    if (!engine->allocation || job_spec_decode(&spec, reader) < 0 ||
-        map_rule_resolve(&spec.rule, engine->allocation, NULL) < 0 ||
-        map_count_node(&spec.rule, engine->allocation, engine->place - 1) == 0) {
+    if (engine->allocation && job_spec_decode(&spec, reader) == 0)
+        node = job_node_create(engine, number, &spec);
+    if (!node) {
         refuse_launch(engine, number, actions);
-        job_spec_fini(&spec);
         return;
     }
     job_node_destroy(engine->node);
-    engine->node = job_node_create(engine, number, &spec);
+    engine->node = node;
     job_actions_add(actions, JOB_ACTION_OPEN, number);
     for (uint32_t i = 0; i < engine->node->local.count; i++)
         job_actions_add(actions, JOB_ACTION_START, number)->index = i;
+}
+
+/* The sums of all nodes are not what the root has: it looks for who differs. */
+static void tell_placement(const struct job_engine *engine, struct job_actions *actions)
+{
+    const struct job_local *local = &engine->node->local;
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_PLACED);
+    wire_put_u32(&payload, local->number);
+    wire_put_u32(&payload, engine->place);
+    wire_put_u64(&payload, place_map_hash_node(&local->map, engine->place - 1));
+    job_actions_add(actions, JOB_ACTION_SEND, local->number)->message =
+        message_from_buffer(&payload);
+    buffer_fini(&payload);
 }
 
 static void end_part(struct job_engine *engine, struct job_end_message *message,
@@ -159,6 +180,8 @@ static void end_part(struct job_engine *engine, struct job_end_message *message,
     node->discard |= message->discard;
     node->ended_generation = message->generation;
     node->is_ending |= !message->goes_on;
+    if (message->tell)
+        tell_placement(engine, actions);
     ranges_move(&node->ended_places, &message->places);
     if (!node->group_empty && !message->goes_on)
         job_actions_add(actions, JOB_ACTION_END_GROUP, message->number)->number = message->grace_ms;

@@ -52,12 +52,14 @@ uint32_t job_report_status(const struct job_failure *failure)
 static const char *start_object(const struct job_engine *engine, const struct job_failure *failure)
 {
     const struct job_spec *spec = &engine->root->spec;
+    const struct app_spec *app;
 
     if (spec->apps_count == 0)
         return "the program";
+    app = &spec->apps[place_map_app(&engine->root->map, failure->rank)];
     if (strcmp(failure->detail, "chdir") == 0)
-        return spec->apps[0].directory ? spec->apps[0].directory : "the working directory";
-    return spec->apps[0].argv[0];
+        return app->directory ? app->directory : "the working directory";
+    return app->argv[0];
 }
 
 static void report_start_failure(const struct job_engine *engine, const struct job_failure *failure,
@@ -138,13 +140,13 @@ void job_report_rank_set(const struct ranges *ranks, struct buffer *out)
 void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
                       struct buffer *out)
 {
-    const struct map_rule *rule = &engine->root->spec.rule;
+    const struct place_map *map = &engine->root->map;
     struct ranges ranks = {0};
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++)
-        for (uint32_t i = 0; i < map_count_node(rule, engine->allocation, place - 1); i++) {
-            uint32_t rank = map_rank(rule, engine->allocation, place - 1, i);
+        for (uint32_t i = 0; i < place_map_count(map, place - 1); i++) {
+            uint32_t rank = place_map_rank(map, place - 1, i);
 
             ranges_add(&ranks, rank, rank);
         }

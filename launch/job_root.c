@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_local.h"
 #include "base/log.h"
 #include "overlay/tree.h"
 
@@ -46,6 +47,7 @@ void job_root_destroy(struct job_root *root)
 {
     if (!root)
         return;
+    place_map_fini(&root->map);
     job_spec_fini(&root->spec);
     ranges_fini(&root->places);
     ranges_fini(&root->dead);
@@ -182,7 +184,8 @@ static void end_job(struct job_engine *engine, uint64_t now_ns, uint32_t grace_m
                     struct job_actions *actions)
 {
     struct job_root *root = engine->root;
-    struct job_end_message message = {.grace_ms = grace_ms, .discard = root->impatient};
+    struct job_end_message message = {
+        .grace_ms = grace_ms, .discard = root->impatient, .tell = root->other_placement};
 
     root->state = JOB_ROOT_ENDING;
     job_root_ask(engine, &message, actions);
@@ -197,13 +200,16 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     struct buffer payload = {0};
     struct ranges dead = {0};
 
-    if (map_rule_resolve(&root->spec.rule, engine->allocation, &error) < 0) {
+    if (place_map_make(&root->map, &root->spec.placement, engine->allocation, &error) < 0 ||
+        place_map_check(&root->map, engine->allocation, &error) < 0) {
         report_end(root, STATUS_FAILED, 1, error.text, actions);
         return;
     }
+    place_map_resolve(&root->map, &root->spec.placement);
+    root->spec.processes = root->map.processes;
     root->state = JOB_ROOT_LAUNCHING;
     set_deadline(root, UINT64_MAX, actions);
-    map_places(&root->spec.rule, engine->allocation, &root->places);
+    place_map_places(&root->map, &root->places);
     ranges_intersect(&root->places, &root->dead, &dead);
     if (!ranges_is_empty(&dead)) {
         root->lost_place = ranges_min(&dead);
@@ -309,6 +315,24 @@ static void rank_failed(struct job_engine *engine, const struct job_event *event
         end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
 }
 
+/* A node says what it has computed: the first one that differs is named. */
+static void placed(struct job_engine *engine, struct wire_reader *reader)
+{
+    struct job_root *root = engine->root;
+    uint32_t number = wire_get_u32(reader), place = wire_get_u32(reader);
+    uint64_t hash = wire_get_u64(reader);
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (wire_finish(reader) < 0 || !root->other_placement || root->other_place != 0 ||
+        number != root->number || !ranges_contains(&root->places, place) ||
+        hash == place_map_hash_node(&root->map, place - 1))
+        return;
+    root->other_place = place;
+    hostlist_name(engine->allocation->names, place - 1, name);
+    snprintf(root->end.reason, sizeof root->end.reason,
+             "%.80s computed another placement than the root; please report this", name);
+}
+
 static void received(struct job_engine *engine, const struct job_event *event,
                      struct job_actions *actions)
 {
@@ -324,6 +348,9 @@ static void received(struct job_engine *engine, const struct job_event *event,
         wire_get_string_into(&reader, text, sizeof text);
         if (wire_finish(&reader) == 0)
             place_failed(engine, event->now_ns, place, text, actions);
+        break;
+    case JOB_MESSAGE_PLACED:
+        placed(engine, &reader);
         break;
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_decode(&reader, &failure);
@@ -346,9 +373,10 @@ static void launched(struct job_engine *engine, const struct job_event *event,
         return; /* a loss is handled where it is told */
     if (!event->message ||
         job_launched_decode(&message, event->message->data, event->message->length_bytes) < 0 ||
-        message.processes != root->spec.rule.processes ||
-        message.hash != map_hash_total(&root->spec.rule, engine->allocation)) {
+        message.processes != root->map.processes ||
+        message.hash != place_map_hash_total(&root->map)) {
         root->has_end = 1;
+        root->other_placement = 1;
         root->end = (struct control_end){.status = STATUS_FAILED};
         snprintf(root->end.reason, sizeof root->end.reason,
                  "the nodes computed another placement than the root; please report this");
@@ -363,7 +391,7 @@ static void launched(struct job_engine *engine, const struct job_event *event,
     }
     root->state = JOB_ROOT_RUNNING;
     started = &job_actions_add(actions, JOB_ACTION_STARTED, root->number)->started;
-    started->processes = root->spec.rule.processes;
+    started->processes = root->map.processes;
     started->nodes = (uint32_t)ranges_count(&root->places);
 }
 

@@ -91,6 +91,7 @@ void job_end_message_encode(const struct job_end_message *message, struct buffer
     wire_put_u32(out, message->grace_ms);
     wire_put_u8(out, message->discard);
     wire_put_u8(out, message->goes_on);
+    wire_put_u8(out, message->tell);
     ranges_encode(&message->places, out);
 }
 
@@ -103,6 +104,7 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
     message.grace_ms = wire_get_u32(reader);
     message.discard = (uint8_t)wire_get_varint_max(reader, 1);
     message.goes_on = (uint8_t)wire_get_varint_max(reader, 1);
+    message.tell = (uint8_t)wire_get_varint_max(reader, 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.places);
     if (wire_finish(reader) < 0) {
         ranges_fini(&message.places);

@@ -37,6 +37,8 @@ enum job_message {
     JOB_MESSAGE_STALLED, /* struct job_stalled */
     /* request of the root: struct job_roll_request; its reply: i32 status, struct job_roll */
     JOB_MESSAGE_ROLL,
+    /* to the root, when the placement of all is not what it has */
+    JOB_MESSAGE_PLACED, /* u32 number, u32 place, u64 hash of its part */
     JOB_MESSAGE_COUNT
 };
 
@@ -82,6 +84,7 @@ struct job_end_message {
     uint32_t grace_ms;
     uint8_t discard;      /* nobody waits for the output that is left */
     uint8_t goes_on;      /* nothing is ended: only who takes part has changed */
+    uint8_t tell;         /* each node says what it has computed: they do not agree */
     struct ranges places; /* who takes part in it */
 };
 

@@ -40,6 +40,7 @@ struct option_rule {
     const char *range; /* in words, if minimum and maximum are not the whole story; else NULL */
     size_t offset;     /* of the field in the settings */
     const char *help;
+    uint8_t each_app; /* it may stand before each of several programs */
 };
 
 /* Reads options from argv[1] on into settings, which holds the defaults, and sets *ret_next to the

@@ -53,7 +53,8 @@ static void put_number(struct buffer *out, const char *name, uint32_t value)
 /* What every process gets, whatever it is; session_clean finds left processes by BANYAN_SESSION. */
 static void write_own(const struct rank_start *start, struct buffer *out)
 {
-    const struct app_spec *app = &start->job->spec.apps[0];
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
     const char *tmpdir = getenv("TMPDIR");
 
     put(out, "BANYAN_SESSION", start->session_id);
@@ -61,7 +62,7 @@ static void write_own(const struct rank_start *start, struct buffer *out)
     put_number(out, "BANYAN_PLACE", start->place);
     put_number(out, "BANYAN_JOB", start->job->number);
     put_number(out, "BANYAN_RANK", start->rank);
-    put_number(out, "BANYAN_SIZE", start->job->spec.rule.processes);
+    put_number(out, "BANYAN_SIZE", start->job->map.processes);
     put_number(out, "BANYAN_LOCAL_RANK", start->index);
     put_number(out, "BANYAN_LOCAL_SIZE", start->job->count);
     if (tmpdir)
@@ -73,7 +74,8 @@ static void write_own(const struct rank_start *start, struct buffer *out)
 static void environment_fill(const struct rank_start *start, struct buffer *text,
                              struct environment *environment)
 {
-    const struct app_spec *app = &start->job->spec.apps[0];
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
     char *variable, *end;
 
     write_own(start, text);
@@ -116,7 +118,8 @@ static int descriptors_open(const struct rank_start *start, struct helper_fd *fd
 
 int rank_start(const struct rank_start *start, struct error *error)
 {
-    const struct app_spec *app = &start->job->spec.apps[0];
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
     struct helper_fd fds[HELPER_FDS_MAX];
     struct environment environment = {.positions = map_create()};
     struct buffer text = {0};

@@ -126,12 +126,11 @@ static void print_state(const struct group *group, struct buffer *out)
 
 static uint64_t ranks_of(const struct job_engine *engine, const struct ranges *places)
 {
-    const struct job_spec *spec = job_engine_spec(engine);
     uint64_t count = 0;
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++)
-        count += map_count_node(&spec->rule, job_engine_allocation(engine), place - 1);
+        count += place_map_count(job_engine_map(engine), place - 1);
     return count;
 }
 
@@ -186,14 +185,13 @@ static void line_make(const struct roll_call *calls, const struct roll *roll, ch
 static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
-    const struct job_engine *engine = calls->daemon->engine;
-    const struct map_rule *rule = &job_engine_spec(engine)->rule;
+    const struct place_map *map = job_engine_map(calls->daemon->engine);
     struct group *group = group_of(roll, state, 0);
-    uint32_t count = map_count_node(rule, job_engine_allocation(engine), place - 1);
+    uint32_t count = place_map_count(map, place - 1);
 
     ranges_add(&group->places, place, place);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = map_rank(rule, job_engine_allocation(engine), place - 1, i);
+        uint32_t rank = place_map_rank(map, place - 1, i);
 
         ranges_add(&group->ranks, rank, rank);
     }
@@ -289,7 +287,8 @@ static int is_of_job(const struct roll_call *calls, const struct job_stalled *st
 {
     const struct job_spec *spec = job_engine_spec(calls->daemon->engine);
 
-    return spec != NULL && spec->rule.processes > 0 && calls->daemon->engine->root->complete &&
+    return spec != NULL && job_engine_map(calls->daemon->engine)->processes > 0 &&
+           calls->daemon->engine->root->complete &&
            (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
 }
 

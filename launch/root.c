@@ -185,12 +185,10 @@ static void stdin_forward(struct daemon *daemon, const void *data, size_t bytes)
 {
     const struct job_spec *spec = job_engine_spec(daemon->engine);
     struct buffer payload = {0};
-    uint32_t node, local_index;
+    uint32_t node;
 
-    if (!spec || spec->stdin_rank >= spec->rule.processes)
+    if (!spec || job_engine_find(daemon->engine, spec->stdin_rank, &node) < 0)
         return;
-    map_find(&spec->rule, job_engine_allocation(daemon->engine), spec->stdin_rank, &node,
-             &local_index);
     wire_put_u8(&payload, JOB_MESSAGE_STDIN);
     wire_put_u32(&payload, spec->number);
     buffer_append(&payload, data, bytes);

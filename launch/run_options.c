@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_map.h"
 #include "base/log.h"
 #include "fabric/address.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_nodes.h"
+#include "launch/run_placement.h"
 #include "launch/run_settings.h"
 #include "launch/run_starter.h"
 
@@ -101,10 +103,7 @@ static int check_together(const struct run_settings *settings, struct error *err
 {
     int rc = 0;
 
-    if (settings->per_node > 0 && settings->map_by != NULL)
-        rc = error_set(error, -EINVAL, "options --per-node and --map-by exclude each other");
-    if (rc == 0 && settings->virtual_nodes > 0 && settings->agent != NULL &&
-        settings->starter == NULL)
+    if (settings->virtual_nodes > 0 && settings->agent != NULL && settings->starter == NULL)
         rc = error_set(error, -EINVAL,
                        "option --ssh-agent: virtual nodes are started without ssh (--starter ssh "
                        "forces it)");
@@ -189,27 +188,6 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     return choose_net(settings, instance, error);
 }
 
-static int make_rule(const struct run_settings *settings, const struct allocation *allocation,
-                     struct map_rule *rule, struct error *error)
-{
-    *rule = (struct map_rule){.policy = MAP_BY_SLOT,
-                              .processes = settings->processes,
-                              .per_node = settings->per_node,
-                              .oversubscribe = settings->oversubscribe > 0};
-    if (settings->per_node > 0)
-        rule->policy = MAP_PER_NODE;
-    if (settings->map_by != NULL) {
-        int rc = map_policy_parse(settings->map_by, &rule->policy, error);
-        if (rc == 0 && rule->policy == MAP_PER_NODE)
-            rc = error_set(error, -EINVAL, "'%.80s' is not slot or node", settings->map_by);
-        if (rc < 0) {
-            error_prefix(error, "option --map-by");
-            return rc;
-        }
-    }
-    return map_rule_resolve(rule, allocation, error);
-}
-
 static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,
                         struct error *error)
 {
@@ -220,6 +198,8 @@ static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank
         *ret_rank = UINT32_MAX;
         return 0;
     }
+    if (processes == 0) /* they are counted when the nodes are known */
+        processes = MAP_PROCESSES_MAX;
     if (options_number(text, 0, processes - 1, ret_rank) < 0)
         return error_set(error, -EINVAL,
                          "option --stdin: '%.80s' is not a rank from 0 to %u or none", text,
@@ -251,26 +231,17 @@ static char **copy_strings(char *const *strings, int count)
     return copy;
 }
 
-static int make_job(const struct run_settings *settings, const struct run_world *world, int argc,
-                    char *const *argv, struct run_request *request, struct error *error)
+static int make_app(const struct run_app *words, const struct run_world *world,
+                    struct app_spec *app, struct error *error)
 {
-    struct job_spec *job = &request->job;
-    struct app_spec *app;
-    int rc = make_rule(settings, &request->allocation, &job->rule, error);
+    const struct run_settings *settings = &words->settings;
+    int rc;
 
-    if (rc == 0)
-        rc = choose_input(settings->input, job->rule.processes, &job->stdin_rank, error);
-    if (rc == 0 && settings->mpi != NULL)
-        rc = mpi_parse(settings->mpi, &job->mpi, error);
-    if (rc == 0 && settings->on_failure != NULL)
-        rc = failure_parse(settings->on_failure, job, error);
-    if (rc < 0)
-        return rc;
-    app = memory_allocate_zeroed(sizeof(*app));
-    job->apps = app;
-    job->apps_count = 1;
-    app->argv = copy_strings(argv, argc);
-    app->processes = job->rule.processes;
+    if (words->argc == 0)
+        return error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
+    if (words->argv[0][0] == '\0')
+        return error_set(error, -EINVAL, "the name of the program is empty");
+    app->argv = copy_strings(words->argv, words->argc);
     rc = choose_directory(settings->directory, world->directory, &app->directory, error);
     if (rc < 0)
         return rc;
@@ -278,51 +249,91 @@ static int make_job(const struct run_settings *settings, const struct run_world 
                                  &app->set, error);
 }
 
-static int make_request(const struct run_settings *settings, const struct run_world *world,
-                        int argc, char *const *argv, struct run_request *request,
-                        struct error *error)
+/* Who goes where, as far as it is known here: topologies are known to the nodes. */
+static int make_placement(const struct run_apps *apps, const struct run_world *world,
+                          struct run_request *request, struct error *error)
 {
-    struct run_nodes nodes = {.slots_given = true};
-    int rc = check_together(settings, error);
+    struct job_spec *job = &request->job;
+    struct place_map map;
+    int rc = run_placement_make(apps, world, &request->allocation, &job->placement, error);
 
-    if (rc == 0 && argc == 0)
-        rc = error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
-    if (rc == 0 && argv[0][0] == '\0')
-        rc = error_set(error, -EINVAL, "the name of the program is empty");
+    if (rc == 0 && !placement_wants_topology(&job->placement)) {
+        rc = place_map_make(&map, &job->placement, &request->allocation, error);
+        if (rc == 0) {
+            place_map_resolve(&map, &job->placement);
+            place_map_fini(&map);
+        }
+    }
+    job->processes = placement_processes(&job->placement);
+    return rc;
+}
+
+static int make_job(const struct run_apps *apps, const struct run_world *world,
+                    struct run_request *request, struct error *error)
+{
+    const struct run_settings *settings = &apps->items[0].settings;
+    struct job_spec *job = &request->job;
+    int rc = make_placement(apps, world, request, error);
+
     if (rc == 0)
-        rc = run_nodes_find(settings, world, &nodes, error);
+        rc = choose_input(settings->input, job->processes, &job->stdin_rank, error);
+    if (rc == 0 && settings->mpi != NULL)
+        rc = mpi_parse(settings->mpi, &job->mpi, error);
+    if (rc == 0 && settings->on_failure != NULL)
+        rc = failure_parse(settings->on_failure, job, error);
+    job->report_bindings = settings->report_bindings > 0;
+    job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
+    job->apps_count = apps->count;
+    for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
+        rc = make_app(&apps->items[i], world, &job->apps[i], error);
+    return rc;
+}
+
+static int make_request(const struct run_apps *apps, const struct run_world *world,
+                        struct run_request *request, struct error *error)
+{
+    struct run_settings settings = apps->items[0].settings;
+    struct run_nodes nodes = {.slots_given = true};
+    int rc;
+
+    settings.processes = (uint32_t)run_apps_processes(apps);
+    rc = check_together(&settings, error);
+    if (rc == 0 && apps->items[0].argc == 0)
+        rc = error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
+    if (rc == 0)
+        rc = run_nodes_find(&settings, world, &nodes, error);
     if (rc < 0)
         return rc;
-    rc = make_instance(settings, world, &nodes, request, error);
+    rc = make_instance(&settings, world, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* which is moved */
     if (rc == 0)
-        rc = make_job(settings, world, argc, argv, request, error);
-    request->timeout_s = settings->timeout_s;
-    request->label = settings->label > 0;
-    request->verbose = settings->verbose;
-    request->json_path = copy_or_null(settings->json);
+        rc = make_job(apps, world, request, error);
+    request->timeout_s = settings.timeout_s;
+    request->label = settings.label > 0;
+    request->verbose = settings.verbose;
+    request->json_path = copy_or_null(settings.json);
     return rc;
 }
 
 int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
                       const struct run_world *world, struct error *error)
 {
-    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB};
-    int next = 0;
-    int rc = options_parse(run_rules, argc, argv, &settings, &next, error);
+    struct run_apps apps = {0};
+    int rc = run_apps_parse(run_rules, &defaults, argc, argv, &apps, error);
 
     instance_spec_init(&request.instance);
     job_spec_init(&request.job);
     allocation_init(&request.allocation);
-    if (rc == 0 && settings.help > 0)
+    if (rc == 0 && apps.items[0].settings.help > 0)
         request.wish = RUN_WISH_HELP;
-    else if (rc == 0 && settings.version > 0)
+    else if (rc == 0 && apps.items[0].settings.version > 0)
         request.wish = RUN_WISH_VERSION;
     else if (rc == 0)
-        rc = make_request(&settings, world, argc - next, argv + next, &request, error);
-    option_list_fini(&settings.set);
+        rc = make_request(&apps, world, &request, error);
+    run_apps_fini(&apps);
     if (rc < 0)
         run_request_fini(&request);
     else

@@ -113,7 +113,7 @@ static json_t *json_run(const struct run_record *record, const struct run_reques
     json_object_set_new(run, "nodes_used", json_integer(record->nodes_used));
     json_object_set_new(run, "slots",
                         json_integer((json_int_t)allocation_slots(&request->allocation)));
-    json_object_set_new(run, "processes", json_integer(job->rule.processes));
+    json_object_set_new(run, "processes", json_integer(record->processes));
     json_object_set_new(run, "processes_ended", json_integer(record->processes_ended));
     json_object_set_new(run, "status", json_integer(record->status));
     json_object_set_new(run, "failure", failure != NULL ? json_string(failure) : json_null());

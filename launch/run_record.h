@@ -33,6 +33,7 @@ struct run_record {
     uint64_t start_ns;
     uint64_t phase_ns[RUN_PHASE_COUNT]; /* 0: not reached */
     uint32_t nodes_used;                /* 0: never started */
+    uint32_t processes;                 /* of the job; 0: not known */
     uint32_t processes_ended;
     uint32_t status;
     enum run_failure failure;

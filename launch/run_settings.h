@@ -26,7 +26,13 @@ struct run_settings {
     uint32_t timeout_s;
     uint32_t start_timeout_s;
     uint32_t kill_grace_s; /* or RUN_NOT_GIVEN */
+    uint32_t cpus_per_rank;
+    uint32_t gpus_per_rank;
+    int report_bindings;
     const char *map_by;
+    const char *rank_by;
+    const char *bind_to;
+    const char *bind_memory;
     const char *hosts;
     const char *host_file;
     const char *source;

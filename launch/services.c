@@ -127,10 +127,10 @@ static void mapping_in_turn(const struct services *services, struct mapping_runs
 {
     const struct job_local *job = services->config.job;
 
-    for (uint32_t rank = 0; rank < job->spec.rule.processes; rank++) {
+    for (uint32_t rank = 0; rank < job->map.processes; rank++) {
         uint32_t node, local_index;
 
-        map_find(&job->spec.rule, services->config.allocation, rank, &node, &local_index);
+        place_map_find(&job->map, rank, &node, &local_index);
         mapping_add(runs, (uint32_t)ranges_count_within(&job->places, 1, node + 1) - 1, 1);
     }
 }
@@ -141,8 +141,7 @@ static void mapping_in_blocks(const struct services *services, struct mapping_ru
     uint32_t place = 0;
 
     for (uint32_t node = 0; ranges_next(&job->places, place, &place); node++, place++)
-        mapping_add(runs, node,
-                    map_count_node(&job->spec.rule, services->config.allocation, place - 1));
+        mapping_add(runs, node, place_map_count(&job->map, place - 1));
 }
 
 /* PMI_process_mapping: which ranks share a node. Nodes are numbered by their order in the job. */
@@ -150,7 +149,7 @@ static void process_mapping(const struct services *services, struct buffer *out)
 {
     struct mapping_runs runs = {0};
 
-    if (services->config.job->spec.rule.policy == MAP_BY_NODE)
+    if (!place_map_is_contiguous(&services->config.job->map))
         mapping_in_turn(services, &runs);
     else
         mapping_in_blocks(services, &runs);
@@ -173,7 +172,7 @@ static void pmi1_open(struct services *services)
     struct buffer mapping = {0};
     struct pmi1_config config = {
         .kvs_name = services->namespace,
-        .size = job->spec.rule.processes,
+        .size = job->map.processes,
         .universe_size = (uint32_t)allocation_slots(services->config.allocation),
         .local_count = job->count,
         .local_ranks = services->ranks,
@@ -230,8 +229,8 @@ static void clients_create(struct services *services)
     services->apps = memory_allocate_zeroed((job->count + 1) * sizeof *services->apps);
     services->clients = memory_allocate_zeroed((job->count + 1) * sizeof *services->clients);
     for (uint32_t i = 0; i < job->count; i++) {
-        services->ranks[i] =
-            map_rank(&job->spec.rule, services->config.allocation, services->config.place - 1, i);
+        services->ranks[i] = place_map_rank(&job->map, services->config.place - 1, i);
+        services->apps[i] = place_map_app(&job->map, services->ranks[i]);
         services->clients[i].services = services;
         services->clients[i].index = i;
         services->clients[i].fd = -1;
@@ -313,7 +312,7 @@ int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd)
 static int is_crowded(const struct services *services)
 {
     const struct job_local *job = services->config.job;
-    uint32_t here = services->config.shared_machine ? job->spec.rule.processes : job->count;
+    uint32_t here = services->config.shared_machine ? job->map.processes : job->count;
     cpu_set_t processors;
 
     if (sched_getaffinity(0, sizeof processors, &processors) < 0)
@@ -329,7 +328,7 @@ void services_environment(struct services *services, uint32_t index, int target_
     struct host_environment environment = {
         .namespace = services->namespace,
         .rank = services->ranks[index],
-        .size = job->spec.rule.processes,
+        .size = job->map.processes,
         .local_rank = index,
         .local_size = job->count,
         .node_name = services->config.node_name,

@@ -83,11 +83,10 @@ static int participants_set(const struct services *services, const struct host_p
             rc = -ENOENT;
         } else if (sorted[i].rank == HOST_RANK_ALL) {
             ranges_add_all(ret_places, &job->places);
-        } else if (sorted[i].rank >= job->spec.rule.processes) {
+        } else if (sorted[i].rank >= job->map.processes) {
             rc = -EINVAL;
         } else {
-            map_find(&job->spec.rule, services->config.allocation, sorted[i].rank, &node,
-                     &local_index);
+            place_map_find(&job->map, sorted[i].rank, &node, &local_index);
             ranges_add(ret_places, node + 1, node + 1);
         }
     }
@@ -172,11 +171,11 @@ static void world_modex(void *context, uint64_t id, const struct host_process *p
 
     (void)timeout_s; /* libpmix times the client's get out itself */
     if (strcmp(process->namespace, services->namespace) != 0 ||
-        process->rank >= job->spec.rule.processes) {
+        process->rank >= job->map.processes) {
         pmix->table->modex_done(pmix->host, id, -ENOENT, NULL, 0);
         return;
     }
-    map_find(&job->spec.rule, services->config.allocation, process->rank, &node, &local_index);
+    place_map_find(&job->map, process->rank, &node, &local_index);
     wire_put_u8(&payload, JOB_MESSAGE_MODEX);
     wire_put_u32(&payload, job->number);
     wire_put_u32(&payload, process->rank);
@@ -294,7 +293,7 @@ static void job_maps(const struct services *services, struct buffer *names, stru
     uint32_t place = 0, index = 0;
 
     while (ranges_next(&job->places, place, &place)) {
-        uint32_t count = map_count_node(&job->spec.rule, services->config.allocation, place - 1);
+        uint32_t count = place_map_count(&job->map, place - 1);
 
         hostlist_name(services->config.allocation->names, place - 1, name);
         buffer_printf(names, "%s%s", index ? "," : "", name);
@@ -303,7 +302,7 @@ static void job_maps(const struct services *services, struct buffer *names, stru
                           i       ? ","
                           : index ? ";"
                                   : "",
-                          map_rank(&job->spec.rule, services->config.allocation, place - 1, i));
+                          place_map_rank(&job->map, place - 1, i));
         if (place == services->config.place)
             *ret_own_index = index;
         index++;
@@ -318,7 +317,7 @@ static int job_register(struct services *services, struct error *error)
     char number[16];
     struct host_job job = {
         .namespace = services->namespace,
-        .size = local->spec.rule.processes,
+        .size = local->map.processes,
         .universe_size = (uint32_t)allocation_slots(services->config.allocation),
         .apps_count = local->spec.apps_count,
         .job_id = number,
@@ -440,7 +439,7 @@ int services_pmix_open(struct services *services, struct error *error)
     pmix->requests = map_create();
     pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
                                              listener_ready, services);
-    if (host_environment_is_eager(services->config.job->spec.rule.processes,
+    if (host_environment_is_eager(services->config.job->map.processes,
                                   services->config.job->count) &&
         host_start(services) < 0)
         return error_set(error, -EIO, "the PMIx server did not start");

@@ -133,13 +133,12 @@ void sim_machine_run_job(struct sim_machine *machine)
     struct job_spec spec;
 
     job_spec_init(&spec);
-    spec.rule = machine->config.rule;
+    placement_add(&spec.placement, &machine->config.rule);
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    spec.apps[0].processes = spec.rule.processes;
     event.spec = &spec;
     sim_daemon_event(&machine->daemons[0], &event);
     job_spec_fini(&spec);

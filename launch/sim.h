@@ -48,7 +48,7 @@ struct sim_machine_config {
     double daemon_fails;     /* chance that it cannot */
     double daemon_silent;    /* chance that nothing is ever heard of it */
     uint64_t reader_byte_ns; /* what the front end takes to write a byte */
-    struct map_rule rule;
+    struct map_rule rule;    /* without a list */
     struct sim_program program;
     uint8_t idle; /* no job at time 0, but with sim_machine_run_job */
 };

@@ -409,7 +409,6 @@ static void configure(struct simulation *simulation)
 {
     const struct simulate_plan *plan = simulation->plan;
     struct sim_machine_config *config = &simulation->config;
-    struct error error = ERROR_NONE;
 
     allocation_init(&simulation->allocation);
     allocation_generate(&simulation->allocation, "n", plan->nodes, plan->per_node);
@@ -420,10 +419,11 @@ static void configure(struct simulation *simulation)
                                           .strangers = simulation->strangers};
     profile_apply(&plan->profile, config);
     config->program.endless = 1;
-    config->rule.policy = MAP_PER_NODE;
-    config->rule.per_node = plan->per_node;
-    if (map_rule_resolve(&config->rule, &simulation->allocation, &error) < 0)
-        simulation_fail(simulation, "%s", error.text);
+    if ((uint64_t)plan->nodes * plan->per_node > MAP_PROCESSES_MAX)
+        simulation_fail(simulation, "%u processes on each of %u nodes are more than %u",
+                        plan->per_node, plan->nodes, MAP_PROCESSES_MAX);
+    config->rule.per = plan->per_node;
+    config->rule.processes = plan->nodes * plan->per_node;
 }
 
 void simulation_run(struct simulation *simulation, const struct simulate_plan *plan, uint32_t seed,

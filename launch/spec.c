@@ -80,6 +80,7 @@ void job_spec_fini(struct job_spec *spec)
     for (uint32_t i = 0; i < spec->apps_count; i++)
         app_spec_fini(&spec->apps[i]);
     free(spec->apps);
+    placement_fini(&spec->placement);
     *spec = (struct job_spec){0};
 }
 

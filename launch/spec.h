@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
-#include "alloc/place_map.h"
+#include "alloc/placement.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/message.h"
@@ -54,8 +54,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
 struct app_spec {
     char **argv; /* NULL-terminated; argv[0] is searched in PATH of the node unless it has a / */
     char **set;  /* NULL-terminated "NAME=value", in order: the forwarded environment, then -x */
-    char *directory;    /* working directory */
-    uint32_t processes; /* its share; ranks of an application are consecutive */
+    char *directory; /* working directory */
 };
 
 #define JOB_MPI_PMIX 1u
@@ -72,13 +71,15 @@ enum job_on_failure {
 };
 
 struct job_spec {
-    uint32_t number; /* from 1 within an instance; the root gives it */
-    uint32_t uid;    /* for the record only: daemons run as the user */
-    uint32_t mpi;    /* JOB_MPI_* */
-    struct map_rule rule;
+    uint32_t number;            /* from 1 within an instance; the root gives it */
+    uint32_t uid;               /* for the record only: daemons run as the user */
+    uint32_t mpi;               /* JOB_MPI_* */
+    struct placement placement; /* a rule for each application */
+    uint32_t processes;         /* of all of them; 0: not known before the nodes are */
     struct app_spec *apps;
-    uint32_t apps_count; /* 1 for now */
-    uint32_t stdin_rank; /* who gets stdin; UINT32_MAX = nobody */
+    uint32_t apps_count;
+    uint8_t report_bindings; /* draw the cores of each process; for the root only */
+    uint32_t stdin_rank;     /* who gets stdin; UINT32_MAX = nobody */
     enum job_on_failure on_failure;
 };
 

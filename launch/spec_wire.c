@@ -131,7 +131,6 @@ static char **get_strings(struct wire_reader *reader)
 
 static void put_app(struct buffer *out, const struct app_spec *app)
 {
-    wire_put_varint(out, app->processes);
     put_optional(out, app->directory);
     put_strings(out, app->argv);
     put_strings(out, app->set);
@@ -139,7 +138,6 @@ static void put_app(struct buffer *out, const struct app_spec *app)
 
 static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
 {
-    ret_app->processes = get_number(reader, MAP_PROCESSES_MAX);
     ret_app->directory = get_optional(reader);
     ret_app->argv = get_strings(reader);
     ret_app->set = get_strings(reader);
@@ -156,7 +154,8 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->mpi);
     wire_put_varint(out, spec->stdin_rank);
     wire_put_varint(out, spec->on_failure);
-    map_rule_encode(&spec->rule, out);
+    wire_put_u8(out, spec->report_bindings);
+    placement_encode(&spec->placement, out);
     wire_put_varint(out, spec->apps_count);
     for (uint32_t i = 0; i < spec->apps_count; i++)
         put_app(&programs, &spec->apps[i]);
@@ -191,9 +190,13 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.mpi = get_number(reader, JOB_MPI_PMIX | JOB_MPI_PMI1);
     spec.stdin_rank = get_number(reader, UINT32_MAX);
     spec.on_failure = (enum job_on_failure)get_number(reader, JOB_ON_FAILURE_COUNT - 1);
-    if (map_rule_decode(&spec.rule, reader) < 0)
+    spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);
+    if (placement_decode(&spec.placement, reader) < 0)
         wire_fail(reader);
+    spec.processes = placement_processes(&spec.placement);
     get_apps(reader, &spec);
+    if (spec.apps_count != spec.placement.rules_count)
+        wire_fail(reader);
     if (wire_status(reader) < 0) {
         job_spec_fini(&spec);
         return -EBADMSG;

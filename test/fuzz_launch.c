@@ -95,8 +95,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 static void sample_job(struct buffer *out)
 {
     char *strings[] = {memory_copy_string("PATH=/bin"), memory_copy_string("A=1"), NULL};
-    struct app_spec app = {.argv = strings, .set = strings, .processes = 2};
-    struct job_spec job = {.number = 1, .rule.processes = 2, .apps = &app, .apps_count = 1};
+    struct app_spec app = {.argv = strings, .set = strings};
+    struct map_rule rule = {.processes = 2};
+    struct job_spec job = {.number = 1,
+                           .placement = {.rules = &rule, .rules_count = 1},
+                           .apps = &app,
+                           .apps_count = 1};
 
     job_spec_encode(&job, out);
     free(strings[0]);

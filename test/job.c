@@ -495,29 +495,6 @@ static void test_slow_reader(void)
 
 /* ---- what should not happen ---- */
 
-static void test_other_placement(void)
-{
-    struct job_world *world = job_world_create(2, 2);
-
-    job_world_run(world, 3);
-    world->hold = HOLD_BROADCASTS;
-    job_world_complete(world);
-    /* The nodes are given another allocation than the root goes on with. */
-    world->hold = 0;
-    job_world_release(world);
-    world->allocation.runs[0].slots = 4;
-    job_world_trace(world);
-    job_world_started(world, 1, 0);
-    job_world_started(world, 1, 1);
-    job_world_started(world, 2, 0);
-    is_int(world->places[1].end_grace_ms, 0, "a job that is placed otherwise is ended at once");
-    node_ends(world, 1, 1);
-    job_world_exited(world, 2, 0, SIGKILL, 1);
-    job_world_gone(world, 2, 0);
-    reported(world, 125, "the nodes computed another placement than the root; please report this",
-             "another placement");
-}
-
 static void broadcast_bytes(struct job_world *world, uint32_t place, const void *data, size_t bytes)
 {
     struct message *message = message_create(data, bytes);
@@ -525,6 +502,37 @@ static void broadcast_bytes(struct job_world *world, uint32_t place, const void 
     job_world_event(world, place,
                     (struct job_event){.kind = JOB_EVENT_BROADCAST, .message = message});
     message_release(message);
+}
+
+static void test_other_placement(void)
+{
+    struct job_world *world = job_world_create(2, 2);
+    struct allocation other;
+    struct buffer roster = {0};
+
+    job_world_complete(world);
+    /* n2 is given another allocation than the root goes on with. */
+    allocation_init(&other);
+    allocation_generate(&other, "n", 2, 1);
+    wire_put_u8(&roster, JOB_MESSAGE_ROSTER);
+    allocation_add(&other, "n2", 1);
+    allocation_encode(&other, &roster);
+    broadcast_bytes(world, 2, roster.data, roster.length_bytes);
+    allocation_fini(&other);
+    buffer_fini(&roster);
+    job_world_run(world, 3);
+    job_world_trace(world);
+    job_world_started(world, 1, 0);
+    job_world_started(world, 1, 1);
+    job_world_started(world, 2, 0);
+    job_world_started(world, 2, 1);
+    is_int(world->places[1].end_grace_ms, 0, "a job that is placed otherwise is ended at once");
+    node_ends(world, 1, 1);
+    job_world_exited(world, 2, 0, SIGKILL, 1);
+    job_world_exited(world, 2, 1, SIGKILL, 1);
+    job_world_gone(world, 2, 0);
+    reported(world, 125, "n2 computed another placement than the root; please report this",
+             "another placement");
 }
 
 static void test_launch_refused(void)

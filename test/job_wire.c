@@ -116,7 +116,7 @@ static int end_decode(struct job_end_message *ret_message, const struct buffer *
 static void test_end(void)
 {
     struct job_end_message message = {
-        .number = 1, .generation = 3, .grace_ms = 2000, .discard = 1, .goes_on = 1};
+        .number = 1, .generation = 3, .grace_ms = 2000, .discard = 1, .goes_on = 1, .tell = 1};
     struct job_end_message back = {0};
     struct buffer bytes = {0};
     int refused = 1;
@@ -129,7 +129,7 @@ static void test_end(void)
     ok(refused && back.number == 0, "END cut anywhere is refused");
     is_int(end_decode(&back, &bytes, bytes.length_bytes), 0, "END comes back");
     ok(back.number == 1 && back.generation == 3 && back.grace_ms == 2000 && back.discard == 1 &&
-           back.goes_on == 1 && ranges_equal(&back.places, &message.places),
+           back.goes_on == 1 && back.tell == 1 && ranges_equal(&back.places, &message.places),
        "as it was");
     ranges_fini(&back.places);
     bytes.data[12] = 2;

@@ -529,7 +529,8 @@ void job_world_run(struct job_world *world, uint32_t processes)
     struct job_spec spec;
 
     job_spec_init(&spec);
-    spec.rule = (struct map_rule){.policy = MAP_BY_SLOT, .processes = processes};
+    placement_add(&spec.placement,
+                  &(struct map_rule){.policy = MAP_BY_SLOT, .processes = processes});
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.on_failure = world->on_failure;
@@ -537,7 +538,6 @@ void job_world_run(struct job_world *world, uint32_t processes)
     spec.apps[0].argv[0] = memory_copy_string("./app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     spec.apps[0].directory = memory_copy_string("/home/user");
-    spec.apps[0].processes = processes;
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec});
     job_spec_fini(&spec);
 }

@@ -147,7 +147,7 @@ static void on_fence(void *context, uint32_t place, uint32_t generation, int sta
             wrong(checker, "a fence failed at place %u although nobody died", place);
         return;
     }
-    map_places(&checker->config->rule, checker->config->allocation, &members);
+    place_map_places(&checker->map, &members);
     wire_reader_init(&reader, result->data, result->length_bytes);
     for (uint64_t i = 0; i < ranges_count(&members); i++) {
         uint32_t member = wire_get_u32(&reader);
@@ -246,8 +246,7 @@ static uint32_t status_of(const struct checker_failure *failure)
 static void text_of(const struct checker *checker, const struct checker_failure *failure,
                     char *text, size_t text_bytes)
 {
-    uint32_t rank = map_rank(&checker->config->rule, checker->config->allocation,
-                             failure->place - 1, failure->index);
+    uint32_t rank = place_map_rank(&checker->map, failure->place - 1, failure->index);
     uint32_t node = failure->place;
     const char *why = failure->number < 0 ? strerror(-failure->number) : "";
 
@@ -352,7 +351,7 @@ static int member_died(const struct checker *checker)
     struct ranges members = {0};
     int died;
 
-    map_places(&checker->config->rule, checker->config->allocation, &members);
+    place_map_places(&checker->map, &members);
     died = ranges_overlap_set(&members, &checker->killed);
     ranges_fini(&members);
     return died;
@@ -379,8 +378,7 @@ static void judge_loss(struct checker *checker, const char *name)
 
     if (!ranges_contains(&checker->lost, place))
         wrong(checker, "n%u has not died, but: %s", place, checker->report.text);
-    if (checker->starts[place] == 0 &&
-        map_count_node(&checker->config->rule, checker->config->allocation, place - 1) == 0)
+    if (checker->starts[place] == 0 && place_map_count(&checker->map, place - 1) == 0)
         wrong(checker, "n%u has nothing to do with the job: %s", place, checker->report.text);
 }
 
@@ -470,7 +468,7 @@ static void judge_placement(struct checker *checker)
         uint32_t slots = allocation_slots_of(config->allocation, place - 1);
         uint32_t share = left < slots ? left : slots;
 
-        if (checker->starts[place] > slots && config->rule.policy != MAP_PER_NODE)
+        if (checker->starts[place] > slots && config->rule.policy != MAP_PER_OBJECT)
             wrong(checker, "n%u has %u slots and %u processes", place, slots,
                   checker->starts[place]);
         if (config->rule.policy == MAP_BY_SLOT && checker->starts[place] > share)
@@ -494,12 +492,17 @@ void checker_init(struct checker *checker, const struct sim_machine_config *conf
 {
     *checker =
         (struct checker){.config = config, .end_ns = UINT64_MAX, .root_ended_ns = UINT64_MAX};
+    placement_add(&checker->placement, &config->rule);
+    if (place_map_make(&checker->map, &checker->placement, config->allocation, NULL) < 0)
+        bail_out("the rule of the job cannot be placed");
     checker->living = memory_allocate_zeroed(places_of(config) * sizeof *checker->living);
     checker->starts = memory_allocate_zeroed(places_of(config) * sizeof *checker->starts);
 }
 
 void checker_fini(struct checker *checker)
 {
+    place_map_fini(&checker->map);
+    placement_fini(&checker->placement);
     ranges_fini(&checker->killed);
     ranges_fini(&checker->lost);
     free(checker->living);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "alloc/place_map.h"
 #include "base/ranges.h"
 #include "launch/sim.h"
 
@@ -26,6 +27,8 @@ struct checker_failure {
 struct checker {
     struct sim_machine *machine;
     const struct sim_machine_config *config;
+    struct placement placement; /* of its rule */
+    struct place_map map;
     /* Is told when a process ends by itself; may be NULL. */
     void (*process_ended)(struct checker *checker, uint32_t place);
     /* what was arranged */

@@ -77,17 +77,24 @@ static void pick_allocation(struct random_state *random, struct allocation *ret_
 static void pick_rule(struct random_state *random, struct sim_machine_config *config)
 {
     uint64_t slots = allocation_slots(config->allocation);
+    static const enum map_policy policies[] = {MAP_BY_SLOT, MAP_BY_NODE, MAP_PER_OBJECT};
+    struct placement placement = {0};
+    struct place_map map;
     struct error error = ERROR_NONE;
 
-    config->rule.policy = (enum map_policy)random_below(random, MAP_POLICY_COUNT);
-    if (config->rule.policy == MAP_PER_NODE)
-        config->rule.per_node = 1;
+    config->rule.policy = policies[random_below(random, 3)];
+    if (config->rule.policy == MAP_PER_OBJECT)
+        config->rule.per = 1;
     else if (random_chance(random, 0.5))
         config->rule.processes = (uint32_t)pick(random, 1, slots);
     else
         config->rule.processes = (uint32_t)pick(random, 1, slots < 8 ? slots : 8);
-    if (map_rule_resolve(&config->rule, config->allocation, &error) < 0)
+    placement_add(&placement, &config->rule);
+    if (place_map_make(&map, &placement, config->allocation, &error) < 0)
         bail_out("%s", error.text);
+    config->rule.processes = map.processes;
+    place_map_fini(&map);
+    placement_fini(&placement);
 }
 
 /* The more processes, the fewer of them are special: else no job would ever end well. */
@@ -256,6 +263,7 @@ static int run_seed(uint64_t seed, struct totals *totals, int verbose)
     struct allocation allocation;
     struct random_state random;
     struct checker checker;
+    struct buffer rule = {0};
     int all_gone, right;
 
     random_init(&random, seed);
@@ -273,17 +281,19 @@ static int run_seed(uint64_t seed, struct totals *totals, int verbose)
     all_gone = sim_machine_run(checker.machine, checker.disturbed_ns + OVER_MS * NS_PER_MS);
     right = checker_judge(&checker, all_gone);
     count(totals, &checker);
+    map_rule_print(&config.rule, &rule);
     if (verbose || !right)
         diag("seed %llu: %u places, radix %u, %u processes by %s, %llu dead; report at %llu ms: "
              "%u: %s",
              (unsigned long long)seed, allocation_nodes(&allocation) + 1, config.radix,
-             config.rule.processes, map_policy_name(config.rule.policy),
+             config.rule.processes, buffer_string(&rule),
              (unsigned long long)ranges_count(&checker.killed),
              (unsigned long long)(checker.report_ns / NS_PER_MS), checker.report.status,
              checker.report.text);
     if (!right)
         diag("%s; to see it again: SEED=%llu test/launch_soak.t", checker.wrong,
              (unsigned long long)seed);
+    buffer_fini(&rule);
     sim_machine_destroy(checker.machine);
     checker_fini(&checker);
     allocation_fini(&allocation);

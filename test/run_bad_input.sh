@@ -25,7 +25,7 @@ for value in 0 1 -2 17 x 4294967296; do
 done
 refuses 125 "option --timeout: '1h'" "a time with a unit" run --timeout 1h true
 refuses 125 "option --mpi: 'pmi3'" "an unknown interface" run --mpi pmi3 true
-refuses 125 "option --map-by: .*core" "an unknown policy" run --map-by core true
+refuses 125 "option --map-by: .*board" "an unknown policy" run --map-by board true
 refuses 125 "option --starter: 'rsh'" "an unknown starter" run --starter rsh true
 refuses 125 "option --stdin: '9'" "stdin for a rank that is not there" run -n 1 --stdin 9 true
 refuses 125 "option -x: 'NOT_SET_HERE'" "-x of a variable that is not set" run -x NOT_SET_HERE true

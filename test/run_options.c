@@ -118,7 +118,7 @@ static void test_plain(void)
         return;
     is_int(request.wish, RUN_WISH_JOB, "a job is wanted");
     is_int(cores_asked, 1, "the slots are this machine's cores");
-    is_uint(request.job.rule.processes, CORES, "and each gets a process");
+    is_uint(request.job.processes, CORES, "and each gets a process");
     is_uint(allocation_nodes(&request.allocation), 1, "there is one node");
     hostlist_name(request.allocation.names, 0, name);
     is_string(name, "myhost.example", "which is this machine");
@@ -157,7 +157,7 @@ static void test_values(void)
         is_uint(request.instance.kill_grace_ms, 0, "no grace");
         is_uint(request.instance.start_timeout_s, 7, "start time-out");
         is_uint(request.job.mpi, JOB_MPI_PMI1, "interface");
-        is_int(request.job.rule.policy, MAP_BY_NODE, "policy");
+        is_int(request.job.placement.rules[0].policy, MAP_BY_NODE, "policy");
         is_uint(request.job.stdin_rank, 5, "who reads");
         is_string(request.job.apps[0].directory, "/home/user/sub", "directory");
         is_string(request.instance.net, "10.0.0.0/8", "network");
@@ -176,8 +176,8 @@ static void test_values(void)
         run_request_fini(&request);
     }
     if (accepts("run --virtual-nodes 3 --per-node 2 prog", &request)) {
-        is_uint(request.job.rule.processes, 6, "so many on each");
-        is_int(request.job.rule.policy, MAP_PER_NODE, "by node count");
+        is_uint(request.job.processes, 6, "so many on each");
+        is_int(request.job.placement.rules[0].per, 2, "by node count");
         run_request_fini(&request);
     }
 }
@@ -207,7 +207,7 @@ static void test_starters(void)
     is_int(starter_of("run --starter local --host n1,n2 prog"), STARTER_LOCAL, "forced");
     if (accepts("run --hostfile hosts prog", &request)) {
         is_string(request.instance.agent, "ssh", "ssh is the agent");
-        is_uint(request.job.rule.processes, 5, "slots of the file");
+        is_uint(request.job.processes, 5, "slots of the file");
         run_request_fini(&request);
     }
     if (accepts("run --ssh-agent oarsh --machinefile=hosts -np 1 prog", &request)) {
@@ -247,8 +247,8 @@ static void test_refusals(void)
     refuses("run --mpi pmi2 prog", "option --mpi: 'pmi2'");
     refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
-    refuses("run --map-by core prog", "option --map-by: ");
-    refuses("run --map-by node --per-node 1 prog", "--per-node and --map-by");
+    refuses("run --map-by ppr:2:node --per-node 1 prog", "--per-node and --map-by");
+    refuses("run --map-by board prog", "option --map-by: ");
     refuses("run --starter rsh prog", "option --starter: 'rsh'");
     refuses("run --starter virtual prog", "virtual needs --virtual-nodes");
     refuses("run --ssh-agent x --virtual-nodes 2 prog", "option --ssh-agent: ");

@@ -160,7 +160,7 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->mpi = JOB_MPI_PMI1;
     spec->stdin_rank = 0;
     spec->on_failure = JOB_ON_FAILURE_CONTINUE;
-    spec->rule = (struct map_rule){.policy = MAP_BY_NODE, .processes = 128000};
+    placement_add(&spec->placement, &(struct map_rule){.policy = MAP_BY_NODE, .processes = 128000});
     spec->apps = app;
     spec->apps_count = 1;
     app->argv = memory_allocate_zeroed(4 * sizeof(char *));
@@ -171,7 +171,6 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     app->set[0] = memory_copy_string("BASH_FUNC_f%%=() {  echo\n}");
     app->set[1] = large;
     app->directory = memory_copy_string("/home/user");
-    app->processes = 128000;
 }
 
 static void test_job(void)
@@ -192,8 +191,8 @@ static void test_job(void)
     is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
     is_uint(copy.stdin_rank, 0, "who reads");
     is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");
-    is_int(copy.rule.policy, MAP_BY_NODE, "policy");
-    is_uint(copy.rule.processes, 128000, "processes of the job");
+    is_int(copy.placement.rules[0].policy, MAP_BY_NODE, "policy");
+    is_uint(copy.processes, 128000, "processes of the job");
     is_uint(copy.apps_count, 1, "applications");
     is_string(copy.apps[0].argv[0], "./a.out", "program");
     is_string(copy.apps[0].argv[1], "", "an empty argument");
@@ -202,7 +201,7 @@ static void test_job(void)
     is_string(copy.apps[0].set[0], spec.apps[0].set[0], "a shell's function");
     is_string(copy.apps[0].set[1], spec.apps[0].set[1], "a long variable");
     is_string(copy.apps[0].directory, "/home/user", "directory");
-    is_uint(copy.apps[0].processes, 128000, "processes of the application");
+    is_uint(copy.placement.rules[0].processes, 128000, "processes of the application");
     job_spec_fini(&copy);
     job_spec_fini(&spec);
     buffer_fini(&out);

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many processes of an application each node gets: doc/placement.rst, "Counts", on runs of nodes
+ * that are alike.  A run is cut into three at most: those before the place where the last round
+ * ends, the node it ends in, those after.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/place_map_internal.h"
+
+/* ---- The nodes ---- */
+
+void free_runs_append(struct free_runs *runs, const struct free_run *run)
+{
+    struct free_run *last = runs->count > 0 ? &runs->items[runs->count - 1] : NULL;
+
+    if (last != NULL && last->first + last->nodes == run->first && last->slots == run->slots &&
+        last->kind == run->kind && last->used_slots == run->used_slots &&
+        last->used_units == run->used_units) {
+        last->nodes += run->nodes;
+        return;
+    }
+    if (runs->count == runs->capacity) {
+        runs->capacity = 2 * runs->capacity + 8;
+        runs->items = memory_resize(runs->items, runs->capacity * sizeof(*runs->items));
+    }
+    runs->items[runs->count++] = *run;
+}
+
+/* A stretch of nodes and the kind that they are of. */
+struct kind_stretch {
+    struct range range;
+    uint32_t kind;
+};
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const struct kind_stretch *left = a, *right = b;
+
+    return left->range.first < right->range.first ? -1 : left->range.first > right->range.first;
+}
+
+static struct kind_stretch *list_stretches(const struct place_machines *machines,
+                                           uint32_t *ret_count)
+{
+    struct kind_stretch *stretches;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < machines->kinds_count; i++)
+        count += machines->kinds[i].nodes.count;
+    stretches = memory_allocate((count + 1) * sizeof(*stretches));
+    count = 0;
+    for (uint32_t i = 0; i < machines->kinds_count; i++) {
+        for (uint32_t j = 0; j < machines->kinds[i].nodes.count; j++)
+            stretches[count++] =
+                (struct kind_stretch){.range = machines->kinds[i].nodes.items[j], .kind = i};
+    }
+    qsort(stretches, count, sizeof(*stretches), compare_stretches);
+    *ret_count = count;
+    return stretches;
+}
+
+static uint32_t units_of(const struct place_map *map, uint32_t kind)
+{
+    const struct topology *view;
+
+    if (kind == UINT32_MAX)
+        return 0;
+    view = &map->placement->machines.kinds[kind].view;
+    return view->counts[map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE];
+}
+
+/* Cuts a run by the kinds of its nodes; *stretch is the first that may touch it. */
+static int append_by_kind(struct free_runs *runs, const struct place_map *map,
+                          const struct kind_stretch **stretch, const struct kind_stretch *end,
+                          struct free_run run, const struct allocation *allocation,
+                          struct error *error)
+{
+    uint32_t after = run.first + run.nodes;
+
+    while (run.first < after) {
+        char name[HOST_NAME_BYTES_MAX + 1];
+
+        while (*stretch < end && (*stretch)->range.last < run.first)
+            (*stretch)++;
+        if (*stretch == end || (*stretch)->range.first > run.first) {
+            hostlist_name(allocation->names, run.first, name);
+            return error_set(error, -ENOENT, "the topology of node %s is not known", name);
+        }
+        run.kind = (*stretch)->kind;
+        run.units = units_of(map, run.kind);
+        run.nodes = (uint32_t)lesser(after, (uint64_t)(*stretch)->range.last + 1) - run.first;
+        free_runs_append(runs, &run);
+        run.first += run.nodes;
+    }
+    return 0;
+}
+
+int free_runs_make(struct free_runs *ret_runs, const struct place_map *map,
+                   const struct allocation *allocation, struct error *error)
+{
+    uint32_t stretches_count, first = 0;
+    struct kind_stretch *stretches = list_stretches(&map->placement->machines, &stretches_count);
+    const struct kind_stretch *stretch = stretches;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < allocation->runs_count; i++) {
+        struct free_run run = {.slots = allocation->runs[i].slots, .kind = UINT32_MAX};
+        uint32_t after = first + allocation->runs[i].nodes, gap;
+
+        while (rc == 0 && run.slots > 0 && first < after &&
+               ranges_first_gap(&map->placement->excluded, first, after - 1, &gap)) {
+            uint32_t stop = after;
+
+            if (ranges_next(&map->placement->excluded, gap, &stop) == 0 || stop > after)
+                stop = after;
+            run.first = gap;
+            run.nodes = stop - gap;
+            if (map->has_topology)
+                rc = append_by_kind(ret_runs, map, &stretch, stretches + stretches_count, run,
+                                    allocation, error);
+            else
+                free_runs_append(ret_runs, &run);
+            first = stop;
+        }
+        first = after;
+    }
+    free(stretches);
+    return rc;
+}
+
+/* ---- Messages ---- */
+
+static const char *counted(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* "there are 16 slots on 4 nodes (from --virtual-nodes)" */
+static void describe_slots(const struct allocation *allocation, char *text, size_t text_bytes)
+{
+    uint64_t slots = allocation_slots(allocation);
+    uint32_t nodes = allocation_nodes(allocation);
+    int has_origin = allocation->origin[0] != '\0';
+
+    snprintf(text, text_bytes, "there %s %" PRIu64 " %s on %u %s%s%s%s",
+             counted(slots, "is", "are"), slots, counted(slots, "slot", "slots"), nodes,
+             counted(nodes, "node", "nodes"), has_origin ? " (from " : "", allocation->origin,
+             has_origin ? ")" : "");
+}
+
+/* What took some of the slots away, for the messages. */
+static const char *describe_less(const struct place_map *map, const struct map_app *app,
+                                 uint64_t total, const struct allocation *allocation, char *text,
+                                 size_t text_bytes)
+{
+    text[0] = '\0';
+    if (total < allocation_slots(allocation))
+        snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
+                 counted(total, "is free", "are free"),
+                 app > map->apps ? " beside the applications before" : "",
+                 app->rule->pe > 1 ? " with so many cores for each process" : "",
+                 ranges_is_empty(&map->placement->excluded) ? "" : " on the nodes that are left");
+    return text;
+}
+
+static int too_few_slots(const struct map_app *app, const struct place_map *map, uint64_t total,
+                         const struct allocation *allocation, struct error *error)
+{
+    uint32_t processes = app->rule->processes;
+    char slots[256], less[160];
+
+    describe_slots(allocation, slots, sizeof(slots));
+    describe_less(map, app, total, allocation, less, sizeof(less));
+    if (processes == 0 || total == 0)
+        return error_set(error, -ENOSPC, "no process can run: %s%s", slots, less);
+    return error_set(
+        error, -ENOSPC, "%u %s asked for but %s%s; use -n %" PRIu64 " or fewer, or --oversubscribe",
+        processes, counted(processes, "process was", "processes were"), slots, less, total);
+}
+
+/* More than `per` on each: oversubscribing does not help, the number is exact. */
+static int too_few_objects(const struct map_app *app, uint64_t total, uint64_t objects,
+                           const struct allocation *allocation, struct error *error)
+{
+    const struct map_rule *rule = app->rule;
+    const char *level = rule->policy == MAP_PER_OBJECT ? topology_level_name(rule->level) : "node";
+    uint64_t needed = (rule->processes + objects - 1) / objects;
+    char slots[256];
+
+    describe_slots(allocation, slots, sizeof(slots));
+    return error_set(
+        error, -ENOSPC,
+        "%u %s asked for, %u on each %s, but %s; use -n %" PRIu64 " or fewer, or %s%" PRIu64 "%s%s",
+        rule->processes, counted(rule->processes, "process was", "processes were"), rule->per,
+        level, slots, total, rule->policy == MAP_PER_OBJECT ? "--map-by ppr:" : "--per-node ",
+        needed, rule->policy == MAP_PER_OBJECT ? ":" : "",
+        rule->policy == MAP_PER_OBJECT ? level : "");
+}
+
+static int node_too_small(const struct map_app *app, const struct free_run *run, uint32_t node,
+                          uint32_t wanted, const struct allocation *allocation, struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int has_origin = allocation->origin[0] != '\0';
+    int is_per_node = app->rule->per > 0 && app->rule->policy != MAP_PER_OBJECT;
+    uint32_t left = run->slots > run->used_slots ? run->slots - run->used_slots : 0;
+    char hint[64] = "fewer";
+
+    hostlist_name(allocation->names, node, name);
+    if (is_per_node && left > 0)
+        snprintf(hint, sizeof(hint), "--per-node %u or fewer", left);
+    return error_set(
+        error, -ENOSPC,
+        "%u %s asked for on %s but %s has %u %s%s%s%s%s; use %s, or --oversubscribe",
+        is_per_node ? app->rule->per : wanted,
+        counted(is_per_node ? app->rule->per : wanted, "process was", "processes were"),
+        is_per_node ? "each node" : name, is_per_node ? name : "it", left,
+        counted(left, "slot", "slots"), run->used_slots > 0 ? " left" : "",
+        has_origin ? " (from " : "", allocation->origin, has_origin ? ")" : "", hint);
+}
+
+static int no_such_object(const struct map_rule *rule, const struct free_run *run,
+                          enum topology_level level, const struct allocation *allocation,
+                          struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    (void)rule;
+    hostlist_name(allocation->names, run->first, name);
+    return error_set(error, -ENODEV,
+                     "node %s has no %s that can be used; 'banyan map --show-topology' tells what "
+                     "it has",
+                     name, topology_level_name(level));
+}
+
+/* ---- What a node can take ---- */
+
+/* A run of nodes as one application sees it. */
+struct room {
+    struct free_run run;
+    uint64_t whole;
+    uint64_t free;
+    uint64_t width;
+};
+
+struct rooms {
+    struct room *items;
+    uint32_t count;
+    uint64_t total; /* free of all */
+    uint64_t turns; /* rounds until all is used up, at most */
+    uint64_t widths;
+};
+
+static uint32_t objects_of(const struct place_map *map, const struct free_run *run,
+                           enum topology_level level)
+{
+    if (level == TOPOLOGY_NODE || run->kind == UINT32_MAX)
+        return 1;
+    return map->placement->machines.kinds[run->kind].view.counts[level];
+}
+
+static uint64_t less_or_none(uint64_t from, uint64_t what)
+{
+    return from > what ? from - what : 0;
+}
+
+static void measure(const struct map_rule *rule, const struct place_map *map,
+                    const struct free_run *run, struct room *room)
+{
+    uint64_t slots_left = less_or_none(run->slots, run->used_slots);
+    uint64_t units_left = less_or_none(run->units, run->used_units);
+
+    *room = (struct room){.run = *run};
+    if (rule->policy == MAP_PER_OBJECT || rule->per > 0) {
+        room->whole = rule->policy == MAP_PER_OBJECT
+                          ? (uint64_t)rule->per * objects_of(map, run, rule->level)
+                          : rule->per;
+        room->free = room->whole;
+    } else {
+        room->whole = rule->pe > 0 ? lesser(run->slots, run->units / rule->pe) : run->slots;
+        room->free = rule->pe > 0 ? lesser(slots_left, units_left / rule->pe) : slots_left;
+    }
+    if (room->whole == 0)
+        room->free = 0;
+    else if (rule->policy == MAP_BY_NODE)
+        room->width = 1;
+    else if (rule->span)
+        room->width = rule->policy == MAP_BY_OBJECT ? objects_of(map, run, rule->level) : 1;
+    else
+        room->width = room->whole;
+}
+
+static int measure_all(const struct map_rule *rule, const struct place_map *map,
+                       const struct free_runs *runs, const struct allocation *allocation,
+                       struct rooms *rooms, struct error *error)
+{
+    enum topology_level bind = map_rule_bind_level(rule);
+
+    for (uint32_t i = 0; i < runs->count; i++) {
+        struct room *room = &rooms->items[rooms->count];
+
+        if (objects_of(map, &runs->items[i], rule->level) == 0)
+            return no_such_object(rule, &runs->items[i], rule->level, allocation, error);
+        if (objects_of(map, &runs->items[i], bind) == 0)
+            return no_such_object(rule, &runs->items[i], bind, allocation, error);
+        measure(rule, map, &runs->items[i], room);
+        rooms->count++;
+        rooms->total += room->free * room->run.nodes;
+        rooms->widths += room->width * room->run.nodes;
+        if (room->width > 0 && (room->free + room->width - 1) / room->width > rooms->turns)
+            rooms->turns = (room->free + room->width - 1) / room->width;
+    }
+    return 0;
+}
+
+/* ---- Dealing ---- */
+
+static uint64_t dealt_before(const struct rooms *rooms, uint64_t turn)
+{
+    uint64_t dealt = 0;
+
+    for (uint32_t i = 0; i < rooms->count; i++)
+        dealt +=
+            rooms->items[i].run.nodes * lesser(rooms->items[i].free, rooms->items[i].width * turn);
+    return dealt;
+}
+
+/* How many whole rounds so many processes are. */
+static uint64_t whole_turns(const struct rooms *rooms, uint64_t processes)
+{
+    uint64_t low = 0, high = rooms->turns;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+
+        if (dealt_before(rooms, middle) <= processes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Where the counts go: runs of the map, and what is left for the next application. */
+struct outcome {
+    struct map_app *app;
+    const struct place_map *map;
+    struct free_runs left;
+    uint64_t before;
+    uint32_t capacity;
+};
+
+static uint32_t numbering_width(const struct place_map *map, const struct map_rule *rule,
+                                const struct free_run *run)
+{
+    switch (map_rule_rank_by(rule)) {
+    case MAP_RANK_BY_NODE:
+        return 1;
+    case MAP_RANK_BY_SPAN:
+        return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT
+                   ? objects_of(map, run, rule->level)
+                   : 1;
+    default:
+        return MAP_WIDTH_ALL;
+    }
+}
+
+/* `nodes` nodes of a run from `first` on get `count` each. */
+static void give(struct outcome *outcome, const struct free_run *run, uint32_t first,
+                 uint32_t nodes, uint64_t count)
+{
+    const struct map_rule *rule = outcome->app->rule;
+    uint32_t width = numbering_width(outcome->map, rule, run);
+    struct free_run left = *run;
+    struct map_app *app = outcome->app;
+    struct map_run *last;
+
+    if (nodes == 0)
+        return;
+    left.first = first;
+    left.nodes = nodes;
+    left.used_slots = (uint32_t)lesser(run->used_slots + count, UINT32_MAX);
+    left.used_units += count * (rule->pe > 0 ? rule->pe : 1);
+    free_runs_append(&outcome->left, &left);
+    outcome->before += count * nodes;
+    if (count == 0)
+        return;
+    last = app->runs_count > 0 ? &app->runs[app->runs_count - 1] : NULL;
+    if (last != NULL && last->first + last->nodes == first && last->count == count &&
+        last->width == width && last->kind == run->kind) {
+        last->nodes += nodes;
+        return;
+    }
+    if (app->runs_count == outcome->capacity) {
+        outcome->capacity = 2 * outcome->capacity + 4;
+        app->runs = memory_resize(app->runs, outcome->capacity * sizeof(*app->runs));
+    }
+    app->runs[app->runs_count++] = (struct map_run){.first = first,
+                                                    .nodes = nodes,
+                                                    .count = (uint32_t)count,
+                                                    .width = width,
+                                                    .kind = run->kind,
+                                                    .before = outcome->before - count * nodes};
+}
+
+/* Every node has `base` and up to `more` of what is left of the last round. */
+static void give_room(struct outcome *outcome, const struct room *room, uint64_t base,
+                      uint64_t more, uint64_t *rest)
+{
+    uint32_t first = room->run.first, nodes = room->run.nodes;
+    uint32_t full = more > 0 ? (uint32_t)lesser(nodes, *rest / more) : nodes;
+
+    give(outcome, &room->run, first, full, base + more);
+    *rest -= full * more;
+    if (full == nodes)
+        return;
+    give(outcome, &room->run, first + full, 1, base + *rest);
+    *rest = 0;
+    give(outcome, &room->run, first + full + 1, nodes - full - 1, base);
+}
+
+static void deal(struct outcome *outcome, const struct rooms *rooms, uint64_t processes)
+{
+    uint64_t rest, turns;
+
+    if (processes > rooms->total) {
+        turns = (processes - rooms->total) / rooms->widths;
+        rest = (processes - rooms->total) % rooms->widths;
+        for (uint32_t i = 0; i < rooms->count; i++) {
+            const struct room *room = &rooms->items[i];
+
+            give_room(outcome, room, room->free + room->width * turns, room->width, &rest);
+        }
+        return;
+    }
+    turns = whole_turns(rooms, processes);
+    rest = processes - dealt_before(rooms, turns);
+    for (uint32_t i = 0; i < rooms->count; i++) {
+        const struct room *room = &rooms->items[i];
+        uint64_t base = lesser(room->free, room->width * turns);
+
+        give_room(outcome, room, base, lesser(room->width, room->free - base), &rest);
+    }
+}
+
+/* ---- Lists ---- */
+
+static int compare_nodes(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static int give_list(struct outcome *outcome, const struct free_runs *runs,
+                     const struct allocation *allocation, struct error *error)
+{
+    const struct map_list *list = outcome->app->rule->list;
+    uint32_t *sorted = memory_copy(list->nodes, list->count * sizeof(*list->nodes));
+    uint32_t position = 0;
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    qsort(sorted, list->count, sizeof(*sorted), compare_nodes);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct free_run *run = &runs->items[i];
+        uint32_t node = run->first, after = run->first + run->nodes;
+
+        while (position < list->count && sorted[position] >= node && sorted[position] < after) {
+            uint32_t count = 0, next = sorted[position];
+
+            give(outcome, run, node, next - node, 0);
+            while (position < list->count && sorted[position] == next) {
+                position++;
+                count++;
+            }
+            give(outcome, run, next, 1, count);
+            node = next + 1;
+        }
+        give(outcome, run, node, after - node, 0);
+        if (position < list->count && sorted[position] < after)
+            break;
+    }
+    if (position < list->count && sorted[position] < allocation_nodes(allocation)) {
+        hostlist_name(allocation->names, sorted[position], name);
+        free(sorted);
+        return error_set(error, -ENOSPC,
+                         "the list names node %s, which has no slots or is left out", name);
+    }
+    free(sorted);
+    if (position < list->count)
+        return error_set(error, -EINVAL, "the list names nodes that are not there");
+    return 0;
+}
+
+/* ---- One application ---- */
+
+/* Where the number on each node is exact, no node may get more than it has slots. */
+static int check_slots(const struct map_app *app, const struct free_runs *runs,
+                       const struct allocation *allocation, struct error *error)
+{
+    uint32_t j = 0;
+
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct free_run *run = &runs->items[i];
+
+        while (j < app->runs_count && app->runs[j].first + app->runs[j].nodes <= run->first)
+            j++;
+        for (uint32_t k = j; k < app->runs_count && app->runs[k].first < run->first + run->nodes;
+             k++) {
+            uint32_t node = app->runs[k].first > run->first ? app->runs[k].first : run->first;
+
+            if (app->runs[k].count > less_or_none(run->slots, run->used_slots))
+                return node_too_small(app, run, node, app->runs[k].count, allocation, error);
+        }
+    }
+    return 0;
+}
+
+static int check_processes(const struct map_app *app, const struct place_map *map,
+                           const struct rooms *rooms, uint64_t processes, int is_exact,
+                           const struct allocation *allocation, struct error *error)
+{
+    if (rooms->widths == 0 || processes == 0)
+        return too_few_slots(app, map, rooms->total, allocation, error);
+    if (processes > MAP_PROCESSES_MAX)
+        return error_set(error, -E2BIG, "%" PRIu64 " processes are more than %u", processes,
+                         MAP_PROCESSES_MAX);
+    if (processes > rooms->total && is_exact)
+        return too_few_objects(app, rooms->total, rooms->total / app->rule->per, allocation, error);
+    if (processes > rooms->total && !app->rule->oversubscribe)
+        return too_few_slots(app, map, rooms->total, allocation, error);
+    return 0;
+}
+
+static int count_rooms(struct outcome *outcome, const struct free_runs *runs,
+                       const struct allocation *allocation, struct error *error)
+{
+    struct map_app *app = outcome->app;
+    struct rooms rooms = {.items = memory_allocate((runs->count + 1) * sizeof(*rooms.items))};
+    int is_exact = app->rule->policy == MAP_PER_OBJECT || app->rule->per > 0;
+    uint64_t processes;
+    int rc = measure_all(app->rule, outcome->map, runs, allocation, &rooms, error);
+
+    processes = app->rule->processes > 0 ? app->rule->processes : rooms.total;
+    if (rc == 0)
+        rc = check_processes(app, outcome->map, &rooms, processes, is_exact, allocation, error);
+    if (rc == 0) {
+        deal(outcome, &rooms, processes);
+        app->processes = (uint32_t)processes;
+        if (is_exact && !app->rule->oversubscribe)
+            rc = check_slots(app, runs, allocation, error);
+    }
+    free(rooms.items);
+    return rc;
+}
+
+static int count_list(struct outcome *outcome, const struct free_runs *runs,
+                      const struct allocation *allocation, struct error *error)
+{
+    struct map_app *app = outcome->app;
+    int rc;
+
+    if (app->rule->list == NULL || app->rule->list->count == 0)
+        return error_set(error, -EINVAL, "the list of where processes go is empty");
+    if (app->rule->processes > 0 && app->rule->processes != app->rule->list->count)
+        return error_set(error, -EINVAL,
+                         "%u processes were asked for but the list has %u; leave "
+                         "out -n",
+                         app->rule->processes, app->rule->list->count);
+    app->processes = app->rule->list->count;
+    rc = give_list(outcome, runs, allocation, error);
+    if (rc == 0 && !app->rule->oversubscribe)
+        rc = check_slots(app, runs, allocation, error);
+    return rc;
+}
+
+int place_count_app(struct map_app *app, const struct place_map *map, struct free_runs *runs,
+                    const struct allocation *allocation, struct error *error)
+{
+    struct outcome outcome = {.app = app, .map = map};
+    int rc = app->rule->policy == MAP_BY_LIST ? count_list(&outcome, runs, allocation, error)
+                                              : count_rooms(&outcome, runs, allocation, error);
+
+    free(runs->items);
+    *runs = outcome.left;
+    return rc;
+}

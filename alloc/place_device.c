@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "alloc/place_device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAKEN_NOW 0x80000000u /* in use: by the process at hand */
+
+void device_desk_init(struct device_desk *desk, const struct topology *view)
+{
+    *desk = (struct device_desk){.view = view};
+    desk->use = memory_allocate_zeroed(view->devices_count * sizeof(*desk->use));
+}
+
+void device_desk_fini(struct device_desk *desk)
+{
+    free(desk->use);
+    free(desk->numa_order);
+}
+
+const char *device_variable(enum topology_device_kind kind)
+{
+    switch (kind) {
+    case TOPOLOGY_DEVICE_NVIDIA:
+        return "CUDA_VISIBLE_DEVICES";
+    case TOPOLOGY_DEVICE_AMD:
+        return "ROCR_VISIBLE_DEVICES";
+    case TOPOLOGY_DEVICE_INTEL:
+        return "ZE_AFFINITY_MASK";
+    default:
+        return NULL;
+    }
+}
+
+/* 0, 1 or 2, as said in the header. */
+static uint32_t distance(const struct topology *view, const struct topology_device *device,
+                         uint32_t thread)
+{
+    const uint32_t *packages = view->objects[TOPOLOGY_PACKAGE];
+
+    if (ranges_contains(&device->near, thread))
+        return 0;
+    for (uint32_t i = 0; i < device->near.count; i++) {
+        for (uint32_t t = device->near.items[i].first; t <= device->near.items[i].last; t++) {
+            if (t < view->threads && packages[t] == packages[thread])
+                return 1;
+        }
+    }
+    return 2;
+}
+
+/* ---- NUMA nodes ---- */
+
+static uint32_t numa_distance(const struct topology *view, const struct topology_device *device,
+                              uint32_t numa)
+{
+    uint32_t least = 2;
+
+    for (uint32_t t = 0; t < view->threads; t++) {
+        if (view->objects[TOPOLOGY_NUMA][t] == numa) {
+            uint32_t here = distance(view, device, t);
+
+            least = here < least ? here : least;
+        }
+    }
+    return least;
+}
+
+int device_desk_order(struct device_desk *desk, const char *name, struct error *error)
+{
+    const struct topology *view = desk->view;
+    const struct topology_device *device = NULL;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->devices_count; i++) {
+        if (strcmp(view->devices[i].name, name) == 0) {
+            device = &view->devices[i];
+            break;
+        }
+    }
+    if (device == NULL)
+        return error_set(error, -ENODEV,
+                         "there is no device %s; 'banyan map --show-topology' lists what there is",
+                         name);
+    free(desk->numa_order);
+    desk->numa_order =
+        memory_allocate((view->counts[TOPOLOGY_NUMA] + 1) * sizeof(*desk->numa_order));
+    for (uint32_t far = 0; far <= 2; far++) {
+        for (uint32_t numa = 0; numa < view->counts[TOPOLOGY_NUMA]; numa++) {
+            if (numa_distance(view, device, numa) == far)
+                desk->numa_order[count++] = numa;
+        }
+    }
+    return 0;
+}
+
+/* ---- GPUs ---- */
+
+static int is_gpu(enum topology_device_kind kind)
+{
+    return device_variable(kind) != NULL;
+}
+
+/* The vendor of the node's first GPU, and how many of it there are. */
+static enum topology_device_kind gpu_vendor(const struct topology *view, uint32_t *ret_count)
+{
+    enum topology_device_kind vendor = TOPOLOGY_DEVICE_OTHER;
+
+    *ret_count = 0;
+    for (uint32_t i = 0; i < view->devices_count; i++) {
+        if (vendor == TOPOLOGY_DEVICE_OTHER && is_gpu(view->devices[i].kind))
+            vendor = view->devices[i].kind;
+        *ret_count += vendor != TOPOLOGY_DEVICE_OTHER && view->devices[i].kind == vendor;
+    }
+    return vendor;
+}
+
+/* Of those that fewest have the nearest, and of these the first. */
+static uint32_t choose_gpu(const struct device_desk *desk, enum topology_device_kind vendor,
+                           uint32_t thread)
+{
+    const struct topology *view = desk->view;
+    uint32_t best = UINT32_MAX, best_far = 0;
+
+    for (uint32_t i = 0; i < view->devices_count; i++) {
+        uint32_t far;
+
+        if (view->devices[i].kind != vendor || desk->use[i] & TAKEN_NOW)
+            continue;
+        far = distance(view, &view->devices[i], thread);
+        if (best == UINT32_MAX || desk->use[i] < desk->use[best] ||
+            (desk->use[i] == desk->use[best] && far < best_far)) {
+            best = i;
+            best_far = far;
+        }
+    }
+    return best;
+}
+
+int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
+                     enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
+                     struct error *error)
+{
+    uint32_t there, number = 0;
+    enum topology_device_kind vendor = gpu_vendor(desk->view, &there);
+
+    if (there < count)
+        return error_set(error, -ENODEV, "each process is to have %u GPUs but there are %u", count,
+                         there);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t best = choose_gpu(desk, vendor, ranges_min(home));
+
+        if (desk->use[best] > 0 && !again)
+            return error_set(error, -ENOSPC,
+                             "there are %u GPUs, too few for %u of its own for each process; use "
+                             "fewer processes, or --oversubscribe to share them",
+                             there, count);
+        desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
+    }
+    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
+        if (desk->use[i] & TAKEN_NOW)
+            ranges_add(ret_numbers, number, number);
+        number += desk->view->devices[i].kind == vendor;
+        desk->use[i] &= ~TAKEN_NOW;
+    }
+    *ret_kind = vendor;
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The devices of a node as its processes take them: GPUs, the nearest of those that fewest have;
+ * and NUMA nodes by their distance from a device.  Near is a device on whose threads the process
+ * is, then one on the same package, then all others.
+ */
+#ifndef ALLOC_PLACE_DEVICE_H
+#define ALLOC_PLACE_DEVICE_H
+
+#include "base/error.h"
+#include "base/ranges.h"
+#include "base/topology.h"
+
+struct device_desk {
+    const struct topology *view;
+    uint32_t *use;        /* by device */
+    uint32_t *numa_order; /* after device_desk_order */
+};
+
+void device_desk_init(struct device_desk *desk, const struct topology *view);
+void device_desk_fini(struct device_desk *desk);
+/* Orders the NUMA nodes by their distance from a device of that name. */
+int device_desk_order(struct device_desk *desk, const char *name, struct error *error);
+/* Takes `count` GPUs for a process on these logical threads: their numbers among those of their
+ * vendor.  Each is taken once, unless `again`. */
+int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
+                     enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
+                     struct error *error);
+/* How the variables are called that tell programs of a vendor which GPUs are theirs; NULL: none. */
+const char *device_variable(enum topology_device_kind kind);
+
+#endif

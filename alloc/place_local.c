@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "alloc/place_local.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/place_device.h"
+#include "alloc/place_map_internal.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+/* ---- Units ---- */
+
+/* The units of a node in the order in which they are taken, and what has been taken so far. */
+struct desk {
+    const struct place_map *map;
+    const struct place_kind *kind;
+    const struct topology *view;
+    uint32_t units;
+    uint32_t *threads; /* by unit: its first thread */
+    uint32_t *use;     /* by unit: processes that took it */
+    uint32_t *picked;  /* by unit: the last process that took it, from 1 */
+    uint32_t serial;   /* of the process at hand */
+    uint8_t is_overloaded;
+    /* Of the application at hand: units sorted by object, which begins at starts[object]. */
+    uint32_t objects;
+    uint32_t *sorted;
+    uint32_t *starts;
+    uint32_t cycle; /* the object that comes next */
+    struct device_desk devices;
+};
+
+/* First threads of all cores, then second ones, and so on. */
+static void fill_threads(struct desk *desk)
+{
+    const struct topology *view = desk->view;
+    const uint32_t *cores = view->objects[TOPOLOGY_CORE];
+    uint32_t *seen = memory_allocate_zeroed(view->counts[TOPOLOGY_CORE] * sizeof(*seen));
+    uint32_t *turns = memory_allocate(view->threads * sizeof(*turns));
+    uint32_t left = view->threads;
+
+    for (uint32_t i = 0; i < view->threads; i++)
+        turns[i] = seen[cores[i]]++;
+    for (uint32_t turn = 0; left > 0; turn++) {
+        for (uint32_t core = 0; core < view->counts[TOPOLOGY_CORE]; core++)
+            seen[core] = UINT32_MAX;
+        for (uint32_t i = 0; i < view->threads; i++) {
+            if (turns[i] == turn)
+                seen[cores[i]] = i;
+        }
+        for (uint32_t core = 0; core < view->counts[TOPOLOGY_CORE]; core++) {
+            if (seen[core] != UINT32_MAX) {
+                desk->threads[desk->units++] = seen[core];
+                left--;
+            }
+        }
+    }
+    free(seen);
+    free(turns);
+}
+
+static void fill_cores(struct desk *desk)
+{
+    const uint32_t *cores = desk->view->objects[TOPOLOGY_CORE];
+
+    for (uint32_t i = desk->view->threads; i > 0; i--)
+        desk->threads[cores[i - 1]] = i - 1;
+    desk->units = desk->view->counts[TOPOLOGY_CORE];
+}
+
+static void desk_init(struct desk *desk, const struct place_map *map, uint32_t kind)
+{
+    *desk = (struct desk){.map = map, .kind = &map->placement->machines.kinds[kind]};
+    desk->view = &desk->kind->view;
+    desk->threads = memory_allocate(desk->view->threads * sizeof(*desk->threads));
+    if (map->in_threads)
+        fill_threads(desk);
+    else
+        fill_cores(desk);
+    desk->use = memory_allocate_zeroed(desk->units * sizeof(*desk->use));
+    desk->picked = memory_allocate_zeroed(desk->units * sizeof(*desk->picked));
+    desk->sorted = memory_allocate(desk->units * sizeof(*desk->sorted));
+    desk->starts = memory_allocate((desk->view->threads + 2) * sizeof(*desk->starts));
+    device_desk_init(&desk->devices, desk->view);
+}
+
+static void desk_fini(struct desk *desk)
+{
+    free(desk->threads);
+    free(desk->use);
+    free(desk->picked);
+    free(desk->sorted);
+    free(desk->starts);
+    device_desk_fini(&desk->devices);
+}
+
+/* ---- Objects ---- */
+
+/* By core and by hardware thread the units themselves are dealt: the object is the node. */
+static enum topology_level dealing_level(const struct map_rule *rule)
+{
+    int is_unit = rule->level >= TOPOLOGY_CORE;
+
+    if (rule->policy == MAP_PER_OBJECT || rule->policy == MAP_BY_DISTANCE)
+        return rule->level;
+    return rule->policy == MAP_BY_OBJECT && !is_unit ? rule->level : TOPOLOGY_NODE;
+}
+
+/* Sorts the units by their objects of the application's level. */
+static void desk_set_level(struct desk *desk, enum topology_level level)
+{
+    const uint32_t *objects = desk->view->objects[level];
+
+    desk->objects = desk->view->counts[level];
+    desk->cycle = 0;
+    memset(desk->starts, 0, (desk->objects + 2) * sizeof(*desk->starts));
+    for (uint32_t i = 0; i < desk->units; i++) {
+        if (objects[desk->threads[i]] != TOPOLOGY_NONE)
+            desk->starts[objects[desk->threads[i]] + 2]++;
+    }
+    for (uint32_t i = 0; i < desk->objects; i++)
+        desk->starts[i + 2] += desk->starts[i + 1];
+    for (uint32_t i = 0; i < desk->units; i++) {
+        if (objects[desk->threads[i]] != TOPOLOGY_NONE)
+            desk->sorted[desk->starts[objects[desk->threads[i]] + 1]++] = i;
+    }
+}
+
+static int has_free(const struct desk *desk, uint32_t object, uint32_t wanted)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = desk->starts[object]; i < desk->starts[object + 1] && found < wanted; i++)
+        found += desk->use[desk->sorted[i]] == 0;
+    return found == wanted;
+}
+
+static uint32_t next_in_cycle(struct desk *desk, uint32_t wanted)
+{
+    uint32_t object = desk->cycle;
+
+    for (uint32_t i = 0; i < desk->objects; i++) {
+        uint32_t candidate = (desk->cycle + i) % desk->objects;
+
+        if (has_free(desk, candidate, wanted)) {
+            object = candidate;
+            break;
+        }
+    }
+    desk->cycle = (object + 1) % desk->objects;
+    return object;
+}
+
+static uint32_t nearest(struct desk *desk, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < desk->objects; i++) {
+        if (has_free(desk, desk->devices.numa_order[i], wanted))
+            return desk->devices.numa_order[i];
+    }
+    return desk->devices.numa_order[0];
+}
+
+static uint32_t choose_object(struct desk *desk, const struct map_rule *rule, uint32_t dealt)
+{
+    uint32_t wanted = rule->pe > 0 ? rule->pe : 1;
+
+    if (rule->policy == MAP_PER_OBJECT)
+        return dealt / rule->per;
+    if (rule->policy == MAP_BY_DISTANCE)
+        return nearest(desk, wanted);
+    return desk->objects > 1 ? next_in_cycle(desk, wanted) : 0;
+}
+
+/* ---- Seats ---- */
+
+/* What belongs to a unit: a core's threads, or the thread itself. */
+static void add_home(const struct desk *desk, uint32_t unit, struct ranges *home)
+{
+    const uint32_t *cores = desk->view->objects[TOPOLOGY_CORE];
+    uint32_t thread = desk->threads[unit];
+
+    if (desk->map->in_threads) {
+        ranges_add(home, thread, thread);
+        return;
+    }
+    for (uint32_t i = 0; i < desk->view->threads; i++) {
+        if (cores[i] == cores[thread])
+            ranges_add(home, i, i);
+    }
+}
+
+static void take_unit(struct desk *desk, uint32_t unit, struct place_seat *seat)
+{
+    desk->is_overloaded |= desk->use[unit] > 0;
+    desk->use[unit]++;
+    desk->picked[unit] = desk->serial;
+    add_home(desk, unit, &seat->home);
+}
+
+/* The unit of the object that fewest have taken, and not yet this process; or UINT32_MAX. */
+static uint32_t least_used(const struct desk *desk, uint32_t object)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t i = desk->starts[object]; i < desk->starts[object + 1]; i++) {
+        uint32_t unit = desk->sorted[i];
+
+        if (desk->picked[unit] == desk->serial)
+            continue;
+        if (desk->use[unit] == 0)
+            return unit;
+        if (best == UINT32_MAX || desk->use[unit] < desk->use[best])
+            best = unit;
+    }
+    return best;
+}
+
+static int take_units(struct desk *desk, const struct map_rule *rule, struct place_seat *seat,
+                      struct error *error)
+{
+    for (uint32_t i = 0; i < (rule->pe > 0 ? rule->pe : 1); i++) {
+        uint32_t unit = least_used(desk, seat->object);
+
+        if (unit == UINT32_MAX)
+            return error_set(error, -ENOSPC,
+                             "each process is to have %u %s of its %s, which has only %u", rule->pe,
+                             desk->map->in_threads ? "hardware threads" : "cores",
+                             topology_level_name(dealing_level(rule)), i);
+        take_unit(desk, unit, seat);
+    }
+    return 0;
+}
+
+/* The units of named cores: views count anew, so cores are known by the kernel's numbers. */
+static int take_listed(struct desk *desk, const struct ranges *cores, struct place_seat *seat,
+                       struct error *error)
+{
+    const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
+    uint64_t found = 0;
+    uint32_t thread = 0;
+
+    for (uint32_t unit = 0; unit < desk->units; unit++) {
+        uint32_t os = desk->view->os[desk->threads[unit]];
+
+        for (thread = 0; class->os[thread] != os;)
+            thread++;
+        if (!ranges_contains(cores, class->objects[TOPOLOGY_CORE][thread]))
+            continue;
+        found++;
+        take_unit(desk, unit, seat);
+    }
+    if (found < ranges_count(cores))
+        return error_set(error, -ENOSPC,
+                         "of the %u cores that the rank file gives to a process "
+                         "%u can be used",
+                         (uint32_t)ranges_count(cores), (uint32_t)found);
+    return 0;
+}
+
+static int seat_process(struct desk *desk, const struct map_app *app, uint32_t node, uint32_t dealt,
+                        struct place_seat *seat, struct error *error)
+{
+    const struct map_rule *rule = app->rule;
+    int rc;
+
+    desk->serial++;
+    if (app->by_node != NULL && rule->list->cores != NULL) {
+        const struct map_run *run = map_app_run(app, node);
+        uint32_t rank =
+            app->by_node[run->before + (uint64_t)(node - run->first) * run->count + dealt];
+
+        rc = take_listed(desk, &rule->list->cores[rank], seat, error);
+    } else {
+        seat->object = choose_object(desk, rule, dealt);
+        rc = take_units(desk, rule, seat, error);
+    }
+    if (rc == 0 && rule->gpus > 0)
+        rc = device_desk_take(&desk->devices, rule->gpus, rule->oversubscribe, &seat->home,
+                              &seat->gpu_kind, &seat->gpus, error);
+    return rc;
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const struct place_seat *left = a, *right = b;
+
+    if (left->object != right->object)
+        return left->object < right->object ? -1 : 1;
+    /* As they were dealt: the hash holds the number until it is known. */
+    return left->hash < right->hash ? -1 : left->hash > right->hash;
+}
+
+static void sort_by_object(struct place_seat *seats, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        seats[i].hash = i;
+    qsort(seats, count, sizeof(*seats), compare_objects);
+    for (uint32_t i = 0; i < count; i++)
+        seats[i].hash = 0;
+}
+
+static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct place_seats *seats,
+                    struct error *error)
+{
+    const struct map_app *app = &desk->map->apps[number];
+    uint32_t count = place_map_count_app(desk->map, number, node);
+    struct place_seat *first = &seats->items[seats->count];
+    int rc = 0;
+
+    desk_set_level(desk, dealing_level(app->rule));
+    if (app->rule->policy == MAP_BY_DISTANCE)
+        rc = device_desk_order(&desk->devices, app->rule->device, error);
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        first[i].app = number;
+        rc = seat_process(desk, app, node, i, &first[i], error);
+        seats->count++;
+    }
+    if (rc == 0 && map_rule_rank_by(app->rule) == MAP_RANK_BY_FILL && app->by_node == NULL)
+        sort_by_object(first, count);
+    return rc;
+}
+
+/* ---- Binding ---- */
+
+/* Widens the home to all threads of the objects that it touches. */
+static void bind_seat(const struct topology *view, enum topology_level level,
+                      struct place_seat *seat)
+{
+    const uint32_t *objects = view->objects[level];
+    uint32_t last = TOPOLOGY_NONE;
+
+    for (uint32_t i = 0; i < seat->home.count; i++) {
+        for (uint32_t home = seat->home.items[i].first; home <= seat->home.items[i].last; home++) {
+            if (objects[home] == last)
+                continue;
+            last = objects[home];
+            for (uint32_t t = 0; t < view->threads; t++) {
+                if (objects[t] == last)
+                    ranges_add(&seat->cpus, view->os[t], view->os[t]);
+            }
+        }
+    }
+}
+
+static void bind_memory(const struct topology *view, struct place_seat *seat)
+{
+    for (uint32_t t = 0; t < view->threads; t++) {
+        uint32_t numa = view->objects[TOPOLOGY_NUMA][t];
+
+        if (numa != TOPOLOGY_NONE && ranges_contains(&seat->cpus, view->os[t]))
+            ranges_add(&seat->memory, view->numa_os[numa], view->numa_os[numa]);
+    }
+}
+
+static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        seed = hash_mix(seed ^ ((uint64_t)set->items[i].first << 32 | set->items[i].last)) + i;
+    return hash_mix(seed + 1);
+}
+
+static void hash_seat(struct place_seat *seat)
+{
+    if (ranges_is_empty(&seat->cpus) && ranges_is_empty(&seat->gpus))
+        return;
+    seat->hash = hash_ranges(&seat->cpus, 1);
+    seat->hash = hash_ranges(&seat->memory, seat->hash);
+    seat->hash = hash_ranges(&seat->gpus, seat->hash);
+}
+
+static int check_overload(const struct map_rule *rule, const struct desk *desk, uint32_t processes,
+                          struct error *error)
+{
+    const char *units = desk->map->in_threads ? "hardware threads" : "cores";
+
+    if (!desk->is_overloaded || rule->overload)
+        return 0;
+    if (rule->bind == MAP_BIND_LEVEL)
+        return error_set(error, -ENOSPC,
+                         "%u processes cannot be bound to %u %s so that each has its own; use "
+                         "fewer, --bind-to %s:overload-allowed or --bind-to none",
+                         processes, desk->units, units, topology_level_name(rule->bind_level));
+    if (rule->pe > 0 && rule->bind == MAP_BIND_DEFAULT && !rule->oversubscribe)
+        return error_set(error, -ENOSPC,
+                         "%u processes cannot have %u of %u %s each; use fewer, or --oversubscribe",
+                         processes, rule->pe, desk->units, units);
+    return 0;
+}
+
+static int bind_all(struct desk *desk, struct place_seats *seats, struct error *error)
+{
+    for (uint32_t i = 0; i < seats->count; i++) {
+        struct place_seat *seat = &seats->items[i];
+        const struct map_rule *rule = desk->map->apps[seat->app].rule;
+        enum topology_level level = map_rule_bind_level(rule);
+        int rc = check_overload(rule, desk, seats->count, error);
+
+        if (rc < 0)
+            return rc;
+        if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL || !desk->is_overloaded))
+            bind_seat(desk->view, level, seat);
+        if (rule->memory != MAP_MEMORY_NONE)
+            bind_memory(desk->view, seat);
+        hash_seat(seat);
+    }
+    return 0;
+}
+
+/* ---- One node ---- */
+
+static uint32_t kind_of_node(const struct place_map *map, uint32_t node)
+{
+    for (uint32_t i = 0; i < map->apps_count; i++) {
+        const struct map_run *run = map_app_run(&map->apps[i], node);
+
+        if (run != NULL)
+            return run->kind;
+    }
+    return UINT32_MAX;
+}
+
+int place_seats_make(struct place_seats *ret_seats, const struct place_map *map, uint32_t node,
+                     struct error *error)
+{
+    uint32_t kind = map->has_topology ? kind_of_node(map, node) : UINT32_MAX;
+    uint32_t count = place_map_count(map, node);
+    struct place_seats seats = {.items = memory_allocate_zeroed(count * sizeof(*seats.items))};
+    struct desk desk;
+    int rc = 0;
+
+    if (kind == UINT32_MAX) {
+        seats.count = count;
+        *ret_seats = seats;
+        return 0;
+    }
+    desk_init(&desk, map, kind);
+    for (uint32_t i = 0; rc == 0 && i < map->apps_count; i++)
+        rc = seat_app(&desk, i, node, &seats, error);
+    if (rc == 0)
+        rc = bind_all(&desk, &seats, error);
+    seats.is_overloaded = desk.is_overloaded;
+    desk_fini(&desk);
+    if (rc < 0)
+        place_seats_fini(&seats);
+    else
+        *ret_seats = seats;
+    return rc;
+}
+
+void place_seats_fini(struct place_seats *seats)
+{
+    for (uint32_t i = 0; i < seats->count; i++) {
+        ranges_fini(&seats->items[i].cpus);
+        ranges_fini(&seats->items[i].home);
+        ranges_fini(&seats->items[i].memory);
+        ranges_fini(&seats->items[i].gpus);
+    }
+    free(seats->items);
+    *seats = (struct place_seats){0};
+}
+
+/* ---- Sorts of nodes ---- */
+
+struct place_sorts {
+    const struct place_map *map;
+    struct map *seats; /* kind and counts -> place_seats */
+    uint32_t *key;
+};
+
+struct place_sorts *place_sorts_create(const struct place_map *map)
+{
+    struct place_sorts *sorts = memory_allocate_zeroed(sizeof(*sorts));
+
+    sorts->map = map;
+    sorts->seats = map_create();
+    sorts->key = memory_allocate_zeroed((map->apps_count + 2) * sizeof(*sorts->key));
+    return sorts;
+}
+
+void place_sorts_destroy(struct place_sorts *sorts)
+{
+    struct place_seats *seats;
+    size_t cursor = 0;
+
+    if (sorts == NULL)
+        return;
+    while ((seats = map_next(sorts->seats, &cursor)) != NULL) {
+        place_seats_fini(seats);
+        free(seats);
+    }
+    map_destroy(sorts->seats);
+    free(sorts->key);
+    free(sorts);
+}
+
+/* Lists may name other cores on every node. */
+static int has_list_of_cores(const struct place_map *map)
+{
+    for (uint32_t i = 0; i < map->apps_count; i++) {
+        if (map->apps[i].rule->list != NULL && map->apps[i].rule->list->cores != NULL)
+            return 1;
+    }
+    return 0;
+}
+
+const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t node,
+                                          struct error *error)
+{
+    const struct place_map *map = sorts->map;
+    size_t key_bytes = (map->apps_count + 2) * sizeof(*sorts->key);
+    struct place_seats *seats;
+
+    sorts->key[0] = kind_of_node(map, node);
+    sorts->key[1] = has_list_of_cores(map) ? node : 0;
+    for (uint32_t i = 0; i < map->apps_count; i++)
+        sorts->key[i + 2] = place_map_count_app(map, i, node);
+    seats = map_get(sorts->seats, sorts->key, key_bytes);
+    if (seats != NULL)
+        return seats;
+    seats = memory_allocate_zeroed(sizeof(*seats));
+    if (place_seats_make(seats, map, node, error) < 0) {
+        free(seats);
+        return NULL;
+    }
+    (void)map_put(sorts->seats, sorts->key, key_bytes, seats);
+    return seats;
+}
+
+uint32_t place_map_alike(const struct place_map *map, uint32_t node)
+{
+    uint32_t after = map->nodes;
+
+    if (has_list_of_cores(map))
+        return 1;
+    for (uint32_t i = 0; i < map->apps_count; i++) {
+        const struct map_app *app = &map->apps[i];
+        uint32_t low = 0, high = app->runs_count;
+
+        /* The first run that ends behind the node. */
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+
+            if (app->runs[middle].first + app->runs[middle].nodes <= node)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == app->runs_count)
+            continue;
+        if (app->runs[low].first > node)
+            after = (uint32_t)lesser(after, app->runs[low].first);
+        else
+            after = (uint32_t)lesser(after, app->runs[low].first + app->runs[low].nodes);
+    }
+    return after > node ? after - node : 1;
+}
+
+static int check_run(struct place_sorts *sorts, const struct map_run *run,
+                     const struct allocation *allocation, struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < run->nodes; i += place_map_alike(sorts->map, run->first + i)) {
+        if (place_sorts_get(sorts, run->first + i, error) == NULL) {
+            hostlist_name(allocation->names, run->first + i, name);
+            error_prefix(error, "node %s", name);
+            return error != NULL ? error->code : -ENOSPC;
+        }
+    }
+    return 0;
+}
+
+int place_map_check(const struct place_map *map, const struct allocation *allocation,
+                    struct error *error)
+{
+    struct place_sorts *sorts;
+    int rc = 0;
+
+    if (!map->has_topology)
+        return 0;
+    sorts = place_sorts_create(map);
+    for (uint32_t i = 0; rc == 0 && i < map->apps_count; i++) {
+        for (uint32_t j = 0; rc == 0 && j < map->apps[i].runs_count; j++)
+            rc = check_run(sorts, &map->apps[i].runs[j], allocation, error);
+    }
+    place_sorts_destroy(sorts);
+    return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who sits where on one node: the cores, memory and devices of each of its processes
+ * (doc/placement.rst, "Cores" and what follows).  Nodes of the same kind that have equally many
+ * processes of each application have equal seats, so that the root computes each sort of node once.
+ */
+#ifndef ALLOC_PLACE_LOCAL_H
+#define ALLOC_PLACE_LOCAL_H
+
+#include <stdint.h>
+
+#include "alloc/place_map.h"
+
+struct place_seat {
+    uint32_t app;
+    uint32_t object;      /* of the mapping's level, in the node's view */
+    struct ranges cpus;   /* the kernel's numbers of threads it is bound to; none: not bound */
+    struct ranges home;   /* logical threads, in the view, of the units it has taken */
+    struct ranges memory; /* the kernel's numbers of NUMA nodes; none: not bound */
+    struct ranges gpus;   /* numbers of devices of the kind */
+    enum topology_device_kind gpu_kind;
+    uint64_t hash; /* 0: has nothing of all that */
+};
+
+struct place_seats {
+    struct place_seat *items; /* by local index */
+    uint32_t count;
+    uint8_t is_overloaded;
+};
+
+/* The seats of a node.  Fails if the node cannot give what was asked for; the error has no name of
+ * the node. */
+int place_seats_make(struct place_seats *ret_seats, const struct place_map *map, uint32_t node,
+                     struct error *error);
+void place_seats_fini(struct place_seats *seats);
+
+/* Each sort of node once. */
+struct place_sorts;
+
+struct place_sorts *place_sorts_create(const struct place_map *map);
+void place_sorts_destroy(struct place_sorts *sorts);
+/* The seats of a node, which belong to the sorts, or NULL. */
+const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t node,
+                                          struct error *error);
+
+/* How many nodes from `node` on are of the same sort for sure, at least 1. */
+uint32_t place_map_alike(const struct place_map *map, uint32_t node);
+/* Fails, naming a node, if a node cannot give what was asked for.  O(runs + sorts of nodes). */
+int place_map_check(const struct place_map *map, const struct allocation *allocation,
+                    struct error *error);
+
+#endif

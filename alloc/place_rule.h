@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the processes of one application are placed, as the user said it: doc/placement.rst tells what
+ * the words mean.  A rule without a list is a plain value.
+ */
+#ifndef ALLOC_PLACE_RULE_H
+#define ALLOC_PLACE_RULE_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/ranges.h"
+#include "base/topology.h"
+#include "base/wire.h"
+
+#define MAP_PROCESSES_MAX   268435456u
+#define MAP_UNITS_MAX       65536u /* of one process */
+#define MAP_DEVICE_BYTES    32
+#define MAP_LIST_RANGES_MAX 65536u /* cores of one process */
+
+enum map_policy {
+    MAP_BY_SLOT,
+    MAP_BY_NODE,
+    MAP_BY_OBJECT,   /* of the level */
+    MAP_PER_OBJECT,  /* `per` on each of the level */
+    MAP_BY_DISTANCE, /* from the device */
+    MAP_BY_LIST,     /* node by node as told */
+    MAP_POLICY_COUNT
+};
+
+enum map_rank_by {
+    MAP_RANK_DEFAULT, /* what belongs to the policy */
+    MAP_RANK_BY_SLOT,
+    MAP_RANK_BY_NODE,
+    MAP_RANK_BY_SPAN,
+    MAP_RANK_BY_FILL,
+    MAP_RANK_BY_COUNT
+};
+
+enum map_bind { MAP_BIND_DEFAULT, MAP_BIND_NONE, MAP_BIND_LEVEL, MAP_BIND_COUNT };
+enum map_memory { MAP_MEMORY_NONE, MAP_MEMORY_PREFERRED, MAP_MEMORY_BOUND, MAP_MEMORY_COUNT };
+
+/* MAP_BY_LIST: where each process goes, by rank within the application. */
+struct map_list {
+    uint32_t count;
+    uint32_t *nodes;
+    struct ranges
+        *cores; /* of the node, hwloc's numbers, whether usable or not; NULL: none named */
+};
+
+struct map_rule {
+    enum map_policy policy;
+    enum topology_level level;
+    uint32_t processes; /* 0: as many as there is room for */
+    uint32_t per;       /* 0, or how many on each object, and with other policies on each node */
+    uint32_t pe;        /* 0, or how many units each process takes */
+    uint32_t gpus;      /* of each process */
+    enum map_rank_by rank_by;
+    enum map_bind bind;
+    enum topology_level bind_level; /* of MAP_BIND_LEVEL */
+    enum map_memory memory;
+    uint8_t span;
+    uint8_t oversubscribe;
+    uint8_t overload; /* is allowed */
+    char device[MAP_DEVICE_BYTES];
+    struct map_list *list; /* owned by the placement that the rule is in */
+};
+
+/* What stands in a --map-by beside the rule. */
+struct map_extra {
+    int no_local;
+    const char *file; /* of rankfile and seq, into the text; NULL: none */
+    int is_sequence;
+};
+
+/* Sets what "slot", "ppr:2:package:pe=4", "numa:span", "dist:mlx5_0", "rankfile:FILE" say;
+ * -EINVAL lists what there is. */
+int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *extra,
+                   struct error *error);
+int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error);
+int map_bind_parse(const char *text, struct map_rule *rule, struct error *error);
+int map_memory_parse(const char *text, struct map_rule *rule, struct error *error);
+/* As --map-by would have it, appended. */
+void map_rule_print(const struct map_rule *rule, struct buffer *out);
+const char *map_rank_by_name(enum map_rank_by rank_by);
+
+/* 1 if the nodes' topologies must be known. */
+int map_rule_wants_topology(const struct map_rule *rule);
+/* 1 if its units are hardware threads. */
+int map_rule_wants_threads(const struct map_rule *rule);
+/* MAP_RANK_DEFAULT resolved. */
+enum map_rank_by map_rule_rank_by(const struct map_rule *rule);
+/* The level to bind to if the node is not overloaded; TOPOLOGY_NODE: none. */
+enum topology_level map_rule_bind_level(const struct map_rule *rule);
+
+void map_rule_encode(const struct map_rule *rule, struct buffer *out);
+/* 0 or -EBADMSG; the caller owns the list. */
+int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader);
+void map_list_destroy(struct map_list *list);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/place_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_MAX 9
+
+static uint32_t pick(struct random_state *random, uint32_t from, uint32_t to)
+{
+    return from + (uint32_t)random_below(random, to - from + 1);
+}
+
+/* ---- Machines ---- */
+
+/* Packages of NUMA nodes of caches of cores of threads; now and then without a level, or with
+ * fewer cores in one than in another. */
+static void make_topology(struct random_state *random, struct topology *topology)
+{
+    uint32_t packages = pick(random, 1, 3), numas = pick(random, 1, 2), caches = pick(random, 1, 2);
+    uint32_t cores_most = pick(random, 1, 4), threads = pick(random, 1, 2);
+    int is_uneven = random_chance(random, 0.3), has_l3 = !random_chance(random, 0.1);
+    int is_interleaved = random_chance(random, 0.5);
+    uint32_t thread = 0, core = 0;
+
+    topology_init(topology, packages * numas * caches * cores_most * threads);
+    topology->numa_os = memory_allocate_zeroed(packages * numas * sizeof(*topology->numa_os));
+    for (uint32_t cache = 0; cache < packages * numas * caches; cache++) {
+        uint32_t cores = is_uneven ? pick(random, 1, cores_most) : cores_most;
+
+        for (uint32_t i = 0; i < cores; i++, core++) {
+            for (uint32_t t = 0; t < threads; t++, thread++) {
+                topology->objects[TOPOLOGY_PACKAGE][thread] = cache / (numas * caches);
+                topology->objects[TOPOLOGY_NUMA][thread] = cache / caches;
+                topology->objects[TOPOLOGY_L3][thread] = has_l3 ? cache : TOPOLOGY_NONE;
+                topology->objects[TOPOLOGY_L2][thread] = core / 2;
+                topology->objects[TOPOLOGY_L1][thread] = core;
+                topology->objects[TOPOLOGY_CORE][thread] = core;
+                topology->numa_os[cache / caches] = cache / caches;
+            }
+        }
+    }
+    topology->threads = thread;
+    topology->counts[TOPOLOGY_THREAD] = thread;
+    for (uint32_t i = 0; i < thread; i++)
+        topology->os[i] = is_interleaved ? i % threads * (thread / threads) + i / threads : i;
+    topology_number(topology);
+}
+
+static void make_allowed(struct random_state *random, const struct topology *topology,
+                         struct ranges *allowed)
+{
+    topology_all(topology, allowed);
+    if (random_chance(random, 0.6))
+        return;
+    for (uint32_t i = 0; i < topology->threads; i++) {
+        if (random_chance(random, 0.3) && ranges_count(allowed) > 1)
+            ranges_remove(allowed, topology->os[i], topology->os[i]);
+    }
+}
+
+static void make_machines(struct random_state *random, uint32_t nodes,
+                          struct place_machines *machines)
+{
+    uint32_t first = 0;
+
+    while (first < nodes) {
+        uint32_t last = random_chance(random, 0.5) ? nodes - 1 : pick(random, first, nodes - 1);
+        struct topology topology;
+        struct ranges allowed = {0};
+
+        make_topology(random, &topology);
+        make_allowed(random, &topology, &allowed);
+        (void)place_machines_add(machines, &topology, &allowed, first, last);
+        topology_fini(&topology);
+        ranges_fini(&allowed);
+        first = last + 1;
+    }
+}
+
+/* ---- Rules ---- */
+
+static void make_list(struct random_state *random, uint32_t nodes, struct map_rule *rule)
+{
+    struct map_list *list = memory_allocate_zeroed(sizeof(*list));
+
+    list->count = pick(random, 1, 12);
+    list->nodes = memory_allocate(list->count * sizeof(*list->nodes));
+    for (uint32_t i = 0; i < list->count; i++)
+        list->nodes[i] = pick(random, 0, nodes - 1);
+    rule->list = list;
+}
+
+static void make_rule(struct random_state *random, uint32_t nodes, struct map_rule *rule)
+{
+    *rule = (struct map_rule){.policy = (enum map_policy)pick(random, 0, MAP_POLICY_COUNT - 1)};
+    if (rule->policy == MAP_BY_DISTANCE)
+        rule->policy = MAP_BY_OBJECT; /* there are no devices */
+    if (rule->policy == MAP_BY_OBJECT)
+        rule->level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
+    if (rule->policy == MAP_PER_OBJECT) {
+        rule->level = (enum topology_level)pick(random, TOPOLOGY_NODE, TOPOLOGY_THREAD);
+        rule->per = pick(random, 1, 3);
+    }
+    if (rule->policy == MAP_BY_LIST)
+        make_list(random, nodes, rule);
+    else if (random_chance(random, 0.7))
+        rule->processes = pick(random, 1, random_chance(random, 0.5) ? 12 : 60);
+    if (random_chance(random, 0.2))
+        rule->pe = pick(random, 1, 3);
+    if (rule->policy < MAP_PER_OBJECT && random_chance(random, 0.15))
+        rule->per = pick(random, 1, 5);
+    else if (rule->policy < MAP_PER_OBJECT)
+        rule->span = random_chance(random, 0.3);
+    if (rule->policy != MAP_BY_LIST && random_chance(random, 0.4))
+        rule->rank_by = (enum map_rank_by)pick(random, 0, MAP_RANK_BY_COUNT - 1);
+    if (random_chance(random, 0.4))
+        rule->bind = (enum map_bind)pick(random, 0, MAP_BIND_COUNT - 1);
+    if (rule->bind == MAP_BIND_LEVEL) {
+        rule->bind_level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
+        rule->overload = random_chance(random, 0.5);
+    }
+    rule->oversubscribe = random_chance(random, 0.4);
+}
+
+static void make_slots(struct random_state *random, struct allocation *allocation, uint32_t nodes)
+{
+    uint32_t slots_most = pick(random, 1, 10);
+    uint32_t slots = 0;
+    char name[16];
+
+    for (uint32_t node = 0; node < nodes; node++) {
+        /* Half the time as the node before, so that there are runs. */
+        if (node == 0 || random_chance(random, 0.5))
+            slots = pick(random, 0, slots_most);
+        snprintf(name, sizeof(name), "n%u", node);
+        allocation_add(allocation, name, slots);
+    }
+}
+
+void place_case_make(struct place_case *ret_case, struct random_state *random)
+{
+    uint32_t nodes = pick(random, 1, NODES_MAX);
+    uint32_t apps = random_chance(random, 0.7) ? 1 : pick(random, 2, 3);
+
+    *ret_case = (struct place_case){.placement = {0}};
+    allocation_init(&ret_case->allocation);
+    make_slots(random, &ret_case->allocation, nodes);
+    for (uint32_t i = 0; i < apps; i++) {
+        struct map_rule rule;
+
+        make_rule(random, nodes, &rule);
+        placement_add(&ret_case->placement, &rule);
+    }
+    for (uint32_t node = 0; node < nodes; node++) {
+        if (random_chance(random, 0.05))
+            ranges_add(&ret_case->placement.excluded, node, node);
+    }
+    make_machines(random, nodes, &ret_case->placement.machines);
+}
+
+void place_case_fini(struct place_case *c)
+{
+    placement_fini(&c->placement);
+    allocation_fini(&c->allocation);
+}
+
+/* ---- As text ---- */
+
+static void print_numbers(const uint32_t *numbers, uint32_t count, struct buffer *out)
+{
+    buffer_append_string(out, "[");
+    for (uint32_t i = 0; i < count; i++)
+        buffer_printf(out, "%s%d", i > 0 ? "," : "", (int)numbers[i]); /* none is -1 */
+    buffer_append_string(out, "]");
+}
+
+static void print_set(const struct ranges *set, struct buffer *out)
+{
+    uint32_t number = 0;
+
+    buffer_append_string(out, "[");
+    for (uint32_t i = 0; ranges_next(set, number, &number); i++)
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", number++);
+    buffer_append_string(out, "]");
+}
+
+static void print_machine(const struct place_machines *machines, uint32_t node, struct buffer *out)
+{
+    const struct place_kind *kind = &machines->kinds[place_machines_kind(machines, node)];
+    const struct topology *topology = &machines->classes[kind->class];
+
+    buffer_append_string(out, "{\"os\":");
+    print_numbers(topology->os, topology->threads, out);
+    for (int level = TOPOLOGY_PACKAGE; level <= TOPOLOGY_CORE; level++) {
+        buffer_printf(out, ",\"%s\":", topology_level_name((enum topology_level)level));
+        print_numbers(topology->objects[level], topology->threads, out);
+    }
+    buffer_append_string(out, ",\"allowed\":");
+    print_set(&kind->allowed, out);
+    buffer_append_string(out, "}");
+}
+
+static void print_rule(const struct map_rule *rule, struct buffer *out)
+{
+    struct map_rule plain = *rule;
+    struct buffer words = {0};
+
+    plain.pe = 0;
+    plain.span = 0;
+    plain.oversubscribe = 0;
+    map_rule_print(&plain, &words);
+    buffer_printf(out, "{\"map\":\"%s\",\"n\":%u,\"pe\":%u,\"span\":%u,\"per_node\":%u",
+                  buffer_string(&words), rule->processes, rule->pe, rule->span,
+                  rule->policy == MAP_PER_OBJECT ? 0 : rule->per);
+    buffer_printf(out, ",\"oversubscribe\":%u,\"overload\":%u,\"rank_by\":\"%s\"",
+                  rule->oversubscribe, rule->overload, map_rank_by_name(rule->rank_by));
+    buffer_printf(out, ",\"bind\":\"%s\"",
+                  rule->bind == MAP_BIND_DEFAULT ? "default"
+                  : rule->bind == MAP_BIND_NONE  ? "none"
+                                                 : topology_level_name(rule->bind_level));
+    if (rule->list != NULL) {
+        buffer_append_string(out, ",\"list\":");
+        print_numbers(rule->list->nodes, rule->list->count, out);
+    }
+    buffer_append_string(out, "}");
+    buffer_fini(&words);
+}
+
+void place_case_print(const struct place_case *c, struct buffer *out)
+{
+    uint32_t nodes = allocation_nodes(&c->allocation);
+
+    buffer_append_string(out, "{\"nodes\":[");
+    for (uint32_t i = 0; i < nodes; i++) {
+        buffer_printf(out, "%s{\"slots\":%u,\"excluded\":%d,\"machine\":", i > 0 ? "," : "",
+                      allocation_slots_of(&c->allocation, i),
+                      ranges_contains(&c->placement.excluded, i));
+        print_machine(&c->placement.machines, i, out);
+        buffer_append_string(out, "}");
+    }
+    buffer_append_string(out, "],\"apps\":[");
+    for (uint32_t i = 0; i < c->placement.rules_count; i++) {
+        buffer_append_string(out, i > 0 ? "," : "");
+        print_rule(&c->placement.rules[i], out);
+    }
+    buffer_append_string(out, "]}");
+}
