@@ -150,12 +150,21 @@ static void call_run(void *context, uint64_t argument)
     sim_machine_run_job(context);
 }
 
-static void root_record(struct sim_machine *machine, struct boot_record *record)
+static struct message *root_boot(struct sim_machine *machine)
 {
-    boot_record_init(record);
-    instance_spec_copy(&record->instance, &machine->instance);
-    record->range = (struct range){.first = 0, .last = machine->places - 1};
-    hostlist_append_slice(record->names, machine->config.allocation->names, 0, machine->places - 1);
+    struct boot_record record;
+    struct message *boot;
+    struct buffer text = {0};
+
+    boot_record_init(&record);
+    instance_spec_copy(&record.instance, &machine->instance);
+    record.range = (struct range){.first = 0, .last = machine->places - 1};
+    hostlist_append_slice(record.names, machine->config.allocation->names, 0, machine->places - 1);
+    boot_record_encode(&record, &text);
+    boot_record_fini(&record);
+    boot = message_from_buffer(&text);
+    buffer_fini(&text);
+    return boot;
 }
 
 struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
@@ -186,7 +195,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
         machine->daemons[slot].machine = machine;
         machine->daemons[slot].slot = machine->daemons[slot].place = slot;
     }
-    root_record(machine, &machine->daemons[0].record);
+    machine->daemons[0].boot = root_boot(machine);
     sim_daemon_start(&machine->daemons[0]);
     if (!config->idle)
         sim_at(machine->sim, 0, call_run, machine, 0);

@@ -430,18 +430,11 @@ static void call_start_timeout(void *context, uint64_t argument)
 static void call_boot(void *context, uint64_t argument)
 {
     struct sim_daemon *daemon = context;
-    struct wire_reader reader;
 
     (void)argument;
-    if (daemon->state != SIM_DAEMON_ABSENT ||
-        !sim_daemon_is_up(&daemon->machine->daemons[daemon->starter]))
-        return;
-    wire_reader_init(&reader, daemon->boot.data, daemon->boot.length_bytes);
-    boot_record_init(&daemon->record);
-    if (boot_record_decode(&daemon->record, &reader) < 0)
-        assert(!"the boot record can be read");
-    buffer_fini(&daemon->boot);
-    sim_daemon_start(daemon);
+    if (daemon->state == SIM_DAEMON_ABSENT &&
+        sim_daemon_is_up(&daemon->machine->daemons[daemon->starter]))
+        sim_daemon_start(daemon);
 }
 
 /* The child's process has been started, and gets to know who it is after a while. */
@@ -454,7 +447,8 @@ static void call_started(void *context, uint64_t delay_ns)
              machine->config.daemon_cpu_ns, call_boot, child, 0);
 }
 
-static void start_child(struct sim_daemon *daemon, struct range range)
+static void start_child(struct sim_daemon *daemon, const struct boot_record *own_record,
+                        struct range range)
 {
     struct sim_machine *machine = daemon->machine;
     struct sim_daemon *child = &machine->daemons[range.first];
@@ -462,13 +456,16 @@ static void start_child(struct sim_daemon *daemon, struct range range)
     uint64_t delay_ns =
         1 + machine->config.daemon_ns + sim_random(machine, machine->config.daemon_ns_max);
     struct boot_record record;
+    struct buffer text = {0};
     struct addresses own;
 
     child->starter = daemon->place;
     sim_address(daemon->place, &own);
-    boot_record_child(&daemon->record, &own, range, &record);
-    boot_record_encode(&record, &child->boot);
+    boot_record_child(own_record, &own, range, &record);
+    boot_record_encode(&record, &text);
     boot_record_fini(&record);
+    child->boot = message_from_buffer(&text);
+    buffer_fini(&text);
     sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * SIM_NS_PER_MS,
            call_start_timeout, child, 0);
     if (random_chance(&machine->random, machine->config.daemon_fails))
@@ -478,26 +475,24 @@ static void start_child(struct sim_daemon *daemon, struct range range)
                  child, delay_ns);
 }
 
-static void start_children(struct sim_daemon *daemon)
+static void start_children(struct sim_daemon *daemon, const struct boot_record *record)
 {
-    struct tree tree = {.places = daemon->record.instance.places,
-                        .radix = daemon->record.instance.radix};
+    struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
 
-    for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++)
-        start_child(daemon, tree_cut(&tree, daemon->record.range, i));
+    for (uint32_t i = 0; i < tree_cut_count(&tree, record->range); i++)
+        start_child(daemon, record, tree_cut(&tree, record->range, i));
 }
 
 /* ---- life ---- */
 
-static void come_up(struct sim_daemon *daemon)
+static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
 {
     struct sim_machine *machine = daemon->machine;
-    const struct boot_record *record = &daemon->record;
     struct node_config config = {
         .place = record->place,
         .places = record->instance.places,
         .radix = record->instance.radix,
-        .incarnation = record->incarnation,
+        .incarnation = daemon->incarnation,
         .heartbeat_ns = record->instance.heartbeat_ms * SIM_NS_PER_MS,
         .lease_ns = record->instance.lease_ms * SIM_NS_PER_MS,
         .ancestors = record->ancestors,
@@ -508,58 +503,73 @@ static void come_up(struct sim_daemon *daemon)
 
     daemon->state = SIM_DAEMON_UP;
     machine->up++;
-    daemon->engine = job_engine_create(&record->instance, record->place,
+    daemon->engine = job_engine_create(&machine->instance, record->place,
                                        record->place == 0 ? machine->config.allocation : NULL);
     sim_address(daemon->place, &config.own);
     daemon->node = node_create(&config, &node_events, daemon);
     node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->slot));
-    sim_attach_as(machine->sim, daemon->slot, daemon->place, record->incarnation,
+    sim_attach_as(machine->sim, daemon->slot, daemon->place, daemon->incarnation,
                   node_transport_events(), daemon->node);
     node_start(daemon->node, &config.own);
 }
 
+/* A million daemons would not fit if each kept what it has read. */
+static void read_record(const struct sim_daemon *daemon, struct boot_record *ret_record)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, daemon->boot->data, daemon->boot->length_bytes);
+    boot_record_init(ret_record);
+    if (boot_record_decode(ret_record, &reader) < 0)
+        assert(!"the boot record can be read");
+}
+
 void sim_daemon_start(struct sim_daemon *daemon)
 {
-    come_up(daemon);
-    start_children(daemon);
+    struct boot_record record;
+
+    read_record(daemon, &record);
+    daemon->incarnation = record.incarnation;
+    come_up(daemon, &record);
+    start_children(daemon, &record);
+    boot_record_fini(&record);
 }
 
 void sim_daemon_restart(struct sim_daemon *daemon)
 {
-    struct boot_record record = daemon->record;
+    struct sim_daemon again = {.machine = daemon->machine,
+                               .slot = daemon->slot,
+                               .place = daemon->place,
+                               .starter = daemon->starter,
+                               .linked = 1,
+                               .incarnation = daemon->incarnation + 1};
+    struct boot_record record;
 
     if (sim_daemon_is_up(daemon) || daemon->node == NULL)
         return; /* it has not died, or never lived */
     sim_kill(daemon->machine->sim, daemon->slot);
-    boot_record_init(&daemon->record);
+    again.boot = message_reference(daemon->boot);
     sim_daemon_fini(daemon);
-    *daemon = (struct sim_daemon){.machine = daemon->machine,
-                                  .slot = daemon->slot,
-                                  .place = daemon->place,
-                                  .starter = daemon->starter,
-                                  .linked = 1,
-                                  .record = record};
-    daemon->record.incarnation++;
-    come_up(daemon);
+    *daemon = again;
+    read_record(daemon, &record);
+    come_up(daemon, &record);
+    boot_record_fini(&record);
 }
 
 void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place)
 {
     const struct sim_daemon *victim = &daemon->machine->daemons[place];
-    struct wire_reader reader;
-    struct buffer text = {0};
+    struct boot_record record;
 
     if (daemon->state != SIM_DAEMON_ABSENT || victim->node == NULL)
         return;
-    boot_record_encode(&victim->record, &text);
-    wire_reader_init(&reader, text.data, text.length_bytes);
-    boot_record_init(&daemon->record);
-    if (boot_record_decode(&daemon->record, &reader) < 0)
-        assert(!"the boot record can be read");
-    buffer_fini(&text);
+    daemon->boot = message_reference(victim->boot);
+    daemon->incarnation = victim->incarnation;
     daemon->place = place;
     daemon->linked = 1;
-    come_up(daemon);
+    read_record(daemon, &record);
+    come_up(daemon, &record);
+    boot_record_fini(&record);
 }
 
 static void gone(struct sim_daemon *daemon, enum sim_daemon_state state)
@@ -608,8 +618,7 @@ void sim_daemon_fini(struct sim_daemon *daemon)
 {
     node_destroy(daemon->node);
     job_engine_destroy(daemon->engine);
-    boot_record_fini(&daemon->record);
-    buffer_fini(&daemon->boot);
+    message_release(daemon->boot);
     free(daemon->processes);
     free(daemon->waiting);
 }

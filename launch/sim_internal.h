@@ -34,9 +34,9 @@ struct sim_daemon {
     enum sim_daemon_state state;
     uint8_t stopped;
     uint8_t was_stopped;
-    uint8_t linked;     /* its starter has heard of it */
-    struct buffer boot; /* what the starter will write to its stdin */
-    struct boot_record record;
+    uint8_t linked;       /* its starter has heard of it */
+    struct message *boot; /* what its starter writes to its stdin; kept for who comes back */
+    uint32_t incarnation;
     struct node *node;
     struct job_engine *engine;
     uint64_t *waiting; /* what a stopped daemon has not been told */

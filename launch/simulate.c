@@ -3,6 +3,7 @@
 
 #include "launch/simulate.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include "launch/simulate_internal.h"
 
 #define STATUS_WRONG 1
+#define WORLD_BYTES  (1 << 30)
 
 static int fail(const struct error *error)
 {
@@ -139,6 +141,8 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
     if (rc < 0)
         return fail(error);
     state.worlds = json_array();
+    mallopt(M_TRIM_THRESHOLD, WORLD_BYTES); /* the next world needs the memory again */
+    mallopt(M_MMAP_THRESHOLD, WORLD_BYTES);
     for (uint32_t i = 0; i < plan->seeds && status == EXIT_SUCCESS; i++) {
         struct host_cost cost;
 
