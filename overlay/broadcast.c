@@ -221,10 +221,10 @@ static void deliver_user(struct overlay *overlay, const struct overlay_entry *en
     action->payload = message_create(entry->payload.data, entry->payload.length_bytes);
 }
 
+/* Whichever incarnation it names: in a tree in which this place is dead we have no place. */
 static bool means_us(const struct overlay *overlay, const struct overlay_death *death)
 {
-    return death->range.first <= overlay->place && overlay->place <= death->range.last &&
-           (death->incarnation == 0 || death->incarnation == overlay->incarnation);
+    return death->range.first <= overlay->place && overlay->place <= death->range.last;
 }
 
 /* Keeps, passes on and delivers one entry.  Takes the entry's set. */
