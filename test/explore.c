@@ -37,6 +37,10 @@ struct row {
     {                                                \
         CALL_EXCHANGE, EVERYBODY, first, last, count \
     }
+#define LARGE(first, last)                             \
+    {                                                  \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000 \
+    }
 #define GATHER(first, last)                    \
     {                                          \
         CALL_GATHER, EVERYBODY, first, last, 1 \
@@ -86,6 +90,11 @@ static const struct row rows[] = {
     {{"exchange-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3)}}},
     {{"exchange-deep-two-die", 9, 2, 2, .absent = 5, .calls = {EXCHANGE(1, 3)}}, true},
     {{"exchange-deep-row", 9, 2, 1, .absent = 5, .calls = {EXCHANGES(1, 3, 2)}}, true},
+    {{"large-3", 3, 2, 0, .calls = {LARGE(0, 2)}}},
+    {{"large-below", 4, 2, 1, .calls = {LARGE(1, 2)}}},
+    {{"large-no-root", 4, 2, 0, .calls = {LARGE(1, 3)}}},
+    {{"large-4-dies", 4, 2, 1, .calls = {LARGE(1, 3)}}, true},
+    {{"large-inner", 7, 2, 1, .absent = 3, .calls = {LARGE(1, 3)}}, true},
     {{"gather-4", 4, 2, 1, .calls = {GATHER(1, 2)}}},
     {{"request-4", 4, 2, 1, .calls = {REQUEST(2, 3), REQUEST(0, 2)}}},
     {{"request-deep", 9, 2, 1, .absent = 5, .calls = {REQUEST(3, 0), REQUEST(0, 3)}}, true},

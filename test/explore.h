@@ -58,6 +58,7 @@ struct call {
     uint32_t first; /* the set is first..last; `first` is who is asked */
     uint32_t last;
     uint32_t generations; /* so many operations, each as soon as the one before is told */
+    uint32_t bytes;       /* at least so many contributes the last of the set */
 };
 
 struct scenario {

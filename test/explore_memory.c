@@ -21,7 +21,8 @@
 #define ARENA_BYTES   (4u << 20)
 #define UNIT_BYTES    16
 #define UNITS_COUNT   (ARENA_BYTES / UNIT_BYTES)
-#define CLASSES_COUNT 256 /* blocks below 4 KiB, by units; larger ones are not used again */
+#define SMALL_UNITS   256 /* below 4 KiB blocks are lent by units, above by so many of them */
+#define CLASSES_COUNT (SMALL_UNITS + UNITS_COUNT / SMALL_UNITS)
 
 struct block {
     size_t units; /* of what follows */
@@ -81,14 +82,23 @@ static struct block *block_create(size_t units)
     return block;
 }
 
+static size_t class_of(size_t units)
+{
+    return units < SMALL_UNITS ? units : SMALL_UNITS + units / SMALL_UNITS - 1;
+}
+
 static void *take(size_t bytes)
 {
     size_t units = bytes > 0 ? (bytes + UNIT_BYTES - 1) / UNIT_BYTES : 1;
+    struct block **list;
     struct block *block;
 
-    if (units < CLASSES_COUNT && arena->free_blocks[units] != NULL) {
-        block = arena->free_blocks[units];
-        arena->free_blocks[units] = block->next;
+    if (units > SMALL_UNITS)
+        units = (units + SMALL_UNITS - 1) / SMALL_UNITS * SMALL_UNITS;
+    list = &arena->free_blocks[class_of(units)];
+    block = *list;
+    if (block != NULL) {
+        *list = block->next;
     } else {
         block = block_create(units);
     }
@@ -99,11 +109,10 @@ static void *take(size_t bytes)
 static void give_back(void *memory)
 {
     struct block *block = (struct block *)memory - 1;
+    struct block **list = &arena->free_blocks[class_of(block->units)];
 
-    if (block->units >= CLASSES_COUNT)
-        return;
-    block->next = arena->free_blocks[block->units];
-    arena->free_blocks[block->units] = block;
+    block->next = *list;
+    *list = block;
 }
 
 void *__wrap_malloc(size_t bytes)

@@ -188,6 +188,8 @@ static struct message *contribution(const struct task *task, uint32_t generation
     struct message *message;
 
     buffer_printf(&bytes, "%u.%u", task->call.place, generation);
+    while (task->call.place == task->call.last && bytes.length_bytes < task->call.bytes)
+        buffer_append_string(&bytes, "................");
     message = message_from_buffer(&bytes);
     buffer_fini(&bytes);
     return message;
@@ -531,6 +533,9 @@ static void start(uint32_t place)
                                  .merges_count = 1};
     struct overlay_event event = {.kind = OVERLAY_EVENT_START};
 
+    config.own.count = 1;
+    config.own.items[0].length_bytes = 1;
+    config.own.items[0].bytes[0] = (uint8_t)place;
     for (uint32_t at = place; at != 0;) {
         at = tree_parent(&tree, at);
         ancestors[config.ancestors_count++].place = at;
