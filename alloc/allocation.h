@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "alloc/allocation_trace.h"
 #include "alloc/hostlist.h"
 #include "base/buffer.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@ struct allocation {
     uint32_t runs_capacity;
     char
         user[ALLOCATION_USER_BYTES]; /* who to be on the nodes: "user@"; "": nobody in particular */
+    struct allocation_trace *trace;  /* borrowed; NULL: nobody asks where counts come from */
     char origin[160]; /* where the counts came from: "host file hosts.txt", "--host", ... */
 };
 
@@ -54,7 +56,7 @@ struct allocation_base {
  * -EINVAL on malformed text, no node in it, or no slot overall, with -E2BIG on too many; allocation
  * is unchanged then.  Cost: O(text), plus a hash for each name that stands alone or in a run of
  * at most 64, plus O(runs of that prefix) for each longer run; that is not expanded unless names in
- * it may be there already.  With what is excluded they are O(nodes). */
+ * it may be there already. */
 
 /* Text of a host file: lines "name", "name:n", "name slots=n", blank lines, # comments.  Names may
  * be hostlists with brackets; "user@" may stand before them.  file is for messages only: "hosts.txt:3:7: ...". */

@@ -16,6 +16,7 @@ void allocation_builder_init(struct allocation_builder *builder, const struct al
 
     *builder = (struct allocation_builder){.index = name_index_create()};
     allocation_init(&builder->made);
+    builder->made.trace = start->trace;
     hostlist_append_slice(builder->made.names, start->names, 0, hostlist_count(start->names));
     builder->made.runs = memory_copy(start->runs, start->runs_count * sizeof(*start->runs));
     builder->made.runs_count = start->runs_count;
@@ -82,6 +83,7 @@ int allocation_builder_add(struct allocation_builder *builder, const struct host
 
     assert(slots <= ALLOCATION_SLOTS_MAX);
     builder->added += run->count;
+    allocation_trace_add(builder->made.trace, run, slots);
     if (run->count >= NAME_INDEX_RUN_MIN && !name_index_may_hold(builder->index, run))
         return run_append(builder, run, slots, error);
     for (uint32_t i = 0; i < run->count && rc == 0; i++)

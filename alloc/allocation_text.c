@@ -174,8 +174,28 @@ static int address_add(struct allocation_builder *builder, struct source *source
     return allocation_builder_add(builder, &run, slots, source->error);
 }
 
-static int names_exclude(struct source *source, size_t from, size_t to)
+/* They gave no slots, but whoever asks where counts come from wants to know. */
+static void trace_excluded(struct allocation_trace *trace, const struct hostlist *excluded,
+                           uint32_t first)
 {
+    struct hostlist *added = hostlist_create();
+    size_t bytes = trace != NULL ? strlen(trace->place) : 0;
+
+    hostlist_append_slice(added, excluded, first, hostlist_count(excluded) - first);
+    if (trace != NULL)
+        snprintf(trace->place + bytes, sizeof(trace->place) - bytes, " (excluded)");
+    for (uint32_t i = 0; i < hostlist_runs(added); i++) {
+        struct host_run run = hostlist_run(added, i);
+
+        allocation_trace_add(trace, &run, 0);
+    }
+    hostlist_destroy(added);
+}
+
+static int names_exclude(struct allocation_builder *builder, struct source *source, size_t from,
+                         size_t to)
+{
+    uint32_t before = hostlist_count(source->choice.excluded);
     size_t offset = 0;
     size_t colon = to;
     int rc = names_check(source, from, to, &colon);
@@ -187,6 +207,8 @@ static int names_exclude(struct source *source, size_t from, size_t to)
     rc = hostlist_parse_bytes(source->choice.excluded, source->text + from, to - from, &offset,
                               source->error);
     source->error_offset = from + offset;
+    if (rc == 0)
+        trace_excluded(builder->made.trace, source->choice.excluded, before);
     return rc;
 }
 
@@ -231,7 +253,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     int rc;
 
     if (source->text[from] == '^')
-        return names_exclude(source, from + 1, to);
+        return names_exclude(builder, source, from + 1, to);
     if (source->text[from] == '+')
         return host_choice_relative(&source->choice, builder, source->text + from, to - from,
                                     source_error(source, from));
@@ -399,7 +421,10 @@ static int lines_parse(struct allocation_builder *builder, const char *file, str
     for (unsigned int line = 1; from < source->bytes; line++) {
         const char *newline = memchr(source->text + from, '\n', source->bytes - from);
         size_t to = newline != NULL ? (size_t)(newline - source->text) : source->bytes;
-        int rc = line_parse(builder, source, from, to);
+        int rc;
+
+        allocation_trace_place(builder->made.trace, "%s:%u", file, line);
+        rc = line_parse(builder, source, from, to);
 
         if (rc < 0) {
             error_prefix(source->error, "%s:%u:%zu", file, line, source->error_offset - from + 1);
@@ -422,6 +447,7 @@ static int finish(struct allocation_builder *builder, struct source *source,
     if (rc < 0)
         return rc;
     allocation_init(&made);
+    made.trace = allocation->trace;
     memcpy(made.origin, allocation->origin, sizeof(made.origin));
     memcpy(made.user, user[0] != '\0' ? user : allocation->user, sizeof(made.user));
     rc = allocation_builder_finish(builder, &made, origin, source->error);
@@ -471,7 +497,10 @@ static int entries_parse(struct allocation_builder *builder, struct source *sour
         size_t to = entry_end(source, from, source->bytes, separators);
 
         if (to > from) {
-            int rc = entry_parse(builder, source, from, to, &no_attributes);
+            int rc;
+
+            allocation_trace_place(builder->made.trace, "--host, column %zu", from + 1);
+            rc = entry_parse(builder, source, from, to, &no_attributes);
 
             if (rc < 0) {
                 error_prefix(source->error, "column %zu", source->error_offset + 1);

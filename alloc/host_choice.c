@@ -4,12 +4,14 @@
 #include "alloc/host_choice.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc/host_name.h"
 
 #define QUOTED_BYTES 40
+#define EXCLUDED_MAX (1024u * 1024)
 
 void host_choice_init(struct host_choice *choice, const struct allocation_base *base)
 {
@@ -197,35 +199,104 @@ static struct name_index *index_of(const struct hostlist *names)
     return index;
 }
 
+/* A walk over the nodes of an allocation, with the slots they have. */
+struct walk {
+    const struct slots_run *slots;
+    uint32_t used; /* nodes of *slots that are behind us */
+};
+
+/* The next nodes, all of one run of names, are kept or not. */
+static void walk_run(struct walk *walk, struct host_run run, bool keep, struct allocation *kept)
+{
+    uint32_t left = run.count;
+
+    while (left > 0) {
+        uint32_t room = walk->slots->nodes - walk->used;
+
+        run.count = left < room ? left : room;
+        if (keep)
+            allocation_append_run(kept, &run, walk->slots->slots);
+        run.first += run.count;
+        left -= run.count;
+        walk->used += run.count;
+        if (walk->used == walk->slots->nodes) {
+            walk->used = 0;
+            walk->slots++;
+        }
+    }
+}
+
+/* A run none of whose names is excluded costs as much as a name. */
+static void keep_others(const struct allocation *allocation, const struct name_index *excluded,
+                        struct allocation *kept)
+{
+    struct walk walk = {.slots = allocation->runs};
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
+        struct host_run run = hostlist_run(allocation->names, i);
+        struct host_run single = run;
+
+        if (!name_index_may_hold(excluded, &run)) {
+            walk_run(&walk, run, true, kept);
+            continue;
+        }
+        single.count = 1;
+        for (uint32_t k = 0; k < run.count; k++, single.first++) {
+            size_t bytes = host_run_name(&run, k, name);
+
+            walk_run(&walk, single, name_index_find(excluded, name, bytes) < 0, kept);
+        }
+    }
+}
+
+/* All of them are there. */
+static int check_excluded(const struct hostlist *excluded, const struct allocation *allocation,
+                          struct error *error)
+{
+    struct name_index *index = name_index_create();
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t first = 0;
+    int rc = 0;
+
+    if (hostlist_count(excluded) > EXCLUDED_MAX)
+        rc = error_set(error, -E2BIG, "more than %u names are excluded", EXCLUDED_MAX);
+    for (uint32_t i = 0; rc == 0 && i < hostlist_runs(allocation->names); i++) {
+        struct host_run run = hostlist_run(allocation->names, i);
+
+        name_index_add(index, &run, first);
+        first += run.count;
+    }
+    for (uint32_t i = 0; rc == 0 && i < hostlist_count(excluded); i++) {
+        hostlist_name(excluded, i, name);
+        if (name_index_find(index, name, strlen(name)) < 0)
+            rc = error_set(error, -EINVAL, "^%s: there is no node of that name", name);
+    }
+    name_index_destroy(index);
+    return rc;
+}
+
 int host_choice_exclude(const struct host_choice *choice, struct allocation *allocation,
                         struct error *error)
 {
     struct name_index *excluded;
     struct allocation kept;
-    char name[HOST_NAME_BYTES_MAX + 1];
+    int rc;
 
     if (hostlist_count(choice->excluded) == 0)
         return 0;
-    for (uint32_t i = 0; i < hostlist_count(choice->excluded); i++) {
-        hostlist_name(choice->excluded, i, name);
-        if (hostlist_find(allocation->names, name, 0) < 0)
-            return error_set(error, -EINVAL, "^%s: there is no node of that name", name);
-    }
+    rc = check_excluded(choice->excluded, allocation, error);
+    if (rc < 0)
+        return rc;
     excluded = index_of(choice->excluded);
     allocation_init(&kept);
-    for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
-        struct host_run run = {.suffix = "", .prefix = name, .count = 1};
-
-        hostlist_name(allocation->names, i, name);
-        run.prefix_bytes = (uint8_t)strlen(name);
-        if (name_index_find(excluded, name, run.prefix_bytes) < 0)
-            allocation_append_run(&kept, &run, allocation_slots_of(allocation, i));
-    }
+    keep_others(allocation, excluded, &kept);
     name_index_destroy(excluded);
     if (allocation_slots(&kept) == 0) {
         allocation_fini(&kept);
         return error_set(error, -EINVAL, "all nodes are excluded");
     }
+    kept.trace = allocation->trace;
     memcpy(kept.origin, allocation->origin, sizeof(kept.origin));
     memcpy(kept.user, allocation->user, sizeof(kept.user));
     allocation_fini(allocation);

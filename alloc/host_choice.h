@@ -29,7 +29,7 @@ int host_choice_user(struct host_choice *choice, const char *user, size_t user_b
 /* Ends a parse: what was only excluded from is added to the builder... */
 int host_choice_complete(struct host_choice *choice, struct allocation_builder *builder,
                          struct error *error);
-/* ... and what is excluded is taken out of what was built.  O(nodes) if anything is. */
+/* ... and what is excluded is taken out of what was built.  O(excluded names x runs) at most. */
 int host_choice_exclude(const struct host_choice *choice, struct allocation *allocation,
                         struct error *error);
 

@@ -235,6 +235,7 @@ int source_read(const struct source *source, const struct source_world *world,
 
     job_find(world, &result);
     allocation_init(&result.allocation);
+    result.allocation.trace = world->trace;
     allocation_builder_init(&reading.builder, &result.allocation);
     rc = source->read(&reading);
     allocation_builder_fini(&reading.builder);

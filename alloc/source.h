@@ -44,6 +44,7 @@ struct source_world {
     int (*flux)(void *context, const char *job, struct flux_resources *ret_resources,
                 struct error *error);
     void *context;
+    struct allocation_trace *trace; /* records where counts come from; NULL: nobody asks */
 };
 
 struct source {

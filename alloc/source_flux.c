@@ -155,6 +155,7 @@ static int nodes_add(struct source_reading *reading, const struct flux_resources
     if (rc == 0 && nodes != hostlist_count(list))
         rc = error_set(reading->error, -EINVAL, "R_lite has %llu ranks, but nodelist %u nodes",
                        (unsigned long long)nodes, hostlist_count(list));
+    allocation_trace_place(reading->builder.made.trace, "R: execution.nodelist and R_lite");
     if (rc == 0)
         rc = reading_add_list(reading, list, slots);
     free(slots);

@@ -98,6 +98,19 @@ int reading_list_parse(struct source_text *text, struct hostlist *list)
 
 /* ---- Adding ---- */
 
+/* For who asks where a count is from: "path:2", or "NAME, column 3". */
+static void trace_place(struct source_reading *reading, const struct source_text *text,
+                        const char *at)
+{
+    struct allocation_trace *trace = reading->builder.made.trace;
+
+    if (text->line > 0)
+        allocation_trace_place(trace, "%s:%u", text->name, text->line);
+    else
+        allocation_trace_place(trace, "%s, column %zu", text->name,
+                               (size_t)(at - text->line_start) + 1);
+}
+
 int reading_add(struct source_reading *reading, struct source_text *text,
                 const struct source_word *word, uint32_t slots)
 {
@@ -112,6 +125,7 @@ int reading_add(struct source_reading *reading, struct source_text *text,
     rc = host_name_check(word->text, word->bytes, &offset, reading->error);
     if (rc == 0) {
         run.prefix_bytes = (uint8_t)word->bytes;
+        trace_place(reading, text, word->text);
         rc = allocation_builder_add(&reading->builder, &run, slots, reading->error);
     }
     if (rc < 0)

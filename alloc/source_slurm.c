@@ -156,6 +156,8 @@ static int nodes_add(struct source_reading *reading, const struct slurm_names *n
     if (rc == 0)
         rc = counts_read(reading, names, hostlist_count(list), &counts, ret_counts);
     if (rc == 0) {
+        allocation_trace_place(reading->builder.made.trace, "%s, %s", list_name,
+                               *ret_counts != NULL ? *ret_counts : "which counts no slots");
         rc = reading_add_list(reading, list, counts.runs);
         if (rc < 0)
             error_prefix(reading->error, "%s", list_name);

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "fabric/loop.h"
 #include "fabric/topology.h"
+#include "launch/alloc_verb.h"
 #include "launch/front_end.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
@@ -38,6 +39,7 @@ struct verb {
 };
 
 static int verb_run(int argc, char **argv);
+static int verb_alloc(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
@@ -45,6 +47,7 @@ static void help_verbs(struct buffer *out);
 static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
+    {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
     {"help", "tell about a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
@@ -209,6 +212,23 @@ static int verb_run(int argc, char **argv)
         status = front_end_run(&request, start_ns);
     run_request_fini(&request);
     return status;
+}
+
+static int verb_alloc(int argc, char **argv)
+{
+    struct buffer text = {0};
+    struct run_world world;
+    struct facts facts;
+    struct error error;
+    int rc = facts_gather(&facts, &world, &error);
+
+    if (rc == 0)
+        rc = alloc_verb(argc, argv, &world, &text, &error);
+    facts_fini(&facts, &world);
+    if (rc == 0)
+        return print(&text);
+    buffer_fini(&text);
+    return fail(&error);
 }
 
 static void help_verbs(struct buffer *out)

@@ -50,8 +50,23 @@ static int source_choose(const struct run_settings *settings, const struct run_w
     return -EINVAL;
 }
 
-static int slots_override(const struct run_settings *settings, struct source_result *result,
-                          struct error *error)
+/* All nodes have slots now that are from elsewhere. */
+static void trace_slots(const struct run_world *world, const struct allocation *allocation,
+                        const char *place)
+{
+    if (world->trace == NULL)
+        return;
+    allocation_trace_fini(world->trace);
+    allocation_trace_place(world->trace, "%s", place);
+    for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
+        struct host_run run = hostlist_run(allocation->names, i);
+
+        allocation_trace_add(world->trace, &run, allocation->runs[0].slots);
+    }
+}
+
+static int slots_override(const struct run_settings *settings, const struct run_world *world,
+                          struct source_result *result, struct error *error)
 {
     struct allocation *allocation = &result->allocation;
 
@@ -65,18 +80,22 @@ static int slots_override(const struct run_settings *settings, struct source_res
     allocation_set_slots(allocation, settings->slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s and --slots",
              result->source->title);
+    trace_slots(world, allocation, allocation->origin);
     return 0;
 }
 
 static int find_in_job(const struct run_settings *settings, const struct run_world *world,
                        const struct source *source, struct run_nodes *nodes, struct error *error)
 {
+    struct source_world sources = *world->sources;
     struct source_result result;
-    int rc = source_read(source, world->sources, &result, error);
+    int rc;
 
+    sources.trace = world->trace;
+    rc = source_read(source, &sources, &result, error);
     if (rc < 0)
         return rc;
-    rc = slots_override(settings, &result, error);
+    rc = slots_override(settings, world, &result, error);
     if (rc == 0) {
         allocation_fini(&nodes->allocation);
         nodes->allocation = result.allocation;
@@ -142,10 +161,12 @@ static int find_base(void *context, const struct allocation **ret_nodes, struct 
 {
     struct base_search *search = context;
     struct run_settings settings = *search->settings;
+    struct run_world world = *search->world;
 
     settings.hosts = settings.host_file = NULL;
+    world.trace = NULL;
     if (!search->is_found) {
-        int rc = run_nodes_find(&settings, search->world, &search->found, error);
+        int rc = run_nodes_find(&settings, &world, &search->found, error);
 
         if (rc < 0)
             return rc;
@@ -195,6 +216,8 @@ static int find_named(const struct run_settings *settings, const struct run_worl
 
 /* ---- This machine ---- */
 
+static const char own_cores_place[] = "hwloc: the cores of this machine that this process may use";
+
 /* Slots of a node that is this machine, or -errno. */
 static int own_slots(const struct run_settings *settings, const struct run_world *world,
                      struct error *error)
@@ -219,6 +242,14 @@ static int virtual_slots(const struct run_settings *settings, const struct run_w
     return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, world, error);
 }
 
+static const char *virtual_slots_place(const struct run_settings *settings)
+{
+    if (settings->slots > 0)
+        return "--slots";
+    return settings->per_node > 0 || settings->processes > 0 ? "an equal share of the processes"
+                                                             : own_cores_place;
+}
+
 static int find_virtual(const struct run_settings *settings, const struct run_world *world,
                         struct allocation *allocation, struct error *error)
 {
@@ -229,6 +260,7 @@ static int find_virtual(const struct run_settings *settings, const struct run_wo
     allocation_generate(allocation, "v", settings->virtual_nodes, (uint32_t)slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "--virtual-nodes %u%s",
              settings->virtual_nodes, settings->slots > 0 ? " and --slots" : "");
+    trace_slots(world, allocation, virtual_slots_place(settings));
     return 0;
 }
 
@@ -242,6 +274,7 @@ static int find_here(const struct run_settings *settings, const struct run_world
     allocation_add(allocation, world->host_name, (uint32_t)slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s",
              settings->slots > 0 ? "--slots" : "the cores of this machine");
+    trace_slots(world, allocation, settings->slots > 0 ? "--slots" : own_cores_place);
     return 0;
 }
 
@@ -273,6 +306,7 @@ static int count_own_cores(const struct run_world *world, struct run_nodes *node
     allocation_set_slots(allocation, (uint32_t)cores);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s and the cores of this machine",
              nodes->source->title);
+    trace_slots(world, allocation, own_cores_place);
     nodes->slots_given = true;
     return 0;
 }
@@ -305,6 +339,7 @@ int run_nodes_find(const struct run_settings *settings, const struct run_world *
     int rc;
 
     allocation_init(&nodes.allocation);
+    nodes.allocation.trace = world->trace;
     rc = find(settings, world, &nodes, error);
     if (rc < 0)
         run_nodes_fini(&nodes);
@@ -316,4 +351,14 @@ int run_nodes_find(const struct run_settings *settings, const struct run_world *
 void run_nodes_fini(struct run_nodes *nodes)
 {
     allocation_fini(&nodes->allocation);
+}
+
+void run_nodes_title(const struct run_nodes *nodes, char *text, size_t text_bytes)
+{
+    if (nodes->source == NULL)
+        snprintf(text, text_bytes, "%s", "");
+    else if (nodes->job[0] == '\0')
+        snprintf(text, text_bytes, "%s", nodes->source->title);
+    else
+        snprintf(text, text_bytes, "%s job %s", nodes->source->title, nodes->job);
 }

@@ -31,6 +31,7 @@ struct run_world {
     /* 1 if PATH of the environment has that program. */
     int (*has_program)(char *const *environment, const char *name);
     const struct source_world *sources; /* what a scheduler left */
+    struct allocation_trace *trace;     /* records where counts come from; NULL: nobody asks */
 };
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };

@@ -158,3 +158,12 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
         instance->start_timeout_s = STEP_TIMEOUT_DEFAULT_S;
     return 0;
 }
+
+const char *run_starter_name(enum starter_kind kind)
+{
+    size_t i = 0;
+
+    while (starter_words[i].kind != kind)
+        i++;
+    return starter_words[i].word;
+}

@@ -15,5 +15,7 @@
 int run_starter_choose(const struct run_settings *settings, const struct run_world *world,
                        const struct run_nodes *nodes, struct instance_spec *instance,
                        struct error *error);
+/* As --starter says it. */
+const char *run_starter_name(enum starter_kind kind);
 
 #endif

@@ -27,6 +27,8 @@ srun --overlap hostname | sort >$OUT.srun
 "$banyan" run --json $OUT.json "$@" hostname >$OUT.ranks 2>$OUT.err </dev/null
 echo $? >$OUT.status
 sort -o $OUT.ranks $OUT.ranks
+"$banyan" alloc --json >$OUT.alloc
+echo "$SLURM_JOB_ID" >$OUT.id
 scontrol show job "$SLURM_JOB_ID" >$OUT.job
 J
 chmod +x job.sh
@@ -46,6 +48,17 @@ same() {
     ok "$1: no daemon is left" until_true 10 no_daemon
 }
 
+# seen NAME: `banyan alloc` shows the job as scontrol does: its nodes in order, as many tasks.
+seen() {
+    local nodes
+    nodes=$(sed -n 's/^ *NodeList=//p' "$OUT.job")
+    is "$(scontrol show hostnames "$(sed -n 's/^  "names": "\(.*\)",*$/\1/p' "$OUT.alloc")" | xargs)" \
+        "$(scontrol show hostnames "$nodes" | xargs)" "$1: banyan alloc has scontrol's nodes"
+    is "$(sed -n 's/^  "slots": \(.*\),$/\1/p' "$OUT.alloc")" "$(wc -l <"$OUT.srun")" \
+        "$1: and as many slots as there are tasks"
+    like "$(cat "$OUT.alloc")" "\"job\": \"$(cat "$OUT.id")\"" "$1: and the job's id"
+}
+
 # job NAME OPTION...: salloc with the options.
 job() {
     export OUT=$scratch/$1
@@ -55,20 +68,25 @@ job() {
 
 job even -N4 -n8
 same "four nodes with two tasks each"
+seen "four nodes with two tasks each"
 job uneven -N4 -n7
 same "seven tasks on four nodes"
+seen "seven tasks on four nodes"
 job listed -w 'sim[3,5,9-11]' -n 9
 same "nodes by name"
+seen "nodes by name"
 is "$(sort -u "$OUT.ranks" | xargs)" \
     "$(scontrol show hostnames 'sim[3,5,9-11]' | sort | xargs)" "and none but these"
 job all -N16 --ntasks-per-node=4
 same "all of the cluster"
 job cpus -N2 -n3 -c 2
 same "tasks of two CPUs"
+seen "tasks of two CPUs"
 
 export OUT=$scratch/batch
 timeout 60 sbatch -Q --wait -N3 -n5 -o "$OUT.out" job.sh
 same "sbatch"
+seen "sbatch"
 
 # Slurm's step of two components prints all tasks; components are two jobs with nodes of their own.
 cat >het.sh <<'J'
