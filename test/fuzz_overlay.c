@@ -34,6 +34,7 @@ struct place {
     struct overlay *overlay;
     uint64_t now_ns;
     uint32_t generation;
+    uint32_t request;
 };
 
 static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
@@ -159,7 +160,7 @@ static void call(struct place *place, uint8_t which)
         place->generation++;
         return;
     }
-    event.id = which;
+    event.id = ++place->request;
     if (event.place != 1 && which % 2 == 0)
         event.kind = OVERLAY_EVENT_SEND;
     if (which % 3 == 0)

@@ -51,10 +51,10 @@ struct checker_operation {
     uint32_t members_count;
     uint32_t *members;
     struct part *parts;
-    struct part root;      /* what the root is told of a gather */
-    uint32_t *attempts;    /* by place, members or not */
-    bool success_is_known; /* a result was found to be what was contributed */
-    uint64_t success;      /* its hash */
+    struct part root;        /* what the root is told of a gather */
+    uint32_t *attempts;      /* by place, members or not */
+    struct message *success; /* found to be what was contributed; NULL: none yet, or no bytes */
+    uint64_t success_hash;
 };
 
 struct checker_request {
@@ -93,6 +93,7 @@ static void operation_destroy(struct checker_operation *operation)
 {
     for (uint32_t i = 0; i < operation->members_count; i++)
         message_release(operation->parts[i].contribution);
+    message_release(operation->success);
     free(operation->parts);
     free(operation->members);
     free(operation->attempts);
@@ -376,12 +377,10 @@ static bool takes_bytes(const struct message *payload, size_t *at, const struct 
 
 /* Exactly what each member contributed, once, in ascending order of places. */
 static void check_success(struct checker *checker, struct checker_operation *operation,
-                          uint64_t outcome, const struct message *payload)
+                          struct message *payload)
 {
     size_t at = 0;
 
-    if (operation->success_is_known && operation->success == outcome)
-        return;
     for (uint32_t i = 0; i < operation->members_count; i++) {
         const struct part *part = &operation->parts[i];
 
@@ -394,8 +393,16 @@ static void check_success(struct checker *checker, struct checker_operation *ope
     if (payload != NULL && at != payload->length_bytes)
         checker_fault(checker, "generation %u succeeds with more than was contributed",
                       operation->key.generation);
-    operation->success_is_known = true;
-    operation->success = outcome;
+    if (operation->success == NULL)
+        operation->success = message_reference(payload);
+}
+
+static bool is_known_success(const struct checker_operation *operation,
+                             const struct message *payload)
+{
+    return operation->success != NULL && payload != NULL &&
+           payload->length_bytes == operation->success->length_bytes &&
+           memcmp(payload->data, operation->success->data, payload->length_bytes) == 0;
 }
 
 static void check_lost(struct checker *checker, const struct checker_operation *operation,
@@ -424,7 +431,7 @@ static uint64_t hash_outcome(int status, const struct ranges *lost, const struct
 
 void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_ns,
                          const struct node_key *key, int status, const struct ranges *lost,
-                         const struct message *payload)
+                         struct message *payload)
 {
     struct checker_operation *operation = operation_find(checker, key);
     bool is_whole = key->target == NODE_TARGET_ALL || place == 0;
@@ -444,13 +451,19 @@ void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_n
                       key->generation);
     part->told = true;
     part->status = status;
+    if (status == 0 && is_known_success(operation, payload)) {
+        part->outcome = operation->success_hash;
+        return;
+    }
     part->outcome = hash_outcome(status, lost, payload);
-    if (status == 0 && is_whole)
-        check_success(checker, operation, part->outcome, payload);
-    else if (status == -EHOSTDOWN)
+    if (status == 0 && is_whole) {
+        check_success(checker, operation, payload);
+        operation->success_hash = part->outcome;
+    } else if (status == -EHOSTDOWN) {
         check_lost(checker, operation, lost);
-    else if (status != 0)
+    } else if (status != 0) {
         checker_fault(checker, "status %d", status);
+    }
 }
 
 /* ---- requests ---- */

@@ -13,8 +13,7 @@
  * At rest (checker_finish): nobody waits; survivors agree; everyone knows the same deaths; every
  * living range has one head, to which its place is linked; it was healed in time.
  *
- * Merging must be concatenation.  Cost: O(bytes) for the first result of an operation, O(1) beside a
- * hash for the others.
+ * Merging must be concatenation.  Cost: O(bytes) per result, a comparison with the first success.
  */
 #ifndef TEST_OVERLAY_CHECKER_H
 #define TEST_OVERLAY_CHECKER_H
@@ -86,7 +85,7 @@ void checker_told_broadcast(struct checker *checker, uint32_t place, uint64_t no
                             const struct message *payload);
 void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_ns,
                          const struct node_key *key, int status, const struct ranges *lost,
-                         const struct message *payload);
+                         struct message *payload);
 void checker_told_reply(struct checker *checker, uint32_t place, uint32_t id, int status);
 void checker_told_dead(struct checker *checker, uint32_t place, uint64_t now_ns,
                        const struct ranges *places);

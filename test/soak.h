@@ -44,6 +44,7 @@ struct program {
     struct outcome *outcomes; /* [generation][member] */
     struct outcome at_root[GENERATIONS_MAX];
     struct buffer success[GENERATIONS_MAX]; /* a payload that came with status 0 */
+    uint64_t success_hash[GENERATIONS_MAX];
     bool succeeded[GENERATIONS_MAX];
 };
 

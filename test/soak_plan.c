@@ -131,7 +131,7 @@ static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
     program->outcomes = memory_allocate_zeroed((size_t)program->generations *
                                                program->members_count * sizeof(struct outcome));
     if (world_below(world, 2) == 0)
-        program->filler_bytes = 1 + 8000000 / (program->members_count + 20);
+        program->filler_bytes = 1 + 3000000 / (program->members_count + 20);
     program->lazy = TREE_NO_PLACE;
     if (world->places < 100 && world_below(world, 20) == 0)
         program->lazy = ranges_max(&program->set);
