@@ -187,28 +187,78 @@ static void test_properties(void)
     is_string(broken, NULL, "random trees with random deaths hold every property");
 }
 
-/* The bound of issue 3: 100,000 places, radix 16, everyone near the root dead. */
+/* The links of a place: to its parent and its children. */
+static uint32_t degree_of(const struct tree *tree, uint32_t place)
+{
+    struct tree_cursor cursor = {{0}};
+    uint32_t degree = tree_parent(tree, place) != TREE_NO_PLACE;
+    struct range range;
+    uint32_t head;
+
+    while (tree_next_child(tree, place, &cursor, &range, &head))
+        degree++;
+    return degree;
+}
+
+static void check_degrees(const struct tree *tree, const char *what)
+{
+    uint32_t bound = tree->radix * tree_depth(tree);
+    uint32_t highest = 0, at = 0;
+
+    for (uint32_t place = 0; place < tree->places; place++) {
+        uint32_t degree;
+
+        if (ranges_contains(tree->dead, place))
+            continue;
+        degree = degree_of(tree, place);
+        if (degree > highest) {
+            highest = degree;
+            at = place;
+        }
+    }
+    ok(highest <= bound, "%s: no degree above %u (of %u); at most %u", what, highest, at, bound);
+}
+
+/* The figure of issue 3: 100,000 places, radix 16. */
 static void test_degree(void)
 {
     struct ranges dead = {0};
     struct tree tree = {.places = 100000, .radix = 16, .dead = &dead};
+    struct random_state random;
 
-    for (int round = 0; round < 3; round++) {
+    check_degrees(&tree, "all live");
+    for (int round = 0; round < 2; round++) {
         struct tree_cursor cursor = {{0}};
         struct ranges heads = {0};
         struct range range;
         uint32_t head;
-        uint32_t degree = 0;
 
-        while (tree_next_child(&tree, 0, &cursor, &range, &head)) {
+        while (tree_next_child(&tree, 0, &cursor, &range, &head))
             ranges_add(&heads, head, head);
-            degree++;
-        }
-        ok(degree <= tree.radix * tree_depth(&tree), "degree %u after %d generations died", degree,
-           round);
         ranges_add_all(&dead, &heads);
         ranges_fini(&heads);
+        check_degrees(&tree, round == 0 ? "all of the root's children dead" : "their heirs too");
     }
+    ranges_clear(&dead);
+    for (uint32_t i = 0; i < tree_cut_count(&tree, (struct range){0, 99999}); i++) {
+        struct range cut = tree_cut(&tree, (struct range){0, 99999}, i);
+
+        ranges_add(&dead, cut.first, cut.first);
+        for (uint32_t k = 0; k < tree_cut_count(&tree, cut); k++) {
+            uint32_t first = tree_cut(&tree, cut, k).first;
+
+            ranges_add(&dead, first, first);
+        }
+    }
+    check_degrees(&tree, "all of the root's children and their children dead");
+    ranges_clear(&dead);
+    random_init(&random, 1);
+    while (ranges_count(&dead) < 10000) {
+        uint32_t place = 1 + (uint32_t)random_below(&random, 99999);
+
+        ranges_add(&dead, place, place);
+    }
+    check_degrees(&tree, "10 % dead at random");
     ranges_fini(&dead);
 }
 

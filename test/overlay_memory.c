@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a core weighs: O(radix + open operations + its own part of sets), not O(places).  The same
+ * places (a leaf, a head with all its children, the root) are made in a tree of 1,000 and in one of
+ * 100,000, joined, and given exchanges to relay; what they then hold is counted by the allocator.
+ * The larger tree may cost what its depth and its longer numbers cost, no more.
+ */
+#include "config.h"
+
+#include "overlay/overlay.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "base/wire.h"
+#include "overlay/overlay_wire.h"
+#include "overlay/tree.h"
+#include "test/tap.h"
+
+#define MS         1000000ull
+#define RADIX      16
+#define COPIES     500
+#define OPERATIONS 8
+
+/* What may be held: of a core alone, for each link, for each ancestor that it knows addresses of,
+ * for each part of each open operation. */
+#define CORE_BYTES     1600
+#define CHILD_BYTES    320
+#define ANCESTOR_BYTES 16
+#define PART_BYTES     64
+
+struct bench {
+    struct overlay *overlay;
+    struct overlay_actions actions;
+    uint64_t now_ns;
+};
+
+static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    buffer_append(merged, other, other_bytes);
+}
+
+static node_merge_function *const merges[] = {merge_concatenate};
+
+static void make_core(struct bench *bench, const struct tree *tree, uint32_t place)
+{
+    struct node_ancestor ancestors[TREE_DEPTH_MAX];
+    struct node_config config = {.place = place,
+                                 .places = tree->places,
+                                 .radix = tree->radix,
+                                 .incarnation = 1,
+                                 .own = {.count = 1, .items = {{8, {1, 2, 3, 4, 5, 6, 7, 8}}}},
+                                 .ancestors = ancestors,
+                                 .merges = merges,
+                                 .merges_count = 1};
+
+    for (uint32_t above = place; above != 0; config.ancestors_count++) {
+        above = tree_parent(tree, above);
+        ancestors[config.ancestors_count] =
+            (struct node_ancestor){.place = above, .addresses = config.own};
+    }
+    *bench = (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS};
+}
+
+static void step(struct bench *bench, struct overlay_event event)
+{
+    overlay_actions_fini(&bench->actions);
+    event.now_ns = bench->now_ns;
+    overlay_step(bench->overlay, &event, &bench->actions);
+}
+
+static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_FRAME, .place = from, .frame = frame});
+    message_release(frame->payload);
+    frame->payload = NULL;
+}
+
+static void step_up(struct bench *bench, uint32_t place)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_UP, .place = place, .incarnation = 1});
+}
+
+static void join_parent(struct bench *bench, const struct tree *tree, uint32_t place)
+{
+    struct overlay_welcome welcome = {.range = tree_scope(tree, place), .lease = {.round = 1}};
+    struct frame frame;
+    uint32_t parent = tree_parent(tree, place);
+
+    if (place == 0)
+        return;
+    step_up(bench, parent);
+    welcome.lease.echo_stamp_ns = bench->now_ns;
+    overlay_encode_welcome(&welcome, &frame);
+    step_frame(bench, parent, &frame);
+}
+
+/* All of a child's range has arrived with it. */
+static void adopt(struct bench *bench, const struct tree *tree, uint32_t child, struct range range)
+{
+    struct overlay_join join = {.version = OVERLAY_VERSION,
+                                .places = tree->places,
+                                .radix = tree->radix,
+                                .scope = range,
+                                .addresses = {.count = 1, .items = {{8, {1, 2, 3, 4}}}}};
+    struct frame frame;
+
+    ranges_add(&join.arrived, range.first, range.last);
+    overlay_encode_join(&join, &frame);
+    overlay_join_fini(&join);
+    step_up(bench, child);
+    step_frame(bench, child, &frame);
+}
+
+static uint32_t adopt_all(struct bench *bench, const struct tree *tree, uint32_t place)
+{
+    struct tree_cursor cursor = {{0}};
+    struct range range;
+    uint32_t head, count = 0;
+
+    while (tree_next_child(tree, place, &cursor, &range, &head)) {
+        adopt(bench, tree, head, range);
+        count++;
+    }
+    return count;
+}
+
+/* Opens exchanges among all places: each child but the last contributes to each. */
+static void open_operations(struct bench *bench, const struct tree *tree, uint32_t place,
+                            uint32_t children)
+{
+    struct overlay_contribute contribute = {.state = OVERLAY_PART_COLLECTED, .low = 1};
+
+    ranges_add(&contribute.set, 0, tree->places - 1);
+    for (uint32_t number = 1; number <= OPERATIONS; number++) {
+        struct tree_cursor cursor = {{0}};
+        struct range range;
+        uint32_t head;
+
+        contribute.key = (struct node_key){.set_id = 1000 + number, .generation = 1};
+        for (uint32_t i = 0;
+             i + 1 < children && tree_next_child(tree, place, &cursor, &range, &head); i++) {
+            struct frame frame;
+
+            overlay_encode_contribute(&contribute, 0, &frame);
+            step_frame(bench, head, &frame);
+        }
+    }
+    ranges_fini(&contribute.set);
+}
+
+static size_t held(void)
+{
+    return mallinfo2().uordblks;
+}
+
+struct weight {
+    uint32_t children;
+    size_t idle;  /* joined, nothing open */
+    size_t busy;  /* with OPERATIONS open */
+    size_t bound; /* of busy */
+};
+
+static struct weight weigh(uint32_t places, uint32_t place)
+{
+    static struct bench benches[COPIES];
+    struct tree tree = {.places = places, .radix = RADIX};
+    struct weight weight = {0};
+    size_t before = held();
+
+    for (int i = 0; i < COPIES; i++) {
+        make_core(&benches[i], &tree, place);
+        step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
+        join_parent(&benches[i], &tree, place);
+        weight.children = adopt_all(&benches[i], &tree, place);
+        overlay_actions_fini(&benches[i].actions);
+    }
+    weight.idle = (held() - before) / COPIES;
+    for (int i = 0; i < COPIES; i++) {
+        open_operations(&benches[i], &tree, place, weight.children);
+        overlay_actions_fini(&benches[i].actions);
+    }
+    weight.busy = (held() - before) / COPIES;
+    for (int i = 0; i < COPIES; i++)
+        overlay_destroy(benches[i].overlay);
+    weight.bound = CORE_BYTES + (size_t)weight.children * CHILD_BYTES +
+                   (size_t)tree_depth(&tree) * ANCESTOR_BYTES +
+                   (size_t)OPERATIONS * (weight.children + 4) * PART_BYTES;
+    return weight;
+}
+
+static void compare(const char *what, uint32_t few, uint32_t few_place, uint32_t many,
+                    uint32_t many_place)
+{
+    struct weight small = weigh(few, few_place);
+    struct weight large = weigh(many, many_place);
+
+    is_uint(small.children, large.children, "%s has %u children in both", what, small.children);
+    ok(large.idle <= small.idle + 256, "%s: %zu bytes of %u places, %zu of %u", what, small.idle,
+       few, large.idle, many);
+    ok(large.busy <= small.busy + 256, "%s with %u exchanges open: %zu bytes, and %zu", what,
+       OPERATIONS, small.busy, large.busy);
+    ok(large.busy <= large.bound, "%s: that is within %zu", what, large.bound);
+}
+
+int main(void)
+{
+    struct tree few = {.places = 1000, .radix = RADIX};
+    struct tree many = {.places = 100000, .radix = RADIX};
+
+    compare("the root", few.places, 0, many.places, 0);
+    compare("its first child", few.places, 1, many.places, 1);
+    compare("a leaf", few.places, few.places - 1, many.places, many.places - 1);
+    return done_testing();
+}
