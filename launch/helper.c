@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -401,6 +402,27 @@ static void unseal_group(struct helper *helper, uint32_t group)
         loop_defer(helper->loop, seal_groups, helper);
 }
 
+/* The kernel's form of a set: bits in words.  NULL for no set. */
+static const unsigned char *make_mask(const struct ranges *set, struct buffer *out,
+                                      uint32_t *ret_bytes)
+{
+    const unsigned bits = 8 * sizeof(unsigned long);
+    unsigned long *words;
+    uint32_t count, number = 0;
+
+    *ret_bytes = 0;
+    if (set == NULL || ranges_is_empty(set))
+        return NULL;
+    count = ranges_max(set) / bits + 1;
+    words = memory_allocate_zeroed(count * sizeof(*words));
+    for (; ranges_next(set, number, &number); number++)
+        words[number / bits] |= 1ul << number % bits;
+    buffer_append(out, words, count * sizeof(*words));
+    free(words);
+    *ret_bytes = (uint32_t)out->length_bytes;
+    return out->data;
+}
+
 void helper_start(struct helper *helper, const struct helper_process *process)
 {
     struct helper_request request = {.type = HELPER_START,
@@ -409,11 +431,17 @@ void helper_start(struct helper *helper, const struct helper_process *process)
                                      .path = process->directory,
                                      .argv = process->argv,
                                      .environment = process->environment};
+    struct buffer cpus = {0}, memory = {0};
     int fds[HELPER_FDS_MAX];
 
     assert(process->argv != NULL && process->argv[0] != NULL);
+    request.cpus = make_mask(process->cpus, &cpus, &request.cpus_bytes);
+    request.memory = make_mask(process->memory, &memory, &request.memory_bytes);
+    request.memory_mode = process->memory_is_bound ? MPOL_BIND : MPOL_PREFERRED;
     set_fds(&request, fds, process->fds, process->fds_count);
     send_request(helper, &request, fds);
+    buffer_fini(&cpus);
+    buffer_fini(&memory);
     if (process->group > 0)
         unseal_group(helper, process->group);
 }

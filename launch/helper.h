@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "fabric/loop.h"
 
 struct helper;
@@ -39,6 +40,9 @@ struct helper_process {
     const char *directory;
     const struct helper_fd *fds; /* all others are closed; 0..2 not given are /dev/null */
     uint32_t fds_count;
+    const struct ranges *cpus;   /* the kernel's numbers of processors to run on; NULL: all */
+    const struct ranges *memory; /* of NUMA nodes to take memory from; NULL: all */
+    int memory_is_bound;         /* from nowhere else */
 };
 
 struct helper_events {

@@ -207,6 +207,23 @@ static long child_search(struct child_start *start)
     }
 }
 
+/* The kernel wants one bit more than it reads. */
+static void child_bind(const struct child_start *start)
+{
+    const struct helper_request *request = &start->order.request;
+    long rc = 0;
+
+    if (request->cpus != NULL)
+        rc = child_call(SYS_sched_setaffinity, 0, request->cpus_bytes, (long)request->cpus, 0);
+    if (rc < 0)
+        child_fail(start, HELPER_STEP_BIND, rc);
+    if (request->memory != NULL)
+        rc = child_call(SYS_set_mempolicy, request->memory_mode, (long)request->memory,
+                        8l * request->memory_bytes + 1, 0);
+    if (rc < 0)
+        child_fail(start, HELPER_STEP_BIND_MEMORY, rc);
+}
+
 static void child_main(void *argument)
 {
     struct child_start *start = argument;
@@ -219,6 +236,7 @@ static void child_main(void *argument)
         rc = child_call(SYS_chdir, (long)directory, 0, 0, 0);
     if (rc < 0)
         child_fail(start, HELPER_STEP_CHDIR, rc);
+    child_bind(start);
     child_reset(start);
     if (start->candidate == NULL)
         rc = child_exec(start, start->order.argv[0]);

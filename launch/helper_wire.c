@@ -13,6 +13,8 @@ static const char *const step_names[HELPER_STEP_COUNT] = {
     [HELPER_STEP_FORK] = "fork",
     [HELPER_STEP_CHDIR] = "chdir",
     [HELPER_STEP_EXEC] = "exec",
+    [HELPER_STEP_BIND] = "bind",
+    [HELPER_STEP_BIND_MEMORY] = "bind memory",
 };
 
 const char *helper_step_name(enum helper_step step)
@@ -67,6 +69,14 @@ static size_t get_texts(struct wire_reader *reader, struct helper_order *order, 
     return first;
 }
 
+static const unsigned char *get_mask(struct wire_reader *reader, uint32_t *ret_bytes)
+{
+    struct wire_bytes bytes = wire_get_bytes(reader, HELPER_MASK_BYTES_MAX);
+
+    *ret_bytes = (uint32_t)bytes.length_bytes;
+    return bytes.length_bytes > 0 ? bytes.data : NULL;
+}
+
 void helper_request_encode(const struct helper_request *request, struct buffer *out)
 {
     wire_put_u8(out, request->type);
@@ -80,6 +90,9 @@ void helper_request_encode(const struct helper_request *request, struct buffer *
     put_text(out, request->name);
     put_texts(out, request->argv);
     put_texts(out, request->environment);
+    wire_put_bytes(out, request->cpus, request->cpus_bytes);
+    wire_put_bytes(out, request->memory, request->memory_bytes);
+    wire_put_varint(out, request->memory_mode);
 }
 
 int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes)
@@ -103,6 +116,9 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
     request->name = get_text(&reader);
     argv_at = get_texts(&reader, &order, &used);
     environment_at = get_texts(&reader, &order, &used);
+    request->cpus = get_mask(&reader, &request->cpus_bytes);
+    request->memory = get_mask(&reader, &request->memory_bytes);
+    request->memory_mode = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     if (wire_finish(&reader) < 0) {
         free(order.arrays);
         *ret_order = (struct helper_order){0};

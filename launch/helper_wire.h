@@ -18,6 +18,7 @@
 /* The system splits records of such a pair above about 48 KiB. */
 #define HELPER_PACKET_BYTES_MAX  (32u * 1024)
 #define HELPER_REQUEST_BYTES_MAX (64u * 1024 * 1024)
+#define HELPER_MASK_BYTES_MAX    (128u * 1024) /* of as many processors as base/topology.h has */
 
 enum helper_request_type {
     HELPER_START,
@@ -41,6 +42,11 @@ struct helper_request {
     const char *name; /* of the virtual node; may be NULL */
     char *const *argv; /* may be NULL */
     char *const *environment;
+    const unsigned char *cpus;   /* to run on, a mask as the kernel has it; NULL: as the helper */
+    const unsigned char *memory; /* NUMA nodes, likewise */
+    uint32_t cpus_bytes;
+    uint32_t memory_bytes;
+    uint32_t memory_mode; /* of set_mempolicy */
     uint32_t targets[HELPER_FDS_MAX];
     uint32_t targets_count;
 };
@@ -66,7 +72,14 @@ enum helper_event_type {
 };
 
 /* What could not be done for a process. */
-enum helper_step { HELPER_STEP_FORK, HELPER_STEP_CHDIR, HELPER_STEP_EXEC, HELPER_STEP_COUNT };
+enum helper_step {
+    HELPER_STEP_FORK,
+    HELPER_STEP_CHDIR,
+    HELPER_STEP_EXEC,
+    HELPER_STEP_BIND,
+    HELPER_STEP_BIND_MEMORY,
+    HELPER_STEP_COUNT
+};
 
 struct helper_event {
     enum helper_event_type type;

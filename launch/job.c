@@ -23,6 +23,7 @@ node_merge_function *const job_merges[JOB_MERGE_COUNT] = {
     [JOB_MERGE_CONCATENATE] = concatenate,
     [JOB_MERGE_LAUNCHED] = job_launched_merge,
     [JOB_MERGE_ENDED] = job_ended_merge,
+    [JOB_MERGE_SURVEY] = job_survey_merge,
 };
 
 void job_actions_init(struct job_actions *actions)
@@ -79,12 +80,11 @@ uint64_t job_set_id(uint32_t number, enum job_operation operation)
 struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t generation)
 {
     static const uint8_t merges[] = {
-        [JOB_OPERATION_LAUNCHED] = JOB_MERGE_LAUNCHED,
-        [JOB_OPERATION_ENDED] = JOB_MERGE_ENDED,
-        [JOB_OPERATION_PMI1] = JOB_MERGE_CONCATENATE,
-        [JOB_OPERATION_PMIX] = JOB_MERGE_CONCATENATE,
+        [JOB_OPERATION_LAUNCHED] = JOB_MERGE_LAUNCHED, [JOB_OPERATION_ENDED] = JOB_MERGE_ENDED,
+        [JOB_OPERATION_PMI1] = JOB_MERGE_CONCATENATE,  [JOB_OPERATION_PMIX] = JOB_MERGE_CONCATENATE,
+        [JOB_OPERATION_SURVEY] = JOB_MERGE_SURVEY,
     };
-    int gather = operation == JOB_OPERATION_LAUNCHED || operation == JOB_OPERATION_ENDED;
+    int gather = operation != JOB_OPERATION_PMI1 && operation != JOB_OPERATION_PMIX;
     uint64_t set_id = job_set_id(number, operation);
 
     if (operation == JOB_OPERATION_ENDED)
@@ -119,6 +119,7 @@ void job_engine_destroy(struct job_engine *engine)
     job_node_destroy(engine->node);
     job_root_destroy(engine->root);
     allocation_fini(&engine->roster);
+    ranges_fini(&engine->survey_places);
     free(engine);
 }
 
@@ -195,6 +196,9 @@ static void broadcast_arrived(struct job_engine *engine, const struct job_event 
     case JOB_MESSAGE_ROSTER:
         roster_arrived(engine, &reader);
         break;
+    case JOB_MESSAGE_SURVEY:
+        job_survey_asked(engine, &reader, actions);
+        break;
     case JOB_MESSAGE_LAUNCH:
         job_local_launch(engine, &reader, actions);
         break;
@@ -242,6 +246,9 @@ void job_step(struct job_engine *engine, const struct job_event *event, struct j
         job_local_result(engine, event, actions);
         if (engine->root)
             job_root_step(engine, event, actions);
+        break;
+    case JOB_EVENT_SURVEYED:
+        job_survey_answer(engine, event, actions);
         break;
     case JOB_EVENT_PLACE_FAILED:
         place_failed(engine, event, actions);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
+#include "alloc/place_local.h"
 #include "alloc/place_map.h"
 #include "base/error.h"
 #include "base/message.h"
@@ -47,7 +48,8 @@ enum job_event_kind {
     /* A rank called abort: number: status; text: its message. With flag none did, but the node cannot
      * serve its ranks any more: number: -errno; text: why. */
     JOB_EVENT_ABORT,
-    JOB_EVENT_MISSED, /* all ranks of the node have ended, others wait for them: text: in what */
+    JOB_EVENT_MISSED,   /* all ranks of the node have ended, others wait for them: text: in what */
+    JOB_EVENT_SURVEYED, /* message: place_machines of this node, empty if that failed */
     JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
     /* root: from the front end */
     JOB_EVENT_RUN,          /* spec (taken over) */
@@ -80,6 +82,7 @@ enum job_action_kind {
     JOB_ACTION_BROADCAST,  /* root: places, message */
     JOB_ACTION_CONTRIBUTE, /* key, places, message */
     JOB_ACTION_SEND,       /* place, message: control class */
+    JOB_ACTION_SURVEY,     /* job, number: devices too; answered by SURVEYED */
     JOB_ACTION_OPEN,       /* job: prepare servers and output for its local ranks */
     JOB_ACTION_START,      /* job, index: start this local rank */
     JOB_ACTION_SIGNAL,     /* job, number */
@@ -132,10 +135,11 @@ void job_step(struct job_engine *engine, const struct job_event *event,
 struct job_local {
     uint32_t number;
     struct job_spec spec;
-    struct place_map map; /* made of spec */
-    uint32_t count;       /* local ranks */
-    struct ranges places; /* that host ranks of this job */
-    uint32_t nodes;       /* how many those are */
+    struct place_map map;     /* made of spec */
+    struct place_seats seats; /* of the local ranks; none if no topology was asked for */
+    uint32_t count;           /* local ranks */
+    struct ranges places;     /* that host ranks of this job */
+    uint32_t nodes;           /* how many those are */
 };
 const struct job_local *job_engine_local(const struct job_engine *engine, uint32_t number);
 /* Root: the job that it runs, NULL before there is one. */
@@ -151,7 +155,13 @@ uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint3
 int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index);
 
 /* The merges of the gathers, for node_config.merges: index = enum job_merge. */
-enum job_merge { JOB_MERGE_CONCATENATE, JOB_MERGE_LAUNCHED, JOB_MERGE_ENDED, JOB_MERGE_COUNT };
+enum job_merge {
+    JOB_MERGE_CONCATENATE,
+    JOB_MERGE_LAUNCHED,
+    JOB_MERGE_ENDED,
+    JOB_MERGE_SURVEY,
+    JOB_MERGE_COUNT
+};
 extern node_merge_function *const job_merges[JOB_MERGE_COUNT];
 
 /* node_key.kind of operations */
@@ -159,7 +169,8 @@ enum job_operation {
     JOB_OPERATION_LAUNCHED = 1,
     JOB_OPERATION_ENDED,
     JOB_OPERATION_PMI1,
-    JOB_OPERATION_PMIX
+    JOB_OPERATION_PMIX,
+    JOB_OPERATION_SURVEY
 };
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */

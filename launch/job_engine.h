@@ -34,7 +34,8 @@ struct job_node {
 
 enum job_root_state {
     JOB_ROOT_NONE,
-    JOB_ROOT_QUEUED, /* the tree does not stand yet */
+    JOB_ROOT_QUEUED,    /* the tree does not stand yet */
+    JOB_ROOT_SURVEYING, /* the nodes are asked what they are like */
     JOB_ROOT_LAUNCHING,
     JOB_ROOT_RUNNING,
     JOB_ROOT_ENDING,
@@ -87,6 +88,7 @@ struct job_engine {
     struct allocation roster;
     const struct allocation *allocation; /* NULL until known */
     struct job_node *node;               /* one job at a time for now; list when there are more */
+    struct ranges survey_places;         /* who was asked with this node */
     struct job_root *root;               /* NULL elsewhere than at place 0 */
 };
 
@@ -124,6 +126,17 @@ void job_policy_loss(struct job_engine *engine, const struct ranges *places,
  * they have. */
 void job_root_ask(struct job_engine *engine, struct job_end_message *message,
                   struct job_actions *actions);
+
+/* Job_survey.c: the root sets root->places to who may be asked, asks, and takes the answer; a node is
+ * asked and answers. */
+int job_survey_wanted(const struct job_engine *engine);
+void job_survey_ask(struct job_engine *engine, struct job_actions *actions);
+int job_survey_take(struct job_engine *engine, const struct job_event *event);
+void job_survey_asked(struct job_engine *engine, struct wire_reader *reader,
+                      struct job_actions *actions);
+void job_survey_answer(struct job_engine *engine, const struct job_event *event,
+                       struct job_actions *actions);
+void job_survey_merge(struct buffer *merged, const void *other, size_t other_bytes);
 
 /* One line each (job_report.c). */
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,

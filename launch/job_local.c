@@ -18,6 +18,7 @@ void job_node_destroy(struct job_node *node)
 {
     if (!node)
         return;
+    place_seats_fini(&node->local.seats);
     place_map_fini(&node->local.map);
     job_spec_fini(&node->local.spec);
     ranges_fini(&node->local.places);
@@ -105,7 +106,9 @@ static struct job_node *job_node_create(struct job_engine *engine, uint32_t numb
     node->local.spec = *spec;
     if (place_map_make(&node->local.map, &node->local.spec.placement, engine->allocation, NULL) <
             0 ||
-        place_map_count(&node->local.map, engine->place - 1) == 0) {
+        place_map_count(&node->local.map, engine->place - 1) == 0 ||
+        (node->local.map.has_topology &&
+         place_seats_make(&node->local.seats, &node->local.map, engine->place - 1, NULL) < 0)) {
         job_node_destroy(node);
         return NULL;
     }
@@ -220,6 +223,11 @@ void job_local_result(struct job_engine *engine, const struct job_event *event,
     struct job_node *node = engine->node;
     uint32_t number;
 
+    if (event->key->kind == JOB_OPERATION_SURVEY && !ranges_is_empty(&engine->survey_places)) {
+        job_actions_add(actions, JOB_ACTION_FORGET, 0)->key = *event->key;
+        ranges_clear(&engine->survey_places);
+        return;
+    }
     if (!node || node->closed || event->key->kind != JOB_OPERATION_ENDED || event->status < 0)
         return;
     node->closed = 1;

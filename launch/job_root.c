@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_draw.h"
 #include "alloc/place_local.h"
 #include "base/log.h"
 #include "overlay/tree.h"
@@ -193,12 +194,50 @@ static void end_job(struct job_engine *engine, uint64_t now_ns, uint32_t grace_m
         set_deadline(root, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
 }
 
+/* 1, and the job is reported as lost, if a node that it needs is dead. */
+static int needs_the_dead(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct ranges dead = {0};
+
+    ranges_intersect(&root->places, &root->dead, &dead);
+    if (ranges_is_empty(&dead))
+        return 0;
+    root->lost_place = ranges_min(&dead);
+    ranges_fini(&dead);
+    report_loss(engine, actions);
+    return 1;
+}
+
+/* Draws where each process is bound, once all agree. */
+static void report_bindings(const struct job_engine *engine, struct job_actions *actions)
+{
+    const struct place_map *map = &engine->root->map;
+    struct place_sorts *sorts = place_sorts_create(map);
+    struct buffer text = {0};
+
+    for (uint32_t rank = 0; rank < map->processes; rank++) {
+        struct job_action *action = job_actions_add(actions, JOB_ACTION_TEXT, engine->root->number);
+        char name[HOST_NAME_BYTES_MAX + 1];
+        uint32_t node, index;
+
+        place_map_find(map, rank, &node, &index);
+        hostlist_name(engine->allocation->names, node, name);
+        buffer_clear(&text);
+        buffer_printf(&text, "rank %u on %s: ", rank, name);
+        place_draw_seat(map, node, &place_sorts_get(sorts, node, NULL)->items[index], &text);
+        action->number = LOG_LEVEL_WARNING;
+        snprintf(action->text, sizeof action->text, "%s", buffer_string(&text));
+    }
+    buffer_fini(&text);
+    place_sorts_destroy(sorts);
+}
+
 static void launch(struct job_engine *engine, struct job_actions *actions)
 {
     struct job_root *root = engine->root;
     struct error error = ERROR_NONE;
     struct buffer payload = {0};
-    struct ranges dead = {0};
 
     if (place_map_make(&root->map, &root->spec.placement, engine->allocation, &error) < 0 ||
         place_map_check(&root->map, engine->allocation, &error) < 0) {
@@ -210,17 +249,41 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     root->state = JOB_ROOT_LAUNCHING;
     set_deadline(root, UINT64_MAX, actions);
     place_map_places(&root->map, &root->places);
-    ranges_intersect(&root->places, &root->dead, &dead);
-    if (!ranges_is_empty(&dead)) {
-        root->lost_place = ranges_min(&dead);
-        ranges_fini(&dead);
-        report_loss(engine, actions);
+    if (needs_the_dead(engine, actions))
         return;
-    }
     wire_put_u8(&payload, JOB_MESSAGE_LAUNCH);
     wire_put_u32(&payload, root->number);
     job_spec_encode(&root->spec, &payload);
     job_actions_broadcast(actions, &root->places, &payload);
+}
+
+/* Before the launch, if it must be known what the nodes are like. */
+static void prepare(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    if (!job_survey_wanted(engine)) {
+        launch(engine, actions);
+        return;
+    }
+    root->state = JOB_ROOT_SURVEYING;
+    set_deadline(root, UINT64_MAX, actions);
+    if (!needs_the_dead(engine, actions))
+        job_survey_ask(engine, actions);
+}
+
+static void surveyed(struct job_engine *engine, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+
+    if (root->state != JOB_ROOT_SURVEYING || event->status < 0)
+        return; /* a loss is handled where it is told */
+    if (job_survey_take(engine, event) < 0)
+        report_end(root, STATUS_FAILED, 1, "what the nodes say of their processors cannot be read",
+                   actions);
+    else
+        launch(engine, actions);
 }
 
 static void complete(struct job_engine *engine, struct job_actions *actions)
@@ -235,7 +298,7 @@ static void complete(struct job_engine *engine, struct job_actions *actions)
     allocation_encode(engine->allocation, &payload);
     job_actions_broadcast(actions, NULL, &payload);
     if (root->state == JOB_ROOT_QUEUED)
-        launch(engine, actions);
+        prepare(engine, actions);
 }
 
 /* The time-out is for one node: those of the next level are started when it is up. */
@@ -393,6 +456,8 @@ static void launched(struct job_engine *engine, const struct job_event *event,
     started = &job_actions_add(actions, JOB_ACTION_STARTED, root->number)->started;
     started->processes = root->map.processes;
     started->nodes = (uint32_t)ranges_count(&root->places);
+    if (root->spec.report_bindings)
+        report_bindings(engine, actions);
 }
 
 /* All ranks have ended and been counted: reported once their last output is here.  Without losses
@@ -449,6 +514,10 @@ static void lost(struct job_engine *engine, const struct job_event *event,
     ranges_add_all(&root->dead, event->places);
     if (!root->complete) {
         starts_lost(engine, event, actions);
+        return;
+    }
+    if (root->state == JOB_ROOT_SURVEYING) {
+        (void)needs_the_dead(engine, actions);
         return;
     }
     check_flushed(engine, event->now_ns, actions);
@@ -543,6 +612,8 @@ void job_root_step(struct job_engine *engine, const struct job_event *event,
             launched(engine, event, actions);
         else if (event->key->kind == JOB_OPERATION_ENDED)
             ended(engine, event, actions);
+        else if (event->key->kind == JOB_OPERATION_SURVEY)
+            surveyed(engine, event, actions);
         break;
     case JOB_EVENT_RECEIVED:
         received(engine, event, actions);

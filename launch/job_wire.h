@@ -39,6 +39,8 @@ enum job_message {
     JOB_MESSAGE_ROLL,
     /* to the root, when the placement of all is not what it has */
     JOB_MESSAGE_PLACED, /* u32 number, u32 place, u64 hash of its part */
+    /* broadcast */
+    JOB_MESSAGE_SURVEY, /* u32 number, u8 devices too, ranges: who is asked */
     JOB_MESSAGE_COUNT
 };
 

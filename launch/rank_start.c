@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc/place_device.h"
 #include "base/map.h"
 
 /* Variables of a process: ours first, then the job's, of which the last of a name wins. */
@@ -71,6 +72,38 @@ static void write_own(const struct rank_start *start, struct buffer *out)
         put(out, "PWD", app->directory);
 }
 
+/* NULL if the job's processes have no seats. */
+static const struct place_seat *seat_of(const struct rank_start *start)
+{
+    const struct place_seats *seats = &start->job->seats;
+
+    return start->index < seats->count ? &seats->items[start->index] : NULL;
+}
+
+static int memory_is_bound(const struct rank_start *start)
+{
+    const struct place_seat *seat = seat_of(start);
+
+    return seat != NULL && start->job->map.apps[seat->app].rule->memory == MAP_MEMORY_BOUND;
+}
+
+/* Which GPUs are its own; counted as on the bus, which CUDA does only when told to. */
+static void write_gpus(const struct rank_start *start, struct buffer *out)
+{
+    const struct place_seat *seat = seat_of(start);
+    struct buffer list = {0};
+    uint32_t number = 0;
+
+    if (seat == NULL || ranges_is_empty(&seat->gpus))
+        return;
+    for (; ranges_next(&seat->gpus, number, &number); number++)
+        buffer_printf(&list, "%s%u", list.length_bytes > 0 ? "," : "", number);
+    put(out, device_variable(seat->gpu_kind), buffer_string(&list));
+    if (seat->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
+        put(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    buffer_fini(&list);
+}
+
 static void environment_fill(const struct rank_start *start, struct buffer *text,
                              struct environment *environment)
 {
@@ -79,6 +112,7 @@ static void environment_fill(const struct rank_start *start, struct buffer *text
     char *variable, *end;
 
     write_own(start, text);
+    write_gpus(start, text);
     services_environment(start->services, start->index, RANK_PMI_FD, text);
     end = (char *)text->data + text->length_bytes;
     for (variable = (char *)text->data; variable < end; variable += strlen(variable) + 1)
@@ -120,6 +154,7 @@ int rank_start(const struct rank_start *start, struct error *error)
 {
     const struct app_spec *app =
         &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+    const struct place_seat *seat = seat_of(start);
     struct helper_fd fds[HELPER_FDS_MAX];
     struct environment environment = {.positions = map_create()};
     struct buffer text = {0};
@@ -129,6 +164,9 @@ int rank_start(const struct rank_start *start, struct error *error)
         .argv = app->argv,
         .directory = app->directory,
         .fds = fds,
+        .cpus = seat != NULL ? &seat->cpus : NULL,
+        .memory = seat != NULL ? &seat->memory : NULL,
+        .memory_is_bound = memory_is_bound(start),
     };
     uint32_t own = 0;
     int rc = descriptors_open(start, fds, &own, error);

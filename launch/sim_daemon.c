@@ -210,6 +210,34 @@ static void root_action(struct sim_daemon *root, const struct job_action *action
     }
 }
 
+/* Every node has two packages of eight cores. */
+static void sim_survey(struct sim_daemon *daemon, uint32_t number)
+{
+    struct place_machines machines = {0};
+    struct topology topology;
+    struct ranges allowed = {0};
+    struct buffer payload = {0};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = number};
+
+    topology_init(&topology, 16);
+    for (uint32_t i = 0; i < topology.threads; i++) {
+        topology.os[i] = i;
+        topology.objects[TOPOLOGY_CORE][i] = i;
+        topology.objects[TOPOLOGY_PACKAGE][i] = i / 8;
+    }
+    topology_number(&topology);
+    topology_all(&topology, &allowed);
+    (void)place_machines_add(&machines, &topology, &allowed, daemon->place - 1, daemon->place - 1);
+    place_machines_encode(&machines, &payload);
+    event.message = message_from_buffer(&payload);
+    sim_daemon_event(daemon, &event);
+    message_release(event.message);
+    topology_fini(&topology);
+    place_machines_fini(&machines);
+    ranges_fini(&allowed);
+    buffer_fini(&payload);
+}
+
 static void do_action(struct sim_daemon *daemon, struct job_action *action)
 {
     struct message *message = message_reference(action->message);
@@ -224,6 +252,9 @@ static void do_action(struct sim_daemon *daemon, struct job_action *action)
         break;
     case JOB_ACTION_SEND:
         node_send(daemon->node, action->place, FRAME_CONTROL, message);
+        break;
+    case JOB_ACTION_SURVEY:
+        sim_survey(daemon, action->job);
         break;
     case JOB_ACTION_OPEN:
         sim_process_open(daemon, job_engine_local(daemon->engine, action->job)->count);

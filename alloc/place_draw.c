@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "alloc/place_draw.h"
+
+#define DRAWN_THREADS_MAX 256u /* more than that nobody counts; the list follows anyway */
+
+static void draw_threads(const struct topology *topology, const struct ranges *allowed,
+                         const struct ranges *cpus, struct buffer *out)
+{
+    const uint32_t *packages = topology->objects[TOPOLOGY_PACKAGE];
+    const uint32_t *cores = topology->objects[TOPOLOGY_CORE];
+
+    buffer_append_string(out, "[");
+    for (uint32_t i = 0; i < topology->threads; i++) {
+        if (i > 0 && packages[i] != packages[i - 1])
+            buffer_append_string(out, "][");
+        else if (i > 0 && cores[i] != cores[i - 1])
+            buffer_append_string(out, "/");
+        buffer_append_string(out, ranges_contains(cpus, topology->os[i])      ? "B"
+                                  : ranges_contains(allowed, topology->os[i]) ? "."
+                                                                              : "~");
+    }
+    buffer_append_string(out, "]");
+}
+
+void place_draw_seat(const struct place_map *map, uint32_t node, const struct place_seat *seat,
+                     struct buffer *out)
+{
+    const struct place_machines *machines = &map->placement->machines;
+    uint32_t number = place_machines_kind(machines, node);
+    const struct place_kind *kind;
+
+    if (ranges_is_empty(&seat->cpus) || number == UINT32_MAX) {
+        buffer_append_string(out, "not bound");
+    } else {
+        kind = &machines->kinds[number];
+        if (machines->classes[kind->class].threads <= DRAWN_THREADS_MAX)
+            draw_threads(&machines->classes[kind->class], &kind->allowed, &seat->cpus, out);
+        buffer_append_string(out, " cpus ");
+        ranges_print(&seat->cpus, out);
+    }
+    if (!ranges_is_empty(&seat->gpus)) {
+        buffer_append_string(out, " gpus ");
+        ranges_print(&seat->gpus, out);
+    }
+}
+
+void place_print_seat(const struct place_seat *seat, struct buffer *out)
+{
+    if (ranges_is_empty(&seat->cpus))
+        buffer_append_string(out, "-");
+    else
+        ranges_print(&seat->cpus, out);
+    if (!ranges_is_empty(&seat->gpus)) {
+        buffer_append_string(out, " gpu ");
+        ranges_print(&seat->gpus, out);
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Seats as text: "[BB/../~~/..][../../../..]": brackets for packages, strokes between cores, and for
+ * each thread B (bound to it), . (not) or ~ (nobody may use it).
+ */
+#ifndef ALLOC_PLACE_DRAW_H
+#define ALLOC_PLACE_DRAW_H
+
+#include "alloc/place_local.h"
+
+/* Appends the drawing of a seat on a node, or "not bound". */
+void place_draw_seat(const struct place_map *map, uint32_t node, const struct place_seat *seat,
+                     struct buffer *out);
+/* Appends the threads as the kernel lists them, and GPUs, "0-3,64-67 gpu 0,1"; "-": not bound. */
+void place_print_seat(const struct place_seat *seat, struct buffer *out);
+
+#endif
