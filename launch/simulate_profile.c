@@ -43,6 +43,8 @@ static const struct field fields[PROFILE_FIELD_COUNT] = {
     [PROFILE_DAEMON_JITTER] = {"daemon-jitter", false},
     [PROFILE_PROCESS_CPU] = {"process-cpu", false},
     [PROFILE_PROCESS_JITTER] = {"process-jitter", false},
+    [PROFILE_LOCAL_CPU] = {"local-cpu", false},
+    [PROFILE_LOCAL_BYTE] = {"local-byte", false},
 };
 
 struct unit {

@@ -228,6 +228,14 @@ static void call_contribute(void *context, uint64_t place)
     buffer_fini(&text);
 }
 
+/* What processes and their daemon do before the daemon contributes. */
+static uint64_t local_ns(const struct simulation *simulation, uint32_t place)
+{
+    const uint64_t *costs = simulation->plan->profile.values;
+
+    return (costs[PROFILE_LOCAL_CPU] + costs[PROFILE_LOCAL_BYTE] * simulation->sizes[place]) / 1000;
+}
+
 static void begin_exchange(struct simulation *simulation, uint64_t bytes)
 {
     struct sim *sim = sim_machine_world(simulation->machine);
@@ -242,7 +250,8 @@ static void begin_exchange(struct simulation *simulation, uint64_t bytes)
     choose_sizes(simulation, set, bytes);
     for (uint32_t place = 0; place < simulation->places; place++)
         if (ranges_contains(set, place))
-            sim_work(sim, place, sim_now_ns(sim), 0, call_contribute, simulation, place);
+            sim_work(sim, place, sim_now_ns(sim), local_ns(simulation, place), call_contribute,
+                     simulation, place);
     ranges_fini(&all);
 }
 
