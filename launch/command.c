@@ -18,6 +18,7 @@
 #include "fabric/loop.h"
 #include "fabric/topology.h"
 #include "launch/alloc_verb.h"
+#include "launch/asking.h"
 #include "launch/front_end.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
@@ -189,16 +190,41 @@ static void facts_fini(struct facts *facts, struct run_world *world)
 
 /* ---- verbs ---- */
 
+/* This program's own path, for others to run; NULL if the system does not say. */
+static char *find_banyan(void)
+{
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+    if (length <= 0)
+        return NULL;
+    own[length] = '\0';
+    return memory_copy_string(own);
+}
+
+static int run_in_asked(const char *wanted, int argc, char **argv)
+{
+    char *banyan = find_banyan();
+    int status = asking_run(wanted, argc, argv, banyan != NULL ? banyan : "banyan");
+
+    free(banyan);
+    return status;
+}
+
 static int verb_run(int argc, char **argv)
 {
+    const char *wanted = asking_wanted(argc, argv);
     uint64_t start_ns = loop_now_ns();
     struct run_request request;
     struct run_world world;
     struct facts facts;
     struct error error;
     int status = EXIT_SUCCESS;
-    int rc = facts_gather(&facts, &world, &error);
+    int rc;
 
+    if (wanted != NULL)
+        return run_in_asked(wanted, argc, argv);
+    rc = facts_gather(&facts, &world, &error);
     if (rc == 0)
         rc = run_request_parse(&request, argc, argv, &world, &error);
     facts_fini(&facts, &world);

@@ -113,6 +113,13 @@ const struct option_rule run_rules[] = {
      FIELD(source),
      .help = "read the nodes from what this scheduler left (slurm, pbs, lsf, ...; the one that is "
              "there counts if it is not said), or from none: local"},
+    {.kind = OPTION_TEXT,
+     .name = "alloc",
+     .value = "SCHEDULER:OPTIONS",
+     FIELD(alloc),
+     .help =
+         "ask for nodes, wait, and give them back at the end: \"slurm: -N4 -p debug\" (salloc), "
+         "lsf: (bsub -I) or pbs: (qsub -I)"},
     {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
      .value = "N",

@@ -36,6 +36,7 @@ struct run_settings {
     const char *hosts;
     const char *host_file;
     const char *source;
+    const char *alloc;
     const char *directory;
     const char *input;
     const char *mpi;
