@@ -17,6 +17,7 @@
 #include "overlay/overlay_print.h"
 #include "overlay/overlay_wire.h"
 #include "test/cluster.h"
+#include "test/golden.h"
 #include "test/tap.h"
 
 #define MS 1000000ull
@@ -426,77 +427,6 @@ static const struct {
     {"root_dies", scene_root_dies, true},
 };
 
-/* ---- comparing ---- */
-
-static void golden_path(const char *name, char *path, size_t bytes)
-{
-    const char *srcdir = getenv("srcdir");
-
-    snprintf(path, bytes, "%s/test/golden/%s.txt", srcdir != NULL ? srcdir : ".", name);
-}
-
-static void read_file(const char *path, struct buffer *text)
-{
-    FILE *file = fopen(path, "r");
-    char part[4096];
-    size_t bytes;
-
-    if (file == NULL)
-        return;
-    while ((bytes = fread(part, 1, sizeof(part), file)) > 0)
-        buffer_append(text, part, bytes);
-    fclose(file);
-}
-
-static void write_file(const char *path, const struct buffer *text)
-{
-    FILE *file = fopen(path, "w");
-
-    if (file == NULL || fwrite(text->data, 1, text->length_bytes, file) != text->length_bytes)
-        bail_out("cannot write %s", path);
-    fclose(file);
-}
-
-static void compare(const char *name, struct buffer *trace)
-{
-    struct buffer golden = {0};
-    char path[4096];
-
-    golden_path(name, path, sizeof(path));
-    if (getenv("GOLDEN_WRITE") != NULL)
-        write_file(path, trace);
-    read_file(path, &golden);
-    if (!ok(golden.length_bytes == trace->length_bytes &&
-                memcmp(golden.data, trace->data, golden.length_bytes) == 0,
-            "%s happens as test/golden/%s.txt says", name, name))
-        diag("it goes:\n%s", buffer_string(trace));
-    buffer_fini(&golden);
-}
-
-/* The document quotes a trace line by line, indented by four blanks. */
-static void check_quoted(const char *name, struct buffer *trace)
-{
-    const char *srcdir = getenv("srcdir");
-    const char *line = buffer_string(trace);
-    struct buffer quoted = {0};
-    struct buffer text = {0};
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%s/doc/protocol.rst", srcdir != NULL ? srcdir : ".");
-    read_file(path, &text);
-    while (*line != '\0') {
-        const char *end = strchr(line, '\n') + 1;
-
-        buffer_append_string(&quoted, "    ");
-        buffer_append(&quoted, line, (size_t)(end - line));
-        line = end;
-    }
-    ok(strstr(buffer_string(&text), buffer_string(&quoted)) != NULL,
-       "doc/protocol.rst quotes %s as it happens", name);
-    buffer_fini(&quoted);
-    buffer_fini(&text);
-}
-
 int main(void)
 {
     for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
@@ -504,9 +434,9 @@ int main(void)
 
         scenes[i].play(&scene);
         scene.is_silent = true;
-        compare(scenes[i].name, &scene.trace);
+        golden_compare(scenes[i].name, &scene.trace);
         if (scenes[i].is_quoted)
-            check_quoted(scenes[i].name, &scene.trace);
+            golden_check_quoted(scenes[i].name, "protocol.rst", &scene.trace);
         cluster_destroy(scene.cluster);
         buffer_fini(&scene.trace);
     }
