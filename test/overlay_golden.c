@@ -414,7 +414,7 @@ static const struct {
     {"join", scene_join, true},
     {"broadcast", scene_broadcast, true},
     {"exchange", scene_exchange, true},
-    {"two_exchanges", scene_two_exchanges, false},
+    {"two_exchanges", scene_two_exchanges, true},
     {"pair", scene_pair, true},
     {"gather", scene_gather, false},
     {"request", scene_request, true},
