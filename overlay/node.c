@@ -416,6 +416,12 @@ uint32_t node_parent(const struct node *node)
     return overlay_parent(node->overlay);
 }
 
+int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
+               struct addresses *ret_addresses)
+{
+    return overlay_child(node->overlay, index, ret_place, ret_addresses);
+}
+
 uint32_t node_degree(const struct node *node)
 {
     return overlay_degree(node->overlay);

@@ -93,6 +93,9 @@ void node_missing(const struct node *node,
                   struct ranges *ret_places); /* not joined, of own scope */
 const struct ranges *node_dead(const struct node *node);
 uint32_t node_parent(const struct node *node); /* linked parent, UINT32_MAX if none */
+/* The index-th linked child: 1, its place and where it listens; 0 at the end. */
+int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
+               struct addresses *ret_addresses);
 uint32_t node_degree(const struct node *node); /* links to parent and children */
 /* What is kept for others' sake: log entries and operations. */
 uint32_t node_kept_entries(const struct node *node);

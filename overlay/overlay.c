@@ -477,6 +477,23 @@ uint32_t overlay_degree(const struct overlay *overlay)
     return degree;
 }
 
+int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
+                  struct addresses *ret_addresses)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct child *child = &overlay->children[i];
+        struct wire_reader reader;
+
+        if (child->state != CHILD_LINKED || index-- > 0)
+            continue;
+        *ret_place = child->head;
+        wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
+        overlay_get_addresses(&reader, ret_addresses);
+        return 1;
+    }
+    return 0;
+}
+
 uint64_t overlay_lease_end_ns(const struct overlay *overlay)
 {
     return lease_end_ns(overlay);

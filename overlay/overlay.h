@@ -125,6 +125,9 @@ uint32_t overlay_degree(const struct overlay *overlay);       /* links to parent
 uint64_t overlay_lease_end_ns(const struct overlay *overlay); /* UINT64_MAX: none runs */
 void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
 const struct ranges *overlay_dead(const struct overlay *overlay);
+/* The index-th child range that has a linked head: 1, its head and where that listens; 0 at the end. */
+int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
+                  struct addresses *ret_addresses);
 /* How much is kept: for tests and for `banyan top`. */
 uint32_t overlay_kept_entries(const struct overlay *overlay);
 uint32_t overlay_kept_operations(const struct overlay *overlay);
