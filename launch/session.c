@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "launch/descriptor.h"
 
 #define SOCKET_PATH_BYTES 108 /* of struct sockaddr_un */
 #define NAME_ROOM_BYTES   24  /* for "/", a name inside and its NUL */
@@ -121,10 +123,37 @@ static int make_directory(const char *parent, const char *path, struct error *er
     return rc;
 }
 
+static int open_directory(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void session_hold(const char *path)
+{
+    int fd = open_directory(path);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)descriptor_move_high(fd); /* closed by the end of this process, which is the point */
+    else if (fd >= 0)
+        close(fd);
+}
+
+int session_is_left(const char *path)
+{
+    int fd = open_directory(path);
+    int is_left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is_left;
+}
+
 static void make_shared(struct session *session)
 {
-    if (mkdir(session->shared_directory, 0700) == 0)
+    if (mkdir(session->shared_directory, 0700) == 0) {
+        session_hold(session->shared_directory);
         return;
+    }
     log_debug("no directory in " SHARED_BASE ": %s", strerror(errno));
     session->shared_directory[0] = '\0';
 }
@@ -180,10 +209,14 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
 int session_create(const struct session *session, struct error *error)
 {
     char parent[sizeof(session->directory)];
+    int rc;
 
     memcpy(parent, session->directory, sizeof(parent));
     *strrchr(parent, '/') = '\0';
-    return make_directory(parent, session->directory, error);
+    rc = make_directory(parent, session->directory, error);
+    if (rc == 0)
+        session_hold(session->directory);
+    return rc;
 }
 
 void session_remove_directory(const char *path)

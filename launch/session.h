@@ -31,6 +31,11 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
                  struct error *error);
 /* Creates the one on disk; -EEXIST if it is there. */
 int session_create(const struct session *session, struct error *error);
+/* Holds a directory as long as this process lives: who comes later sees that it is not left over.  To
+ * have no lock is no error: some file systems know none. */
+void session_hold(const char *path);
+/* 1 if nobody holds it, 0 if somebody does or it cannot be told. */
+int session_is_left(const char *path);
 /* Removes both, and the user's directory if it is empty then. */
 void session_remove(const struct session *session);
 /* Removes one of the two, and the banyan-<uid> above it when that is empty then. */
