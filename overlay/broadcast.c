@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "overlay/core.h"
+#include "overlay/stream_wire.h"
 
 struct log_item {
     struct log_item *next;
@@ -40,8 +41,8 @@ static bool child_needs(const struct child *child, uint64_t sequence, const stru
 
 static bool is_needed(const struct overlay *overlay, uint64_t sequence, const struct ranges *set)
 {
-    if (!broadcast_is_caught_up(overlay))
-        return true; /* we do not know our whole range yet */
+    if (!broadcast_is_caught_up(overlay) || broadcast_large_is_awaited(overlay, sequence))
+        return true; /* we do not know our whole range, or have its payload, yet */
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         if (child_needs(&overlay->children[i], sequence, set))
             return true;
@@ -134,6 +135,29 @@ void broadcast_trim(struct overlay *overlay)
         }
     }
     tell_acked(overlay);
+    if (overlay_is_root(overlay) && !overlay->ended) {
+        broadcast_large_trimmed(overlay);
+        if (overlay->broadcast.leave_wanted)
+            broadcast_leave(overlay);
+    }
+}
+
+bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence)
+{
+    const struct log_item *item = overlay->broadcast.first;
+
+    while (item != NULL && item->sequence < sequence)
+        item = item->next;
+    return item != NULL && item->sequence == sequence;
+}
+
+void broadcast_leave(struct overlay *overlay)
+{
+    bool wait = broadcast_large_is_under_way(overlay);
+
+    overlay->broadcast.leave_wanted = wait;
+    if (!wait && !overlay->leaving)
+        broadcast_append(overlay, OVERLAY_ENTRY_LEAVE, NULL, NULL, 0);
 }
 
 int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame)
@@ -214,11 +238,15 @@ static void entry_forward(struct overlay *overlay, const struct overlay_entry *e
     }
 }
 
+static bool is_about_large(uint8_t kind)
+{
+    return kind == OVERLAY_ENTRY_LARGE || kind == OVERLAY_ENTRY_REROUTE ||
+           kind == OVERLAY_ENTRY_SETTLED;
+}
+
 static void deliver_user(struct overlay *overlay, const struct overlay_entry *entry)
 {
-    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_BROADCAST);
-
-    action->payload = message_create(entry->payload.data, entry->payload.length_bytes);
+    broadcast_tell(overlay, message_create(entry->payload.data, entry->payload.length_bytes));
 }
 
 /* Whichever incarnation it names: in a tree in which this place is dead we have no place. */
@@ -235,7 +263,10 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
     bool was_caught_up = broadcast_is_caught_up(overlay);
     bool is_new = entry->sequence > broadcast->received;
     struct overlay_death death = {0};
+    struct stream_large large = {0};
 
+    if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
+        return -EBADMSG;
     if (entry->kind == OVERLAY_ENTRY_DEATH &&
         (overlay_get_death(&entry->payload, &death) < 0 || death.range.last >= overlay->places ||
          death.range.first == 0))
@@ -249,6 +280,8 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
         broadcast->received = entry->sequence;
         entry_forward(overlay, entry, payload);
     }
+    if (is_about_large(entry->kind))
+        broadcast_large_take(overlay, entry, &large, is_new);
     item_insert(overlay, entry, payload);
     if (is_new && member && entry->kind == OVERLAY_ENTRY_USER)
         deliver_user(overlay, entry);

@@ -8,7 +8,7 @@
  *     membership.c  the way down: child ranges, guests that ask to join, deaths, arrivals, leaving
  *     absence.c     who of a range that was cut off is gone
  *     lease.c       heartbeats, leases, silence; the one timer
- *     broadcast.c   the root's ordered log
+ *     broadcast.c   the root's ordered log; broadcast_large.c: of much
  *     roll_call.c   who is missing in an operation
  *     collective.c  exchange and gather; large.c: of much
  *     stream.c      bytes on their way over two trees
@@ -62,6 +62,9 @@ struct guest {
 };
 
 struct log_item;
+struct large_entry;
+struct upward;
+struct stream_large;
 struct operation;
 struct series;
 struct held;
@@ -108,6 +111,10 @@ struct broadcast {
     uint64_t head;     /* caught up when received >= head */
     uint64_t base;     /* of the last WELCOME: what new child ranges begin with */
     uint64_t acked;    /* told to the parent */
+    struct large_entry *large;
+    struct upward *upward;         /* behind a payload that is still on its way */
+    const struct message *offered; /* the payload of the entry that is being logged */
+    bool leave_wanted;             /* when all payloads have arrived */
 };
 
 struct collective {
@@ -298,7 +305,27 @@ void broadcast_replay(struct overlay *overlay, const struct child *child, uint64
 void broadcast_trim(struct overlay *overlay);
 int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void broadcast_leave(struct overlay *overlay);
+/* The entry is still needed by somebody below, or by us. */
+bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence);
 void broadcast_fini(struct overlay *overlay);
+
+/* broadcast_large.c */
+/* A user's entry, by the log or by a stream; payload may be NULL. */
+void broadcast_user(struct overlay *overlay, const struct ranges *set, struct message *payload);
+/* What is told upward in the root's order; takes payload. */
+void broadcast_tell(struct overlay *overlay, struct message *payload);
+void broadcast_tell_dead(struct overlay *overlay, struct range range);
+/* LARGE, REROUTE or SETTLED.  Not new: an heir may hear of what concerns others of its range only. */
+void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *entry,
+                          const struct stream_large *size, bool is_new);
+/* Its payload has yet to come here. */
+bool broadcast_large_is_awaited(const struct overlay *overlay, uint64_t sequence);
+void broadcast_large_trimmed(struct overlay *overlay);
+bool broadcast_large_is_under_way(const struct overlay *overlay);
+void broadcast_large_death(struct overlay *overlay);
+void broadcast_large_linked(struct overlay *overlay, uint32_t place);
+void broadcast_large_fini(struct overlay *overlay);
 
 /* collective.c */
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
@@ -353,7 +380,7 @@ enum lateral_take {
     LATERAL_TAKE_ATTEMPT, /* an up or down is to come */
     LATERAL_TAKE_LINK
 };
-/* A link to a lower place; stream_link_up or stream_link_down tells what came of it. */
+/* A link to a higher place; stream_link_up or stream_link_down tells what came of it. */
 void lateral_want(struct overlay *overlay, uint32_t place);
 bool lateral_is_up(const struct overlay *overlay, uint32_t place);
 bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); /* it was one */
@@ -366,8 +393,8 @@ void lateral_timer(struct overlay *overlay);
 uint64_t lateral_deadline_ns(const struct overlay *overlay);
 void lateral_close_all(struct overlay *overlay);
 void lateral_fini(struct overlay *overlay);
-void lateral_on_ask(struct overlay *overlay, uint32_t source);
-void lateral_on_answer(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload);
+void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload);
+void lateral_on_answer(struct overlay *overlay, uint32_t source);
 int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* route.c */

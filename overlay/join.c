@@ -285,6 +285,7 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     broadcast_welcome(overlay, &welcome);
     membership_joined(overlay);
     collective_joined(overlay);
+    broadcast_large_linked(overlay, from);
     route_flush(overlay);
     if (overlay_is_ready(overlay))
         overlay_became_ready(overlay);

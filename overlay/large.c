@@ -166,7 +166,7 @@ static void take_route(struct overlay *overlay, struct series *series, struct op
     if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series)) {
         ranges_copy(&living, &series->set);
         ranges_remove_all(&living, &overlay->dead);
-        stream_add_two_trees(overlay, stream, &living);
+        stream_add_two_trees(overlay, stream, &living, TREE_NO_PLACE);
         ranges_fini(&living);
     }
     if (algorithm == STREAM_MAIN_TREE) {
@@ -483,6 +483,10 @@ int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *
     (void)from;
     if (rc < 0)
         return rc;
+    if (name.entry > 0) {
+        broadcast_stream_broken(overlay, name.entry);
+        return 0;
+    }
     operation = operation_of(overlay, &name.key, frame->attempt, &series);
     if (operation != NULL && operation->going && operation->round == frame->stream)
         tell_broken(overlay, series, operation);

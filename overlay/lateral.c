@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links beside the tree, for streams.  The request for one travels the tree to its target (ASK),
- * which answers with its literal address (ANSWER); the asker connects and says what the link is for
- * (LATERAL), so that it is not taken for somebody who wants to join.  Of two places the higher one
- * asks, which is also the one that would join the other, so no two links of a pair ever cross; and
- * if it comes to joining, the lateral link is used for it.
+ * Links beside the tree, for streams.  Of two places the lower one asks: its request (ASK) travels
+ * the tree to the other and carries its literal address, and the other connects and says what the
+ * link is for (LATERAL), so that it is not taken for somebody who wants to join.  So connections go
+ * upward as those of joining do, and no two of a pair ever cross; and if it comes to joining, the
+ * lateral link is used for it.  Who cannot says so (ANSWER).
  *
  * There are LATERAL_MAX at most per place, whoever asked; one that no stream uses gives way, and all
  * are closed after some seconds without use.  When none can be had, or one fails, the streams over
@@ -106,43 +106,44 @@ bool lateral_is_up(const struct overlay *overlay, uint32_t place)
 
 void lateral_want(struct overlay *overlay, uint32_t place)
 {
-    /* What we are connecting to as our parent to be is told of by its own ways. */
-    if (lateral_find(overlay, place) != NULL || place == overlay->join.target)
+    if (lateral_find(overlay, place) != NULL)
         return;
     if (!make_room(overlay)) {
         stream_link_down(overlay, place, true);
         return;
     }
     lateral_add(overlay, place, LATERAL_ASKING);
-    route_tell(overlay, OVERLAY_ASK, place, NULL);
+    route_tell(overlay, OVERLAY_ASK, place, overlay->own);
 }
 
-void lateral_on_ask(struct overlay *overlay, uint32_t source)
+void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload)
 {
-    if (source > overlay->place)
-        route_tell(overlay, OVERLAY_ANSWER, source, overlay->own);
-}
-
-void lateral_on_answer(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload)
-{
-    struct lateral *lateral = lateral_find(overlay, source);
     struct addresses addresses;
     struct overlay_action *action;
     struct wire_reader reader;
 
-    if (lateral == NULL || lateral->state != LATERAL_ASKING)
-        return; /* given up */
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     overlay_get_addresses(&reader, &addresses);
-    if (wire_finish(&reader) < 0 || overlay_has_link(overlay, source)) {
-        lateral_remove(overlay, lateral);
-        stream_link_down(overlay, source, true);
+    /* What we have, or are connecting to as our parent to be, is told of by its own ways. */
+    if (overlay_has_link(overlay, source) || lateral_find(overlay, source) != NULL ||
+        source == overlay->join.target || ranges_contains(&overlay->dead, source))
+        return;
+    if (wire_finish(&reader) < 0 || source >= overlay->place || !make_room(overlay)) {
+        route_tell(overlay, OVERLAY_ANSWER, source, NULL);
         return;
     }
-    lateral->state = LATERAL_CONNECTING;
+    lateral_add(overlay, source, LATERAL_CONNECTING);
     action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
     action->place = source;
     action->addresses = memory_copy(&addresses, sizeof(addresses));
+}
+
+void lateral_on_answer(struct overlay *overlay, uint32_t source)
+{
+    struct lateral *lateral = lateral_find(overlay, source);
+
+    if (lateral != NULL && lateral->state == LATERAL_ASKING)
+        lateral_drop(overlay, lateral);
 }
 
 bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation)
@@ -161,18 +162,21 @@ bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation)
 
 int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
-    struct lateral *old = lateral_find(overlay, from);
+    struct lateral *asked = lateral_find(overlay, from);
     uint32_t incarnation;
 
     if (stream_decode_lateral(frame) < 0 || from < overlay->place ||
         !membership_release_guest(overlay, from, &incarnation))
         return -EBADMSG;
-    if (old != NULL)
-        lateral_remove(overlay, old);
-    if (make_room(overlay))
-        lateral_add(overlay, from, LATERAL_UP)->incarnation = incarnation;
-    else
+    if (asked == NULL && make_room(overlay))
+        asked = lateral_add(overlay, from, LATERAL_UP);
+    if (asked == NULL) {
         overlay_close(overlay, from);
+        return 0;
+    }
+    asked->state = LATERAL_UP;
+    asked->incarnation = incarnation;
+    asked->since_ns = overlay->now_ns;
     return 0;
 }
 

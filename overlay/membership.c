@@ -292,6 +292,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     overlay_encode_welcome(&welcome, &frame);
     overlay_send(overlay, child->head, &frame);
     broadcast_replay(overlay, child, after);
+    broadcast_large_linked(overlay, child->head);
     collective_linked(overlay, child);
     route_flush(overlay);
 }
@@ -628,7 +629,7 @@ void membership_death(struct overlay *overlay, const struct overlay_death *death
 
     ranges_add(&overlay->dead, range.first, range.last);
     reports_forget(overlay);
-    ranges_add(&overlay_act(overlay, OVERLAY_ACTION_DEAD)->places, range.first, range.last);
+    broadcast_tell_dead(overlay, range);
     evict_guests(overlay, range);
     children_refresh(overlay);
     if (overlay->join.target >= range.first && overlay->join.target <= range.last) {
@@ -638,6 +639,7 @@ void membership_death(struct overlay *overlay, const struct overlay_death *death
     if (overlay->ended)
         return;
     lateral_death(overlay, range);
+    broadcast_large_death(overlay);
     collective_death(overlay, range);
     route_death(overlay);
     membership_changed(overlay);

@@ -13,9 +13,12 @@
 #include "base/frame.h"
 #include "base/ranges.h"
 
-/* Of one broadcast, send, request, reply, contribution or result, until large ones are streamed: a
- * frame with room for what the overlay adds.  Operations above it end with -EMSGSIZE. */
+/* Of one send, request, reply or gather: a frame with room for what the overlay adds.  Operations
+ * above it end with -EMSGSIZE. */
 #define NODE_PAYLOAD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX - 1024 * 1024)
+
+/* Of one broadcast, and of all contributions to one exchange together: what is large is streamed. */
+#define NODE_LARGE_BYTES_MAX (1024u * 1024 * 1024)
 
 /* An operation's name: equal at all its members.  set_id names the set of participants (the
  * caller's hash of ranks or whatever it is that meets) and is never used again after node_forget;

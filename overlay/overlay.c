@@ -152,6 +152,7 @@ void overlay_destroy(struct overlay *overlay)
     join_fini(overlay);
     membership_fini(overlay);
     broadcast_fini(overlay);
+    broadcast_large_fini(overlay);
     collective_fini(overlay);
     stream_fini(overlay);
     lateral_fini(overlay);
@@ -366,15 +367,12 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     switch (event->kind) {
     case OVERLAY_EVENT_BROADCAST:
         assert(overlay_is_root(overlay));
-        assert(event->payload == NULL || event->payload->length_bytes <= NODE_PAYLOAD_BYTES_MAX);
-        broadcast_append(overlay, OVERLAY_ENTRY_USER, event->set,
-                         event->payload != NULL ? event->payload->data : NULL,
-                         event->payload != NULL ? event->payload->length_bytes : 0);
+        assert(event->payload == NULL || event->payload->length_bytes <= NODE_LARGE_BYTES_MAX);
+        broadcast_user(overlay, event->set, event->payload);
         break;
     case OVERLAY_EVENT_LEAVE:
         assert(overlay_is_root(overlay));
-        if (!overlay->leaving)
-            broadcast_append(overlay, OVERLAY_ENTRY_LEAVE, NULL, NULL, 0);
+        broadcast_leave(overlay);
         break;
     case OVERLAY_EVENT_CONTRIBUTE:
         collective_contribute(overlay, event);

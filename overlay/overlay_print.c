@@ -123,8 +123,14 @@ static int print_lease(const struct frame *frame, struct buffer *out)
 
 static int print_entry(const struct frame *frame, struct buffer *out)
 {
+    static const char *const names[OVERLAY_ENTRY_KIND_COUNT] = {
+        [OVERLAY_ENTRY_LARGE] = " LARGE",
+        [OVERLAY_ENTRY_REROUTE] = " REROUTE",
+        [OVERLAY_ENTRY_SETTLED] = " SETTLED",
+    };
     struct overlay_entry entry;
     struct overlay_death death;
+    struct stream_large large;
 
     if (overlay_decode_entry(frame, &entry) < 0)
         return -1;
@@ -136,6 +142,12 @@ static int print_entry(const struct frame *frame, struct buffer *out)
         print_range("places", death.range, out);
     } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
         buffer_append_string(out, " LEAVE");
+    } else if (names[entry.kind] != NULL && stream_get_large(&entry.payload, &large) == 0) {
+        buffer_append_string(out, names[entry.kind]);
+        if (large.sequence > 0)
+            buffer_printf(out, " of=%llu", (unsigned long long)large.sequence);
+        buffer_printf(out, " bytes=%u%s", large.total_bytes,
+                      large.algorithm == STREAM_TWO_TREES ? " two trees" : " main tree");
     } else {
         print_payload(entry.payload, out);
     }

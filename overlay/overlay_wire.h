@@ -119,6 +119,9 @@ enum overlay_entry_kind {
     OVERLAY_ENTRY_USER,
     OVERLAY_ENTRY_DEATH,
     OVERLAY_ENTRY_LEAVE,
+    OVERLAY_ENTRY_LARGE,   /* a user's, whose payload is streamed */
+    OVERLAY_ENTRY_REROUTE, /* of LARGE: over the main tree */
+    OVERLAY_ENTRY_SETTLED, /* of LARGE: everyone has it */
     OVERLAY_ENTRY_KIND_COUNT
 };
 

@@ -169,9 +169,9 @@ static void deliver(struct overlay *overlay, uint8_t type, uint8_t class,
 
     if (type == OVERLAY_ASK || type == OVERLAY_ANSWER) {
         if (type == OVERLAY_ASK)
-            lateral_on_ask(overlay, data->source);
+            lateral_on_ask(overlay, data->source, &data->payload);
         else
-            lateral_on_answer(overlay, data->source, &data->payload);
+            lateral_on_answer(overlay, data->source);
         message_release(payload);
         return;
     }

@@ -145,8 +145,7 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
     edge->owed_bytes = 0;
 }
 
-/* Opens what can be opened, and asks for the links that are not there.  Of two places the higher one
- * asks, as with joining, so that they never connect to each other at once. */
+/* Opens what can be opened, and asks for the links that are not there, if we are the one to ask. */
 static void activate(struct overlay *overlay, struct stream *stream)
 {
     for (uint32_t i = 0; i < stream->edges_count; i++) {
@@ -155,7 +154,7 @@ static void activate(struct overlay *overlay, struct stream *stream)
         if (overlay_has_link(overlay, edge->place)) {
             if (!edge->told && !stream_is_complete(stream))
                 edge_open(overlay, stream, edge);
-        } else if (stream->lateral && !edge->wanted && overlay->place > edge->place) {
+        } else if (stream->lateral && !edge->wanted && overlay->place < edge->place) {
             edge->wanted = true;
             lateral_want(overlay, edge->place);
         }
@@ -237,6 +236,19 @@ void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t pl
     stream->edges[stream->edges_count++] = (struct stream_edge){.place = place, .trees = trees};
 }
 
+void stream_drop_edge(struct stream *stream, uint32_t place)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < stream->edges_count; i++) {
+        if (stream->edges[i].place == place)
+            ranges_fini(&stream->edges[i].peer_has);
+        else
+            stream->edges[kept++] = stream->edges[i];
+    }
+    stream->edges_count = kept;
+}
+
 /* The place that so many of the set stand before. */
 static uint32_t place_of_rank(const struct ranges *set, uint32_t rank)
 {
@@ -249,19 +261,39 @@ static uint32_t place_of_rank(const struct ranges *set, uint32_t rank)
     return set->items[item].first + rank;
 }
 
-void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
-                          const struct ranges *living)
+static void add_one_tree(struct overlay *overlay, struct stream *stream,
+                         const struct ranges *living, unsigned int tree)
 {
+    uint8_t trees = tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
     uint32_t count = (uint32_t)ranges_count(living);
     uint32_t rank = (uint32_t)ranges_count_within(living, 0, overlay->place) - 1;
+    uint32_t ranks[TWO_TREES_DEGREE_MAX];
+    uint32_t found = two_trees_neighbours(count, tree, rank, ranks);
 
-    for (unsigned int tree = 0; tree < 2; tree++) {
-        uint32_t ranks[TWO_TREES_DEGREE_MAX];
-        uint32_t found = two_trees_neighbours(count, tree, rank, ranks);
+    for (uint32_t i = 0; i < found; i++)
+        stream_add_edge(overlay, stream, place_of_rank(living, ranks[i]), trees);
+}
 
-        for (uint32_t i = 0; i < found; i++)
-            stream_add_edge(overlay, stream, place_of_rank(living, ranks[i]),
-                            tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND);
+static void add_source(struct overlay *overlay, struct stream *stream, const struct ranges *living,
+                       unsigned int tree, uint32_t source)
+{
+    uint8_t trees = tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
+    uint32_t root = place_of_rank(living, two_trees_root((uint32_t)ranges_count(living), tree));
+
+    if (overlay->place == source)
+        stream_add_edge(overlay, stream, root, trees);
+    else if (overlay->place == root)
+        stream_add_edge(overlay, stream, source, trees);
+}
+
+void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
+                          const struct ranges *living, uint32_t source)
+{
+    for (unsigned int tree = 0; tree < 2 && !ranges_is_empty(living); tree++) {
+        if (ranges_contains(living, overlay->place))
+            add_one_tree(overlay, stream, living, tree);
+        if (source != TREE_NO_PLACE)
+            add_source(overlay, stream, living, tree, source);
     }
 }
 
@@ -516,12 +548,18 @@ static bool tell_one(struct overlay *overlay)
     for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
         if (stream_is_complete(stream) && !stream->complete_told) {
             stream->complete_told = true;
-            large_stream_complete(overlay, stream);
+            if (stream->name.entry > 0)
+                broadcast_stream_complete(overlay);
+            else
+                large_stream_complete(overlay, stream);
             return true;
         }
         if (stream->broken) {
             stream->broken = false;
-            large_stream_broken(overlay, stream);
+            if (stream->name.entry > 0)
+                broadcast_stream_broken(overlay, stream->name.entry);
+            else
+                large_stream_broken(overlay, stream);
             return true;
         }
     }

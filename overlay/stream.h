@@ -71,6 +71,8 @@ struct stream {
 /* Who owns streams is told at the end of a step. */
 void large_stream_complete(struct overlay *overlay, struct stream *stream);
 void large_stream_broken(struct overlay *overlay, struct stream *stream);
+void broadcast_stream_complete(struct overlay *overlay);
+void broadcast_stream_broken(struct overlay *overlay, uint64_t sequence);
 
 struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,
                              uint32_t attempt, uint32_t total_bytes, uint32_t chunk_bytes);
@@ -83,9 +85,11 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
 void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool lateral);
 /* An edge of the route; nothing if it is there. */
 void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees);
-/* Edges to the neighbours of this place in the two trees over the living members. */
+void stream_drop_edge(struct stream *stream, uint32_t place);
+/* Edges to the neighbours of this place in the two trees over the living members, of whom it may be
+ * one.  source, or TREE_NO_PLACE: who has everything, is none of them, and stands above both roots. */
 void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
-                          const struct ranges *living);
+                          const struct ranges *living, uint32_t source);
 /* All edges are added: takes what peers have said already and begins. */
 void stream_go(struct overlay *overlay, struct stream *stream);
 bool stream_is_complete(const struct stream *stream);

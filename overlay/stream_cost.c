@@ -19,7 +19,9 @@ static uint32_t log2_of(uint32_t count)
 static void describe(const struct stream_shape *shape, enum stream_algorithm algorithm,
                      uint64_t *ret_edges, uint64_t *ret_fan)
 {
-    *ret_edges = 2ull * (algorithm == STREAM_TWO_TREES ? log2_of(shape->members) : shape->depth);
+    *ret_edges = algorithm == STREAM_TWO_TREES ? log2_of(shape->members) : shape->depth;
+    if (!shape->one_source)
+        *ret_edges *= 2; /* up and down */
     *ret_fan = algorithm == STREAM_TWO_TREES ? 2 : shape->radix;
 }
 

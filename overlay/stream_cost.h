@@ -14,8 +14,9 @@
 
 struct stream_shape {
     uint32_t members;
-    uint32_t depth; /* of the main tree over them */
-    uint32_t radix; /* most children of one place in it */
+    uint32_t depth;  /* of the main tree over them */
+    uint32_t radix;  /* most children of one place in it */
+    bool one_source; /* at the top; else everybody is one */
 };
 
 /* ns; of the data alone: sizes have been gathered. */

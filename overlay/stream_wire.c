@@ -62,6 +62,28 @@ static uint8_t get_trees(struct wire_reader *reader)
     return trees;
 }
 
+void stream_put_large(const struct stream_large *large, struct buffer *out)
+{
+    wire_put_varint(out, large->sequence);
+    wire_put_varint(out, large->total_bytes);
+    wire_put_varint(out, large->chunk_bytes);
+    wire_put_u8(out, large->algorithm);
+}
+
+int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_large)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    ret_large->sequence = wire_get_varint(&reader);
+    ret_large->total_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_BYTES_MAX);
+    ret_large->chunk_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_CHUNK_BYTES_MAX);
+    ret_large->algorithm = get_u8_max(&reader, STREAM_ALGORITHM_COUNT - 1);
+    if (ret_large->total_bytes == 0 || ret_large->chunk_bytes < STREAM_CHUNK_BYTES_MIN)
+        wire_fail(&reader);
+    return wire_finish(&reader);
+}
+
 static void stamp(struct frame *frame, uint32_t attempt, uint32_t round)
 {
     frame->attempt = attempt;

@@ -9,7 +9,7 @@
 
 #include "overlay/overlay_wire.h"
 
-#define STREAM_BYTES_MAX       (1u << 30) /* of one stream */
+#define STREAM_BYTES_MAX       NODE_LARGE_BYTES_MAX /* of one stream */
 #define STREAM_CHUNK_BYTES_MAX (64u * 1024 - 128)
 #define STREAM_CHUNK_BYTES_MIN 4096u
 #define STREAM_PIECES_MAX      65536 /* attached to one GO */
@@ -65,10 +65,21 @@ struct stream_credit {
     uint32_t bytes;
 };
 
+/* The payload of the entries LARGE, REROUTE and SETTLED. */
+struct stream_large {
+    uint64_t sequence; /* of the entry that is meant; LARGE: 0 */
+    uint32_t total_bytes;
+    uint32_t chunk_bytes;
+    uint8_t algorithm;
+};
+
 struct stream_over {
     struct node_key key;
     uint32_t stable;
 };
+
+void stream_put_large(const struct stream_large *large, struct buffer *out);
+int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_large);
 
 int stream_name_compare(const struct stream_name *a, const struct stream_name *b);
 

@@ -54,6 +54,15 @@ uint32_t two_trees_parent(uint32_t count, unsigned int tree, uint32_t rank)
     return parent > 0 ? rank_of(count, tree, parent) : TWO_TREES_NO_RANK;
 }
 
+uint32_t two_trees_root(uint32_t count, unsigned int tree)
+{
+    uint64_t position = 1;
+
+    while (2 * position <= count)
+        position *= 2;
+    return rank_of(count, tree, position);
+}
+
 uint32_t two_trees_neighbours(uint32_t count, unsigned int tree, uint32_t rank,
                               uint32_t ret_ranks[TWO_TREES_DEGREE_MAX])
 {

@@ -22,6 +22,7 @@
 
 /* tree: 0 or 1.  The root has TWO_TREES_NO_RANK. */
 uint32_t two_trees_parent(uint32_t count, unsigned int tree, uint32_t rank);
+uint32_t two_trees_root(uint32_t count, unsigned int tree);
 /* Parent and children, in this order, those that there are; returns how many. */
 uint32_t two_trees_neighbours(uint32_t count, unsigned int tree, uint32_t rank,
                               uint32_t ret_ranks[TWO_TREES_DEGREE_MAX]);

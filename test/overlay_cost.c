@@ -6,6 +6,7 @@
  *     FULL=1 test/overlay_cost.t [exchange|barrier|unequal|pair|broadcast]
  *
  * prints the figures of design.md: 4,096 nodes, 100,000 nodes.  That takes minutes and gigabytes.
+ * NODES=n: with so many.
  */
 #include "config.h"
 
@@ -227,9 +228,6 @@ static uint64_t exchange(struct cost *cost, uint64_t bytes, uint32_t rich)
 
 static void use_set(struct cost *cost, uint32_t first, uint32_t last)
 {
-    struct node_key next = {.generation = 0};
-
-    (void)next;
     ranges_clear(&cost->set);
     ranges_add(&cost->set, first, last);
 }
@@ -245,6 +243,23 @@ static uint64_t round_trip_ns(uint32_t places, uint32_t radix)
     struct tree tree = {.places = places, .radix = radix};
 
     return 2ull * tree_depth(&tree) * (HOP_NS + radix * CPU_NS);
+}
+
+static uint32_t nodes_of(uint32_t fallback)
+{
+    return getenv("NODES") != NULL ? (uint32_t)strtoul(getenv("NODES"), NULL, 10) : fallback;
+}
+
+static struct message *noise(uint64_t bytes)
+{
+    struct message *message;
+    struct buffer out = {0};
+
+    memset(buffer_reserve(&out, bytes), 'b', bytes);
+    buffer_commit(&out, bytes);
+    message = message_from_buffer(&out);
+    buffer_fini(&out);
+    return message;
 }
 
 /* ---- scenarios ---- */
@@ -285,16 +300,63 @@ static void test_barrier(uint32_t nodes, uint64_t bound_ns)
     cost_close(&cost);
 }
 
+/* Warm: the links of the first one are there. */
+static void test_broadcast(uint32_t nodes, uint64_t bytes, uint64_t cold_ns, uint64_t warm_ns)
+{
+    static const char *const names[] = {"broadcast, cold", "broadcast, lateral links warm"};
+    struct cost cost;
+
+    cost_open(&cost, nodes, TREE_RADIX_DEFAULT);
+    diag("%u nodes, %.1f MiB: the bytes alone take %.1f ms", nodes, (double)bytes / 1048576,
+         (double)bytes / 1e6);
+    cost.expected_bytes = bytes;
+    for (int i = 0; i < 2; i++) {
+        cost.told = 0;
+        node_broadcast(cost.cluster->places[0].node, NULL, noise(bytes));
+        is_within(run(&cost, cost.places), i == 0 ? cold_ns : warm_ns, names[i]);
+    }
+    cost_close(&cost);
+}
+
+static uint64_t pair_ns(uint32_t nodes, uint32_t first, uint32_t last)
+{
+    struct cost cost;
+    uint64_t took_ns;
+
+    cost_open(&cost, nodes, TREE_RADIX_DEFAULT);
+    ranges_add(&cost.set, first, first);
+    ranges_add(&cost.set, last, last);
+    took_ns = exchange(&cost, 64, TREE_NO_PLACE);
+    cost_close(&cost);
+    return took_ns;
+}
+
+/* Place 2 is the first child of place 1 wherever there are enough of them. */
+static void test_pair(uint32_t nodes)
+{
+    struct tree tree = {.places = nodes + 1, .radix = TREE_RADIX_DEFAULT};
+    uint64_t small_ns = pair_ns(40, 1, 2);
+
+    is_uint(tree_parent(&tree, 2), 1, "of %u nodes, 2 is a child of 1", nodes);
+    is_within(pair_ns(nodes, 1, 2), small_ns, "a parent and its child, as in a small instance");
+    is_within(pair_ns(nodes, tree_cut(&tree, (struct range){0, nodes}, 0).last, nodes),
+              4ull * tree_depth(&tree) * (HOP_NS + 2 * CPU_NS), "the pair farthest apart");
+}
+
 int main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
     bool full = getenv("FULL") != NULL;
 
     if (only == NULL || strcmp(only, "exchange") == 0)
-        test_exchange(full ? 4096 : 128, full ? 75 * MS : 8 * MS);
+        test_exchange(nodes_of(full ? 4096 : 128), full ? 75 * MS : 8 * MS);
     if (only == NULL || strcmp(only, "unequal") == 0)
-        test_unequal(full ? 4096 : 256, 8 * 1024 * 1024, 30 * MS);
+        test_unequal(nodes_of(full ? 4096 : 256), 8 * 1024 * 1024, 30 * MS);
     if (only == NULL || strcmp(only, "barrier") == 0)
-        test_barrier(full ? 4096 : 1000, MS);
+        test_barrier(nodes_of(full ? 4096 : 1000), MS);
+    if (only == NULL || strcmp(only, "broadcast") == 0)
+        test_broadcast(nodes_of(full ? 100000 : 1000), 1048576, 8 * MS, 4 * MS);
+    if (only == NULL || strcmp(only, "pair") == 0)
+        test_pair(nodes_of(full ? 100000 : 2000));
     return done_testing();
 }

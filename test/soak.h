@@ -76,6 +76,7 @@ struct world {
     struct program sets[SETS_MAX];
     struct told *told;
     struct ranges broadcast_sets[BROADCASTS_MAX];
+    size_t broadcast_bytes[BROADCASTS_MAX];
     uint32_t broadcasts_count;
     uint32_t broadcasts_sent; /* in this order: ids */
     uint32_t broadcast_order[BROADCASTS_MAX + 1];

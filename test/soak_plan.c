@@ -58,6 +58,28 @@ static void call_kill(void *context, uint64_t place)
         plan_failed(world, (uint32_t)place);
 }
 
+/* Every third is large; what follows the word is its hash. */
+static struct message *broadcast_payload(struct world *world, uint32_t word)
+{
+    struct buffer out = {0};
+    struct message *message;
+    uint32_t more = 0;
+
+    if (word != FORGET && hash_mix(world->seed + word) % 3 == 0)
+        more = (uint32_t)(hash_mix(world->seed + word) >> 8) % (8000000 / (world->places + 20));
+    buffer_append(&out, &word, sizeof(word));
+    for (uint32_t i = 0; i < more; i++) {
+        uint8_t byte = world_filler(word, i, 1);
+
+        buffer_append(&out, &byte, 1);
+    }
+    message = message_from_buffer(&out);
+    if (word != FORGET)
+        world->broadcast_bytes[word] = message->length_bytes;
+    buffer_fini(&out);
+    return message;
+}
+
 static void call_broadcast(void *context, uint64_t id)
 {
     struct world *world = context;
@@ -68,7 +90,7 @@ static void call_broadcast(void *context, uint64_t id)
                    id == FORGET || ranges_is_empty(&world->broadcast_sets[id])
                        ? NULL
                        : &world->broadcast_sets[id],
-                   message_create(&word, sizeof(word)));
+                   broadcast_payload(world, word));
 }
 
 static void call_request(void *context, uint64_t index)

@@ -204,6 +204,14 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
     uint32_t id;
 
     memcpy(&id, payload->data, sizeof(id));
+    for (size_t i = sizeof(id); i < payload->length_bytes; i++) {
+        if (payload->data[i] != world_filler(id, (uint32_t)(i - sizeof(id)), 1)) {
+            world_fault(world, "broadcast %u comes changed to %u", id, place);
+            break;
+        }
+    }
+    if (id != FORGET && payload->length_bytes != world->broadcast_bytes[id])
+        world_fault(world, "%u has %zu bytes of broadcast %u", place, payload->length_bytes, id);
     append_number(&told->broadcasts, &told->broadcasts_count, id);
     if (id == FORGET) {
         for (uint32_t set = 0; set < world->sets_count; set++)

@@ -72,6 +72,9 @@ static uint32_t faults_in(uint32_t count, uint32_t step)
 
         for (unsigned int tree = 0; tree < 2; tree++)
             faults += faults_of(count, tree, rank, &children[tree]);
+        for (unsigned int tree = 0; tree < 2; tree++)
+            faults += (two_trees_parent(count, tree, rank) == TWO_TREES_NO_RANK) !=
+                      (two_trees_root(count, tree) == rank);
         if (children[0] > 0 && children[1] > 0)
             faults++; /* inner in both */
     }
