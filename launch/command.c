@@ -20,6 +20,7 @@
 #include "launch/alloc_verb.h"
 #include "launch/asking.h"
 #include "launch/front_end.h"
+#include "launch/map_verb.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_options.h"
@@ -41,6 +42,7 @@ struct verb {
 
 static int verb_run(int argc, char **argv);
 static int verb_alloc(int argc, char **argv);
+static int verb_map(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
@@ -49,6 +51,7 @@ static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
+    {"map", "show where a run would put its processes", verb_map, map_help},
     {"help", "tell about a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
@@ -240,7 +243,10 @@ static int verb_run(int argc, char **argv)
     return status;
 }
 
-static int verb_alloc(int argc, char **argv)
+/* Of those that only print. */
+static int verb_print(int argc, char **argv,
+                      int (*verb)(int argc, char *const *argv, const struct run_world *world,
+                                  struct buffer *out, struct error *error))
 {
     struct buffer text = {0};
     struct run_world world;
@@ -249,12 +255,22 @@ static int verb_alloc(int argc, char **argv)
     int rc = facts_gather(&facts, &world, &error);
 
     if (rc == 0)
-        rc = alloc_verb(argc, argv, &world, &text, &error);
+        rc = verb(argc, argv, &world, &text, &error);
     facts_fini(&facts, &world);
     if (rc == 0)
         return print(&text);
     buffer_fini(&text);
     return fail(&error);
+}
+
+static int verb_alloc(int argc, char **argv)
+{
+    return verb_print(argc, argv, alloc_verb);
+}
+
+static int verb_map(int argc, char **argv)
+{
+    return verb_print(argc, argv, map_verb);
 }
 
 static void help_verbs(struct buffer *out)

@@ -29,6 +29,13 @@ struct run_settings {
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;
+    /* of `banyan map` only */
+    const char *nodes;
+    const char *topology;
+    int explain;
+    int as_json;
+    int show_topology;
+    /* of both again */
     const char *map_by;
     const char *rank_by;
     const char *bind_to;

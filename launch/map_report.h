@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `banyan map` prints: for people, for programs, and why something was refused.
+ */
+#ifndef LAUNCH_MAP_REPORT_H
+#define LAUNCH_MAP_REPORT_H
+
+#include "alloc/allocation.h"
+#include "alloc/place_local.h"
+#include "alloc/place_map.h"
+#include "base/buffer.h"
+
+struct map_report {
+    const struct allocation *allocation;
+    const struct topology *topology; /* of every node */
+    const struct ranges *allowed;
+    int is_described; /* the topology is not this machine's */
+    struct placement placement;
+    struct place_map map; /* of all that */
+};
+
+/* Node by node: its ranks, and where they are bound a drawing of each. */
+void map_report_text(const struct map_report *report, int explain, struct buffer *out);
+void map_report_json(const struct map_report *report, struct buffer *out);
+/* What a node has of each level. */
+void map_report_topology(const struct map_report *report, struct buffer *out);
+/* Adds to an error what would work instead, the nearest first. */
+void map_report_refusal(struct map_report *report, struct error *error);
+
+#endif
