@@ -44,6 +44,7 @@ floors() {
         only["^PMI"]                      = "^pmix/host|^contrib/bench/"
         only["^zstd"]                     = "^fabric/|^launch/|^test/"
         only["^jansson"]                  = "^launch/|^test/"
+        only["^munge\\.h"]              = "^launch/boot_carry\\.c$"
         only["^dlfcn\\.h"]                = "^launch/plugin\\.c$|^test/"
         only["^setjmp\\.h|^alloca\\.h"]   = "^$"
 

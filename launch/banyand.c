@@ -21,13 +21,14 @@
 
 static const char help[] =
     "Usage: banyand\n"
-    "       banyand --started-by STARTER\n"
+    "       banyand [--started-by STARTER] [--boot munge:CREDENTIAL|file:PATH]\n"
     "       banyand --clean SESSION[.PLACE] [--tmpdir DIR]\n"
     "       banyand --version | --help\n"
     "\n"
     "The node daemon of banyan. It is started by `banyan run` (through ssh or another\n"
     "agent), not by hand, and reads what it must know from its standard input.\n"
     "\n"
+    "  --boot WORD      take the boot record from a MUNGE credential or a file, not from stdin\n"
     "  --started-by STARTER  be one of the daemons that STARTER (srun) has started with one call\n"
     "  --clean SESSION  kill what a session, or a place of it, has left on this node and remove\n"
     "                   its files\n"
@@ -60,24 +61,35 @@ static int clean(int argc, char **argv)
     return EXIT_BANYAN_FAILED;
 }
 
-static int started_by(int argc, char **argv)
+/* --started-by STARTER, --boot WORD, or both. */
+static int start_with(int argc, char **argv)
 {
-    const struct one_shot *one_shot;
+    const struct one_shot *one_shot = NULL;
+    const char *boot_word = NULL;
     struct error error = ERROR_NONE;
 
-    if (argc != 3)
-        return usage_error("--started-by needs the name of a starter", "");
-    one_shot = one_shot_find(argv[2], &error);
-    if (one_shot == NULL)
-        return usage_error("--started-by: ", error.text);
+    for (int i = 1; i < argc; i += 2) {
+        int is_boot = strcmp(argv[i], "--boot") == 0;
+        if (!is_boot && strcmp(argv[i], "--started-by") != 0)
+            return usage_error("unknown argument: ", argv[i]);
+        if (i + 1 == argc)
+            return usage_error(argv[i], is_boot ? " needs a word" : " needs the name of a starter");
+        if (is_boot) {
+            boot_word = argv[i + 1];
+            continue;
+        }
+        one_shot = one_shot_find(argv[i + 1], &error);
+        if (one_shot == NULL)
+            return usage_error("--started-by: ", error.text);
+    }
     helper_set_daemon_entry(daemon_main);
-    return daemon_main_one_shot(one_shot);
+    return daemon_main_with(one_shot, boot_word);
 }
 
 static int run_option(int argc, char **argv)
 {
-    if (strcmp(argv[1], "--started-by") == 0)
-        return started_by(argc, argv);
+    if (strcmp(argv[1], "--started-by") == 0 || strcmp(argv[1], "--boot") == 0)
+        return start_with(argc, argv);
     if (strcmp(argv[1], "--clean") == 0)
         return clean(argc, argv);
     if (argc > 2)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "fabric/address.h"
 #include "fabric/tls.h"
+#include "launch/boot_carry.h"
 #include "launch/daemon_internal.h"
 #include "launch/one_shot.h"
 #include "launch/virtual_node.h"
@@ -314,6 +315,31 @@ static int read_all(int fd, void *data, size_t bytes, struct error *error)
     return 0;
 }
 
+static int decode_record(const void *data, size_t bytes, struct boot_record *record,
+                         struct error *error)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    if (boot_record_decode(record, &reader) < 0)
+        return error_set(error, -EBADMSG, "the boot record cannot be read");
+    return 0;
+}
+
+/* word: where it is if not on stdin (launch/boot_carry.h). */
+static int unpack_record(struct boot_record *record, const char *word, struct error *error)
+{
+    struct buffer data = {0};
+    int rc = boot_carry_unpack(word, &data, error);
+
+    if (rc == 0)
+        rc = decode_record(data.data, data.length_bytes, record, error);
+    if (data.length_bytes > 0)
+        explicit_bzero(data.data, data.length_bytes);
+    buffer_fini(&data);
+    return rc;
+}
+
 static int read_record(struct boot_record *record, struct error *error)
 {
     unsigned char header[4];
@@ -330,11 +356,8 @@ static int read_record(struct boot_record *record, struct error *error)
         return error_set(error, -EBADMSG, "the boot record is too long: %zu bytes", bytes);
     data = memory_allocate(bytes + 1);
     rc = read_all(STDIN_FILENO, data, bytes, error);
-    if (rc == 0) {
-        wire_reader_init(&reader, data, bytes);
-        if (boot_record_decode(record, &reader) < 0)
-            rc = error_set(error, -EBADMSG, "the boot record cannot be read");
-    }
+    if (rc == 0)
+        rc = decode_record(data, bytes, record, error);
     explicit_bzero(data, bytes);
     free(data);
     return rc;
@@ -378,8 +401,8 @@ static void print_error(const struct one_shot *one_shot, const char *text)
         print_line(BOOT_ERROR_MARKER, line);
 }
 
-/* one_shot: who started all daemons with one call, or NULL. */
-static int daemon_live(const struct one_shot *one_shot)
+/* one_shot: who started all daemons with one call, or NULL.  word: where the boot record is, or NULL. */
+static int daemon_live(const struct one_shot *one_shot, const char *word)
 {
     struct daemon daemon = {0};
     struct error error = ERROR_NONE;
@@ -393,7 +416,8 @@ static int daemon_live(const struct one_shot *one_shot)
     if (rc == 0) {
         snprintf(version, sizeof version, "%d", BOOT_PROTOCOL_VERSION);
         print_line(BOOT_MARKER, version);
-        rc = read_record(&daemon.record, &error);
+        rc = word != NULL ? unpack_record(&daemon.record, word, &error)
+                          : read_record(&daemon.record, &error);
     }
     if (rc == 0 && one_shot != NULL)
         rc = take_place(&daemon.record, one_shot, &error);
@@ -411,10 +435,10 @@ static int daemon_live(const struct one_shot *one_shot)
 int daemon_main(const char *virtual_node)
 {
     (void)virtual_node;
-    return daemon_live(NULL);
+    return daemon_live(NULL, NULL);
 }
 
-int daemon_main_one_shot(const struct one_shot *one_shot)
+int daemon_main_with(const struct one_shot *one_shot, const char *boot_word)
 {
-    return daemon_live(one_shot);
+    return daemon_live(one_shot, boot_word);
 }

@@ -10,7 +10,8 @@
 int daemon_main(const char *virtual_node);
 
 struct one_shot;
-/* The same for one of the daemons that were all started by one call. */
-int daemon_main_one_shot(const struct one_shot *one_shot);
+/* The same for one of the daemons that were all started by one call (else NULL), with its boot record
+ * in a word of boot_carry.h (NULL: on stdin). */
+int daemon_main_with(const struct one_shot *one_shot, const char *boot_word);
 
 #endif

@@ -11,6 +11,7 @@
 #include "alloc/place_map.h"
 #include "base/log.h"
 #include "fabric/address.h"
+#include "launch/boot_carry.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_nodes.h"
@@ -156,6 +157,21 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
     return 0;
 }
 
+/* Daemons that are forked here get their record over a pipe in any case. */
+static int choose_boot(const struct run_settings *settings, struct instance_spec *instance,
+                       struct error *error)
+{
+    int rc = settings->boot != NULL ? boot_carry_check(settings->boot, error) : 0;
+
+    if (rc < 0) {
+        error_prefix(error, "option --boot");
+        return rc;
+    }
+    if (instance->starter == STARTER_SSH || instance->starter == STARTER_SRUN)
+        instance->boot = copy_or_null(settings->boot);
+    return 0;
+}
+
 static int make_instance(const struct run_settings *settings, const struct run_world *world,
                          const struct run_nodes *nodes, struct run_request *request,
                          struct error *error)
@@ -185,7 +201,8 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     instance->tmpdir = copy_or_null(settings->tmpdir);
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, world);
-    return choose_net(settings, instance, error);
+    rc = choose_boot(settings, instance, error);
+    return rc == 0 ? choose_net(settings, instance, error) : rc;
 }
 
 static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,

@@ -240,6 +240,12 @@ const struct option_rule run_rules[] = {
      FIELD(ports),
      .help = "ports that daemons may listen on (default: any)"},
     {.kind = OPTION_TEXT,
+     .name = "boot",
+     .value = "munge|file:DIR",
+     FIELD(boot),
+     .help = "hands daemons what they must know by MUNGE on the command line, or in files of a "
+             "shared directory (default: on their stdin)"},
+    {.kind = OPTION_TEXT,
      .name = "tmpdir",
      .value = "DIR",
      FIELD(tmpdir),

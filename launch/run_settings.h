@@ -51,6 +51,7 @@ struct run_settings {
     const char *agent;
     const char *banyand;
     const char *net;
+    const char *boot;
     const char *ports;
     const char *tmpdir;
     const char *json;

@@ -34,6 +34,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->agent);
     free(spec->banyand);
     free(spec->net);
+    free(spec->boot);
     free(spec->tmpdir);
     free(spec->virtual_base);
     explicit_bzero(spec->secret, sizeof(spec->secret));
@@ -51,6 +52,8 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->agent = copy_optional(source->agent);
     ret_spec->banyand = copy_optional(source->banyand);
     ret_spec->net = copy_optional(source->net);
+    ret_spec->boot = copy_optional(source->boot);
+    ret_spec->boot_word = NULL;
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
 }

@@ -33,8 +33,10 @@ struct instance_spec {
     char *net;           /* CIDR or interface list, NULL = default */
     uint16_t port_first; /* what daemons listen on; 0, 0 = any */
     uint16_t port_last;
-    char *tmpdir;       /* base of session directories, NULL = $TMPDIR or /tmp of each node */
-    char *virtual_base; /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
+    char *boot;            /* how boot records travel (launch/boot_carry.h), NULL = over stdin */
+    const char *boot_word; /* of the one that is started: not the spec's own, never travels */
+    char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
+    char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;

@@ -52,6 +52,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     put_optional(out, spec->net);
     wire_put_varint(out, spec->port_first);
     wire_put_varint(out, spec->port_last);
+    put_optional(out, spec->boot);
     put_optional(out, spec->tmpdir);
     put_optional(out, spec->virtual_base);
     wire_put_varint(out, spec->start_timeout_s);
@@ -83,6 +84,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.net = get_optional(reader);
     spec.port_first = (uint16_t)get_number(reader, UINT16_MAX);
     spec.port_last = (uint16_t)get_number(reader, UINT16_MAX);
+    spec.boot = get_optional(reader);
     spec.tmpdir = get_optional(reader);
     spec.virtual_base = get_optional(reader);
     spec.start_timeout_s = get_number(reader, SPEC_DURATION_MAX);

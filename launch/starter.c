@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/ranges.h"
 #include "base/wire.h"
+#include "launch/boot_carry.h"
 #include "launch/last_words.h"
 #include "launch/one_shot.h"
 #include "launch/starter_method.h"
@@ -58,6 +59,8 @@ struct start {
     struct buffer line; /* the beginning of one */
     struct buffer words;
     struct many many;
+    char *boot_word;  /* the record's, if it does not go over stdin */
+    struct error why; /* why it cannot even be tried */
 };
 
 struct starter {
@@ -70,6 +73,7 @@ struct starter {
     uint32_t running;
     uint32_t last_id;
     int expecting_end;
+    char *boot_directory; /* of records in files, once there is one */
 };
 
 struct starter *starter_create(struct loop *loop, struct helper *helper,
@@ -119,6 +123,8 @@ static void start_destroy(struct start *start)
     buffer_fini(&start->words);
     ranges_fini(&start->many.pending);
     hostlist_destroy(start->many.names);
+    boot_carry_forget(start->boot_word);
+    free(start->boot_word);
     free(start->path);
     free(start);
 }
@@ -406,14 +412,48 @@ static int make_pipes(int input[2], int output[2])
 }
 
 /* Failures are told from the loop, never inside starter_start. */
-static void fail_later(void *context)
+static void fail_now(void *context)
 {
     struct start *start = context;
-    struct error why = ERROR_NONE;
 
-    error_set(&why, -EMFILE, "cannot make pipes for the starter: no descriptors are left");
-    fail(start, &why);
+    fail(start, &start->why);
     start_destroy(start);
+}
+
+static int fail_later(struct start *start)
+{
+    loop_defer(start->starter->loop, fail_now, start);
+    return start->why.code;
+}
+
+/* The record becomes a word of the command line, which the method finds in *ret_instance, and does not
+ * go over stdin; nothing if that is how it goes. */
+static int carry_record(struct start *start, const struct boot_record *record,
+                        struct instance_spec *ret_instance)
+{
+    const struct instance_spec *instance = &record->instance;
+    struct starter *starter = start->starter;
+    struct buffer body = {0};
+    int rc;
+
+    *ret_instance = *instance;
+    explicit_bzero(ret_instance->secret, sizeof(ret_instance->secret));
+    if (instance->boot == NULL)
+        return 0;
+    if (starter->boot_directory == NULL) {
+        starter->boot_directory =
+            boot_carry_directory(instance->boot, instance->session,
+                                 record->ancestors_count > 0 ? record->ancestors[0].place : 0);
+        if (starter->boot_directory != NULL)
+            helper_own_directory(starter->helper, starter->boot_directory);
+    }
+    boot_record_encode(record, &body);
+    rc = boot_carry_pack(starter->boot_directory, start->id, instance->start_timeout_s, body.data,
+                         body.length_bytes, &start->boot_word, &start->why);
+    explicit_bzero(body.data, body.length_bytes);
+    buffer_fini(&body);
+    ret_instance->boot_word = start->boot_word;
+    return rc < 0 ? fail_later(start) : 0;
 }
 
 /* The process's ends are in ret_fds, to be closed once they are given to the helper. */
@@ -423,10 +463,12 @@ static int open_pipes(struct start *start, const struct boot_record *record,
     int input[2], output[2];
 
     if (make_pipes(input, output) < 0) {
-        loop_defer(start->starter->loop, fail_later, start);
-        return -EMFILE;
+        error_set(&start->why, -EMFILE,
+                  "cannot make pipes for the starter: no descriptors are left");
+        return fail_later(start);
     }
-    encode_record(record, &start->record);
+    if (start->boot_word == NULL)
+        encode_record(record, &start->record);
     ret_fds[0] = (struct helper_fd){.fd = input[0], .target = STDIN_FILENO};
     ret_fds[1] = (struct helper_fd){.fd = output[1], .target = STDOUT_FILENO};
     ret_fds[2] = (struct helper_fd){.fd = output[1], .target = STDERR_FILENO};
@@ -439,15 +481,15 @@ static int open_pipes(struct start *start, const struct boot_record *record,
 
 void starter_start(struct starter *starter, const struct boot_record *record)
 {
-    const struct instance_spec *instance = &record->instance;
-    struct start *start = add_start(starter, instance, record->name);
+    struct start *start = add_start(starter, &record->instance, record->name);
+    struct instance_spec instance;
     struct helper_fd fds[3];
 
     start->place = record->place;
-    if (open_pipes(start, record, fds) < 0)
+    if (carry_record(start, record, &instance) < 0 || open_pipes(start, record, fds) < 0)
         return;
-    starter_method_of(instance->starter)
-        ->start(starter->helper, start->id, instance, record->name, fds, 3);
+    starter_method_of(instance.starter)
+        ->start(starter->helper, start->id, &instance, record->name, fds, 3);
     close(fds[0].fd);
     close(fds[1].fd);
 }
@@ -490,8 +532,8 @@ static struct hostlist *take_places(const struct hostlist *names, const struct h
 static void start_many(struct starter *starter, const struct boot_record *record, uint32_t index,
                        const struct hostlist *nodes, struct ranges *places)
 {
-    const struct instance_spec *instance = &record->instance;
-    struct start *start = add_start(starter, instance, "");
+    struct start *start = add_start(starter, &record->instance, "");
+    struct instance_spec instance;
     struct helper_fd fds[3];
 
     start->place = places->items[0].first;
@@ -500,10 +542,10 @@ static void start_many(struct starter *starter, const struct boot_record *record
     start->many.pending = *places;
     *places = (struct ranges){0};
     ranges_add_all(&starter->reached, &start->many.pending);
-    if (open_pipes(start, record, fds) < 0)
+    if (carry_record(start, record, &instance) < 0 || open_pipes(start, record, fds) < 0)
         return;
-    starter_method_of(instance->starter)
-        ->start_all(starter->helper, start->id, instance, index, nodes, fds, 3);
+    starter_method_of(instance.starter)
+        ->start_all(starter->helper, start->id, &instance, index, nodes, fds, 3);
     close(fds[0].fd);
     close(fds[1].fd);
     send_record(start);
@@ -668,5 +710,6 @@ void starter_destroy(struct starter *starter)
         return;
     starter_let_go(starter);
     ranges_fini(&starter->reached);
+    free(starter->boot_directory);
     free(starter);
 }

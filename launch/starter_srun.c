@@ -213,6 +213,10 @@ static void start_all_srun(struct helper *helper, uint32_t id, const struct inst
     call_add(&call, memory_copy_string(instance->banyand));
     call_add(&call, memory_copy_string("--started-by"));
     call_add(&call, memory_copy_string("srun"));
+    if (instance->boot_word != NULL) {
+        call_add(&call, memory_copy_string("--boot"));
+        call_add(&call, memory_copy_string(instance->boot_word));
+    }
     call_make(&call, helper, id, fds, fds_count);
 }
 

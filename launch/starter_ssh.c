@@ -113,6 +113,10 @@ static void start_ssh(struct helper *helper, uint32_t id, const struct instance_
     struct buffer command = {0};
 
     put_quoted(&command, instance->banyand);
+    if (instance->boot_word != NULL) {
+        buffer_append_string(&command, " --boot ");
+        put_quoted(&command, instance->boot_word);
+    }
     run_agent(helper, id, instance, node_name, &command, fds, fds_count);
     buffer_fini(&command);
 }
