@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "launch/boot.h"
 #include "launch/daemon.h"
+#include "launch/doctor_examine.h"
 #include "launch/helper.h"
 #include "launch/one_shot.h"
 #include "launch/process_title.h"
@@ -94,6 +95,8 @@ static int run_option(int argc, char **argv)
         return clean(argc, argv);
     if (argc > 2)
         return usage_error("unknown argument: ", argv[2]);
+    if (strcmp(argv[1], "--examine") == 0)
+        return doctor_examine();
     if (strcmp(argv[1], "--version") == 0)
         printf("banyand %s (protocol %d)\n", PACKAGE_VERSION, BOOT_PROTOCOL_VERSION);
     else if (strcmp(argv[1], "--help") == 0)

@@ -19,6 +19,7 @@
 #include "fabric/topology.h"
 #include "launch/alloc_verb.h"
 #include "launch/asking.h"
+#include "launch/doctor.h"
 #include "launch/front_end.h"
 #include "launch/map_verb.h"
 #include "launch/options.h"
@@ -43,6 +44,7 @@ struct verb {
 static int verb_run(int argc, char **argv);
 static int verb_alloc(int argc, char **argv);
 static int verb_map(int argc, char **argv);
+static int verb_doctor(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
@@ -52,6 +54,7 @@ static const struct verb verbs[] = {
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
     {"map", "show where a run would put its processes", verb_map, map_help},
+    {"doctor", "examine the nodes, and say what is wrong", verb_doctor, doctor_help},
     {"help", "tell about a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
@@ -271,6 +274,28 @@ static int verb_alloc(int argc, char **argv)
 static int verb_map(int argc, char **argv)
 {
     return verb_print(argc, argv, map_verb);
+}
+
+static int verb_doctor(int argc, char **argv)
+{
+    struct run_request request;
+    struct run_world world;
+    struct facts facts;
+    struct error error;
+    int status = EXIT_SUCCESS;
+    int rc = facts_gather(&facts, &world, &error);
+
+    if (rc == 0)
+        rc = doctor_request_parse(&request, argc, argv, &world, &error);
+    facts_fini(&facts, &world);
+    if (rc < 0)
+        return fail(&error);
+    if (request.wish == RUN_WISH_HELP)
+        status = print_help(doctor_help);
+    else
+        status = doctor_run(&request);
+    run_request_fini(&request);
+    return status;
 }
 
 static void help_verbs(struct buffer *out)

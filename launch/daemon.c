@@ -177,7 +177,8 @@ static int open_tree(struct daemon *daemon, struct error *error)
 
     if (rc < 0)
         return rc;
-    daemon->node = node_create(&node_config, &daemon_node_events, daemon);
+    daemon->node = node_create(&node_config,
+                               daemon->doctor ? &doctor_node_events : &daemon_node_events, daemon);
     link_config.context = daemon->node;
     daemon->links = link_set_create(&link_config, error);
     if (!daemon->links)
@@ -186,6 +187,13 @@ static int open_tree(struct daemon *daemon, struct error *error)
     node_attach(daemon->node, link_set_ops(), daemon->links);
     node_start(daemon->node, &node_config.own);
     return 0;
+}
+
+/* The directory of the virtual nodes is removed with us, and not left over before. */
+static void root_own_virtual_base(struct daemon *daemon)
+{
+    session_hold(daemon->record.instance.virtual_base);
+    helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
 }
 
 static int open_parts(struct daemon *daemon, struct error *error)
@@ -206,7 +214,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
     /* In one go, for one wake-up of the helper. */
     if (daemon->root && daemon->record.instance.virtual_base)
-        helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
+        root_own_virtual_base(daemon);
     helper_own_directory(daemon->helper, daemon->session.directory);
     if (daemon->session.shared_directory[0])
         helper_own_directory(daemon->helper, daemon->session.shared_directory);
@@ -214,7 +222,11 @@ static int open_parts(struct daemon *daemon, struct error *error)
     /* All end with the root, but each other node's subtree is more than its child. */
     if (!daemon->root)
         helper_spare_daemons(daemon->helper);
-    daemon->starter = starter_create(daemon->loop, daemon->helper, &daemon_starter_events, daemon);
+    if (daemon->record.instance.is_doctor)
+        doctor_open(daemon);
+    daemon->starter =
+        starter_create(daemon->loop, daemon->helper,
+                       daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
     if (!daemon->engine)
         daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);
     rc = open_tree(daemon, error);
@@ -227,6 +239,7 @@ static void close_parts(struct daemon *daemon)
 {
     if (daemon->node)
         daemon_job_close(daemon);
+    doctor_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
     if (daemon->root)
         root_close(daemon);

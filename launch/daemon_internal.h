@@ -11,6 +11,7 @@
 #include "fabric/loop.h"
 #include "launch/boot.h"
 #include "launch/channel.h"
+#include "launch/doctor_daemon.h"
 #include "launch/helper.h"
 #include "launch/input.h"
 #include "launch/job.h"
@@ -40,6 +41,7 @@ struct daemon {
     struct loop_timer *lease_timer;
     struct loop_timer *end_timer;
     struct roll_call *roll_call; /* NULL elsewhere than at place 0 */
+    struct doctor *doctor;       /* NULL unless the instance is there to examine its nodes */
     struct root *root;           /* the front end's side; NULL elsewhere than at place 0 */
     /* the job that has processes here */
     uint32_t job; /* 0: none */
@@ -72,6 +74,11 @@ uint64_t daemon_now_ns(void);
 extern const struct node_events daemon_node_events;
 extern const struct starter_events daemon_starter_events;
 void daemon_start_children(struct daemon *daemon);
+/* Starts the heads of what follows the first place of a range of ours. */
+void daemon_start_range(struct daemon *daemon, struct range range);
+/* As the allocation says it; "" if it is none of ours. */
+const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
+                              char name[HOST_NAME_BYTES_MAX + 1]);
 
 /* daemon_job.c */
 extern const struct helper_events daemon_helper_events;
@@ -89,6 +96,8 @@ void root_failed(struct daemon *daemon, const char *why);
 void root_text(struct daemon *daemon, uint8_t level, const char *text);
 /* 1 if the front end has not yet written all output that came. */
 int root_output_waits(const struct daemon *daemon);
+/* To the front end, if it is there; clears the payload. */
+void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload);
 void root_open(struct daemon *daemon);
 void root_close(struct daemon *daemon);
 

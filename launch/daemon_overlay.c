@@ -12,28 +12,33 @@
 
 #define REFUSALS_TOLD 3
 
-/* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
- * makes it. */
-void daemon_start_children(struct daemon *daemon)
+void daemon_start_range(struct daemon *daemon, struct range range)
 {
     struct tree tree = {.places = daemon->record.instance.places,
                         .radix = daemon->record.instance.radix};
     struct addresses addresses;
-    struct range range;
 
     link_set_addresses(daemon->links, &addresses);
-    if (starter_is_one_shot(daemon->record.instance.starter)) {
-        if (daemon->root)
-            starter_start_all(daemon->starter, &daemon->record, &addresses);
-        return;
-    }
-    for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++) {
+    for (uint32_t i = 0; i < tree_cut_count(&tree, range); i++) {
         struct boot_record child;
 
-        range = tree_cut(&tree, daemon->record.range, i);
-        boot_record_child(&daemon->record, &addresses, range, &child);
+        boot_record_child(&daemon->record, &addresses, tree_cut(&tree, range, i), &child);
         starter_start(daemon->starter, &child);
         boot_record_fini(&child);
+    }
+}
+
+/* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
+ * makes it. */
+void daemon_start_children(struct daemon *daemon)
+{
+    struct addresses addresses;
+
+    if (!starter_is_one_shot(daemon->record.instance.starter)) {
+        daemon_start_range(daemon, daemon->record.range);
+    } else if (daemon->root) {
+        link_set_addresses(daemon->links, &addresses);
+        starter_start_all(daemon->starter, &daemon->record, &addresses);
     }
 }
 
@@ -142,7 +147,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
         services_reply(daemon->services, id, status, payload);
 }
 
-static const char *place_name(const struct daemon *daemon, uint32_t place,
+const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
                               char name[HOST_NAME_BYTES_MAX + 1])
 {
     const struct boot_record *record = &daemon->record;
@@ -167,7 +172,7 @@ static void lost(void *context, const struct ranges *places)
 
         if (ranges_contains(places, head))
             starter_clean(daemon->starter, &daemon->record.instance, head,
-                          place_name(daemon, head, name));
+                          daemon_place_name(daemon, head, name));
     }
     if (daemon->output)
         output_credit_renew(daemon->output);
@@ -216,7 +221,7 @@ static void starter_line(void *context, uint32_t place, const char *text)
 {
     struct daemon *daemon = context;
     char name[HOST_NAME_BYTES_MAX + 1];
-    char *line = place > 0 ? memory_printf("%s: %s", place_name(daemon, place, name), text)
+    char *line = place > 0 ? memory_printf("%s: %s", daemon_place_name(daemon, place, name), text)
                            : memory_copy_string(text);
 
     daemon_text(daemon, LOG_LEVEL_WARNING, line);

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "launch/doctor_report.h"
 #include "launch/job_engine.h"
 #include "overlay/tree.h"
 
@@ -20,10 +21,9 @@ static void concatenate(struct buffer *merged, const void *other, size_t other_b
 }
 
 node_merge_function *const job_merges[JOB_MERGE_COUNT] = {
-    [JOB_MERGE_CONCATENATE] = concatenate,
-    [JOB_MERGE_LAUNCHED] = job_launched_merge,
-    [JOB_MERGE_ENDED] = job_ended_merge,
-    [JOB_MERGE_SURVEY] = job_survey_merge,
+    [JOB_MERGE_CONCATENATE] = concatenate,   [JOB_MERGE_LAUNCHED] = job_launched_merge,
+    [JOB_MERGE_ENDED] = job_ended_merge,     [JOB_MERGE_SURVEY] = job_survey_merge,
+    [JOB_MERGE_DOCTOR] = doctor_report_fold,
 };
 
 void job_actions_init(struct job_actions *actions)

@@ -160,6 +160,7 @@ enum job_merge {
     JOB_MERGE_LAUNCHED,
     JOB_MERGE_ENDED,
     JOB_MERGE_SURVEY,
+    JOB_MERGE_DOCTOR,
     JOB_MERGE_COUNT
 };
 extern node_merge_function *const job_merges[JOB_MERGE_COUNT];
@@ -170,7 +171,8 @@ enum job_operation {
     JOB_OPERATION_ENDED,
     JOB_OPERATION_PMI1,
     JOB_OPERATION_PMIX,
-    JOB_OPERATION_SURVEY
+    JOB_OPERATION_SURVEY,
+    JOB_OPERATION_DOCTOR
 };
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */

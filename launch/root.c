@@ -249,6 +249,10 @@ static void control_message(void *context, uint8_t type, const void *payload, si
     case CONTROL_STDIN:
         stdin_forward(daemon, payload, payload_bytes);
         break;
+    case CONTROL_DOCTOR:
+        if (daemon->doctor)
+            doctor_root_asked(daemon, &reader);
+        break;
     case CONTROL_OUTPUT_ACK:
         output_acked(daemon, wire_get_u32(&reader));
         break;
@@ -269,6 +273,12 @@ static void control_closed(void *context, const char *why)
     daemon->root->channel = NULL;
     output_acked(daemon, UINT32_MAX);
     daemon_job_event(daemon, &event);
+}
+
+void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload)
+{
+    if (daemon->root && daemon->root->channel)
+        channel_send_buffer(daemon->root->channel, type, payload);
 }
 
 void root_action(struct daemon *daemon, struct job_action *action)

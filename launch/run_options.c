@@ -48,6 +48,19 @@ void run_help(struct buffer *out)
              "found, 130 interrupted.  More in banyan(1).\n");
 }
 
+void doctor_help(struct buffer *out)
+{
+    buffer_append_string(
+        out,
+        "Usage: banyan doctor [OPTIONS] [PROGRAM]\n\n"
+        "Examines the nodes of an allocation as a run would use them, and says what to do about\n"
+        "each problem.  With a PROGRAM also whether the nodes have it and its libraries.\n");
+    options_help(doctor_rules(), out);
+    buffer_append_string(out,
+                         "\nExit status: 0 all is well, 1 there is a problem, 125 banyan failed "
+                         "or was asked\nfor something wrong.  More in banyan(1).\n");
+}
+
 /* The value of the word that stands there, up to a comma or the end. */
 static int word_find(const struct word_value *words, const char *text, size_t text_bytes,
                      uint32_t *ret_value)
@@ -315,7 +328,7 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
 
     settings.processes = (uint32_t)run_apps_processes(apps);
     rc = check_together(&settings, error);
-    if (rc == 0 && apps->items[0].argc == 0)
+    if (rc == 0 && apps->items[0].argc == 0 && !request->instance.is_doctor)
         rc = error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
     if (rc == 0)
         rc = run_nodes_find(&settings, world, &nodes, error);
@@ -324,24 +337,27 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
     rc = make_instance(&settings, world, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* which is moved */
-    if (rc == 0)
+    if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, world, request, error);
     request->timeout_s = settings.timeout_s;
     request->label = settings.label > 0;
     request->verbose = settings.verbose;
     request->json_path = copy_or_null(settings.json);
+    request->json = settings.json_wanted > 0;
     return rc;
 }
 
-int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                      const struct run_world *world, struct error *error)
+/* Of `banyan doctor` the program may be left out: its nodes are examined. */
+static int parse(const struct option_rule *rules, int is_doctor, struct run_request *ret_request,
+                 int argc, char *const *argv, const struct run_world *world, struct error *error)
 {
     const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB};
     struct run_apps apps = {0};
-    int rc = run_apps_parse(run_rules, &defaults, argc, argv, &apps, error);
+    int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
 
     instance_spec_init(&request.instance);
+    request.instance.is_doctor = (uint8_t)is_doctor;
     job_spec_init(&request.job);
     allocation_init(&request.allocation);
     if (rc == 0 && apps.items[0].settings.help > 0)
@@ -356,6 +372,18 @@ int run_request_parse(struct run_request *ret_request, int argc, char *const *ar
     else
         *ret_request = request;
     return rc;
+}
+
+int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                      const struct run_world *world, struct error *error)
+{
+    return parse(run_rules, 0, ret_request, argc, argv, world, error);
+}
+
+int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                         const struct run_world *world, struct error *error)
+{
+    return parse(doctor_rules(), 1, ret_request, argc, argv, world, error);
 }
 
 void run_request_fini(struct run_request *request)

@@ -45,11 +45,16 @@ struct run_request {
     int label;
     int verbose;     /* 1: phases, 2: what daemons log, too */
     char *json_path; /* NULL: no record */
+    int json;        /* of doctor: JSON instead of a table */
 };
 
 /* argv[0] is the verb.  ret_request must be given to run_request_fini after success. */
 int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
                       const struct run_world *world, struct error *error);
+/* The same for `banyan doctor`: a program may be given, then job has one application. */
+int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                         const struct run_world *world, struct error *error);
+void doctor_help(struct buffer *out);
 void run_request_fini(struct run_request *request);
 void run_help(struct buffer *out);
 

@@ -4,6 +4,7 @@
 #include "launch/run_settings.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "alloc/allocation.h"
 #include "alloc/place_rule.h"
@@ -254,3 +255,28 @@ const struct option_rule run_rules[] = {
     {.kind = OPTION_FLAG, .letter = 'h', .name = "help", FIELD(help), .help = "this text"},
     {.kind = OPTION_FLAG, .letter = 'V', .name = "version", FIELD(version), .help = "the version"},
     {.kind = OPTION_END}};
+
+static const char *const doctor_names[] = {
+    "host",    "hostfile", "source",        "virtual-nodes", "slots",   "env",
+    "wdir",    "verbose",  "start-timeout", "radix",         "starter", "ssh-agent",
+    "banyand", "net",      "port-range",    "tmpdir",        "help"};
+
+#define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
+
+const struct option_rule *doctor_rules(void)
+{
+    static struct option_rule rules[DOCTOR_NAMES + 3] = {
+        {.kind = OPTION_HEADING, .help = "Options, as those of banyan run"}};
+    size_t count = 1;
+
+    for (size_t i = 0; i < DOCTOR_NAMES; i++)
+        for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++)
+            if (rule->kind != OPTION_HEADING && strcmp(rule->name, doctor_names[i]) == 0)
+                rules[count++] = *rule;
+    rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
+                                          .name = "json",
+                                          FIELD(json_wanted),
+                                          .help = "print the findings as JSON"};
+    rules[count] = (struct option_rule){.kind = OPTION_END};
+    return rules;
+}

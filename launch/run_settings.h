@@ -56,9 +56,12 @@ struct run_settings {
     const char *tmpdir;
     const char *json;
     const char *on_failure;
+    int json_wanted; /* of verbs that print it */
     struct option_list set;
 };
 
 extern const struct option_rule run_rules[];
+/* Those of `banyan doctor`, which are run's where both have them. */
+const struct option_rule *doctor_rules(void);
 
 #endif

@@ -42,6 +42,7 @@ struct instance_spec {
     uint32_t heartbeat_ms;
     uint32_t lease_ms;
     uint8_t log_level;
+    uint8_t is_doctor; /* it examines its nodes and runs no job (doctor_daemon.h) */
 };
 
 void instance_spec_init(struct instance_spec *spec); /* defaults */

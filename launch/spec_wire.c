@@ -60,6 +60,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->heartbeat_ms);
     wire_put_varint(out, spec->lease_ms);
     wire_put_u8(out, spec->log_level);
+    wire_put_u8(out, spec->is_doctor);
 }
 
 /* It becomes part of paths, so it must be what it is said to be. */
@@ -92,6 +93,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.heartbeat_ms = get_number(reader, SPEC_DURATION_MAX);
     spec.lease_ms = get_number(reader, SPEC_DURATION_MAX);
     spec.log_level = wire_get_u8(reader);
+    spec.is_doctor = (uint8_t)get_number(reader, 1);
     if (spec.places == 0 || spec.radix < TREE_RADIX_MIN || spec.log_level >= LOG_LEVEL_COUNT ||
         spec.port_first > spec.port_last || (spec.port_first == 0 && spec.port_last != 0))
         wire_fail(reader);
