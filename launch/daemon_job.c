@@ -274,8 +274,10 @@ static void action_run(struct daemon *daemon, struct job_action *action)
     switch (action->kind) {
     case JOB_ACTION_BROADCAST:
         action->message = NULL;
-        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
-                       message);
+        if (node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
+                           message) < 0)
+            daemon_text(daemon, LOG_LEVEL_ERROR,
+                        "a message to the nodes was given up: too many are on their way");
         break;
     case JOB_ACTION_CONTRIBUTE:
         action->message = NULL;

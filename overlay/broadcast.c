@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "overlay/core.h"
+#include "overlay/limits.h"
 #include "overlay/stream_wire.h"
 
 struct log_item {
@@ -50,8 +51,10 @@ static bool is_needed(const struct overlay *overlay, uint64_t sequence, const st
     return false;
 }
 
-static void item_destroy(struct log_item *item)
+static void item_destroy(struct overlay *overlay, struct log_item *item)
 {
+    overlay->broadcast.count--;
+    overlay->broadcast.bytes -= item->payload->length_bytes;
     message_release(item->payload);
     ranges_fini(&item->set);
     free(item);
@@ -77,17 +80,23 @@ static void item_insert(struct overlay *overlay, struct overlay_entry *entry,
     ranges_move(&item->set, &entry->set);
     item->next = *link;
     *link = item;
+    overlay->broadcast.count++;
+    overlay->broadcast.bytes += payload->length_bytes;
     if (item->next == NULL)
         overlay->broadcast.last = item;
 }
 
 uint32_t overlay_kept_entries(const struct overlay *overlay)
 {
-    uint32_t count = 0;
+    return overlay->broadcast.count;
+}
 
-    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next)
-        count++;
-    return count;
+int overlay_may_broadcast(const struct overlay *overlay)
+{
+    return overlay->broadcast.count < OVERLAY_ENTRIES_MAX &&
+                   overlay->broadcast.bytes < OVERLAY_ENTRIES_BYTES_MAX
+               ? 0
+               : -EAGAIN;
 }
 
 void broadcast_fini(struct overlay *overlay)
@@ -96,7 +105,7 @@ void broadcast_fini(struct overlay *overlay)
         struct log_item *item = overlay->broadcast.first;
 
         overlay->broadcast.first = item->next;
-        item_destroy(item);
+        item_destroy(overlay, item);
     }
     overlay->broadcast.last = NULL;
 }
@@ -131,7 +140,7 @@ void broadcast_trim(struct overlay *overlay)
             link = &item->next;
         } else {
             *link = item->next;
-            item_destroy(item);
+            item_destroy(overlay, item);
         }
     }
     tell_acked(overlay);

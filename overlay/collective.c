@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlay/limits.h"
 #include "overlay/series.h"
 #include "overlay/stream.h"
 
@@ -175,6 +176,7 @@ static void deliver(struct overlay *overlay, const struct series *series,
         !(operation->called || (at_root && !series_is_member(overlay, series))))
         return;
     operation->delivered = true;
+    overlay->collective.calls -= operation->called;
     action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
     action->key = operation_key(series, operation);
     action->status = overlay_status_errno(operation->status);
@@ -433,11 +435,19 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     assert(ranges_contains(event->set, overlay->place) && ranges_max(event->set) < overlay->places);
     if (series_is_forgotten(overlay, event->key.set_id))
         return; /* its owner wants to hear no more of it */
+    if (overlay->collective.calls == OVERLAY_CALLS_MAX) {
+        struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
+
+        action->key = event->key;
+        action->status = -EAGAIN;
+        return;
+    }
     if (series == NULL)
         series = series_create(overlay, &event->key, event->set);
     operation = operation_open(overlay, series, event->key.generation);
     assert(operation != NULL && !operation->called);
     operation->called = true;
+    overlay->collective.calls++;
     if (event->key.generation > series->called_to)
         series->called_to = event->key.generation;
     if (operation->decided) {

@@ -115,6 +115,8 @@ struct broadcast {
     struct upward *upward;         /* behind a payload that is still on its way */
     const struct message *offered; /* the payload of the entry that is being logged */
     bool leave_wanted;             /* when all payloads have arrived */
+    uint32_t count;    /* of kept */
+    uint64_t bytes;    /* of them */
 };
 
 struct collective {
@@ -122,6 +124,7 @@ struct collective {
     uint64_t *forgotten; /* ring of set ids, allocated on first use */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
+    uint32_t calls; /* our own that have not ended */
 };
 
 struct stream;
@@ -144,6 +147,7 @@ struct route {
     struct held *first;
     struct held *last;
     uint32_t held_count;
+    uint64_t held_bytes;
     struct map *requests; /* outstanding, by id; NULL before the first */
 };
 
@@ -179,6 +183,7 @@ struct overlay {
     struct child *children; /* by range, ascending */
     uint32_t children_count;
     struct guest *guests;
+    uint32_t guests_count;
     struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
     uint64_t cut_off_ns; /* since when the range that we inherit last was cut off */

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "overlay/core.h"
+#include "overlay/limits.h"
 
 /* ---- guests ---- */
 
@@ -39,6 +40,7 @@ static void guest_remove(struct overlay *overlay, struct guest *guest)
     while (*link != guest)
         link = &(*link)->next;
     *link = guest->next;
+    overlay->guests_count--;
     if (guest->asked)
         overlay_join_fini(&guest->join);
     free(guest);
@@ -131,8 +133,9 @@ void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation
     struct guest *guest;
 
     if (place <= overlay->place || place >= overlay->places ||
-        membership_linked(overlay, place) != NULL || guest_find(overlay, place) != NULL) {
-        overlay_close(overlay, place); /* nobody above us or twice */
+        membership_linked(overlay, place) != NULL || guest_find(overlay, place) != NULL ||
+        overlay->guests_count == OVERLAY_GUESTS_MAX) {
+        overlay_close(overlay, place); /* nobody above us, twice, or too many */
         return;
     }
     guest = memory_allocate_zeroed(sizeof(*guest));
@@ -140,6 +143,7 @@ void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation
     guest->incarnation = incarnation;
     guest->next = overlay->guests;
     overlay->guests = guest;
+    overlay->guests_count++;
 }
 
 /* ---- the table of child ranges ---- */

@@ -318,12 +318,15 @@ void node_destroy(struct node *node)
 
 /* ---- calls ---- */
 
-void node_broadcast(struct node *node, const struct ranges *set, struct message *payload)
+int node_broadcast(struct node *node, const struct ranges *set, struct message *payload)
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST, .set = set, .payload = payload};
+    int rc = overlay_may_broadcast(node->overlay);
 
-    step_above(node, &event);
+    if (rc == 0)
+        step_above(node, &event);
     message_release(payload);
+    return rc;
 }
 
 void node_leave(struct node *node)

@@ -65,8 +65,9 @@ void node_attach(struct node *node, const struct transport_ops *ops, void *trans
 void node_start(struct node *node, const struct addresses *own);
 void node_destroy(struct node *node);
 
-/* Root only.  set NULL = everyone incl. the root.  Takes the caller's reference of payload. */
-void node_broadcast(struct node *node, const struct ranges *set, struct message *payload);
+/* Root only.  set NULL = everyone incl. the root.  Takes the caller's reference of payload.  -EAGAIN,
+ * and nothing is sent, where too much has not reached everyone yet. */
+int node_broadcast(struct node *node, const struct ranges *set, struct message *payload);
 /* Root only: everyone leaves, leaves of the tree first; `ended` is told when all have gone. */
 void node_leave(struct node *node);
 /* Contributes to an operation among the places of set (this place must be in it).  Takes the

@@ -366,7 +366,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
 {
     switch (event->kind) {
     case OVERLAY_EVENT_BROADCAST:
-        assert(overlay_is_root(overlay));
+        assert(overlay_is_root(overlay) && overlay_may_broadcast(overlay) == 0);
         assert(event->payload == NULL || event->payload->length_bytes <= NODE_LARGE_BYTES_MAX);
         broadcast_user(overlay, event->set, event->payload);
         break;

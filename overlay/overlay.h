@@ -124,6 +124,8 @@ uint32_t overlay_parent(const struct overlay *overlay);       /* linked parent o
 uint32_t overlay_degree(const struct overlay *overlay);       /* links to parent and children */
 uint64_t overlay_lease_end_ns(const struct overlay *overlay); /* UINT64_MAX: none runs */
 void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
+/* Root: 0, or -EAGAIN where too much has not been acknowledged yet. */
+int overlay_may_broadcast(const struct overlay *overlay);
 const struct ranges *overlay_dead(const struct overlay *overlay);
 /* The index-th child range that has a linked head: 1, its head and where that listens; 0 at the end. */
 int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,

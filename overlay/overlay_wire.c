@@ -431,6 +431,7 @@ int overlay_status_errno(uint8_t status)
     static const int codes[OVERLAY_STATUS_COUNT] = {
         [OVERLAY_STATUS_LOST] = -EHOSTDOWN,
         [OVERLAY_STATUS_TOO_LARGE] = -EMSGSIZE,
+        [OVERLAY_STATUS_BUSY] = -EAGAIN,
     };
 
     return codes[status];

@@ -148,6 +148,7 @@ enum overlay_status {
     OVERLAY_STATUS_OK,
     OVERLAY_STATUS_LOST,      /* -EHOSTDOWN */
     OVERLAY_STATUS_TOO_LARGE, /* -EMSGSIZE */
+    OVERLAY_STATUS_BUSY,      /* -EAGAIN: some limit is reached (overlay/limits.h) */
     OVERLAY_STATUS_COUNT
 };
 

@@ -15,8 +15,7 @@
 
 #include "base/map.h"
 #include "overlay/core.h"
-
-#define ROUTE_HELD_MAX 4096
+#include "overlay/limits.h"
 
 struct held {
     struct held *next;
@@ -71,14 +70,21 @@ static void held_destroy(struct held *held)
     free(held);
 }
 
+static void refuse_request(struct overlay *overlay, const struct frame *frame);
+
 static void hold(struct overlay *overlay, uint32_t destination, const struct frame *frame,
                  bool downward)
 {
     struct route *route = &overlay->route;
+    uint64_t bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
     struct held *held;
 
-    if (route->held_count == ROUTE_HELD_MAX)
+    if (frame->type != OVERLAY_REPLY && (route->held_count >= OVERLAY_HELD_MAX ||
+                                         route->held_bytes + bytes > OVERLAY_HELD_BYTES_MAX)) {
+        if (frame->type == OVERLAY_REQUEST)
+            refuse_request(overlay, frame);
         return;
+    }
     held = memory_allocate_zeroed(sizeof(*held));
     held->destination = destination;
     held->downward = downward;
@@ -90,6 +96,7 @@ static void hold(struct overlay *overlay, uint32_t destination, const struct fra
         route->first = held;
     route->last = held;
     route->held_count++;
+    route->held_bytes += bytes;
 }
 
 static void forward(struct overlay *overlay, uint32_t destination, const struct frame *frame,
@@ -113,8 +120,10 @@ void route_flush(struct overlay *overlay)
             link = &held->next;
         } else {
             *link = held->next;
-            held_destroy(held);
             route->held_count--;
+            route->held_bytes -=
+                held->frame.payload != NULL ? held->frame.payload->length_bytes : 0;
+            held_destroy(held);
         }
     }
 }
@@ -214,6 +223,23 @@ static void originate(struct overlay *overlay, enum overlay_message type, enum f
     send_from_here(overlay, type, class, &data);
 }
 
+/* In the name of who was asked: the frame cannot even wait here. */
+static void refuse_request(struct overlay *overlay, const struct frame *frame)
+{
+    struct overlay_data data, answer;
+
+    if (overlay_decode_data(frame, &data) < 0)
+        return;
+    answer = (struct overlay_data){.source = data.destination,
+                                   .destination = data.source,
+                                   .id = data.id,
+                                   .status = OVERLAY_STATUS_BUSY};
+    if (data.source == overlay->place)
+        request_end(overlay, data.destination, data.id, -EAGAIN, NULL);
+    else
+        send_from_here(overlay, OVERLAY_REPLY, FRAME_COLLECTIVE, &answer);
+}
+
 void route_send(struct overlay *overlay, const struct overlay_event *event)
 {
     originate(overlay, OVERLAY_DATA, event->class, event->place, 0, event->payload);
@@ -250,6 +276,10 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
     }
     if (overlay->route.requests == NULL)
         overlay->route.requests = map_create();
+    if (map_count(overlay->route.requests) >= OVERLAY_REQUESTS_MAX) {
+        tell_reply(overlay, event->id, -EAGAIN, NULL);
+        return;
+    }
     request = memory_allocate_zeroed(sizeof(*request));
     request->id = event->id;
     request->place = event->place;

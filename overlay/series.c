@@ -89,6 +89,7 @@ struct node_key operation_key(const struct series *series, const struct operatio
 
 void operation_destroy(struct overlay *overlay, struct operation *operation)
 {
+    overlay->collective.calls -= operation->called && !operation->delivered;
     large_reset(overlay, operation);
     stream_destroy(overlay, operation->stream);
     for (uint32_t i = 0; i < operation->parts_count; i++)

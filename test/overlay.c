@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "overlay/limits.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 #include "test/tap.h"
@@ -507,8 +508,6 @@ static void test_other_set(void)
     close_bench(&bench);
 }
 
-/* ---- weight ---- */
-
 /* A starter may say that a child has exited before its link ends: while all leave, it has left. */
 static void test_leaving_child_exits(void)
 {
@@ -533,6 +532,97 @@ static void test_leaving_child_exits(void)
     ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "at other times it is a death");
     close_bench(&bench);
 }
+
+/* ---- limits ---- */
+
+static void test_limit_of_guests(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 1, 10000); /* nobody is answered before it has joined */
+    for (uint32_t place = 2; place < 2 + OVERLAY_GUESTS_MAX; place++)
+        step_up(&bench, place);
+    ok(!closed(&bench, 1 + OVERLAY_GUESTS_MAX), "as many links as may wait do");
+    step_up(&bench, 2 + OVERLAY_GUESTS_MAX);
+    ok(closed(&bench, 2 + OVERLAY_GUESTS_MAX), "one more is closed");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 7});
+    step_up(&bench, 7);
+    ok(!closed(&bench, 7), "until another has gone");
+    close_bench(&bench);
+}
+
+static void test_limit_of_broadcasts(void)
+{
+    struct overlay_event broadcast = {.kind = OVERLAY_EVENT_BROADCAST};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 2);
+    adopt(&bench, 1, 1, 1, 2);
+    for (uint32_t i = 0; i < OVERLAY_ENTRIES_MAX; i++)
+        step(&bench, broadcast);
+    is_int(overlay_may_broadcast(bench.overlay), -EAGAIN, "the root must wait for its children");
+    overlay_encode_ack(1, &frame);
+    step_frame(&bench, 1, &frame);
+    is_int(overlay_may_broadcast(bench.overlay), 0, "an acknowledgement makes room");
+    close_bench(&bench);
+}
+
+static void test_limit_of_calls(void)
+{
+    struct overlay_event call = {.kind = OVERLAY_EVENT_CONTRIBUTE, .key = {.set_id = 5}};
+    struct bench bench;
+    struct ranges set = {0};
+
+    ranges_add(&set, 0, 1);
+    call.set = &set;
+    open_bench(&bench, 0, 2);
+    for (uint32_t i = 1; i <= OVERLAY_CALLS_MAX; i++) {
+        call.key.generation = i;
+        step(&bench, call);
+    }
+    ok(find(&bench, OVERLAY_ACTION_RESULT) == NULL, "as many calls as may wait do");
+    call.key.generation++;
+    step(&bench, call);
+    is_int(find(&bench, OVERLAY_ACTION_RESULT)->status, -EAGAIN, "one more fails at once");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = 5}});
+    call.key.set_id = 6;
+    step(&bench, call);
+    ok(find(&bench, OVERLAY_ACTION_RESULT) == NULL, "what is forgotten makes room");
+    ranges_fini(&set);
+    close_bench(&bench);
+}
+
+static void test_limit_of_requests(void)
+{
+    struct overlay_event request = {.kind = OVERLAY_EVENT_REQUEST, .place = 1};
+    struct overlay_data data = {.source = 0, .destination = 5, .id = 9};
+    const struct frame *answer;
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 7); /* 1 has not joined: what is for it waits */
+    for (request.id = 1; request.id <= OVERLAY_HELD_MAX; request.id++)
+        step(&bench, request);
+    ok(find(&bench, OVERLAY_ACTION_REPLY) == NULL, "as many frames as may wait do");
+    step(&bench, request);
+    is_int(find(&bench, OVERLAY_ACTION_REPLY)->status, -EAGAIN, "one more request is refused");
+    adopt(&bench, 4, 4, 6, 7);
+    data = (struct overlay_data){.source = 4, .destination = 2, .id = 9};
+    overlay_encode_data(OVERLAY_REQUEST, FRAME_COLLECTIVE, &data, &frame);
+    step_frame(&bench, 4, &frame);
+    answer = sent(&bench, 4, OVERLAY_REPLY);
+    if (ok(answer != NULL && overlay_decode_data(answer, &data) == 0, "also of somebody else"))
+        ok(data.status == OVERLAY_STATUS_BUSY && data.id == 9 && data.source == 2,
+           "who hears that it is busy");
+    data = (struct overlay_data){.source = 4, .destination = 2};
+    overlay_encode_data(OVERLAY_DATA, FRAME_BULK, &data, &frame);
+    step_frame(&bench, 4, &frame);
+    ok(bench.actions.count == 0, "data is dropped, as with a relay that dies");
+    close_bench(&bench);
+}
+
+/* ---- weight ---- */
 
 static void test_weight(void)
 {
@@ -572,6 +662,10 @@ int main(void)
     test_too_large();
     test_other_set();
     test_leaving_child_exits();
+    test_limit_of_guests();
+    test_limit_of_broadcasts();
+    test_limit_of_calls();
+    test_limit_of_requests();
     test_weight();
     return done_testing();
 }
