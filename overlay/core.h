@@ -115,8 +115,8 @@ struct broadcast {
     struct upward *upward;         /* behind a payload that is still on its way */
     const struct message *offered; /* the payload of the entry that is being logged */
     bool leave_wanted;             /* when all payloads have arrived */
-    uint32_t count;    /* of kept */
-    uint64_t bytes;    /* of them */
+    uint32_t count;                /* of kept */
+    uint64_t bytes;                /* of them */
 };
 
 struct collective {
