@@ -452,51 +452,63 @@ static void deal(struct outcome *outcome, const struct rooms *rooms, uint64_t pr
 
 /* ---- Lists ---- */
 
-static int compare_nodes(const void *a, const void *b)
+/* How many processes a list gives each node of the allocation. */
+static int count_listed(const struct map_list *list, const struct allocation *allocation,
+                        uint32_t *counts, struct error *error)
 {
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    uint32_t nodes = allocation_nodes(allocation);
 
-    return left < right ? -1 : left > right;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->nodes[i] >= nodes)
+            return error_set(error, -EINVAL, "the list names nodes that are not there");
+        counts[list->nodes[i]]++;
+    }
+    return 0;
 }
 
-static int give_list(struct outcome *outcome, const struct free_runs *runs,
-                     const struct allocation *allocation, struct error *error)
+/* Nodes that are listed must take part. */
+static int check_listed(const uint32_t *counts, uint32_t first, uint32_t last,
+                        const struct allocation *allocation, struct error *error)
 {
-    const struct map_list *list = outcome->app->rule->list;
-    uint32_t *sorted = memory_copy(list->nodes, list->count * sizeof(*list->nodes));
-    uint32_t position = 0;
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    qsort(sorted, list->count, sizeof(*sorted), compare_nodes);
-    for (uint32_t i = 0; i < runs->count; i++) {
-        const struct free_run *run = &runs->items[i];
-        uint32_t node = run->first, after = run->first + run->nodes;
-
-        while (position < list->count && sorted[position] >= node && sorted[position] < after) {
-            uint32_t count = 0, next = sorted[position];
-
-            give(outcome, run, node, next - node, 0);
-            while (position < list->count && sorted[position] == next) {
-                position++;
-                count++;
-            }
-            give(outcome, run, next, 1, count);
-            node = next + 1;
-        }
-        give(outcome, run, node, after - node, 0);
-        if (position < list->count && sorted[position] < after)
-            break;
-    }
-    if (position < list->count && sorted[position] < allocation_nodes(allocation)) {
-        hostlist_name(allocation->names, sorted[position], name);
-        free(sorted);
+    for (uint32_t node = first; node < last; node++) {
+        if (counts[node] == 0)
+            continue;
+        hostlist_name(allocation->names, node, name);
         return error_set(error, -ENOSPC,
                          "the list names node %s, which has no slots or is left out", name);
     }
-    free(sorted);
-    if (position < list->count)
-        return error_set(error, -EINVAL, "the list names nodes that are not there");
     return 0;
+}
+
+/* O(nodes + processes): a list is irregular anyway. */
+static int give_list(struct outcome *outcome, const struct free_runs *runs,
+                     const struct allocation *allocation, struct error *error)
+{
+    uint32_t nodes = allocation_nodes(allocation), last = 0;
+    uint32_t *counts = memory_allocate_zeroed((nodes + 1) * sizeof(*counts));
+    int rc = count_listed(outcome->app->rule->list, allocation, counts, error);
+
+    for (uint32_t i = 0; rc == 0 && i < runs->count; i++) {
+        const struct free_run *run = &runs->items[i];
+        uint32_t after = run->first + run->nodes;
+
+        rc = check_listed(counts, last, run->first, allocation, error);
+        for (uint32_t node = run->first; rc == 0 && node < after;) {
+            uint32_t equal = 1;
+
+            while (node + equal < after && counts[node + equal] == counts[node])
+                equal++;
+            give(outcome, run, node, equal, counts[node]);
+            node += equal;
+        }
+        last = after;
+    }
+    if (rc == 0)
+        rc = check_listed(counts, last, nodes, allocation, error);
+    free(counts);
+    return rc;
 }
 
 /* ---- One application ---- */

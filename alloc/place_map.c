@@ -15,25 +15,23 @@
 
 /* ---- Making ---- */
 
-static int compare_entries(const void *a, const void *b)
+/* Ranks of a list sorted by node and rank: each node's begin where its run says.  O(nodes +
+ * processes). */
+static uint32_t *sort_list(const struct map_app *app, uint32_t nodes)
 {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    const struct map_list *list = app->rule->list;
+    uint32_t *by_node = memory_allocate(app->processes * sizeof(*by_node));
+    uint32_t *next = memory_allocate_zeroed(nodes * sizeof(*next));
 
-    return left < right ? -1 : left > right;
-}
+    for (uint32_t i = 0; i < app->runs_count; i++) {
+        const struct map_run *run = &app->runs[i];
 
-/* Ranks of a list sorted by node and rank. */
-static uint32_t *sort_list(const struct map_list *list, uint32_t processes)
-{
-    uint64_t *entries = memory_allocate(processes * sizeof(*entries));
-    uint32_t *by_node = memory_allocate(processes * sizeof(*by_node));
-
-    for (uint32_t i = 0; i < processes; i++)
-        entries[i] = (uint64_t)list->nodes[i] << 32 | i;
-    qsort(entries, processes, sizeof(*entries), compare_entries);
-    for (uint32_t i = 0; i < processes; i++)
-        by_node[i] = (uint32_t)entries[i];
-    free(entries);
+        for (uint32_t j = 0; j < run->nodes; j++)
+            next[run->first + j] = (uint32_t)run->before + j * run->count;
+    }
+    for (uint32_t i = 0; i < app->processes; i++)
+        by_node[next[list->nodes[i]]++] = i;
+    free(next);
     return by_node;
 }
 
@@ -52,7 +50,7 @@ static int make_apps(struct place_map *map, struct free_runs *runs,
         if (rc < 0)
             return rc;
         if (app->rule->policy == MAP_BY_LIST)
-            app->by_node = sort_list(app->rule->list, app->processes);
+            app->by_node = sort_list(app, map->nodes);
         if (app->processes > MAP_PROCESSES_MAX - map->processes)
             return error_set(error, -E2BIG, "the applications have more than %u processes together",
                              MAP_PROCESSES_MAX);
