@@ -154,7 +154,8 @@ static void activate(struct overlay *overlay, struct stream *stream)
         if (overlay_has_link(overlay, edge->place)) {
             if (!edge->told && !stream_is_complete(stream))
                 edge_open(overlay, stream, edge);
-        } else if (stream->lateral && !edge->wanted && overlay->place < edge->place) {
+        } else if (stream->lateral && !stream->given_up && !edge->wanted &&
+                   overlay->place < edge->place) {
             edge->wanted = true;
             lateral_want(overlay, edge->place);
         }
@@ -223,6 +224,7 @@ void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool 
     stream->round = round;
     stream->lateral = lateral;
     stream->broken = false;
+    stream->given_up = false;
     for (uint32_t i = 0; i < stream->chunks_count; i++)
         stream->chunks[i].from = TREE_NO_PLACE; /* what peers have they say when they open */
 }
@@ -556,6 +558,7 @@ static bool tell_one(struct overlay *overlay)
         }
         if (stream->broken) {
             stream->broken = false;
+            stream->given_up = true;
             if (stream->name.entry > 0)
                 broadcast_stream_broken(overlay, stream->name.entry);
             else

@@ -66,6 +66,7 @@ struct stream {
     bool lateral;       /* the edges need not be links of the main tree */
     bool complete_told; /* to its owner */
     bool broken;        /* in this round; to be told */
+    bool given_up;      /* that has been told: no more links are asked for */
 };
 
 /* Who owns streams is told at the end of a step. */

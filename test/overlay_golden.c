@@ -28,7 +28,8 @@ struct scene {
     uint64_t zero_ns; /* what is printed as +0.00ms */
     bool is_silent;   /* nothing is written */
     bool with_acks;
-    uint8_t kill_on; /* sending a frame of this type kills place */
+    bool chunk_seen[7][7]; /* of the chunks over a link the first is written, and no credit */
+    uint8_t kill_on;       /* sending a frame of this type kills place */
     uint32_t kill_place;
     uint32_t kill_after; /* so many of them */
 };
@@ -75,8 +76,11 @@ static void on_complete(struct cluster *cluster)
 
 static void on_broadcast(struct cluster *cluster, uint32_t place, struct message *payload)
 {
-    say(scene_of(cluster), place, "is told the broadcast \"%.*s\"", (int)payload->length_bytes,
-        (const char *)payload->data);
+    if (payload->length_bytes > 1000)
+        say(scene_of(cluster), place, "is told the broadcast of %zu bytes", payload->length_bytes);
+    else
+        say(scene_of(cluster), place, "is told the broadcast \"%.*s\"", (int)payload->length_bytes,
+            (const char *)payload->data);
 }
 
 static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
@@ -85,7 +89,10 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
     struct buffer places = {0};
 
     ranges_print(lost, &places);
-    if (status == 0)
+    if (status == 0 && payload != NULL && payload->length_bytes > 1000)
+        say(scene_of(cluster), place, "is told the result gen=%u: %zu bytes", key->generation,
+            payload->length_bytes);
+    else if (status == 0)
         say(scene_of(cluster), place, "is told the result gen=%u: \"%.*s\"", key->generation,
             payload != NULL ? (int)payload->length_bytes : 0,
             payload != NULL ? (const char *)payload->data : "");
@@ -160,6 +167,21 @@ static const struct cluster_events events = {
 
 /* ---- the world ---- */
 
+/* A stream is told by its first chunk over each link. */
+static bool is_written(struct scene *scene, uint32_t from, uint32_t to, const struct frame *frame)
+{
+    bool seen;
+
+    if (frame->type == OVERLAY_ACK)
+        return scene->with_acks;
+    if (frame->type != OVERLAY_CHUNK)
+        return frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO &&
+               frame->type != OVERLAY_CREDIT;
+    seen = scene->chunk_seen[from][to];
+    scene->chunk_seen[from][to] = true;
+    return !seen;
+}
+
 static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
                     const struct frame *frame)
 {
@@ -171,8 +193,7 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
         say(scene, from, "is killed");
     if (fact != SIM_FACT_SEND)
         return;
-    if (!scene->is_silent && frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO &&
-        (frame->type != OVERLAY_ACK || scene->with_acks)) {
+    if (!scene->is_silent && is_written(scene, from, to, frame)) {
         print_time(scene);
         buffer_printf(&scene->trace, "%u -> %u ", from, to);
         overlay_print(frame, &scene->trace);
@@ -267,6 +288,55 @@ static void scene_exchange(struct scene *scene)
     for (uint32_t place = 2; place <= 5; place++)
         contribute(scene, place, 2, 5, 1);
     scene_run(scene, 10 * MS);
+}
+
+static void contribute_much(struct scene *scene, uint32_t place)
+{
+    struct node_key key = {.set_id = 7000, .generation = 1};
+    struct ranges set = {0};
+    struct buffer much = {0};
+
+    memset(buffer_reserve(&much, 400000), (int)place, 400000);
+    buffer_commit(&much, 400000);
+    ranges_add(&set, 2, 5);
+    say(scene, place, "contributes to gen=1");
+    node_contribute(scene->cluster->places[place].node, &key, &set, message_from_buffer(&much));
+    buffer_fini(&much);
+    ranges_fini(&set);
+}
+
+static void scene_large_exchange(struct scene *scene)
+{
+    scene_begin(scene);
+    for (uint32_t place = 2; place <= 5; place++)
+        contribute_much(scene, place);
+    scene_run(scene, 10 * MS);
+}
+
+/* The lateral link between 3 and 4 breaks. */
+static void scene_lateral_breaks(struct scene *scene)
+{
+    scene_begin(scene);
+    for (uint32_t place = 2; place <= 5; place++)
+        contribute_much(scene, place);
+    scene_run(scene, MS);
+    say(scene, 3, "loses its link to 4");
+    sim_break(scene->cluster->sim, 3, 4);
+    scene_run(scene, 10 * MS);
+}
+
+static void scene_large_broadcast(struct scene *scene)
+{
+    struct buffer much = {0};
+
+    scene_begin(scene);
+    scene->with_acks = true;
+    memset(buffer_reserve(&much, 4000000), 'b', 4000000);
+    buffer_commit(&much, 4000000);
+    node_broadcast(scene->cluster->places[0].node, NULL, message_from_buffer(&much));
+    node_broadcast(scene->cluster->places[0].node, NULL, message_create("behind it", 9));
+    buffer_fini(&much);
+    scene_run(scene, 20 * MS);
 }
 
 static void scene_two_exchanges(struct scene *scene)
@@ -414,6 +484,9 @@ static const struct {
     {"join", scene_join, true},
     {"broadcast", scene_broadcast, true},
     {"exchange", scene_exchange, true},
+    {"large_exchange", scene_large_exchange, true},
+    {"lateral_breaks", scene_lateral_breaks, false},
+    {"large_broadcast", scene_large_broadcast, false},
     {"two_exchanges", scene_two_exchanges, true},
     {"pair", scene_pair, true},
     {"gather", scene_gather, false},
