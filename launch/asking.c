@@ -4,11 +4,12 @@
 #include "launch/asking.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options.h"
 #include "launch/run_settings.h"
+#include "launch/run_words.h"
 
 #define QUOTED_BYTES 80
 
@@ -93,53 +94,16 @@ static int add_options(struct asking_command *command, const char *text, struct 
 
 /* ---- The run inside ---- */
 
-static int settings_read(int argc, char *const *argv, struct run_settings *ret_settings,
-                         int *ret_next)
-{
-    *ret_settings = (struct run_settings){.kill_grace_s = RUN_NOT_GIVEN};
-    return options_parse(run_rules, argc, argv, ret_settings, ret_next, NULL);
-}
-
 const char *asking_wanted(int argc, char *const *argv)
 {
-    struct run_settings settings;
-    int next = 0;
-    int rc = settings_read(argc, argv, &settings, &next);
-    int wants_text = settings.help > 0 || settings.version > 0;
-
-    option_list_fini(&settings.set);
-    return rc < 0 || wants_text || next >= argc ? NULL : settings.alloc;
+    return run_words_value(argc, argv, offsetof(struct run_settings, alloc));
 }
 
-/* --alloc TEXT or --alloc=TEXT: the value points into the word that holds it. */
-static int is_alloc(const char *word, const char *next, const char *text)
-{
-    size_t bytes = strlen(word);
-
-    if (next != NULL && next == text)
-        return 2;
-    return text > word && text <= word + bytes ? 1 : 0;
-}
-
-/* The words of the run without --alloc; it may stand there several times, and the last one counts. */
 static void add_run(struct asking_command *command, int argc, char *const *argv)
 {
-    char **words = memory_allocate((size_t)(argc + 1) * sizeof(*words));
-    int count = argc;
-    const char *text;
+    int count;
+    char **words = run_words_without(argc, argv, offsetof(struct run_settings, alloc), &count);
 
-    memcpy(words, argv, (size_t)argc * sizeof(*words));
-    words[argc] = NULL;
-    while ((text = asking_wanted(count, words)) != NULL) {
-        int at = 0;
-        int length;
-
-        while ((length = is_alloc(words[at], words[at + 1], text)) == 0)
-            at++;
-        memmove(&words[at], &words[at + length],
-                (size_t)(count - at - length + 1) * sizeof(*words));
-        count -= length;
-    }
     for (int i = 1; i < count; i++)
         add_copy(command, words[i]);
     free(words);

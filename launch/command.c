@@ -22,6 +22,7 @@
 #include "launch/doctor.h"
 #include "launch/front_end.h"
 #include "launch/map_verb.h"
+#include "launch/on_login.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_options.h"
@@ -217,8 +218,28 @@ static int run_in_asked(const char *wanted, int argc, char **argv)
     return status;
 }
 
+static int run_on_login(const char *login, int argc, char **argv)
+{
+    char *banyan = find_banyan();
+    int status = on_login_run(login, argc, argv, banyan != NULL ? banyan : "banyan");
+
+    free(banyan);
+    return status;
+}
+
+/* What --on starts on the other machine: not for people. */
+static int verb_relay(int argc, char **argv)
+{
+    char *banyan = find_banyan();
+    int status = on_relay_run(argc, argv, banyan != NULL ? banyan : "banyan");
+
+    free(banyan);
+    return status;
+}
+
 static int verb_run(int argc, char **argv)
 {
+    const char *login = on_login_wanted(argc, argv);
     const char *wanted = asking_wanted(argc, argv);
     uint64_t start_ns = loop_now_ns();
     struct run_request request;
@@ -228,6 +249,8 @@ static int verb_run(int argc, char **argv)
     int status = EXIT_SUCCESS;
     int rc;
 
+    if (login != NULL)
+        return run_on_login(login, argc, argv);
     if (wanted != NULL)
         return run_in_asked(wanted, argc, argv);
     rc = facts_gather(&facts, &world, &error);
@@ -361,6 +384,8 @@ int command_main(int argc, char **argv)
     struct error error;
     const char *name;
 
+    if (argc > 2 && strcmp(argv[1], ON_RELAY_VERB) == 0)
+        return verb_relay(argc - 2, argv + 2);
     if (argc < 2) {
         error_set(&error, -EINVAL, "no command is given: 'banyan help' lists the commands");
         return fail(&error);

@@ -26,8 +26,7 @@ static int check_sources(const struct run_settings *settings, struct error *erro
                          "write slots behind the names, as in n1:4",
                          settings->hosts != NULL ? "--host" : "--hostfile");
     if (settings->alloc != NULL && settings->virtual_nodes > 0)
-        return error_set(error, -EINVAL,
-                         "options --alloc and --virtual-nodes exclude each other");
+        return error_set(error, -EINVAL, "options --alloc and --virtual-nodes exclude each other");
     if (settings->source != NULL && settings->virtual_nodes > 0)
         return error_set(error, -EINVAL, "options --source and --virtual-nodes exclude each other");
     return 0;

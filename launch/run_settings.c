@@ -121,6 +121,13 @@ const struct option_rule run_rules[] = {
      .help =
          "ask for nodes, wait, and give them back at the end: \"slurm: -N4 -p debug\" (salloc), "
          "lsf: (bsub -I) or pbs: (qsub -I)"},
+    {.kind = OPTION_TEXT,
+     .name = "on",
+     .value = "LOGIN",
+     FIELD(on),
+     .help =
+         "run there instead, over ssh, with input, output, signals and status here; with --alloc "
+         "it is asked there"},
     {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
      .value = "N",

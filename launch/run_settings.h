@@ -44,6 +44,7 @@ struct run_settings {
     const char *host_file;
     const char *source;
     const char *alloc;
+    const char *on;
     const char *directory;
     const char *input;
     const char *mpi;
