@@ -74,6 +74,7 @@ static void soak_one(struct world *world, uint64_t seed)
     while (!check_is_quiet(world) && world->failure[0] == '\0' &&
            sim_now_ns(world->cluster->sim) < HORIZON_NS)
         run(world, 500 * MS);
+    check_healed(world);
     run(world, 2000 * MS);
     if (world->failure[0] == '\0' && world_survives(world, 0))
         plan_forget(world);

@@ -22,7 +22,9 @@
 #define LAZY_NS         (20000 * MS)
 #define AMBUSHES_MAX    4
 #define REQUESTS_MAX    40
-#define FORGET          0xffffffffu /* a broadcast that makes everyone forget the sets */
+#define LEASE_NS        (8000 * MS)
+#define HEAL_NS         (2 * LEASE_NS) /* after the last fault nobody waits for longer */
+#define FORGET          0xffffffffu    /* a broadcast that makes everyone forget the sets */
 
 /* What one member was told of one operation. */
 struct outcome {
@@ -54,6 +56,7 @@ struct told {
     uint32_t *deaths;
     uint32_t deaths_count;
     uint32_t last_received; /* of the stream of sends of its one sender */
+    uint64_t dead_ns;       /* the root counts it as dead since; 0: it does not */
     bool joined;
 };
 
@@ -92,6 +95,7 @@ struct world {
     uint32_t ambushes_count;
     uint32_t deaths_planned; /* by kill or by trouble */
     uint64_t settled_ns;     /* nobody is stopped after that */
+    uint64_t fault_ns;       /* the last so far, or a call that others may have waited for */
     uint32_t breaks;         /* so many lateral links break */
     uint32_t break_chunks;   /* after so many chunks */
     bool is_traced;
@@ -106,6 +110,8 @@ void world_fini(struct world *world);
 /* Notes the first violation. */
 void world_fault(struct world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Something befalls somebody, or is begun late: others may wait for that. */
+void world_disturb(struct world *world);
 uint32_t world_below(struct world *world, uint32_t bound);
 bool world_survives(const struct world *world, uint32_t place);
 int program_member(const struct program *program, uint32_t place); /* index or -1 */
@@ -132,6 +138,8 @@ void plan_forget(struct world *world); /* the last broadcast: everyone forgets t
 bool check_is_quiet(const struct world *world); /* everything has been told that will be told */
 /* Before LAZY_NS: who shares a set with the dead does not wait for the lazy. */
 void check_lazy(struct world *world);
+/* Everything has just become quiet, or never will. */
+void check_healed(struct world *world);
 void check_all(struct world *world);
 void check_left(struct world *world);
 

@@ -197,6 +197,17 @@ bool check_is_quiet(const struct world *world)
     return true;
 }
 
+void check_healed(struct world *world)
+{
+    uint64_t now_ns = sim_now_ns(world->cluster->sim);
+    uint64_t since_ns = world->fault_ns > world->settled_ns ? world->fault_ns : world->settled_ns;
+
+    if (now_ns > since_ns + HEAL_NS)
+        world_fault(world, "%s %.1f s after the last fault",
+                    check_is_quiet(world) ? "quiet only" : "not quiet",
+                    (double)(now_ns - since_ns) / 1e9);
+}
+
 void check_left(struct world *world)
 {
     for (uint32_t place = 0; place < world->places; place++) {

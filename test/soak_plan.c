@@ -53,6 +53,7 @@ static void call_kill(void *context, uint64_t place)
         return;
     ranges_add(&world->killed, (uint32_t)place, (uint32_t)place);
     cluster_kill(world->cluster, (uint32_t)place);
+    world_disturb(world);
     /* A starter sees what dies before it was ever counted. */
     if (!world->complete || world_below(world, 8) == 0)
         plan_failed(world, (uint32_t)place);
@@ -216,6 +217,7 @@ static void call_break(void *context, uint64_t place)
         return;
     ranges_add(&world->evictable, (uint32_t)place, (uint32_t)place);
     sim_break(world->cluster->sim, (uint32_t)place, parent);
+    world_disturb(world);
 }
 
 static void call_stop(void *context, uint64_t place)
@@ -228,7 +230,10 @@ static void call_stop(void *context, uint64_t place)
 
 static void call_continue(void *context, uint64_t place)
 {
-    sim_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
+    struct world *world = context;
+
+    world_disturb(world);
+    sim_continue(world->cluster->sim, (uint32_t)place);
 }
 
 /* The child range of the root that a place is in. */
@@ -342,6 +347,7 @@ static void call_break_lateral(void *context, uint64_t pair)
     if (world->deaths_planned > 0) /* it may be about to become one of the tree */
         ranges_add(&world->evictable, a > b ? a : b, a > b ? a : b);
     sim_break(world->cluster->sim, a, b);
+    world_disturb(world);
 }
 
 void plan_break(struct world *world, uint32_t from, uint32_t to)

@@ -26,6 +26,21 @@ static struct world *world_of(const struct cluster *cluster)
     return cluster->config.context;
 }
 
+void world_disturb(struct world *world)
+{
+    world->fault_ns = sim_now_ns(world->cluster->sim);
+}
+
+/* Who is counted as dead may do something as long as its lease can last, and no longer. */
+static void check_lease(struct world *world, uint32_t place)
+{
+    uint64_t dead_ns = world->told[place].dead_ns;
+
+    if (dead_ns > 0 && sim_now_ns(world->cluster->sim) > dead_ns + LEASE_NS / 2 * 3)
+        world_fault(world, "%u acts %.1f s after it was counted as dead", place,
+                    (double)(sim_now_ns(world->cluster->sim) - dead_ns) / 1e9);
+}
+
 uint32_t world_below(struct world *world, uint32_t bound)
 {
     return (uint32_t)random_below(&world->random, bound);
@@ -111,6 +126,7 @@ void program_run(struct world *world, uint32_t set, uint32_t place)
         if (outcome->called)
             continue;
         outcome->called = true;
+        world_disturb(world);
         node_contribute(world->cluster->places[place].node, &key, &program->set,
                         contribution(program, set, generation, place));
     }
@@ -172,6 +188,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
         world_fault(world, "%u is told twice of set %u generation %u", place, set, key->generation);
     if (member >= 0 && !outcome->called)
         world_fault(world, "%u is told of what it has not called", place);
+    check_lease(world, place);
     outcome->told = true;
     outcome->status = status;
     outcome->hash = outcome_hash(program, key->generation, status, lost, payload);
@@ -265,11 +282,16 @@ static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int s
 
 static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges *places)
 {
-    struct told *told = &world_of(cluster)->told[place];
+    struct world *world = world_of(cluster);
+    struct told *told = &world->told[place];
 
+    check_lease(world, place);
     for (uint32_t i = 0; i < places->count; i++) {
-        for (uint32_t lost = places->items[i].first; lost <= places->items[i].last; lost++)
+        for (uint32_t lost = places->items[i].first; lost <= places->items[i].last; lost++) {
             append_number(&told->deaths, &told->deaths_count, lost);
+            if (place == 0)
+                world->told[lost].dead_ns = sim_now_ns(cluster->sim);
+        }
     }
 }
 
@@ -284,6 +306,7 @@ static void on_received(struct cluster *cluster, uint32_t place, uint32_t source
         return;
     }
     memcpy(words, payload->data, sizeof(words));
+    check_lease(world, place);
     if (words[0] != source || words[1] <= world->told[place].last_received)
         world_fault(world, "sends come out of order");
     world->told[place].last_received = words[1];
@@ -295,6 +318,7 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
 
     if (world->is_traced)
         fprintf(stderr, "%u ends (%d)\n", place, end);
+    world_disturb(world);
     if (!world->complete)
         plan_failed(world, place); /* its starter sees it end */
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
