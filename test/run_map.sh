@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `banyan map`: what it prints on machines that are described, that a run does the same, and what it
+# says of commands that cannot be.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+. "$srcdir/test/run_lib.sh"
+
+two_packages="package:2 core:2 pu:2"
+gpus=$srcdir/test/data/gpus.xml
+
+# maps EXPECTED NAME OPTION...
+maps() {
+    local expected=$1 name=$2
+    shift 2
+    run "$banyan" map "$@" </dev/null
+    is "$status-$out$err" "0-$expected" "$name"
+}
+
+maps "n1: ranks 0-3
+n2: ranks 4-6" "by slot the nodes are filled" --nodes 'n[1-2]' --topology "$two_packages" -n 7
+maps "n1: ranks 0,2
+n2: ranks 1,3" "by node they are dealt to" --nodes 'n[1-2]' --slots 2 --map-by node
+maps "n1: ranks 0-2
+  rank 0: [BB/..][../..] cpus 0-1
+  rank 1: [../BB][../..] cpus 2-3
+  rank 2: [../..][BB/..] cpus 4-5" "by core each has one" \
+    --nodes n1 --topology "$two_packages" -n 3 --map-by core
+maps "n1: ranks 0-2
+  rank 0: [B./..][../..] cpus 0
+  rank 1: [../B.][../..] cpus 2
+  rank 2: [../..][B./..] cpus 4" "by hwthread cores are not shared while others are free" \
+    --nodes n1 --topology "$two_packages" -n 3 --map-by hwthread
+maps "n1: ranks 0,2
+  rank 0: [BB/BB][../..] cpus 0-3
+  rank 2: [../..][BB/BB] cpus 4-7
+n2: ranks 1,3
+  rank 1: [BB/BB][../..] cpus 0-3
+  rank 3: [../..][BB/BB] cpus 4-7" "pe=2 and dealing to nodes" \
+    --nodes 'n[1-2]' --topology "$two_packages" -n 4 --map-by node:pe=2
+maps "n1: ranks 0-1
+  rank 0 of application 0: not bound
+  rank 1 of application 1: [../BB][../..] cpus 2-3" "the second application takes what is left" \
+    --nodes n1 --topology "$two_packages" -n 1 true : -n 1 --bind-to core true
+maps "n1: ranks 0-1
+  rank 0: [B/.][./.] cpus 0 gpus 0
+  rank 1: [./.][B/.] cpus 2 gpus 1" "GPUs are near" \
+    --nodes n1 --topology "$gpus" -n 2 --map-by package --bind-to core --gpus-per-rank 1
+maps "n1: ranks 0-2
+  rank 0: [B/B][./.] cpus 0-1
+  rank 1: [B/B][./.] cpus 0-1
+  rank 2: [./.][B/B] cpus 2-3" "so are cores to a device" \
+    --nodes n1 --topology "$gpus" -n 3 --map-by dist:mlx5_0
+
+refused() {
+    local regex=$1 name=$2
+    shift 2
+    run "$banyan" map "$@" </dev/null
+    like "$status-$err" "^125-banyan: .*$regex" "$name"
+}
+refused 'has no l3cache that can be used' "a level that is not there" \
+    --nodes n1 --topology "$two_packages" --map-by l3cache
+refused 'node n1: .*bound to 4 cores.*; it works with -n 4; .*--bind-to core:overload-allowed' \
+    "--explain says what works instead" \
+    --nodes n1 --slots 8 --topology "$two_packages" -n 5 --bind-to core --explain
+refused 'which has only 2.*; it works with pe=2' "also of pe" \
+    --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=3 --explain
+refused 'there are 3 GPUs, too few' "too few GPUs" \
+    --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
+refused 'there is no device mlx5_9' "a device that is not there" \
+    --nodes n1 --topology "$gpus" --map-by dist:mlx5_9
+refused "option --topology: topology 'core:x' cannot be read" "a topology that is none" \
+    --nodes n1 --topology core:x
+
+run "$banyan" map --nodes 'n[1-2]' --slots 2 --json
+is "$(python3 -c 'import json, sys
+print([[n["node"], [p["rank"] for p in n["processes"]]] for n in json.load(sys.stdin)["nodes"]])' \
+    <<<"$out" 2>&1)" "[['n1', [0, 1]], ['n2', [2, 3]]]" "as JSON"
+run "$banyan" map --nodes 'n[1-2]' --slots 2 --map-by core --topology "$two_packages" --explain
+like "$out" '# application 0: 4 processes by core, ranked by slot, bound to core \(the default\)' \
+    "--explain tells the rules"
+run "$banyan" map --topology "$gpus" --show-topology
+like "$out" 'core +4.*device +gpu2, near to hardware threads 2-3' "--show-topology lists it"
+
+export HWLOC_XMLFILE=$gpus
+run "$banyan" run --slots 4 -n 2 --map-by slot --gpus-per-rank 1 \
+    sh -c 'echo "$BANYAN_RANK $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER"'
+is "$(sort <<<"$out")" "0 0 PCI_BUS_ID
+1 1 PCI_BUS_ID" "a run tells each process its GPU"
+unset HWLOC_XMLFILE
+
+run "$banyan" map --virtual-nodes 3 -n 7 --slots 3 --map-by node
+mapped=$out
+run "$banyan" run --virtual-nodes 3 -n 7 --slots 3 --map-by node \
+    sh -c 'echo "$BANYAN_NODE $BANYAN_RANK"'
+is "$(sort <<<"$out" | awk '{r[$1] = r[$1] (r[$1] == "" ? "" : ",") $2}
+    END {for (n in r) print n ": ranks " r[n]}' | sort)" "$mapped" "a run does what was mapped"
+
+nothing_left_within 5 none "nothing is left"
+done_testing
