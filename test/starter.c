@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/one_shot.h"
 #include "launch/session.h"
 #include "test/tap.h"
 
@@ -35,9 +36,13 @@ static char last_line[256];
 
 /* ---- The owner ---- */
 
+static struct ranges failed_places;
+static int is_one_shot;
+
 static void on_failed(void *context, uint32_t place, const struct error *why)
 {
-    if (place != PLACE)
+    ranges_add(&failed_places, place, place);
+    if (place != PLACE && !is_one_shot)
         fail("a failure of place %u", place);
     last_why = *why;
     failed_count++;
@@ -524,6 +529,114 @@ static void test_forked(void)
     clean_here(STARTER_VIRTUAL, "n0007");
 }
 
+/* ---- All at once ---- */
+
+static const char *failed_text(void)
+{
+    static struct buffer text;
+
+    buffer_clear(&text);
+    ranges_print(&failed_places, &text);
+    return buffer_string(&text);
+}
+
+/* The root of five nodes, started by a script that is called as srun. */
+static void begin_all(const char *script)
+{
+    struct addresses addresses = {.count = 0};
+    struct boot_record root;
+    char *srun = write_agent("srun", script);
+
+    failed_count = ended_count = line_count = 0;
+    last_why = ERROR_NONE;
+    ranges_clear(&failed_places);
+    is_one_shot = 1;
+    boot_record_init(&root);
+    memcpy(root.instance.session, SESSION, sizeof SESSION);
+    root.instance.places = 6;
+    root.instance.starter = STARTER_SRUN;
+    root.instance.start_timeout_s = 2;
+    root.instance.agent = srun;
+    root.instance.banyand = memory_copy_string("/x/banyand");
+    root.range = (struct range){0, 5};
+    hostlist_parse(root.names, "n[1-3],x[1-2]-ib", NULL);
+    starter = starter_create(loop, helper, &starter_events, NULL);
+    starter_start_all(starter, &root, &addresses);
+    is_uint(starter_running(starter), 1, "one process for all");
+    boot_record_fini(&root);
+}
+
+static void check_whole_record(const char *path)
+{
+    struct boot_record record;
+    struct wire_reader reader;
+    struct error error = ERROR_NONE;
+    unsigned char data[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = read(fd, data, sizeof data);
+
+    close(fd);
+    boot_record_init(&record);
+    wire_reader_init(&reader, data + 4, bytes > 4 ? (size_t)bytes - 4 : 0);
+    is_int(boot_record_decode(&record, &reader), 0, "all get one record");
+    is_int(one_shot_take_place(&record, "n3", &error), 0, "in which a node finds itself");
+    is_uint(record.place, 3, "its place");
+    is_uint(hostlist_count(record.names), record.range.last - record.range.first + 1,
+            "and the names below it");
+    is_uint(record.ancestors_count, 1, "one ancestor is known");
+    is_uint(record.ancestors[0].place, 0, "the root");
+    boot_record_fini(&record);
+}
+
+static void test_one_shot(void)
+{
+    char *record_path = memory_printf("%s/whole", scratch);
+    char *words_path = memory_printf("%s/words", scratch);
+    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 1'; "
+                                 "echo '0: BANYAN-READY 1'; "
+                                 "echo '1: BANYAN-ERROR @n2 no room'; sleep 300",
+                                 words_path, record_path);
+    struct error error = ERROR_NONE;
+    struct boot_record lone;
+    char words[512] = "";
+    int fd;
+
+    begin_all(script);
+    ok(wait_for(&failed_count, 1) >= 0, "one of them fails");
+    is_string(failed_text(), "2", "it is the one that said so");
+    is_string(last_why.text, "no room", "with its words");
+    starter_joined(starter, 1);
+    starter_joined(starter, 3);
+    check_whole_record(record_path);
+    fd = open(words_path, O_RDONLY | O_CLOEXEC);
+    ok(read(fd, words, sizeof(words) - 1) > 0, "it was called");
+    close(fd);
+    has_string(words, "--nodes=5 --ntasks=5 --ntasks-per-node=1", "for five nodes");
+    has_string(words, "--input=all", "with one input for all");
+    has_string(words, "--nodelist=x1-ib,x2-ib,n[1-3] /x/banyand --started-by srun",
+               "in a list that any Slurm reads");
+    ok(wait_for(&failed_count, 3) >= 0, "who does not join in time fails");
+    is_string(failed_text(), "2,4-5", "and nobody else");
+    has_string(last_why.text, "no answer within 2 s", "it is said");
+    finish();
+    begin_all("cat >/dev/null; echo '1: slurmstepd: error: execve(): /x/banyand: No such file'; "
+              "echo 'srun: error: n2: task 1: Exited with exit code 2'; exit 2");
+    ok(wait_for(&failed_count, 5) >= 0, "its end is the end of all");
+    is_string(failed_text(), "1-5", "of each once");
+    has_string(last_why.text, "srun exited 2: 1: slurmstepd: error: execve(): /x/banyand: No such",
+               "with the line that tells most");
+    finish();
+    boot_record_init(&lone);
+    is_int(one_shot_take_place(&lone, "n9", &error), -ENOENT, "a node that is not there");
+    has_string(error.text, "the scheduler calls this node n9, which is none", "is told so");
+    boot_record_fini(&lone);
+    is_one_shot = 0;
+    ranges_fini(&failed_places);
+    free(record_path);
+    free(words_path);
+    free(script);
+}
+
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -548,6 +661,7 @@ int main(void)
     test_call();
     test_clean();
     test_forked();
+    test_one_shot();
     helper_close(helper);
     loop_destroy(loop);
     command = memory_printf("rm -rf %s", scratch);
