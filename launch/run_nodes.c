@@ -25,8 +25,10 @@ static int check_sources(const struct run_settings *settings, struct error *erro
                          "option --slots is for this machine and for --virtual-nodes; with %s "
                          "write slots behind the names, as in n1:4",
                          settings->hosts != NULL ? "--host" : "--hostfile");
-    if (settings->alloc != NULL && settings->virtual_nodes > 0)
-        return error_set(error, -EINVAL, "options --alloc and --virtual-nodes exclude each other");
+    /* `banyan run` has done them and taken them out before it comes here. */
+    if (settings->alloc != NULL || settings->on != NULL)
+        return error_set(error, -EINVAL, "option %s is for banyan run only",
+                         settings->alloc != NULL ? "--alloc" : "--on");
     if (settings->source != NULL && settings->virtual_nodes > 0)
         return error_set(error, -EINVAL, "options --source and --virtual-nodes exclude each other");
     return 0;

@@ -116,6 +116,8 @@ static void test_order(void)
               "option --slots: Slurm says how many slots its nodes have: give --host to choose "
               "others",
               "--slots has no say where slots are told");
+    is_string(choose(&slurm, (struct run_settings){.alloc = "slurm: -N2"}),
+              "option --alloc is for banyan run only", "who starts nothing asks for nothing");
     programs = " ";
     is_string(choose(&slurm, (struct run_settings){0}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh ssh", "without srun it is ssh");
