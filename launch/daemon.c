@@ -18,6 +18,7 @@
 #include "launch/boot_carry.h"
 #include "launch/daemon_internal.h"
 #include "launch/one_shot.h"
+#include "launch/recorder.h"
 #include "launch/virtual_node.h"
 
 #define NS_PER_MS 1000000ull
@@ -148,6 +149,22 @@ static int listen_addresses(const struct daemon *daemon, struct addresses *ret_a
     return address_parse(text, &ret_addresses->items[0], error);
 }
 
+static int open_node(struct daemon *daemon, const struct node_config *config, struct error *error)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+
+    if (instance->record != NULL) {
+        daemon->recorder = recorder_open(instance->record, instance->session, config, error);
+        if (daemon->recorder == NULL)
+            return error->code;
+    }
+    daemon->node =
+        node_create(config, daemon->doctor ? &doctor_node_events : &daemon_node_events, daemon);
+    if (daemon->recorder != NULL)
+        node_observe(daemon->node, recorder_step, daemon->recorder);
+    return 0;
+}
+
 static int open_tree(struct daemon *daemon, struct error *error)
 {
     const struct boot_record *record = &daemon->record;
@@ -177,8 +194,9 @@ static int open_tree(struct daemon *daemon, struct error *error)
 
     if (rc < 0)
         return rc;
-    daemon->node = node_create(&node_config,
-                               daemon->doctor ? &doctor_node_events : &daemon_node_events, daemon);
+    rc = open_node(daemon, &node_config, error);
+    if (rc < 0)
+        return rc;
     link_config.context = daemon->node;
     daemon->links = link_set_create(&link_config, error);
     if (!daemon->links)
@@ -247,6 +265,7 @@ static void close_parts(struct daemon *daemon)
     if (daemon->links)
         link_set_destroy(daemon->links);
     node_destroy(daemon->node);
+    recorder_close(daemon->recorder);
     if (daemon->job_timer) {
         loop_timer_destroy(daemon->job_timer);
         loop_timer_destroy(daemon->end_timer);

@@ -35,6 +35,7 @@ struct daemon {
     struct loop *loop;
     struct link_set *links;
     struct node *node;
+    struct recorder *recorder; /* NULL: nothing is recorded */
     struct starter *starter;
     struct job_engine *engine;
     struct loop_timer *job_timer;

@@ -125,6 +125,8 @@ static int check_together(const struct run_settings *settings, struct error *err
         rc = want_absolute("--banyand", settings->banyand, error);
     if (rc == 0)
         rc = want_absolute("--tmpdir", settings->tmpdir, error);
+    if (rc == 0)
+        rc = want_absolute("--record", settings->record, error);
     return rc;
 }
 
@@ -212,6 +214,7 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
     instance->tmpdir = copy_or_null(settings->tmpdir);
+    instance->record = copy_or_null(settings->record);
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, world);
     rc = choose_boot(settings, instance, error);

@@ -258,6 +258,13 @@ const struct option_rule run_rules[] = {
      .value = "DIR",
      FIELD(tmpdir),
      .help = "where session directories go on the nodes (default: $TMPDIR there, or /tmp)"},
+    {.kind = OPTION_TEXT,
+     .name = "record",
+     .value = "DIR",
+     FIELD(record),
+     .help =
+         "each daemon writes what its part of the tree is told and does to a file in DIR on its "
+         "node, for banyan sim --replay"},
     {.kind = OPTION_HEADING, .help = "About banyan"},
     {.kind = OPTION_FLAG, .letter = 'h', .name = "help", FIELD(help), .help = "this text"},
     {.kind = OPTION_FLAG, .letter = 'V', .name = "version", FIELD(version), .help = "the version"},

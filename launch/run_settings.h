@@ -55,6 +55,7 @@ struct run_settings {
     const char *boot;
     const char *ports;
     const char *tmpdir;
+    const char *record;
     const char *json;
     const char *on_failure;
     int json_wanted; /* of verbs that print it */

@@ -159,6 +159,23 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
     return state.wrong > 0 ? STATUS_WRONG : EXIT_SUCCESS;
 }
 
+static int replay(const struct simulate_plan *plan, struct error *error)
+{
+    struct replay_result result;
+    struct buffer text = {0};
+    int status;
+
+    if (simulate_replay(plan->replay_path, plan->is_verbose, &result, error) < 0)
+        return fail(error);
+    buffer_printf(&text, "place %u of %u: %llu steps in %.3f s%s, %s\n", result.place,
+                  result.places, (unsigned long long)result.steps,
+                  (double)(result.last_ns - result.first_ns) / 1e9,
+                  result.is_cut ? ", up to the limit of the recording" : "",
+                  result.is_same ? "each the same again" : "the last of them differs");
+    status = print(&text);
+    return status == EXIT_SUCCESS && !result.is_same ? STATUS_WRONG : status;
+}
+
 int simulate_verb(int argc, char **argv)
 {
     static struct simulate_plan plan;
@@ -170,6 +187,8 @@ int simulate_verb(int argc, char **argv)
         status = fail(&error);
     else if (plan.wants_help)
         status = (simulate_help(&text), print(&text));
+    else if (plan.replay_path != NULL)
+        status = replay(&plan, &error);
     else if (plan.trace_path != NULL && plan.seeds > 1)
         status = (error_set(&error, -1, "option --trace: a trace is of one world, not of %u seeds",
                             plan.seeds),

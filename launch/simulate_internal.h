@@ -7,6 +7,7 @@
  *     simulate_profile.c  what things cost: options and profile files
  *     simulate_run.c      one world: its operations, one after the other, and whether they are right
  *     simulate_fault.c    what befalls it
+ *     simulate_replay.c   a recording of a real daemon, run again
  *     simulate_report.c   table and JSON
  *     simulate_trace.c    a trace for Perfetto
  */
@@ -153,6 +154,8 @@ struct simulate_plan {
     bool is_json;
     bool wants_help;
     const char *trace_path; /* points into argv */
+    const char *replay_path;
+    bool is_verbose;
     uint32_t trace_places;
 };
 
@@ -238,6 +241,20 @@ void simulate_table(const struct simulation *simulation, const struct host_cost 
                     struct buffer *out);
 json_t *simulate_json(const struct simulation *simulation, const struct host_cost *cost,
                       const char *replay);
+
+struct replay_result {
+    uint32_t place;
+    uint32_t places;
+    uint64_t steps;
+    uint64_t first_ns;
+    uint64_t last_ns;
+    bool is_same; /* all steps did what they did when they were recorded */
+    bool is_cut;  /* the recording ends at its limit */
+};
+
+/* -errno if the file cannot be read; prints the first step that differs, and each if verbose. */
+int simulate_replay(const char *path, bool is_verbose, struct replay_result *ret_result,
+                    struct error *error);
 
 /* A trace of the first places, of so many events at most.  -errno if the file cannot be written. */
 int simulate_trace_open(const char *path, uint32_t places, struct simulate_trace **ret_trace,

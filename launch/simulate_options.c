@@ -40,6 +40,8 @@ struct settings {
     int help;
     const char *profile;
     const char *trace;
+    const char *replay;
+    int verbose;
     const char *timeout;
     const char *pause;
     const char *sizes;
@@ -115,6 +117,10 @@ static const struct option_rule rules[] = {
          "write a trace that Perfetto opens (ui.perfetto.dev)"),
     NUMBER(0, "trace-places", "N", 1, SIMULATE_NODES_MAX, trace_places,
            "of the first so many places (64)"),
+    TEXT(OPTION_TEXT, "replay", "FILE", replay,
+         "run a recording of `banyan run --record` again instead of an operation"),
+    {OPTION_FLAG, 'v', "verbose", NULL, NULL, 0, 0, NULL, offsetof(struct settings, verbose),
+     "print each step of it"},
     {OPTION_FLAG, 'h', "help", NULL, NULL, 0, 0, NULL, offsetof(struct settings, help),
      "this text"},
     {OPTION_END, 0, NULL, NULL, NULL, 0, 0, NULL, 0, NULL},
@@ -123,7 +129,8 @@ static const struct option_rule rules[] = {
 void simulate_help(struct buffer *out)
 {
     buffer_append_string(
-        out, "Usage: banyan sim [OPTIONS] OPERATION...\n\n"
+        out, "Usage: banyan sim [OPTIONS] OPERATION...\n"
+             "       banyan sim --replay FILE\n\n"
              "Runs the daemons of a machine in one process and in virtual time, and tells how\n"
              "long its operations take.\n\n"
              "Operations, one after the other, behind `start`:\n"
@@ -311,13 +318,17 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
                                        .is_json = settings.json > 0,
                                        .wants_help = settings.help > 0,
                                        .trace_path = settings.trace,
+                                       .replay_path = settings.replay,
+                                       .is_verbose = settings.verbose > 0,
                                        .trace_places = settings.trace_places};
     if (rc == 0 && settings.seeds - 1 > UINT32_MAX - settings.seed)
         rc = error_set(error, -ERANGE, "option --seeds: there are no %u seeds from %u on",
                        settings.seeds, settings.seed);
     if (rc == 0 && !ret_plan->wants_help)
         rc = take_settings(&settings, ret_plan, error);
-    if (rc == 0 && !ret_plan->wants_help)
+    if (rc == 0 && settings.replay != NULL && first < argc)
+        rc = error_set(error, -EINVAL, "option --replay: no operation is done beside it");
+    else if (rc == 0 && !ret_plan->wants_help && settings.replay == NULL)
         rc = parse_operations(ret_plan, argc, argv, first, error);
     option_list_fini(&settings.faults);
     return rc;

@@ -37,6 +37,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->boot);
     free(spec->tmpdir);
     free(spec->virtual_base);
+    free(spec->record);
     explicit_bzero(spec->secret, sizeof(spec->secret));
     *spec = (struct instance_spec){0};
 }
@@ -56,6 +57,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->boot_word = NULL;
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
+    ret_spec->record = copy_optional(source->record);
 }
 
 void job_spec_init(struct job_spec *spec)

@@ -37,6 +37,7 @@ struct instance_spec {
     const char *boot_word; /* of the one that is started: not the spec's own, never travels */
     char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
+    char *record; /* directory for recordings of daemons (launch/recorder.h), NULL = none */
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;

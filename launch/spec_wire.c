@@ -55,6 +55,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     put_optional(out, spec->boot);
     put_optional(out, spec->tmpdir);
     put_optional(out, spec->virtual_base);
+    put_optional(out, spec->record);
     wire_put_varint(out, spec->start_timeout_s);
     wire_put_varint(out, spec->kill_grace_ms);
     wire_put_varint(out, spec->heartbeat_ms);
@@ -88,6 +89,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.boot = get_optional(reader);
     spec.tmpdir = get_optional(reader);
     spec.virtual_base = get_optional(reader);
+    spec.record = get_optional(reader);
     spec.start_timeout_s = get_number(reader, SPEC_DURATION_MAX);
     spec.kill_grace_ms = get_number(reader, SPEC_DURATION_MAX);
     spec.heartbeat_ms = get_number(reader, SPEC_DURATION_MAX);

@@ -24,6 +24,8 @@ struct node {
     void *context;
     const struct transport_ops *ops;
     void *transport;
+    node_observer *observer;
+    void *observer_context;
     struct overlay_actions upward; /* not yet told; items before `told` are */
     uint32_t told;
     uint32_t next_request;
@@ -93,6 +95,8 @@ static void step(struct node *node, struct overlay_event *event)
 
     event->now_ns = node->ops->now_ns(node->transport);
     overlay_step(node->overlay, event, &actions);
+    if (node->observer != NULL)
+        node->observer(node->observer_context, event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         do_action(node, &actions.items[i]);
     overlay_actions_fini(&actions);
@@ -297,6 +301,12 @@ void node_attach(struct node *node, const struct transport_ops *ops, void *trans
 {
     node->ops = ops;
     node->transport = transport;
+}
+
+void node_observe(struct node *node, node_observer *observer, void *context)
+{
+    node->observer = observer;
+    node->observer_context = context;
 }
 
 void node_start(struct node *node, const struct addresses *own)

@@ -17,6 +17,8 @@
 #include "overlay/node_types.h"
 
 struct node;
+struct overlay_event;
+struct overlay_actions;
 
 struct node_events {
     /* This place has a parent (told once). Not told at the root. */
@@ -64,6 +66,10 @@ void node_attach(struct node *node, const struct transport_ops *ops, void *trans
  * known at creation; may be NULL. */
 void node_start(struct node *node, const struct addresses *own);
 void node_destroy(struct node *node);
+/* From now on observer is shown every step of the core before anything comes of it: a recorder. */
+typedef void node_observer(void *context, const struct overlay_event *event,
+                           const struct overlay_actions *actions);
+void node_observe(struct node *node, node_observer *observer, void *context);
 
 /* Root only.  set NULL = everyone incl. the root.  Takes the caller's reference of payload.  -EAGAIN,
  * and nothing is sent, where too much has not reached everyone yet. */

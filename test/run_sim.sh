@@ -139,4 +139,40 @@ messages = [event for event in events if event["ph"] == "X" and event["pid"] == 
 assert messages and all(event["tid"] < 5 and event["ts"] >= 0 for event in messages)
 assert {event["ph"] for event in events} == {"M", "X", "i"}' "$scratch/trace"
 
+# ---- a recording of real daemons ----
+mkdir "$scratch/records"
+run "$banyan" run --virtual-nodes 5 --radix 2 --record "$scratch/records" -n 5 true </dev/null
+is "$status $err $(ls "$scratch/records" | wc -l)" "0  6" "each daemon records"
+like "$(stat -c %a "$scratch/records/"*-3.record)" '^600$' "for the user only"
+for place in 0 1 2 3 4 5; do
+    run "$banyan" sim --replay "$scratch/records/"*-$place.record
+    like "$status $out" "^0 place $place of 6: [0-9]+ steps .*each the same again" \
+        "place $place does the same again"
+done
+record=$(echo "$scratch/records/"*-1.record)
+run "$banyan" sim -v --replay "$record"
+like "$out" 'send 0 JOIN' "each step can be told"
+run "$banyan" run --virtual-nodes 2 --record /nonexistent -n 1 true </dev/null
+like "$status $err" '^125 banyan: .*cannot create /nonexistent/' "where nothing can be recorded"
+refused 'cannot read recording /nonexistent: No such file' --replay /nonexistent
+refused 'no operation is done beside it' --replay "$record" barrier
+refused 'is not a recording of this version' --replay "$scratch/profile"
+head -c 10 "$record" >"$scratch/cut"
+refused 'is not a recording of this version' --replay "$scratch/cut"
+head -c 30 "$record" >"$scratch/cut"
+refused 'its configuration cannot be read' --replay "$scratch/cut"
+head -c $(($(stat -c %s "$record") - 5)) "$record" >"$scratch/cut"
+run "$banyan" sim --replay "$scratch/cut"
+like "$status $out" '^0 .*the same again' "one that ends in the middle is run up to there"
+# Some bytes are others: the core does something else somewhere, or a step cannot be read.
+size=$(stat -c %s "$record")
+odd=0
+for at in $((size / 3)) $((size / 2)) $((size * 2 / 3)); do
+    cp "$record" "$scratch/cut"
+    printf '\377\377\377\377' | dd of="$scratch/cut" bs=1 seek=$at conv=notrunc status=none
+    run "$banyan" sim --replay "$scratch/cut"
+    [ "$status" -ne 1 ] && [ "$status" -ne 125 ] || odd=$((odd + 1))
+done
+ok "a recording that was altered is noticed ($odd of 3)" test $odd -ge 1
+
 done_testing

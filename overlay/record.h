@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A recording of one place's core: how it was configured, then each event with what came of it, so
+ * that `banyan sim --replay` can run the very same steps again.  Pure: bytes in and out; files are
+ * launch/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
+ *
+ *     "BANYAN-RECORD 1\n"
+ *     u32 length, configuration
+ *     u32 length, step: u8 1, event, u64 hash of the actions, u32 their number, string: in words
+ *     ...
+ *     u32 length, u8 0         the limit was reached: nothing more was recorded
+ *
+ * What is recorded holds what daemons say, hence also programs' arguments and environment.
+ */
+#ifndef OVERLAY_RECORD_H
+#define OVERLAY_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/wire.h"
+#include "overlay/overlay.h"
+
+#define RECORD_MAGIC           "BANYAN-RECORD 1\n"
+#define RECORD_ENTRY_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX + 1024 * 1024)
+#define RECORD_TEXT_BYTES_MAX  4096u /* of the actions of a step */
+
+/* A step as it was recorded; event borrows from the rest. */
+struct record_step {
+    struct overlay_event event;
+    struct frame frame;
+    struct addresses own;
+    struct ranges set;
+    uint64_t actions_hash;
+    uint32_t actions_count;
+    char *actions_text;
+};
+
+/* What a recording starts with, incl. its first line. */
+void record_encode_config(const struct node_config *config, struct buffer *out);
+/* 0 or -EBADMSG; ancestors are to be freed.  merges are not recorded and left alone. */
+int record_decode_config(struct wire_reader *reader, struct node_config *ret_config,
+                         struct node_ancestor **ret_ancestors);
+/* Appends an entry with its length. */
+void record_encode_step(const struct overlay_event *event, const struct overlay_actions *actions,
+                        struct buffer *out);
+void record_encode_limit(struct buffer *out);
+/* Of one entry without its length: 1 a step, 0 the limit, -EBADMSG. */
+int record_decode_step(const void *data, size_t bytes, struct record_step *ret_step);
+void record_step_fini(struct record_step *step);
+
+/* Equal for equal actions, whatever their memory looks like. */
+uint64_t record_hash_actions(const struct overlay_actions *actions);
+/* One line each, cut at RECORD_TEXT_BYTES_MAX. */
+void record_print_actions(const struct overlay_actions *actions, struct buffer *out);
+void record_print_event(const struct overlay_event *event, struct buffer *out);
+
+#endif
