@@ -50,7 +50,8 @@ static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_lev
 
 static void contribute(struct doctor *doctor)
 {
-    struct node_key key = {.set_id = hash_string("doctor"),
+    /* Each generation is of another set, which has its own name. */
+    struct node_key key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
                            .generation = doctor->generation,
                            .kind = JOB_OPERATION_DOCTOR,
                            .merge = JOB_MERGE_DOCTOR,
@@ -307,8 +308,12 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     int64_t parent_ns;
     uint8_t answer;
 
-    if (id != doctor->clock_request || doctor->is_clock_told || status < 0 || payload == NULL)
+    if (id != doctor->clock_request || doctor->is_clock_told)
         return;
+    if (status < 0 || payload == NULL) { /* it died: we have another parent by now */
+        clock_start(doctor);
+        return;
+    }
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     answer = wire_get_u8(&reader);
     parent_ns = (int64_t)wire_get_u64(&reader);

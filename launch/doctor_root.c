@@ -81,7 +81,8 @@ static void gather(struct doctor *doctor)
     wire_put_u32(&payload, ++root->generation);
     ranges_encode(&places, &payload);
     buffer_append(&payload, root->asked.data, root->asked.length_bytes);
-    loop_timer_set(root->timer, loop_now_ns() + GATHER_MS * NS_PER_MS);
+    if (root->generation == 1)
+        loop_timer_set(root->timer, loop_now_ns() + GATHER_MS * NS_PER_MS);
     node_broadcast(doctor->daemon->node, &places, message_from_buffer(&payload));
     buffer_fini(&payload);
     ranges_fini(&places);

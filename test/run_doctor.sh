@@ -197,6 +197,37 @@ like "$out" 'n2 +class [0-9a-f]{8}: 2 packages, .* 8 cores, 16 threads' "another
 like "$out" 'n\[1,3\] +class' "the others are one"
 healthy
 
+# Ports: on n2 all of the range are taken.
+rm -f "$scratch/release"
+at n2 timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n2 \
+    --port-range 7500-7501 sh -c "echo up; until [ -e $scratch/release ]; do sleep 0.05; done" \
+    >"$scratch/held.out" 2>/dev/null </dev/null &
+held=$!
+until_true 30 grep -q up "$scratch/held.out"
+doctor --port-range 7500-7501
+finds 'start +! +n2 .*no port of 7500-7501 is free' "ports that are taken"
+touch "$scratch/release"
+wait $held
+
+# A daemon that dies while its node is examined.
+n2_is "export LD_PRELOAD=$scratch/lie.so LIE_HANG=1" "echo \$\$ >$scratch/n2.pid"
+if [ -e "$scratch/lie.so" ]; then
+    (
+        # Once the process that examines n2 is there.
+        until_true 60 eval '[ -s "$scratch/n2.pid" ]'
+        until_true 60 eval 'grep -lsz "^LIE_HANG=1" $(pgrep -f -- "--examine" | sed "s,.*,/proc/&/environ,") | grep -q .'
+        kill -KILL "$(cat "$scratch/n2.pid")"
+    ) &
+    doctor
+    wait
+    like "$status $out" '^1 .*start +! +n2 ' "a daemon that dies meanwhile is told"
+    like "$out" 'topology +n\[1,3\] +class' "the others are examined"
+    nothing_left "a daemon that dies: nothing is left"
+else
+    skip "no library can be put in front of the daemon"
+fi
+healthy
+
 # Leftovers: of an instance that lives, none; of a dead one, all, and the command removes them.
 rm -f "$scratch/release"
 at front timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n1 \

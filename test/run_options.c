@@ -81,6 +81,8 @@ static int parse(const char *line, struct run_request *request, struct error *er
         argv[argc++] = word;
     argv[argc] = NULL;
     *error = ERROR_NONE;
+    if (argc > 0 && strcmp(argv[0], "doctor") == 0)
+        return doctor_request_parse(request, argc, argv, &world, error);
     return run_request_parse(request, argc, argv, &world, error);
 }
 
@@ -341,6 +343,34 @@ static void test_help(void)
     buffer_fini(&text);
 }
 
+static void test_doctor(void)
+{
+    struct run_request request;
+
+    if (accepts("doctor --virtual-nodes 3 --radix 2 --net lo --port-range 7000 --json", &request)) {
+        ok(request.instance.is_doctor, "an instance that examines");
+        is_uint(request.job.apps_count, 0, "no program");
+        ok(request.json, "as JSON");
+        is_uint(request.instance.places, 4, "the nodes");
+        is_uint(request.instance.port_first, 7000, "a port");
+        is_uint(request.instance.port_last, 7000, "alone is a range");
+        run_request_fini(&request);
+    }
+    if (accepts("doctor --virtual-nodes 3 --wdir sub -x A=b prog -x", &request)) {
+        is_uint(request.job.apps_count, 1, "a program");
+        is_string(request.job.apps[0].argv[0], "prog", "its name");
+        is_string(request.job.apps[0].directory, "/home/user/sub", "its directory");
+        ok(!request.json, "as a table");
+        run_request_fini(&request);
+    }
+    if (accepts("run --virtual-nodes 3 prog", &request)) {
+        ok(!request.instance.is_doctor, "a run examines nothing");
+        run_request_fini(&request);
+    }
+    refuses("doctor --np 3", "--np");
+    refuses("doctor --host a --virtual-nodes 3", "the nodes come from one place");
+}
+
 int main(void)
 {
     no_source = source_test_world(&no_job);
@@ -352,5 +382,6 @@ int main(void)
     test_gone_directory();
     test_environment();
     test_help();
+    test_doctor();
     return done_testing();
 }

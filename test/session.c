@@ -42,6 +42,39 @@ static mode_t mode_of(const char *path)
     return lstat(path, &status) == 0 ? status.st_mode & 07777 : 0;
 }
 
+/* A child holds it, then ends. */
+static void test_hold(void)
+{
+    char *path = memory_printf("%s/held", scratch);
+    int to_parent[2], to_child[2];
+    char byte;
+    pid_t pid;
+
+    mkdir(path, 0700);
+    ok(session_is_left(path), "a directory that nobody holds is left over");
+    ok(session_is_left(path), "to ask does not hold it");
+    ok(pipe2(to_parent, O_CLOEXEC) == 0 && pipe2(to_child, O_CLOEXEC) == 0, "pipes");
+    pid = fork();
+    if (pid == 0) {
+        session_hold(path);
+        close(to_child[1]);
+        (void)!write(to_parent[1], "h", 1);
+        (void)!read(to_child[0], &byte, 1); /* until the parent lets go */
+        _exit(0);
+    }
+    is_int(read(to_parent[0], &byte, 1), 1, "a child holds it");
+    ok(!session_is_left(path), "it is not left over then");
+    close(to_child[1]);
+    is_int(waitpid(pid, NULL, 0), pid, "the child ends");
+    ok(session_is_left(path), "then it is");
+    rmdir(path);
+    ok(!session_is_left(path), "what is not there is not left over");
+    for (int i = 0; i < 2; i++)
+        close(to_parent[i]);
+    close(to_child[0]);
+    free(path);
+}
+
 static void test_create(void)
 {
     struct session session, second;
@@ -224,6 +257,7 @@ int main(void)
         bail_out("no scratch directory");
     instance_spec_init(&instance);
     memcpy(instance.session, SESSION, sizeof SESSION);
+    test_hold();
     test_create();
     test_bad();
     test_unwritable();
