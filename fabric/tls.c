@@ -26,6 +26,7 @@
 #define GROUP_NAME "X25519"
 #define HASH_BYTES 32
 #define INFO_BYTES (TLS_IDENTITY_BYTES_MAX + 1)
+#define RECENT_MAX 4
 
 /* RFC 8446, B.4: TLS_AES_128_GCM_SHA256. */
 static const unsigned char suite_id[] = {0x13, 0x01};
@@ -45,7 +46,8 @@ struct tls {
 static struct {
     SSL_CTX *context;
     BIO_METHOD *method;
-    EVP_MAC_CTX *mac; /* HMAC-SHA256 */
+    EVP_MAC_CTX *mac;               /* HMAC-SHA256 */
+    struct tls *recent[RECENT_MAX]; /* those that keep their buffers, the latest first */
 } state;
 
 /* ---- The BIO ---- */
@@ -258,6 +260,31 @@ void tls_stop(void)
 
 /* ---- Connections ---- */
 
+/* OpenSSL has 33 kB of buffers for a connection that reads and writes.  To take and give them back at
+ * every record costs a seventh of a short message, to keep them costs memory: those that have spoken
+ * last keep theirs. */
+static void keep_buffers(struct tls *tls)
+{
+    struct tls **recent = state.recent;
+    size_t at = 0;
+
+    if (recent[0] == tls)
+        return;
+    while (at < RECENT_MAX - 1 && recent[at] != tls)
+        at++;
+    if (recent[at] != NULL && recent[at] != tls)
+        SSL_free_buffers(recent[at]->ssl);
+    memmove(recent + 1, recent, at * sizeof(*recent));
+    recent[0] = tls;
+}
+
+static void forget_recent(const struct tls *tls)
+{
+    for (size_t i = 0; i < RECENT_MAX; i++)
+        if (state.recent[i] == tls)
+            state.recent[i] = NULL;
+}
+
 static struct tls *create(struct error *error)
 {
     struct tls *tls = NULL;
@@ -309,6 +336,7 @@ void tls_destroy(struct tls *tls)
 {
     if (tls == NULL)
         return;
+    forget_recent(tls);
     SSL_free(tls->ssl);
     OPENSSL_cleanse(tls->key, sizeof(tls->key));
     free(tls);
@@ -382,6 +410,8 @@ int tls_handshake(struct tls *tls, struct error *error)
         /* Only a resumed handshake has used the key. */
         if (!SSL_session_reused(tls->ssl))
             return error_set(error, -EACCES, "the peer did not use the session's key");
+        /* From now on keep_buffers decides. */
+        SSL_clear_mode(tls->ssl, SSL_MODE_RELEASE_BUFFERS);
         return 0;
     }
     if (SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ)
@@ -393,6 +423,10 @@ int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes)
 {
     int result;
 
+    /* OpenSSL could only say so, too, and takes long to. */
+    if (tls->input_bytes == 0 && SSL_pending(tls->ssl) == 0)
+        return -EAGAIN;
+    keep_buffers(tls);
     result = SSL_read_ex(tls->ssl, data, maximum, ret_bytes);
     if (result == 1)
         return 0;
@@ -411,6 +445,7 @@ int tls_write(struct tls *tls, const void *data, size_t bytes)
 {
     const unsigned char *next = data;
 
+    keep_buffers(tls);
     while (bytes > 0) {
         size_t written = 0;
         if (SSL_write_ex(tls->ssl, next, bytes, &written) != 1) {
