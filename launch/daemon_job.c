@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "fabric/topology_read.h"
 #include "launch/rank_start.h"
+#include "launch/roll_call.h"
 
 static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
 {
@@ -95,6 +96,11 @@ static void services_aborted(void *context, uint32_t index, int status, const ch
     daemon_job_event(daemon, &event);
 }
 
+static uint8_t services_process_state(void *context, uint32_t index)
+{
+    return roll_call_process_state(((struct daemon *)context)->pids[index]);
+}
+
 /* Help texts of MPI libraries: shown as the rank's stderr would be. */
 static void services_text(void *context, const char *text, size_t text_bytes)
 {
@@ -126,6 +132,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .request = services_send_request,
         .reply = services_send_reply,
         .aborted = services_aborted,
+        .process_state = services_process_state,
         .text = services_text,
         .failed = services_failed,
     };

@@ -69,6 +69,7 @@ struct job_root {
     struct job_ended summary;
     uint64_t output_bytes;   /* that have come */
     uint64_t deadline_ns;    /* UINT64_MAX = none */
+    uint64_t start_until_ns; /* so long daemons may take to join */
     uint8_t complete;        /* the tree stands */
     uint8_t other_placement; /* than here was computed by the nodes ... */
     uint32_t other_place;    /* ... of which this is one; 0: none has said so yet */
@@ -149,6 +150,9 @@ void job_report_ranks(const struct job_engine *engine, const struct ranges *plac
                       struct buffer *out);
 void job_report_places(const struct job_engine *engine, const struct ranges *places,
                        struct buffer *out);
+/* "waiting for the daemons of n[3,7] to join; 62 of 64 have" */
+void job_report_unjoined(const struct job_engine *engine, const struct ranges *missing, char *text,
+                         size_t text_bytes);
 void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
                       size_t text_bytes);
 

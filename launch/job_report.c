@@ -196,6 +196,23 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
     ranges_fini(&places);
 }
 
+void job_report_unjoined(const struct job_engine *engine, const struct ranges *missing, char *text,
+                         size_t text_bytes)
+{
+    uint64_t nodes = allocation_nodes(engine->allocation);
+    uint64_t count = ranges_count(missing);
+    struct buffer out = {0};
+
+    buffer_append_string(&out,
+                         count == 1 ? "waiting for the daemon of " : "waiting for the daemons of ");
+    job_report_places(engine, missing, &out);
+    buffer_printf(&out, " to join; %llu of %llu have",
+                  (unsigned long long)(nodes > count ? nodes - count : 0),
+                  (unsigned long long)nodes);
+    snprintf(text, text_bytes, "%s", buffer_string(&out));
+    buffer_fini(&out);
+}
+
 void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
                       size_t text_bytes)
 {

@@ -18,6 +18,8 @@
 #define NS_PER_MS        1000000ull
 /* How long more failures of a start are gathered, so that equal ones are told in one line. */
 #define START_GATHER_MS 300
+/* When it is told which daemons have not joined yet. */
+#define START_TELL_MS 5000
 /* Said of a place whose own starter has not said more: that may still be under way. */
 #define LOST_BEFORE_COMPLETE "it ended before the tree was complete"
 /* What ending a job may take beyond its grace before the root gives up waiting for the nodes. */
@@ -310,6 +312,16 @@ static uint64_t start_patience_ns(const struct instance_spec *instance)
     return (levels * instance->start_timeout_s * 1000ull + 2ull * START_GATHER_MS) * NS_PER_MS;
 }
 
+/* Whoever waits for a while wants to know for whom. */
+static void expect_daemons(struct job_engine *engine, uint64_t now_ns, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    uint64_t tell_ns = now_ns + START_TELL_MS * NS_PER_MS;
+
+    root->start_until_ns = now_ns + start_patience_ns(engine->instance);
+    set_deadline(root, tell_ns < root->start_until_ns ? tell_ns : root->start_until_ns, actions);
+}
+
 static void run(struct job_engine *engine, const struct job_event *event,
                 struct job_actions *actions)
 {
@@ -324,7 +336,7 @@ static void run(struct job_engine *engine, const struct job_event *event,
     if (root->complete)
         launch(engine, actions);
     else if (root->start_failures_total == 0)
-        set_deadline(root, event->now_ns + start_patience_ns(engine->instance), actions);
+        expect_daemons(engine, event->now_ns, actions);
 }
 
 static struct start_failure *start_failure_of(struct job_root *root, uint32_t place)
@@ -583,7 +595,14 @@ static void timer(struct job_engine *engine, const struct job_event *event,
     if (event->now_ns < root->deadline_ns)
         return;
     root->deadline_ns = UINT64_MAX;
-    if (!root->complete) {
+    if (!root->complete && event->now_ns < root->start_until_ns &&
+        root->start_failures_total == 0) {
+        struct job_action *action = job_actions_add(actions, JOB_ACTION_TEXT, root->number);
+
+        action->number = LOG_LEVEL_WARNING;
+        job_report_unjoined(engine, event->places, action->text, sizeof action->text);
+        set_deadline(root, root->start_until_ns, actions);
+    } else if (!root->complete) {
         job_report_start(engine, event->places, text, sizeof text);
         report_end(root, STATUS_FAILED, 1, text, actions);
     } else if (event->flag && !root->impatient) {

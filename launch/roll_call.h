@@ -22,6 +22,8 @@ void roll_call_missing(struct daemon *daemon, const struct node_key *key, const 
 /* Answers JOB_MESSAGE_ROLL; reader stands behind the kind. */
 void roll_call_answer(struct daemon *daemon, uint32_t source, uint32_t id,
                       struct wire_reader *reader);
+/* The state in /proc/PID/stat, or 0. */
+uint8_t roll_call_process_state(pid_t pid);
 /* "fence 3 of job 1" */
 void roll_call_name(const struct node_key *key, uint32_t job, char *text, size_t text_bytes);
 

@@ -34,7 +34,7 @@ void roll_call_missing(struct daemon *daemon, const struct node_key *key, const 
 }
 
 /* The third word of /proc/PID/stat; the second is in brackets and may hold anything. */
-static uint8_t process_state(pid_t pid)
+uint8_t roll_call_process_state(pid_t pid)
 {
     char path[64], text[512];
     const char *end;
@@ -81,7 +81,7 @@ static int roll_of_node(const struct daemon *daemon, const struct node_key *key,
             state = services_roll_state(daemon->services, key, i);
         any |= state != JOB_ROLL_ENDED;
         roll_add(ret_roll, job_engine_rank(daemon->engine, job->number, i), (uint8_t)state,
-                 state == JOB_ROLL_ENDED ? 0 : process_state(daemon->pids[i]));
+                 state == JOB_ROLL_ENDED ? 0 : roll_call_process_state(daemon->pids[i]));
     }
     return any;
 }

@@ -26,6 +26,8 @@ struct services_world {
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* How the process of a local rank is, as /proc/PID/stat has it: R, S, T ...; 0: not known. */
+    uint8_t (*process_state)(void *context, uint32_t index);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (libpmix did not start): the job must end. */

@@ -37,6 +37,8 @@ struct services_pmix {
     struct map *requests;    /* overlay request id -> host modex id */
     struct list fetches;     /* struct pmix_fetch, open */
     uint64_t fetch_next;
+    struct loop_timer
+        *fetch_timer; /* looks for fetches that wait for long; NULL before the first */
     uint8_t failed;
 };
 

@@ -20,6 +20,8 @@
 
 #define LISTEN_BACKLOG 1024
 #define NS_PER_S       1000000000ull
+/* A rank whose data others have waited for so long is named. */
+#define FETCH_LATE_NS (5 * NS_PER_S)
 
 /* A fence of local processes that waits for the other nodes. */
 struct fence_wait {
@@ -37,6 +39,9 @@ struct fetch_wait {
     uint64_t id;
     uint32_t source;
     uint32_t request;
+    uint32_t rank;
+    uint64_t since_ns;
+    int told;
 };
 
 static void fence_free(struct fence_wait *fence)
@@ -399,6 +404,59 @@ static void listener_ready(void *context, int fd, unsigned int ready)
     (void)host_start(context);
 }
 
+/* Others wait for what a rank has not committed: said once for each rank. */
+static void fetch_tell(struct services *services, const struct fetch_wait *fetch)
+{
+    int64_t index = services_local_index(services, fetch->rank);
+    uint8_t state = 0;
+    char text[HOST_NAME_BYTES_MAX + 160];
+
+    if (index >= 0)
+        state = services->world.process_state(services->world.context, (uint32_t)index);
+    snprintf(text, sizeof text,
+             "others wait for data that rank %u on %s has not committed (alive%s%s)", fetch->rank,
+             services->config.node_name, state == 'T' || state == 't' ? ", stopped in state " : "",
+             state == 'T'   ? "T"
+             : state == 't' ? "t"
+                            : "");
+    services->world.text(services->world.context, text, strlen(text));
+}
+
+static void fetches_late(void *context)
+{
+    struct services *services = context;
+    struct services_pmix *pmix = &services->pmix;
+    uint64_t now_ns = loop_now_ns();
+    struct list_node *node, *spare, *other, *other_spare;
+
+    list_for_each(&pmix->fetches, node, spare)
+    {
+        struct fetch_wait *fetch = list_entry(node, struct fetch_wait, node);
+
+        if (fetch->told || now_ns < fetch->since_ns + FETCH_LATE_NS)
+            continue;
+        fetch_tell(services, fetch);
+        list_for_each(&pmix->fetches, other, other_spare)
+        {
+            struct fetch_wait *same = list_entry(other, struct fetch_wait, node);
+
+            same->told |= same->rank == fetch->rank;
+        }
+    }
+    if (!list_is_empty(&pmix->fetches))
+        loop_timer_set(pmix->fetch_timer, now_ns + FETCH_LATE_NS);
+}
+
+static void fetch_watch(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+
+    if (!pmix->fetch_timer)
+        pmix->fetch_timer = loop_timer_create(services->config.loop, fetches_late, services);
+    if (list_is_empty(&pmix->fetches))
+        loop_timer_set(pmix->fetch_timer, loop_now_ns() + FETCH_LATE_NS);
+}
+
 void services_request(struct services *services, uint32_t source, uint32_t id,
                       struct wire_reader *reader)
 {
@@ -417,6 +475,9 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
     fetch->id = ++services->pmix.fetch_next;
     fetch->source = source;
     fetch->request = id;
+    fetch->rank = rank;
+    fetch->since_ns = loop_now_ns();
+    fetch_watch(services);
     list_append(&services->pmix.fetches, &fetch->node);
     services->pmix.table->modex_fetch(services->pmix.host, fetch->id, &process);
 }
@@ -497,6 +558,8 @@ void services_pmix_close(struct services *services)
         pmix->table->destroy(pmix->host);
     }
     list_for_each(&pmix->fences, node, spare) fence_free(list_entry(node, struct fence_wait, node));
+    if (pmix->fetch_timer)
+        loop_timer_destroy(pmix->fetch_timer);
     list_for_each(&pmix->fetches, node, spare)
     {
         list_remove(node);

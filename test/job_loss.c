@@ -123,7 +123,12 @@ static void test_start_timeout(void)
     job_world_run(world, 12);
     ranges_add(&world->missing, 4, 6);
     ranges_add(&world->missing, 9, 9);
-    job_world_pass(world, 10 * 1000);
+    job_world_pass(world, 4999);
+    is_string(world->text, "", "at first nothing is said");
+    job_world_pass(world, 1);
+    is_string(world->text, "waiting for the daemons of n[4-6,9] to join; 8 of 12 have",
+              "after 5 s it is told who has not joined");
+    job_world_pass(world, 5 * 1000);
     is_uint(world->reports, 0, "starters have their own time-out, which says more");
     job_world_pass(world, 1000);
     reported(world, 125, "no daemon has joined from n[4-6,9] within 10 s (--start-timeout)",

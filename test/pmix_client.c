@@ -16,6 +16,7 @@
  *     log                  each rank sends a line for the user
  *     away RANK            RANK does not join the fence, but sleeps
  *     stopped RANK         RANK does not join the fence, but stops itself
+ *     unput RANK           the others ask for a value of RANK, which stops itself instead
  *     survive RANK         fences of all until one fails, for RANK's node is lost; then ten among
  *                          the others; prints how long the longest took
  *     setup DIRECTORY GDS  not a client: prints what PMIx_server_setup_fork would export
@@ -396,6 +397,10 @@ int main(int argc, char **argv)
         pause();
     else if (strcmp(mode, "stopped") == 0 && self.rank == times)
         raise(SIGSTOP);
+    else if (strcmp(mode, "unput") == 0 && self.rank == times)
+        raise(SIGSTOP);
+    else if (strcmp(mode, "unput") == 0)
+        compare(times, 0);
     else if (strcmp(mode, "away") == 0 || strcmp(mode, "stopped") == 0)
         (void)fence(false, 0);
     else if (strcmp(mode, "survive") == 0)

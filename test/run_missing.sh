@@ -51,6 +51,7 @@ ends() {
 
 if [ -x "$client" ]; then
     hangs away --timeout 9 "$scratch/pmix" away 2
+    hangs unput --timeout 9 "$scratch/pmix" unput 3
     hangs stopped --timeout 9 "$scratch/pmix" stopped 1
 fi
 hangs ended --timeout 60 "$scratch/pmi1" 3 0
@@ -65,6 +66,10 @@ if [ -x "$client" ]; then
     like "$err" 'timed out after 9 s; fence 1 of job 1: waiting for rank 2 on v3' \
         "and again with the end"
     is "$(printf '%s\n' "$err" | wc -l)" 2 "and nothing else"
+    ends unput
+    is $status 124 "a value that a rank does not put: the time is over"
+    like "$err" 'others wait for data that rank 3 on v4 has not committed \(alive, stopped in state T\)' \
+        "who does not put it is said"
     ends stopped
     is $status 124 "a fence that a rank that is stopped does not join: the time is over"
     like "$err" 'waiting for rank 1 on v2 \(alive, stopped in state T\); 3 arrived' \
