@@ -29,12 +29,13 @@ parent() {
 
 # find_daemon RANK: sets $daemon; a rank is a child of its daemon's helper.
 find_daemon() {
-    local pid
-    for pid in $(marked_pids); do
-        if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "BANYAN_RANK=$1"; then
-            daemon=$(parent "$(parent "$pid")")
-            [ -n "$daemon" ] && return
-        fi
+    local file files
+    daemon=
+    files=$(grep -lzx "BANYAN_RANK=$1" /proc/[0-9]*/environ 2>/dev/null)
+    # shellcheck disable=SC2086
+    for file in $(grep -lzx "BT_MARK=$mark" $files /dev/null 2>/dev/null); do
+        daemon=$(parent "$(parent "${file//[!0-9]/}")")
+        [ -n "$daemon" ] && return
     done
     return 1
 }
@@ -65,8 +66,7 @@ for ((run = 1; run <= runs; run++)); do
         >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
     until_true 30 all_up || diag "not all ranks came up: $(cat "$scratch/err")"
-    until_true 10 find_daemon "$victim"
-    kill -9 "$daemon"
+    until_true 30 find_daemon "$victim" && kill -9 "$daemon"
     wait "$front"
     status=$?
     wrong=$(check_run | tr -d '\n')
