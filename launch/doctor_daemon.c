@@ -184,6 +184,7 @@ static int request_open(struct doctor *doctor, struct wire_reader *program)
     snprintf(request.name, sizeof(request.name), "%s", daemon->record.name);
     snprintf(request.session, sizeof(request.session), "%s", daemon->record.instance.session);
     request.tmpdir = daemon->record.instance.tmpdir;
+    request.is_virtual = daemon->record.instance.starter == STARTER_VIRTUAL;
     link_set_addresses(daemon->links, &request.own);
     add_peers(doctor, &request);
     doctor_request_encode(&request, &text);

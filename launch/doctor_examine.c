@@ -131,6 +131,10 @@ static void check_name(const struct doctor_request *request)
         doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "is given by address and calls itself %s", own);
         return;
     }
+    if (request->is_virtual) {
+        doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "is a virtual node of this machine");
+        return;
+    }
     leads = name_leads(request->name, where);
     if (leads == LEADS_ELSEWHERE)
         doctor_tell(DOCTOR_NAME, DOCTOR_PROBLEM,
@@ -322,9 +326,9 @@ int doctor_examine(void)
         {DOCTOR_TOPOLOGY, check_topology, 1},
         {DOCTOR_MPI, doctor_check_mpi, 1},
         {DOCTOR_PROGRAM, doctor_check_program, 1},
-        {DOCTOR_NAME, check_name, 1},
         {DOCTOR_SPACE, check_space, 0},
         {DOCTOR_LEFTOVERS, doctor_check_leftovers, 0},
+        {DOCTOR_NAME, check_name, 1}, /* last: the likeliest to hang */
     };
     struct doctor_request request;
 

@@ -47,6 +47,7 @@ void doctor_request_encode(const struct doctor_request *request, struct buffer *
     wire_put_string(out, request->version);
     wire_put_string(out, request->tmpdir != NULL ? request->tmpdir : "");
     put_addresses(out, &request->own);
+    wire_put_u8(out, request->is_virtual);
     wire_put_u8(out, request->has_parent);
     wire_put_varint(out, request->peers_count);
     for (uint32_t i = 0; i < request->peers_count; i++) {
@@ -61,6 +62,7 @@ void doctor_request_encode(const struct doctor_request *request, struct buffer *
 
 static void get_peers(struct wire_reader *reader, struct doctor_request *request)
 {
+    request->is_virtual = (uint8_t)wire_get_varint_max(reader, 1);
     request->has_parent = (uint8_t)wire_get_varint_max(reader, 1);
     request->peers_count = (uint32_t)wire_get_varint_max(reader, PEERS_MAX);
     request->peers = memory_allocate_zeroed(request->peers_count * sizeof(*request->peers));

@@ -28,6 +28,7 @@ struct doctor_request {
     struct addresses own;
     struct doctor_peer *peers; /* the parent first, if there is one */
     uint32_t peers_count;
+    uint8_t is_virtual; /* its name is of our making, and no name service knows it */
     uint8_t has_parent;
     uint8_t has_program;
     struct job_spec program; /* argv[0], directory and environment of its applications count */

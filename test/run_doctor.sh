@@ -250,6 +250,12 @@ run $mend
 doctor
 like "$status $out" '^0 .*leftovers +\(here\),n\[1-3\] +none' "the command that it names removes them"
 
+# Virtual nodes: no name service is asked for them.
+new_mark
+run env BT_MARK="$mark" timeout 60 "$banyan" doctor --virtual-nodes 6 --radix 2 --tmpdir "$TMPDIR" sh
+like "$status $out" '^0 .*name +v\[1-6\] +is a virtual node' "virtual nodes"
+nothing_left "virtual nodes: nothing is left"
+
 # The end.
 new_mark
 env BT_MARK="$mark" nsenter --net=/run/netns/front timeout -s INT 1 "$banyan" doctor \
