@@ -49,6 +49,10 @@ struct row {
     {                                  \
         CALL_BROADCAST, 0, first, last \
     }
+#define LARGE_BROADCAST(first, last)              \
+    {                                             \
+        CALL_BROADCAST, 0, first, last, 1, 60000 \
+    }
 #define REQUEST(from, to)      \
     {                          \
         CALL_REQUEST, from, to \
@@ -95,6 +99,8 @@ static const struct row rows[] = {
     {{"large-no-root", 4, 2, 0, .calls = {LARGE(1, 3)}}},
     {{"large-4-dies", 4, 2, 1, .calls = {LARGE(1, 3)}}, true},
     {{"large-inner", 7, 2, 1, .absent = 3, .calls = {LARGE(1, 3)}}, true},
+    {{"large-broadcast", 4, 2, 0, .calls = {LARGE_BROADCAST(1, 3), BROADCAST(0, 2)}}},
+    {{"large-broadcast-dies", 4, 2, 1, .calls = {LARGE_BROADCAST(1, 3)}}, true},
     {{"gather-4", 4, 2, 1, .calls = {GATHER(1, 2)}}},
     {{"request-4", 4, 2, 1, .calls = {REQUEST(2, 3), REQUEST(0, 2)}}},
     {{"request-deep", 9, 2, 1, .absent = 5, .calls = {REQUEST(3, 0), REQUEST(0, 3)}}, true},

@@ -225,11 +225,18 @@ static void contribute(struct task *task)
 
 static void broadcast(const struct task *task)
 {
-    struct message *payload = message_create(&task->call.first, sizeof(task->call.first));
-    struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST, .payload = payload};
+    struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST};
+    struct message *payload;
+    struct buffer bytes = {0};
     struct ranges set = {0};
 
+    buffer_printf(&bytes, "%u-%u", task->call.first, task->call.last);
+    while (bytes.length_bytes < task->call.bytes)
+        buffer_append_string(&bytes, "................");
+    payload = message_from_buffer(&bytes);
+    buffer_fini(&bytes);
     ranges_add(&set, task->call.first, task->call.last);
+    event.payload = payload;
     event.set = &set;
     checker_broadcast(&world->checker, &set, payload);
     step(0, &event);
