@@ -4,6 +4,7 @@
  * noise, the rest are the fuzzer's own samples with bytes changed, cut, doubled or joined. They run
  * in a child, which says through shared memory how far it is, so that whatever ends it the one
  * command that repeats the last input is printed: FUZZ_SEED=1 FUZZ_AT=4711 test/fuzz_x.t
+ * FUZZ_WRITE=DIR writes the samples there, for libFuzzer to begin with (contrib/fuzz.sh).
  */
 #include "config.h"
 
@@ -159,6 +160,21 @@ static int run_child(uint64_t seed, uint64_t runs, volatile uint64_t *at)
     return status;
 }
 
+static void write_samples(const char *directory)
+{
+    for (unsigned i = 0; i < samples_count; i++) {
+        char path[4096];
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s/sample-%u", directory, i);
+        file = fopen(path, "wb");
+        if (file == NULL ||
+            fwrite(samples[i].bytes, 1, samples[i].count, file) != samples[i].count ||
+            fclose(file) != 0)
+            bail_out("cannot write %s", path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = setting("FUZZ_SEED", 1);
@@ -168,6 +184,10 @@ int main(int argc, char **argv)
 
     (void)argc;
     load_samples();
+    if (getenv("FUZZ_WRITE") != NULL) {
+        write_samples(getenv("FUZZ_WRITE"));
+        return 0;
+    }
     if (getenv("FUZZ_AT") != NULL) {
         run_input(seed, setting("FUZZ_AT", 0));
         puts("this input does no harm");
