@@ -49,8 +49,8 @@ struct row {
     {                                  \
         CALL_BROADCAST, 0, first, last \
     }
-#define LARGE_BROADCAST(first, last)              \
-    {                                             \
+#define LARGE_BROADCAST(first, last)             \
+    {                                            \
         CALL_BROADCAST, 0, first, last, 1, 60000 \
     }
 #define REQUEST(from, to)      \
