@@ -133,6 +133,11 @@ const struct job_spec *job_engine_spec(const struct job_engine *engine)
     return engine->root && engine->root->spec.apps_count > 0 ? &engine->root->spec : NULL;
 }
 
+const struct node_pool *job_engine_book(const struct job_engine *engine)
+{
+    return engine->root ? engine->root->book : NULL;
+}
+
 const struct place_map *job_engine_map(const struct job_engine *engine)
 {
     assert(engine->root);

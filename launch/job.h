@@ -144,6 +144,9 @@ struct job_local {
 const struct job_local *job_engine_local(const struct job_engine *engine, uint32_t number);
 /* Root: the job that it runs, NULL before there is one. */
 const struct job_spec *job_engine_spec(const struct job_engine *engine);
+/* Root: its nodes and what jobs have of them (alloc/node_pool.h); NULL before the first job. */
+struct node_pool;
+const struct node_pool *job_engine_book(const struct job_engine *engine);
 /* Root: its map, empty before the launch. */
 const struct place_map *job_engine_map(const struct job_engine *engine);
 /* Root: where a rank of it is, a node's index; -ENOENT before the launch, or if there is none. */

@@ -58,7 +58,8 @@ struct job_root {
     enum job_root_state state;
     uint32_t number;
     struct job_spec spec;
-    struct place_map map; /* made of spec at the launch */
+    struct place_map map;   /* made of spec at the launch */
+    struct node_pool *book; /* nodes and who uses them; NULL before the first job */
     struct ranges places;
     struct ranges dead;
     uint32_t generation;        /* of the ENDED gather */

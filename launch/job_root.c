@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "launch/job_book.h"
 #include "launch/job_engine.h"
 
 #include <assert.h>
@@ -51,6 +52,7 @@ void job_root_destroy(struct job_root *root)
     if (!root)
         return;
     place_map_fini(&root->map);
+    node_pool_destroy(root->book);
     job_spec_fini(&root->spec);
     ranges_fini(&root->places);
     ranges_fini(&root->dead);
@@ -89,6 +91,8 @@ static void report_end(struct job_root *root, uint32_t status, int banyan_failed
     if (root->state == JOB_ROOT_REPORTED)
         return;
     root->state = JOB_ROOT_REPORTED;
+    if (root->book)
+        node_pool_give_back(root->book, root->number);
     set_deadline(root, UINT64_MAX, actions);
     end = &job_actions_add(actions, JOB_ACTION_ENDED, root->number)->end;
     end->status = status;
@@ -253,6 +257,10 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     place_map_places(&root->map, &root->places);
     if (needs_the_dead(engine, actions))
         return;
+    if (job_book_take(root->book, root->number, &root->map, &root->places, &error) < 0) {
+        report_end(root, STATUS_FAILED, 1, error.text, actions);
+        return;
+    }
     wire_put_u8(&payload, JOB_MESSAGE_LAUNCH);
     wire_put_u32(&payload, root->number);
     job_spec_encode(&root->spec, &payload);
@@ -331,7 +339,9 @@ static void run(struct job_engine *engine, const struct job_event *event,
         return;
     root->spec = *event->spec;
     job_spec_init(event->spec);
-    root->number = root->spec.number = 1;
+    root->book = job_book_create(engine->allocation);
+    (void)node_pool_job_add(root->book, 0, &root->number, NULL); /* a new book has room */
+    root->spec.number = root->number;
     root->state = JOB_ROOT_QUEUED;
     if (root->complete)
         launch(engine, actions);
@@ -524,6 +534,8 @@ static void lost(struct job_engine *engine, const struct job_event *event,
     struct ranges hit = {0};
 
     ranges_add_all(&root->dead, event->places);
+    if (root->book)
+        job_book_lost(root->book, event->places);
     if (!root->complete) {
         starts_lost(engine, event, actions);
         return;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/node_pool.h"
 #include "base/wire.h"
 #include "test/tap.h"
 
@@ -354,6 +355,23 @@ static void send_root(struct job_world *world, uint32_t place, const struct job_
     push(world, HOLD_MESSAGES, 0, &event);
 }
 
+/* A job has as many slots as processes while it runs, and none when its end is reported. */
+static void check_book(const struct job_world *world, uint64_t expected)
+{
+    const struct node_pool *book = job_engine_book(world->places[0].engine);
+    uint64_t used = 0;
+
+    for (uint32_t node = 0; book != NULL && node < node_pool_count(book); node++) {
+        struct node_record record;
+
+        node_pool_node(book, node, &record);
+        used += record.slots_used;
+    }
+    if (used != expected)
+        fail("%llu slots are in use, not %llu", (unsigned long long)used,
+             (unsigned long long)expected);
+}
+
 static void do_action(struct job_world *world, uint32_t place, struct job_action *action)
 {
     struct job_world_place *at = &world->places[place];
@@ -389,8 +407,10 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         break;
     case JOB_ACTION_STARTED:
         world->started++;
+        check_book(world, action->started.processes);
         break;
     case JOB_ACTION_ENDED:
+        check_book(world, 0);
         world->reports++;
         world->end = action->end;
         break;
