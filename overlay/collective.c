@@ -92,11 +92,17 @@ bool collective_can_contribute(const struct overlay *overlay, const struct serie
            overlay_is_ready(overlay);
 }
 
+/* Borrowed.  None: our parent knows it by the series' name. */
+static struct ranges set_to_tell(const struct series *series)
+{
+    return series->is_long && series->known_above ? (struct ranges){0} : series->set;
+}
+
 static void send_decided(struct overlay *overlay, const struct series *series,
                          struct operation *operation, bool whole)
 {
     struct overlay_contribute contribute = {.key = operation_key(series, operation),
-                                            .set = series->set,
+                                            .set = set_to_tell(series),
                                             .state = OVERLAY_PART_DECIDED,
                                             .status = operation->status,
                                             .lost = operation->lost,
@@ -290,7 +296,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
                            struct operation *operation)
 {
     struct overlay_contribute contribute = {.key = operation_key(series, operation),
-                                            .set = series->set,
+                                            .set = set_to_tell(series),
                                             .low = collective_low(overlay, series, operation)};
     struct buffer out = {0};
     struct frame frame;
@@ -478,6 +484,9 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     struct range covering;
     struct series *series;
 
+    *ret_rc = 0;
+    if (ranges_is_empty(set)) /* it was told before; if it is forgotten, so is the operation */
+        return series_find(overlay, key);
     *ret_rc = is_sane(overlay, key, set) ? 0 : -EBADMSG;
     if (*ret_rc < 0 || series_is_forgotten(overlay, key->set_id))
         return NULL;
@@ -629,6 +638,8 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         return rc;
     series = series_find(overlay, &release.key);
     if (series != NULL)
+        series->known_above = true;
+    if (series != NULL)
         operation = series_operation(series, release.key.generation);
     if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) {
         operation->sent = operation->attempt; /* the parent knows */
@@ -666,6 +677,7 @@ void collective_death(struct overlay *overlay, struct range range)
 void collective_joined(struct overlay *overlay)
 {
     for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+        series->known_above = false;
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
             operation->sent = ATTEMPT_NONE;

@@ -420,8 +420,10 @@ int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *fr
     operation = operation_of(overlay, &over.key, frame->attempt, &series);
     if (operation != NULL && operation->going && is_done(overlay, series, operation))
         pass_over(overlay, series, operation, over.stable);
-    if (series != NULL)
+    if (series != NULL) {
+        series->known_above = true;
         collective_raise_stable(overlay, series, over.stable);
+    }
     return 0;
 }
 

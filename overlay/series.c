@@ -41,7 +41,11 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
                              const struct ranges *set)
 {
     struct series *series = memory_allocate_zeroed(sizeof(*series));
+    struct buffer encoded = {0};
 
+    ranges_encode(set, &encoded);
+    series->is_long = encoded.length_bytes > SET_INLINE_BYTES;
+    buffer_fini(&encoded);
     series->key = *key;
     series->key.generation = 0;
     ranges_copy(&series->set, set);

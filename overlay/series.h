@@ -12,7 +12,8 @@
 
 #include "overlay/core.h"
 
-#define ATTEMPT_NONE UINT32_MAX
+#define ATTEMPT_NONE     UINT32_MAX
+#define SET_INLINE_BYTES 4096 /* a longer set is told to a parent once */
 
 /* What one child range has contributed. */
 struct part {
@@ -68,6 +69,8 @@ struct series {
     struct node_key key; /* generation 0 */
     struct ranges set;
     struct range covering;
+    bool is_long;       /* the set takes more than SET_INLINE_BYTES */
+    bool known_above;   /* our parent has spoken of the series: it knows the set */
     uint32_t stable;    /* generations below have ended at every member */
     uint32_t called_to; /* highest generation called here */
     uint64_t narrow_ns; /* until then lateral links are not tried: one has failed */

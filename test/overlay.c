@@ -488,6 +488,30 @@ static void test_too_large(void)
     buffer_fini(&size);
 }
 
+/* A long set need be told once. */
+static void test_known_set(void)
+{
+    struct range items[] = {{1, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    struct ranges none = {0};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    make_contribute(6, 1, &none, &frame);
+    step_frame(&bench, 1, &frame);
+    ok(find(&bench, OVERLAY_ACTION_CLOSE) == NULL, "a set that is not known is waited for");
+    make_contribute(6, 1, &set, &frame);
+    step_frame(&bench, 1, &frame);
+    make_contribute(6, 1, &none, &frame);
+    step_frame(&bench, 2, &frame);
+    ok(sent(&bench, 1, OVERLAY_RELEASE) != NULL && sent(&bench, 2, OVERLAY_RELEASE) != NULL,
+       "one that is known need not be told again");
+    close_bench(&bench);
+}
+
 static void test_other_set(void)
 {
     struct range items[] = {{1, 2}};
@@ -660,6 +684,7 @@ int main(void)
     test_forget();
     test_lying_low();
     test_too_large();
+    test_known_set();
     test_other_set();
     test_leaving_child_exits();
     test_limit_of_guests();

@@ -343,6 +343,21 @@ static void test_pair(uint32_t nodes)
               4ull * tree_depth(&tree) * (HOP_NS + 2 * CPU_NS), "the pair farthest apart");
 }
 
+/* Every second place: a set that takes more than 4 KiB goes up once per link. */
+static void test_long_set(uint32_t nodes)
+{
+    struct cost cost;
+    uint64_t first_ns;
+
+    cost_open(&cost, nodes, TREE_RADIX_DEFAULT);
+    for (uint32_t place = 1; place <= nodes; place += 2)
+        ranges_add(&cost.set, place, place);
+    first_ns = exchange(&cost, 0, TREE_NO_PLACE);
+    is_within(exchange(&cost, 0, TREE_NO_PLACE), first_ns - 50 * US,
+              "a barrier of a long set, the second time");
+    cost_close(&cost);
+}
+
 int main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
@@ -356,6 +371,8 @@ int main(int argc, char **argv)
         test_barrier(nodes_of(full ? 4096 : 1000), MS);
     if (only == NULL || strcmp(only, "broadcast") == 0)
         test_broadcast(nodes_of(full ? 100000 : 1000), 1048576, 8 * MS, 4 * MS);
+    if (only == NULL || strcmp(only, "set") == 0)
+        test_long_set(nodes_of(6000));
     if (only == NULL || strcmp(only, "pair") == 0)
         test_pair(nodes_of(full ? 100000 : 2000));
     return done_testing();
