@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 
-struct message *message_create(const void *data, size_t bytes)
+struct message *message_create_blank(size_t bytes)
 {
     struct message *message;
 
@@ -19,6 +19,13 @@ struct message *message_create(const void *data, size_t bytes)
     message = memory_allocate(sizeof(*message) + bytes);
     message->references = 1;
     message->length_bytes = bytes;
+    return message;
+}
+
+struct message *message_create(const void *data, size_t bytes)
+{
+    struct message *message = message_create_blank(bytes);
+
     if (bytes > 0)
         memcpy(message->data, data, bytes);
     return message;

@@ -19,6 +19,8 @@ struct message {
 /* One reference, owned by the caller.  data may be NULL when bytes is 0. */
 struct message *message_create(const void *data, size_t bytes);
 /* Copies what the buffer holds and clears the buffer. */
+/* To be filled by the caller before anyone else sees it. */
+struct message *message_create_blank(size_t bytes);
 struct message *message_from_buffer(struct buffer *buffer);
 struct message *message_reference(struct message *message); /* NULL stays NULL */
 void message_release(struct message *message);              /* NULL is fine */

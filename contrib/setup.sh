@@ -7,7 +7,7 @@
 set -eu
 
 build=(gcc make autoconf automake libtool pkg-config libc6-dev libevent-dev libhwloc-dev
-    libpmix-dev libssl-dev libzstd-dev libjansson-dev libmunge-dev)
+    libpmix-dev libssl-dev libfabric-dev libzstd-dev libjansson-dev libmunge-dev)
 # Other compilers and sanitizers, the MPIs that are launched and compared with, tools of the tests.
 tests=(clang-14 libclang-rt-14-dev clang-format-14 musl-tools bats
     openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm munge

@@ -87,15 +87,6 @@ static void take_goodbye(struct link *link, struct message *message)
     link_end(link, reason, &why);
 }
 
-static struct message *allocate_message(size_t bytes)
-{
-    struct message *message = memory_allocate(sizeof(*message) + bytes);
-
-    message->references = 1;
-    message->length_bytes = bytes;
-    return message;
-}
-
 static void take_large(struct link *link, struct message *message)
 {
     struct link_class *class = &link->classes[link->current.class];
@@ -107,7 +98,7 @@ static void take_large(struct link *link, struct message *message)
         link_fail_protocol(link, "a malformed announcement of a large frame");
         return;
     }
-    class->parts = allocate_message(class->large.length_bytes - FRAME_HEADER_BYTES);
+    class->parts = message_create_blank(class->large.length_bytes - FRAME_HEADER_BYTES);
     class->parts_bytes = 0;
 }
 
@@ -233,7 +224,7 @@ static int start_body(struct link *link)
         return 0;
     }
     if (bytes > 0) {
-        link->message = allocate_message(bytes);
+        link->message = message_create_blank(bytes);
         link->body = link->message->data;
     }
     return 0;

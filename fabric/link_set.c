@@ -14,6 +14,7 @@
 #include "fabric/link_identity.h"
 #include "fabric/link_listen.h"
 #include "fabric/secret.h"
+#include "fabric/tls_seal.h"
 
 #define CLOSE_NS        LINK_S_NS
 #define PATIENCE_NS     (LINK_S_NS / 50) /* of frames that may wait */
@@ -589,6 +590,16 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
             link_drop(link);
     }
     link_set_schedule(set);
+}
+
+int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t from, uint32_t to,
+                        unsigned char *ret_key)
+{
+    const struct peer *peer = map_get_u64(set->peers, place);
+
+    if (peer == NULL || peer->link == NULL)
+        return -ENOTCONN;
+    return tls_export_key(peer->link->tls, from, to, ret_key);
 }
 
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses)

@@ -59,6 +59,10 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
 const struct transport_ops *link_set_ops(void); /* transport = struct link_set * */
 /* Where it listens, with the actual ports. */
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses);
+/* The key that both ends of the link to place have for messages from one place to the other beside it
+ * (fabric/tls_seal.h, TLS_SEAL_KEY_BYTES).  0, -ENOTCONN or -EPROTO. */
+int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t from, uint32_t to,
+                        unsigned char *ret_key);
 size_t link_set_count(const struct link_set *set); /* links that are up */
 
 #endif

@@ -134,7 +134,8 @@ int loop_run(struct loop *loop)
 
     run_deferred(loop);
     while (rc == 0 && !loop->stopped) {
-        int flags = loop->deferred_count > 0 ? EVLOOP_NONBLOCK : EVLOOP_ONCE;
+        /* EVLOOP_NONBLOCK alone would not return while a descriptor stays ready. */
+        int flags = loop->deferred_count > 0 ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE;
         int result = event_base_loop(loop->base, flags);
         if (result < 0)
             rc = errno > 0 ? -errno : -EIO;

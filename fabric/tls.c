@@ -21,6 +21,7 @@
 #include <openssl/ssl.h>
 
 #include "fabric/tls_provider.h"
+#include "fabric/tls_seal.h"
 
 #define SUITE_NAME "TLS_AES_128_GCM_SHA256"
 #define GROUP_NAME "X25519"
@@ -461,4 +462,15 @@ int tls_write(struct tls *tls, const void *data, size_t bytes)
 const char *tls_identity(const struct tls *tls)
 {
     return tls->identity;
+}
+
+int tls_export_key(struct tls *tls, uint32_t from, uint32_t to, unsigned char *ret_key)
+{
+    static const char label[] = "EXPORTER-banyan-rail";
+    uint32_t ends[] = {htole32(from), htole32(to)};
+
+    if (!SSL_export_keying_material(tls->ssl, ret_key, TLS_SEAL_KEY_BYTES, label, sizeof(label) - 1,
+                                    (const unsigned char *)ends, sizeof(ends), 1))
+        return -EPROTO;
+    return 0;
 }

@@ -177,6 +177,11 @@ OSSL_LIB_CTX *tls_provider_start(void)
     return NULL;
 }
 
+OSSL_LIB_CTX *tls_provider_library(void)
+{
+    return state.library;
+}
+
 void tls_provider_stop(void)
 {
     ERR_clear_error();

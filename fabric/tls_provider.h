@@ -15,6 +15,8 @@
 /* A library context for SSL_CTX_new_ex; NULL means OpenSSL's default, which works as well: with
  * another version than 3.0, where the list of what TLS asks for may differ, or on any failure. */
 OSSL_LIB_CTX *tls_provider_start(void);
+/* What tls_provider_start has returned; NULL before. */
+OSSL_LIB_CTX *tls_provider_library(void);
 void tls_provider_stop(void);
 
 #endif

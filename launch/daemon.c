@@ -74,7 +74,7 @@ void daemon_check_end(struct daemon *daemon)
     if (!daemon->ending || daemon->ending > 1 || starter_running(daemon->starter) > 0)
         return;
     daemon->ending = 2;
-    link_set_finish(daemon->links, links_finished, daemon);
+    daemon_finish_links(daemon, links_finished);
 }
 
 static uint64_t end_patience_ns(const struct daemon *daemon)
@@ -188,21 +188,17 @@ static int open_tree(struct daemon *daemon, struct error *error)
         .incarnation = record->incarnation,
         .port_first = record->instance.port_first,
         .port_last = record->instance.port_last,
-        .events = node_transport_events(),
     };
     int rc = listen_addresses(daemon, &link_config.listen_on, error);
 
     if (rc < 0)
         return rc;
     rc = open_node(daemon, &node_config, error);
+    if (rc == 0)
+        rc = daemon_open_links(daemon, &link_config, error);
     if (rc < 0)
         return rc;
-    link_config.context = daemon->node;
-    daemon->links = link_set_create(&link_config, error);
-    if (!daemon->links)
-        return error->code ? error->code : -EIO;
     link_set_addresses(daemon->links, &node_config.own);
-    node_attach(daemon->node, link_set_ops(), daemon->links);
     node_start(daemon->node, &node_config.own);
     return 0;
 }
@@ -262,8 +258,7 @@ static void close_parts(struct daemon *daemon)
     if (daemon->root)
         root_close(daemon);
     starter_destroy(daemon->starter);
-    if (daemon->links)
-        link_set_destroy(daemon->links);
+    daemon_close_links(daemon);
     node_destroy(daemon->node);
     recorder_close(daemon->recorder);
     if (daemon->job_timer) {

@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "fabric/link_set.h"
+#include "fabric/rail.h"
 #include "fabric/loop.h"
 #include "launch/boot.h"
 #include "launch/channel.h"
@@ -34,6 +35,7 @@ struct daemon {
     struct helper *helper;
     struct loop *loop;
     struct link_set *links;
+    struct rail *rail; /* NULL: the links carry everything */
     struct node *node;
     struct recorder *recorder; /* NULL: nothing is recorded */
     struct starter *starter;
@@ -70,6 +72,12 @@ void daemon_check_end(struct daemon *daemon);
 /* A line for the user, at the root by way of the tree. */
 void daemon_text(struct daemon *daemon, uint8_t level, const char *text);
 uint64_t daemon_now_ns(void);
+
+/* daemon_fabric.c */
+/* Opens what the instance asks for and attaches the node to it; config's events are set here. */
+int daemon_open_links(struct daemon *daemon, struct link_set_config *config, struct error *error);
+void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context));
+void daemon_close_links(struct daemon *daemon);
 
 /* daemon_overlay.c */
 extern const struct node_events daemon_node_events;

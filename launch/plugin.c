@@ -12,30 +12,52 @@
 
 #define PLUGIN_PATH_BYTES 4096
 
+/* The table of our shared object name.so; what is what it is for people. */
+static void *open_table(const char *name, const char *symbol, const char *what, struct error *error)
+{
+    const char *directory = getenv("BANYAN_PKGLIBDIR");
+    char path[PLUGIN_PATH_BYTES];
+    void *handle;
+    void *table;
+
+    snprintf(path, sizeof path, "%s/%s.so", directory ? directory : PKGLIBDIR, name);
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        error_set(error, -ENOENT, "cannot open %s: %s; is banyan installed here?", what, dlerror());
+        return NULL;
+    }
+    table = dlsym(handle, symbol);
+    if (!table)
+        error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again",
+                  path);
+    log_debug("%s opened: %s", what, path);
+    return table;
+}
+
+static const void *check_version(const void *table, uint32_t abi, uint32_t wanted, const char *what,
+                                 struct error *error)
+{
+    if (abi == wanted)
+        return table;
+    error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again", what);
+    return NULL;
+}
+
 const struct host_table *plugin_pmix_host(struct error *error)
 {
     static const struct host_table *opened;
-    const char *directory = getenv("BANYAN_PKGLIBDIR");
-    char path[PLUGIN_PATH_BYTES];
-    const struct host_table *table;
-    void *handle;
 
-    if (opened)
-        return opened;
-    snprintf(path, sizeof path, "%s/pmix_host.so", directory ? directory : PKGLIBDIR);
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        error_set(error, -ENOENT, "cannot open the PMIx host: %s; is banyan installed here?",
-                  dlerror());
-        return NULL;
-    }
-    table = dlsym(handle, "host_table");
-    if (!table || table->abi != HOST_ABI) {
-        error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again",
-                  path);
-        return NULL;
-    }
-    log_debug("PMIx host opened: %s", path);
-    opened = table;
-    return opened;
+    if (!opened)
+        opened = open_table("pmix_host", "host_table", "the PMIx host", error);
+    return opened ? check_version(opened, opened->abi, HOST_ABI, "the PMIx host", error) : NULL;
+}
+
+const struct ofi_table *plugin_fabric_ofi(struct error *error)
+{
+    static const struct ofi_table *opened;
+
+    if (!opened)
+        opened = open_table("fabric_ofi", "ofi_table", "the way to libfabric", error);
+    return opened ? check_version(opened, opened->abi, OFI_ABI, "the way to libfabric", error)
+                  : NULL;
 }

@@ -187,6 +187,25 @@ static int choose_boot(const struct run_settings *settings, struct instance_spec
     return 0;
 }
 
+/* auto: libfabric pays where an instance lives longer than one job. */
+static int choose_fabric(const struct run_settings *settings, struct instance_spec *instance,
+                         struct error *error)
+{
+    const char *fabric = settings->fabric;
+
+    if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
+        return 0;
+    if (strcmp(fabric, "ofi") == 0)
+        instance->fabric = memory_copy_string("");
+    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
+        instance->fabric = memory_copy_string(fabric + 4);
+    else
+        return error_set(error, -EINVAL,
+                         "option --fabric: '%.80s' is none of tcp, ofi, ofi:PROVIDER, auto",
+                         fabric);
+    return 0;
+}
+
 static int make_instance(const struct run_settings *settings, const struct run_world *world,
                          const struct run_nodes *nodes, struct run_request *request,
                          struct error *error)
@@ -218,7 +237,9 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, world);
     rc = choose_boot(settings, instance, error);
-    return rc == 0 ? choose_net(settings, instance, error) : rc;
+    if (rc == 0)
+        rc = choose_net(settings, instance, error);
+    return rc < 0 ? rc : choose_fabric(settings, instance, error);
 }
 
 static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,

@@ -243,6 +243,12 @@ const struct option_rule run_rules[] = {
      FIELD(net),
      .help = "which networks the nodes and their MPI talk over"},
     {.kind = OPTION_TEXT,
+     .name = "fabric",
+     .value = "tcp|ofi[:PROVIDER]|auto",
+     FIELD(fabric),
+     .help = "carry collectives and bulk data over TLS links alone (tcp), or over libfabric beside "
+             "them; auto chooses it where an instance lives longer than a job (default: auto)"},
+    {.kind = OPTION_TEXT,
      .name = "port-range",
      .value = "A-B",
      FIELD(ports),

@@ -54,6 +54,7 @@ struct run_settings {
     const char *net;
     const char *boot;
     const char *ports;
+    const char *fabric;
     const char *tmpdir;
     const char *record;
     const char *json;

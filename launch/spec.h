@@ -29,8 +29,10 @@ struct instance_spec {
     /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; STARTER_SRUN: the program, NULL
      * is srun; else NULL. */
     char *agent;
-    char *banyand;       /* its absolute path on the nodes */
-    char *net;           /* CIDR or interface list, NULL = default */
+    char *banyand; /* its absolute path on the nodes */
+    char *net;     /* CIDR or interface list, NULL = default */
+    /* libfabric's provider for collectives and bulk data, "" its first; NULL: no libfabric */
+    char *fabric;
     uint16_t port_first; /* what daemons listen on; 0, 0 = any */
     uint16_t port_last;
     char *boot;            /* how boot records travel (launch/boot_carry.h), NULL = over stdin */

@@ -50,6 +50,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     put_optional(out, spec->agent);
     put_optional(out, spec->banyand);
     put_optional(out, spec->net);
+    put_optional(out, spec->fabric);
     wire_put_varint(out, spec->port_first);
     wire_put_varint(out, spec->port_last);
     put_optional(out, spec->boot);
@@ -84,6 +85,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.agent = get_optional(reader);
     spec.banyand = get_optional(reader);
     spec.net = get_optional(reader);
+    spec.fabric = get_optional(reader);
     spec.port_first = (uint16_t)get_number(reader, UINT16_MAX);
     spec.port_last = (uint16_t)get_number(reader, UINT16_MAX);
     spec.boot = get_optional(reader);

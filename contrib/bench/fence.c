@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fence SIZE: a PMIx client that times fences. All ranks do FENCES fences without data, then as
- * many before each of which every rank has put and committed 64 new bytes, collected by the fence.
- * Rank 0 prints the medians:
+ * fence SIZE [BYTES]: a PMIx client that times fences. All ranks do FENCES fences without data, then
+ * as many (LARGE_FENCES above 4 KiB) before each of which every rank has put and committed BYTES new
+ * bytes (64 if not said), collected by the fence. Rank 0 prints the medians:
  *
  *     fence SIZE BARRIER_NS MODEX_NS
  *
@@ -20,7 +20,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { FENCES = 21, BLOB_BYTES = 64 };
+enum { FENCES = 21, LARGE_FENCES = 5, BLOB_BYTES = 64, BLOB_BYTES_MAX = 1024 * 1024 };
+
+static size_t blob_bytes = BLOB_BYTES;
 
 static pmix_proc_t self;
 
@@ -61,42 +63,53 @@ static uint64_t timed_fence(bool collect)
     return now_ns() - started_ns;
 }
 
-/* What a rank puts before a fence: 64 bytes that no other rank and no other fence has. */
+/* What a rank puts before a fence: bytes that no other rank and no other fence has. */
 static void fill(char *blob, unsigned rank, unsigned round)
 {
-    memset(blob, (int)(rank * 7 + round), BLOB_BYTES);
-    snprintf(blob, BLOB_BYTES, "rank %u round %u", rank, round);
+    memset(blob, (int)(rank * 7 + round), blob_bytes);
+    snprintf(blob, blob_bytes, "rank %u round %u", rank, round);
+}
+
+static char *new_blob(void)
+{
+    char *blob = malloc(blob_bytes);
+
+    if (blob == NULL)
+        check(PMIX_ERR_NOMEM, "memory");
+    return blob;
 }
 
 static void put(unsigned round)
 {
-    char blob[BLOB_BYTES];
+    char *blob = new_blob();
     char key[32];
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
 
     fill(blob, self.rank, round);
     snprintf(key, sizeof key, "bench.%u", round);
     value.data.bo.bytes = blob;
-    value.data.bo.size = sizeof blob;
+    value.data.bo.size = blob_bytes;
     check(PMIx_Put(PMIX_GLOBAL, key, &value), "put");
     check(PMIx_Commit(), "commit");
+    free(blob);
 }
 
-static void check_next(unsigned size)
+static void check_next(unsigned size, unsigned rounds)
 {
-    char blob[BLOB_BYTES];
+    char *blob = new_blob();
     char key[32];
     pmix_proc_t next;
     pmix_value_t *value;
 
     PMIX_PROC_LOAD(&next, self.nspace, (self.rank + 1) % size);
-    fill(blob, next.rank, FENCES - 1);
-    snprintf(key, sizeof key, "bench.%u", FENCES - 1);
+    fill(blob, next.rank, rounds - 1);
+    snprintf(key, sizeof key, "bench.%u", rounds - 1);
     check(PMIx_Get(&next, key, NULL, 0, &value), "get");
-    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != BLOB_BYTES ||
-        memcmp(value->data.bo.bytes, blob, BLOB_BYTES) != 0)
+    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != blob_bytes ||
+        memcmp(value->data.bo.bytes, blob, blob_bytes) != 0)
         check(PMIX_ERROR, "wrong bytes");
     PMIX_VALUE_RELEASE(value);
+    free(blob);
 }
 
 static unsigned job_size(void)
@@ -115,26 +128,31 @@ static unsigned job_size(void)
 int main(int argc, char **argv)
 {
     static uint64_t barrier_ns[FENCES], modex_ns[FENCES];
-    unsigned size;
+    unsigned size, rounds;
 
     check(PMIx_Init(&self, NULL, 0), "init");
     size = job_size();
     if (argc < 2 || size != (unsigned)atoi(argv[1]))
         check(PMIX_ERROR, "the job has another size than expected");
+    if (argc > 2)
+        blob_bytes = (size_t)atoi(argv[2]);
+    if (blob_bytes < BLOB_BYTES || blob_bytes > BLOB_BYTES_MAX)
+        check(PMIX_ERR_BAD_PARAM, "BYTES");
+    rounds = blob_bytes > 4096 ? LARGE_FENCES : FENCES;
     timed_fence(false);
     for (unsigned i = 0; i < FENCES; i++)
         barrier_ns[i] = timed_fence(false);
-    for (unsigned i = 0; i < FENCES; i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         put(i);
         modex_ns[i] = timed_fence(true);
     }
-    check_next(size);
+    check_next(size, rounds);
     timed_fence(false);
     if (self.rank == 0) {
         qsort(barrier_ns, FENCES, sizeof *barrier_ns, compare);
-        qsort(modex_ns, FENCES, sizeof *modex_ns, compare);
+        qsort(modex_ns, rounds, sizeof *modex_ns, compare);
         printf("fence %u %" PRIu64 " %" PRIu64 "\n", size, barrier_ns[FENCES / 2],
-               modex_ns[FENCES / 2]);
+               modex_ns[rounds / 2]);
     }
     check(PMIx_Finalize(NULL, 0), "finalize");
     return 0;
