@@ -337,11 +337,31 @@ static bool counts_places(enum operation_kind kind)
            kind == OPERATION_HEAL;
 }
 
+/* Who is stopped for ever cannot end. */
+static bool is_deserted(const struct simulation *simulation)
+{
+    uint32_t left = sim_machine_daemons(simulation->machine);
+
+    if (left > simulation->faults_count)
+        return false;
+    for (uint32_t i = 0; i < simulation->faults_count; i++) {
+        uint32_t place = simulation->faults[i].place;
+        bool is_named = false;
+
+        for (uint32_t j = 0; j < i; j++)
+            is_named = is_named || simulation->faults[j].place == place;
+        if (!is_named && sim_machine_is_up(simulation->machine, place) &&
+            sim_machine_is_stopped(simulation->machine, place))
+            left--;
+    }
+    return left == 0;
+}
+
 static bool is_over(const struct simulation *simulation)
 {
     enum operation_kind kind = simulation->current->operation.kind;
 
-    if (sim_machine_daemons(simulation->machine) == 0)
+    if (is_deserted(simulation))
         return true;
     if (counts_places(kind) && simulation->left == 0)
         return true;
@@ -357,7 +377,8 @@ static void finish(struct simulation *simulation)
         snprintf(outcome->text, sizeof outcome->text, "no daemon is left");
     else if (outcome->text[0] == '\0' && outcome->status < 0)
         snprintf(outcome->text, sizeof outcome->text, "told: %s", strerror(-outcome->status));
-    else if (outcome->text[0] == '\0' && !sim_machine_is_up(simulation->machine, 0) && !is_gone)
+    else if (outcome->text[0] == '\0' && !sim_machine_is_up(simulation->machine, 0) && !is_gone &&
+             outcome->operation.kind != OPERATION_END)
         snprintf(outcome->text, sizeof outcome->text, "the root is dead");
 }
 
