@@ -271,6 +271,17 @@ int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place)
     return machine->daemons[place].stopped;
 }
 
+int sim_machine_is_usurped(const struct sim_machine *machine)
+{
+    for (uint32_t i = 0; i < machine->config.strangers; i++) {
+        const struct sim_daemon *stranger = &machine->daemons[machine->places + i];
+
+        if (sim_daemon_is_up(stranger) && !sim_daemon_is_up(&machine->daemons[stranger->place]))
+            return 1;
+    }
+    return 0;
+}
+
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place)
 {
     return machine->daemons[place].node;

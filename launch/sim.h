@@ -147,6 +147,8 @@ struct sim_output sim_machine_output(const struct sim_machine *machine);
 struct sim *sim_machine_world(struct sim_machine *machine);
 int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
+/* A stranger lives whose place's own daemon does not: he may have been taken for it. */
+int sim_machine_is_usurped(const struct sim_machine *machine);
 /* NULL if it has not come up. */
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
 /* Daemons that have neither ended nor been killed. */
