@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What says who goes where: the first byte chooses a placement from the wire (with the map that is
+ * made of it), a rank file, a list of nodes, or the words of --map-by and --bind-to.
+ */
+#include "config.h"
+
+#include "alloc/place_list.h"
+#include "alloc/place_local.h"
+#include "test/fuzz.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCESSES_MAX 20000u /* of a map that is made; more are only read */
+
+static void map_all(const struct placement *placement, const struct allocation *allocation)
+{
+    struct place_map map;
+    uint64_t hash = 0;
+
+    if (place_map_make(&map, placement, allocation, NULL) < 0)
+        return;
+    if (map.processes <= PROCESSES_MAX && place_map_check(&map, allocation, NULL) == 0) {
+        for (uint32_t node = 0; node < map.nodes; node++)
+            hash += place_map_hash_node(&map, node);
+        assert(hash == place_map_hash_total(&map));
+    }
+    place_map_fini(&map);
+}
+
+static void read_placement(const uint8_t *data, size_t data_bytes,
+                           const struct allocation *allocation)
+{
+    struct placement placement;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, data_bytes);
+    if (placement_decode(&placement, &reader) < 0)
+        return;
+    if (placement_processes(&placement) <= PROCESSES_MAX)
+        map_all(&placement, allocation);
+    placement_fini(&placement);
+}
+
+static void read_list(const char *text, int is_sequence, const struct allocation *allocation)
+{
+    struct map_rule rule = {.policy = MAP_BY_LIST, .oversubscribe = 1};
+    struct placement placement = {.rules = &rule, .rules_count = 1};
+    struct error error = ERROR_NONE;
+    int rc = is_sequence ? map_list_parse_sequence("f", text, allocation, &rule.list, &error)
+                         : map_list_parse_ranks("f", text, allocation, &rule.list, &error);
+
+    assert((rc < 0) == (error.text[0] != '\0'));
+    if (rc < 0)
+        return;
+    if (rule.list->cores == NULL)
+        map_all(&placement, allocation);
+    map_list_destroy(rule.list);
+}
+
+static void read_words(const char *text)
+{
+    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct map_extra extra = {.no_local = 0};
+    struct error error = ERROR_NONE;
+    struct buffer words = {0};
+
+    assert((map_rule_parse(text, &rule, &extra, &error) < 0) == (error.text[0] != '\0'));
+    (void)map_bind_parse(text, &rule, NULL);
+    (void)map_rank_by_parse(text, &rule, NULL);
+    map_rule_print(&rule, &words);
+    buffer_fini(&words);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
+{
+    struct allocation allocation;
+    char *text;
+
+    if (data_bytes == 0)
+        return 0;
+    text = memory_allocate(data_bytes);
+    memcpy(text, data + 1, data_bytes - 1);
+    text[data_bytes - 1] = '\0';
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", 3, 4);
+    switch (data[0] % 4) {
+    case 0:
+        read_placement(data + 1, data_bytes - 1, &allocation);
+        break;
+    case 1:
+        read_list(text, 0, &allocation);
+        break;
+    case 2:
+        read_list(text, 1, &allocation);
+        break;
+    default:
+        read_words(text);
+    }
+    allocation_fini(&allocation);
+    free(text);
+    return 0;
+}
+
+/* Two packages of two cores of two threads on all three nodes. */
+static void sample_placement(struct buffer *out)
+{
+    struct map_rule rule = {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .pe = 2};
+    struct placement placement = {0};
+    struct topology topology;
+    struct ranges allowed = {0};
+
+    topology_init(&topology, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        topology.os[i] = i;
+        topology.objects[TOPOLOGY_PACKAGE][i] = i / 4;
+        topology.objects[TOPOLOGY_CORE][i] = i / 2;
+    }
+    topology_number(&topology);
+    topology_all(&topology, &allowed);
+    placement_add(&placement, &rule);
+    (void)place_machines_add(&placement.machines, &topology, &allowed, 0, 2);
+    placement_encode(&placement, out);
+    placement_fini(&placement);
+    topology_fini(&topology);
+    ranges_fini(&allowed);
+}
+
+size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
+{
+    static const char *const samples[] = {"\1rank 0=n1 slot=0-1,3\nrank 1=+n2 slot=2\n# end\n",
+                                          "\1rank 1=n3\nrank 0=n1\n",
+                                          "\2n1\nn2 slots=4\n\nn3:2\n",
+                                          "\3ppr:2:package:pe=2,oversubscribe",
+                                          "\3dist:mlx5_0:nolocal",
+                                          "\3core:overload-allowed"};
+    struct buffer bytes = {0};
+    size_t length = 0;
+
+    if (number == 0) {
+        buffer_append(&bytes, "", 1);
+        sample_placement(&bytes);
+    } else if (number <= sizeof(samples) / sizeof(samples[0])) {
+        buffer_append_string(&bytes, samples[number - 1]);
+    }
+    if (bytes.length_bytes <= buffer_bytes) {
+        length = bytes.length_bytes;
+        if (length > 0)
+            memcpy(buffer, bytes.data, length);
+    }
+    buffer_fini(&bytes);
+    return length;
+}
