@@ -105,6 +105,13 @@ for rule in equal single skewed; do
     ok "exchange of $rule sizes" sim -N 100 --sizes $rule exchange=3K
 done
 
+if [ -z "${BANYAN_SANITIZERS:-}" ]; then
+    sim -N 16384 start launch barrier
+    kb=$(sed -n 's/^ *"memory_mb": \([0-9]*\).*/\1/p' "$scratch/json")
+    kb=$((kb * 1024 / 16385))
+    ok "a node takes less than 8 KB, so that a million fit into 8 GB ($kb KB)" test $kb -lt 8
+fi
+
 # ---- faults ----
 for fault in kill kill=1@10us stop=2 stop=1@1us:2s restart=3@0:1s root root@15us break=1 \
     delay=1/30ms:1s slow=1/1000 partition=even partition=random@1us:2s partition=one/4:1s \
