@@ -11,6 +11,8 @@
 
 #include "base/log.h"
 
+#define STACK_BYTES (32 * 1024) /* calls were not deeper than that */
+
 unsigned char *secret_create(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -49,6 +51,13 @@ void secret_fill_random(unsigned char *secret, size_t bytes)
         secret += got;
         bytes -= (size_t)got;
     }
+}
+
+void secret_clear_stack(void)
+{
+    unsigned char below[STACK_BYTES];
+
+    explicit_bzero(below, sizeof(below));
 }
 
 void secret_clear(void *memory, size_t bytes)

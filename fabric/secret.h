@@ -14,6 +14,9 @@ void secret_keep_from_children(unsigned char *secret, size_t bytes);
 void secret_destroy(unsigned char *secret, size_t bytes); /* NULL is fine */
 /* Fills with random bytes of the system: a new key. */
 void secret_fill_random(unsigned char *secret, size_t bytes);
+/* Clears what calls that have returned left on the stack: copies of theirs, and vector registers, with
+ * the secret that was copied through them, that the dynamic linker saved there. */
+void secret_clear_stack(void);
 /* Clears memory so that the compiler cannot leave it out. */
 void secret_clear(void *memory, size_t bytes);
 

@@ -376,6 +376,7 @@ static struct helper *fork_helper(struct instance_spec *spec, struct error *erro
     secret_keep_from_children(secret, SECRET_BYTES);
     memcpy(secret, spec->secret, SECRET_BYTES);
     explicit_bzero(spec->secret, SECRET_BYTES);
+    secret_clear_stack();
     helper = helper_fork(error);
     memcpy(spec->secret, secret, SECRET_BYTES);
     secret_destroy(secret, SECRET_BYTES);
@@ -400,6 +401,7 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     process_title_set("banyan-root", NULL);
     root_record(spec, allocation, &daemon.record);
     explicit_bzero(spec->secret, SECRET_BYTES);
+    secret_clear_stack();
     daemon.engine = job_engine_create(&daemon.record.instance, 0, allocation);
     if (daemon_run(&daemon, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
@@ -428,6 +430,7 @@ int root_fork(struct instance_spec *spec, const struct allocation *allocation, p
         _exit(root_main(spec, allocation, ends[1]));
     }
     explicit_bzero(spec->secret, SECRET_BYTES);
+    secret_clear_stack();
     close(ends[1]);
     *ret_pid = pid;
     *ret_channel_fd = ends[0];

@@ -395,6 +395,7 @@ static int parse(const struct option_rule *rules, int is_doctor, struct run_requ
         run_request_fini(&request);
     else
         *ret_request = request;
+    explicit_bzero(request.instance.secret, SECRET_BYTES);
     return rc;
 }
 
