@@ -11,7 +11,7 @@
  * them; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
  * whoever answers is of another instance, or another place; -EPROTO it does not speak our protocol
  * or version; -EEXIST it has a link to us already; -ESTALE a newer incarnation took the link over;
- * -EDESTADDRREQ no address was given.
+ * -EDESTADDRREQ no address was given; -ENOBUFS it took too little of what was sent to it.
  *
  * A child forked without exec forgets its parent's set, as it does the loop, and closes the
  * descriptors; it must not destroy it.

@@ -95,14 +95,20 @@ static struct message *message_of(size_t bytes)
 
 /* What a place does with a frame; set before it starts. */
 static void (*take)(const struct frame *frame);
+static int rounds_left; /* until the place is done */
 
 static void on_up(void *context, uint32_t place, uint32_t incarnation)
 {
     loop_stop(loop);
 }
 
+/* At the end; before it the links have failed. */
 static void on_down(void *context, uint32_t place, const struct error *why)
 {
+    if (take == NULL || rounds_left > 0) {
+        fprintf(stderr, "link: %s\n", why->text);
+        exit(1);
+    }
     loop_stop(loop);
 }
 
@@ -193,7 +199,6 @@ static void bare_send(char byte)
 
 /* ---- Ping ---- */
 
-static int rounds_left;
 static struct message *ball;
 
 static void echo(const struct frame *frame)
