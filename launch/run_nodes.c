@@ -42,11 +42,13 @@ static int source_choose(const struct run_settings *settings, const struct run_w
 {
     *ret_source = NULL;
     if (settings->source == NULL) {
-        *ret_source = source_detect(world->sources);
+        *ret_source = world->sources != NULL ? source_detect(world->sources) : NULL;
         return 0;
     }
     if (strcmp(settings->source, SOURCE_LOCAL) == 0)
         return 0;
+    if (world->sources == NULL)
+        return error_set(error, -ENOTSUP, "option --source: no scheduler's words can be read here");
     *ret_source = source_find(settings->source, error);
     if (*ret_source != NULL)
         return 0;

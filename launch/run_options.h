@@ -30,7 +30,7 @@ struct run_world {
     int (*read_file)(const char *path, struct buffer *out, struct error *error);
     /* 1 if PATH of the environment has that program. */
     int (*has_program)(char *const *environment, const char *name);
-    const struct source_world *sources; /* what a scheduler left */
+    const struct source_world *sources; /* what a scheduler left; NULL: nothing */
     struct allocation_trace *trace;     /* records where counts come from; NULL: nobody asks */
 };
 

@@ -65,9 +65,9 @@ sleeping() {
     [ "$(pgrep -cf "^sleep 9753")" -ge "$1" ]
 }
 
-on --slots 2 sh -c 'echo out; echo err >&2; exit 7' </dev/null
+on -n 1 sh -c 'echo out; echo err >&2; exit 7' </dev/null
 is "$status" 7 "the status comes back"
-is "$(xargs <<<"$out")" "out out" "and the output"
+is "$(xargs <<<"$out")" "out" "and the output"
 like "$err" "^err" "and what goes to stderr"
 on -n 1 printf '%s|' 'a "b" $c' "it's" </dev/null
 is "$out" 'a "b" $c|it'"'"'s|' "nothing on the way reads the arguments"
