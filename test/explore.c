@@ -299,6 +299,8 @@ int main(void)
 {
     const char *which = getenv("EXPLORE");
     const char *path = getenv("EXPLORE_PATH");
+    const char *sanitizers = getenv("BANYAN_SANITIZERS");
+    bool is_slow = sanitizers != NULL && sanitizers[0] != '\0';
     bool is_full = which != NULL && strcmp(which, "full") == 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -308,6 +310,10 @@ int main(void)
             continue;
         if (which == NULL && rows[i].is_long)
             continue;
+        if (which == NULL && is_slow && scenario->places > 3) {
+            skip(1, "%s takes too long under sanitizers", scenario->name);
+            continue;
+        }
         if (path != NULL)
             follow(scenario, path);
         else

@@ -205,6 +205,14 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
+/* Spare room may hold what once was a pointer, to where there is no block any more. */
+static bool is_in_use(const void *memory)
+{
+    const unsigned char *at = memory;
+
+    return at >= arena->bytes && at < arena->bytes + arena->used_bytes;
+}
+
 /* Blocks that were come across and are still to be hashed. */
 static struct block *todo[UNITS_COUNT];
 
@@ -225,7 +233,7 @@ uint64_t arena_hash(const void *root)
             struct block *block;
             struct mark *mark;
 
-            if (!is_ours(pointer)) {
+            if (!is_in_use(pointer)) {
                 hash = mix(hash, words[j]);
                 continue;
             }
