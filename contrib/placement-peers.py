@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "data", "gpus.xml")
 LEVELS = {"core": 4, "socket": 2, "numa": 2, "hwthread": 4}  # objects of a node of DATA
@@ -50,6 +51,8 @@ def hydra(case, hostfile):
                             "hostname"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            stdin=subprocess.DEVNULL, text=True)
     counts, node, total = {}, None, 0
+    patience = threading.Timer(3, run.kill)
+    patience.start()
     for line in run.stdout:
         found = re.search(r"proxy: (\S+)", line)
         if found:
@@ -60,6 +63,7 @@ def hydra(case, hostfile):
             total += int(found.group(1))
         if total >= case["n"]:
             break
+    patience.cancel()
     run.kill()
     run.wait()
     return counts
