@@ -447,12 +447,24 @@ static void received(struct job_engine *engine, const struct job_event *event,
     }
 }
 
+static void runs(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct control_started *started;
+
+    root->state = JOB_ROOT_RUNNING;
+    started = &job_actions_add(actions, JOB_ACTION_STARTED, root->number)->started;
+    started->processes = root->map.processes;
+    started->nodes = (uint32_t)ranges_count(&root->places);
+    if (root->spec.report_bindings)
+        report_bindings(engine, actions);
+}
+
 static void launched(struct job_engine *engine, const struct job_event *event,
                      struct job_actions *actions)
 {
     struct job_root *root = engine->root;
     struct job_launched message;
-    struct control_started *started;
 
     if (root->state != JOB_ROOT_LAUNCHING || event->status < 0)
         return; /* a loss is handled where it is told */
@@ -474,12 +486,7 @@ static void launched(struct job_engine *engine, const struct job_event *event,
         end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);
         return;
     }
-    root->state = JOB_ROOT_RUNNING;
-    started = &job_actions_add(actions, JOB_ACTION_STARTED, root->number)->started;
-    started->processes = root->map.processes;
-    started->nodes = (uint32_t)ranges_count(&root->places);
-    if (root->spec.report_bindings)
-        report_bindings(engine, actions);
+    runs(engine, actions);
 }
 
 /* All ranks have ended and been counted: reported once their last output is here.  Without losses
@@ -551,7 +558,9 @@ static void lost(struct job_engine *engine, const struct job_event *event,
         root->partial = 1;
         if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place == TREE_NO_PLACE)
             root->lost_place = ranges_min(&hit);
-        if (job_policy_goes_on(root) && root->state == JOB_ROOT_RUNNING)
+        if (job_policy_goes_on(root) && root->state == JOB_ROOT_LAUNCHING)
+            runs(engine, actions); /* what LAUNCHED would have told comes with ENDED */
+        if (job_policy_goes_on(root))
             job_policy_loss(engine, &hit, actions);
         else
             end_job(engine, event->now_ns, engine->instance->kill_grace_ms, actions);

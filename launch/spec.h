@@ -69,7 +69,7 @@ struct app_spec {
 void app_spec_fini(struct app_spec *app);
 
 /* What becomes of a job when a rank fails or a node is lost.  A rank that calls abort ends it in any
- * case, and so does a node that is lost before all ranks have been started. */
+ * case, and so does a node that is lost before the launch. */
 enum job_on_failure {
     JOB_ON_FAILURE_ABORT,    /* all are killed */
     JOB_ON_FAILURE_CONTINUE, /* the others go on */
