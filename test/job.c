@@ -510,8 +510,7 @@ static void test_other_placement(void)
     struct allocation other;
     struct buffer roster = {0};
 
-    job_world_complete(world);
-    /* n2 is given another allocation than the root goes on with. */
+    /* n2 is given another allocation first; the root's comes too late. */
     allocation_init(&other);
     allocation_generate(&other, "n", 2, 1);
     wire_put_u8(&roster, JOB_MESSAGE_ROSTER);
@@ -520,6 +519,7 @@ static void test_other_placement(void)
     broadcast_bytes(world, 2, roster.data, roster.length_bytes);
     allocation_fini(&other);
     buffer_fini(&roster);
+    job_world_complete(world);
     job_world_run(world, 3);
     job_world_trace(world);
     job_world_started(world, 1, 0);
