@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/list.h"
@@ -41,6 +42,7 @@ struct sink {
     struct list held;
     size_t held_bytes;
     uint32_t held_count;
+    uint64_t line_wait_ns;
     int line_open;
     uint32_t line_rank;
     uint8_t line_stream;
@@ -147,7 +149,7 @@ static void sink_release(struct sink *sink, uint64_t until_ns)
     while ((node = list_first(&sink->held)) != NULL) {
         struct piece *piece = list_entry(node, struct piece, node);
         if (sink->line_open && !overflow && piece->arrival_ns > until_ns) {
-            loop_timer_set(sink->timer, piece->arrival_ns + (uint64_t)LINE_WAIT_MS * NS_PER_MS);
+            loop_timer_set(sink->timer, piece->arrival_ns + sink->line_wait_ns);
             return;
         }
         sink_accept_piece(sink, piece);
@@ -160,7 +162,7 @@ static void sink_wait_over(void *context)
 {
     struct sink *sink = context;
 
-    sink_release(sink, loop_now_ns() - (uint64_t)LINE_WAIT_MS * NS_PER_MS);
+    sink_release(sink, loop_now_ns() - sink->line_wait_ns);
     writer_flush_soon(sink->writer);
 }
 
@@ -311,6 +313,7 @@ static void writer_flush(void *context)
 static void sink_init(struct sink *sink, struct output_writer *writer, const char *name, int fd)
 {
     *sink = (struct sink){.writer = writer, .name = name, .to = sink_fd_open(fd)};
+    sink->line_wait_ns = (isatty(fd) ? LINE_WAIT_MS : WHOLE_LINE_WAIT_MS) * (uint64_t)NS_PER_MS;
     list_init(&sink->held);
     sink->timer = loop_timer_create(writer->loop, sink_wait_over, sink);
 }

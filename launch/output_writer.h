@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes what ranks say to the user's stdout and stderr: in order per rank and stream, every byte
- * once, and no line inside another one.  A rank that has left a line unfinished keeps the terminal
- * for LINE_WAIT_MS; what others say meanwhile is held back and follows when the line ends or the
- * wait is over.  Nothing is added to the output but labels, where they are asked for.
+ * once, and no line inside another one.  A rank that has left a line unfinished keeps the output
+ * for LINE_WAIT_MS or WHOLE_LINE_WAIT_MS; what others say meanwhile is held back and follows when
+ * the line ends or the wait is over.  Nothing is added to the output but labels, where they are asked for.
  *
  * Never blocks the loop, whatever reads: a terminal or pipe that allows it is opened once more for
  * non-blocking use (the mode of the user's own description is not touched, others share it), what
@@ -20,7 +20,10 @@
 #include "base/error.h"
 #include "fabric/loop.h"
 
-#define LINE_WAIT_MS 100
+/* Somebody at a terminal waits for a prompt; a file or a pipe rather wants whole lines, also of a
+ * rank that gets no processor for a while. */
+#define LINE_WAIT_MS       100  /* of a terminal */
+#define WHOLE_LINE_WAIT_MS 1000 /* of anything else */
 
 struct output_writer;
 

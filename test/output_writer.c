@@ -171,13 +171,13 @@ static void test_prompt(void)
     start_ns = loop_now_ns();
     run_for(&bench, LONG_MS);
     is_string(seen(&bench), "Your name? meanwhile\n", "but does not keep the terminal for ever");
-    ok(loop_now_ns() - start_ns >= (uint64_t)(LINE_WAIT_MS - 5) * NS_PER_MS, "just for a while");
+    ok(loop_now_ns() - start_ns >= (uint64_t)(WHOLE_LINE_WAIT_MS - 5) * NS_PER_MS, "just for a while");
     for (int rank = 0; rank < 50; rank++)
         put(&bench, (uint32_t)rank, 1, ".");
     start_ns = loop_now_ns();
     run_for(&bench, LONG_MS);
     is_uint(bench.seen.length_bytes, 21 + 50, "unfinished lines of many");
-    ok(loop_now_ns() - start_ns < 5ull * LINE_WAIT_MS * NS_PER_MS,
+    ok(loop_now_ns() - start_ns < 5ull * WHOLE_LINE_WAIT_MS * NS_PER_MS,
        "do not wait one after the other");
     put(&bench, 7, 1, "end");
     output_writer_release(bench.writer);
