@@ -171,7 +171,8 @@ static void test_prompt(void)
     start_ns = loop_now_ns();
     run_for(&bench, LONG_MS);
     is_string(seen(&bench), "Your name? meanwhile\n", "but does not keep the terminal for ever");
-    ok(loop_now_ns() - start_ns >= (uint64_t)(WHOLE_LINE_WAIT_MS - 5) * NS_PER_MS, "just for a while");
+    ok(loop_now_ns() - start_ns >= (uint64_t)(WHOLE_LINE_WAIT_MS - 5) * NS_PER_MS,
+       "just for a while");
     for (int rank = 0; rank < 50; rank++)
         put(&bench, (uint32_t)rank, 1, ".");
     start_ns = loop_now_ns();
