@@ -61,6 +61,7 @@ worst=0
 victim=$((nodes / radix)) # rank of the second of the root's children: its subtree lives on
 for ((run = 1; run <= runs; run++)); do
     new_mark
+    : >"$scratch/out" # the shell in the background may be late to do so
     "$banyan" run --virtual-nodes "$nodes" --radix "$radix" --per-node 1 --on-failure continue \
         --timeout 120 --start-timeout 60 -x BT_MARK="$mark" "$scratch/rank" "$victim" \
         >"$scratch/out" 2>"$scratch/err" </dev/null &
