@@ -54,14 +54,25 @@ static sigset_t passed_signals(void)
 
 /* ---- The command ---- */
 
+/* The two may be where the others are to be: from above they are put into place, which also lets
+ * them through exec. */
+static int place_pipes(int words_fd, int begun_fd)
+{
+    words_fd = fcntl(words_fd, F_DUPFD_CLOEXEC, ASKING_STDERR_FD + 1);
+    begun_fd = fcntl(begun_fd, F_DUPFD_CLOEXEC, ASKING_STDERR_FD + 1);
+    if (words_fd < 0 || begun_fd < 0 || dup2(STDERR_FILENO, ASKING_STDERR_FD) < 0 ||
+        dup2(words_fd, STDERR_FILENO) < 0 || dup2(begun_fd, ASKING_PID_FD) < 0)
+        return -errno;
+    return 0;
+}
+
 static void become(const struct asking_command *command, int words_fd, int begun_fd,
                    const sigset_t *old_mask, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)
         _exit(STATUS_FAILED);
-    if (words_fd >= 0 && (dup2(STDERR_FILENO, ASKING_STDERR_FD) < 0 ||
-                          dup2(words_fd, STDERR_FILENO) < 0 || dup2(begun_fd, ASKING_PID_FD) < 0))
+    if (words_fd >= 0 && place_pipes(words_fd, begun_fd) < 0)
         _exit(STATUS_FAILED);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execvp(command->words[0], command->words);

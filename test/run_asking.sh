@@ -116,6 +116,16 @@ run "$banyan" run --alloc "slurm: -N3 -n4" hostname </dev/null
 is "$status:$err" "0:" "it runs without a word"
 is "$(sort <<<"$out" | xargs)" "sim1 sim1 sim2 sim3" "on the nodes that were asked for"
 ok "which are given back" until_true 10 no_job
+# Its own pipes then get the numbers that the run's are to have.
+statuses=
+for fd in 3 4 5 6 7; do
+    eval "exec $fd</dev/null"
+    run "$banyan" run --alloc "slurm: -N1" true </dev/null
+    statuses+="$status:$err "
+done
+exec 3<&- 4<&- 5<&- 6<&- 7<&-
+is "$statuses" "0: 0: 0: 0: 0: " "whatever descriptors are open already"
+ok "and those are given back, too" until_true 10 no_job
 run "$banyan" run --alloc "slurm: -w sim[2,4]" -v hostname </dev/null
 is "$(sort <<<"$out" | xargs)" "sim2 sim4" "nodes by name"
 run "$banyan" run --alloc "slurm: -N2" --stdin 0 cat <<<"a line"
