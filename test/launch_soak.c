@@ -19,8 +19,8 @@
 #include "test/launch_checker.h"
 #include "test/tap.h"
 
-#define NS_PER_US     1000ull
-#define NS_PER_MS     1000000ull
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
 #ifdef BANYAN_SANITIZED
 #define SEEDS_DEFAULT 1500 /* the sanitizers look at the code, not at the protocol */
 #else

@@ -22,7 +22,7 @@
 #else
 #define SEEDS_DEFAULT 2000
 #endif
-#define HORIZON_NS    (90000 * MS)
+#define HORIZON_NS (90000 * MS)
 
 static void print_fact(uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
                        const struct frame *frame)
