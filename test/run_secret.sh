@@ -7,6 +7,9 @@
 . "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
 . "$srcdir/test/leftovers.sh"
 
+[ -z "${BANYAN_SANITIZERS:-}" ] ||
+    skip_all "a sanitizer keeps copies of its own, in terabytes of address space"
+
 fakessh=$top_builddir/contrib/testbed/fakessh
 export FAKESSH_BASE=$scratch/nodes
 mkdir -p "$FAKESSH_BASE"
