@@ -12,7 +12,9 @@
  * decisions of this or a later attempt only.
  *
  * When members are dead the answer is an error, and those who have not called yet need not: they
- * are asked (QUERY) and answer ABSENT.
+ * are asked (QUERY) and answer ABSENT.  So it is when a member waits no longer (CANCEL, up): who
+ * knows of that tells its parent, and each new one, until there is a decision; who has not called
+ * by then finds it when it does.
  *
  * A decision is kept until every member has it, which `low` (up) and `stable` (down) of later
  * operations of the series tell, or until the set is forgotten.
@@ -42,10 +44,10 @@ static struct wire_bytes bytes_of(const struct message *payload)
 }
 
 static void send_query(struct overlay *overlay, const struct series *series,
-                       const struct operation *operation, uint32_t place, bool want)
+                       const struct operation *operation, uint32_t place, enum overlay_want want)
 {
     struct overlay_query query = {
-        .key = operation_key(series, operation), .set = series->set, .want = want};
+        .key = operation_key(series, operation), .set = series->set, .want = (uint8_t)want};
     struct frame frame;
 
     overlay_encode_query(&query, operation->attempt, &frame);
@@ -140,6 +142,8 @@ static uint8_t merge_all(struct overlay *overlay, const struct series *series,
 
     if (series_has_dead(overlay, series))
         return OVERLAY_STATUS_LOST;
+    if (operation->cancelled)
+        return OVERLAY_STATUS_TIMED_OUT;
     collective_merge_one(overlay, series, merged, bytes_of(operation->own));
     for (uint32_t i = 0; i < operation->parts_count; i++) {
         collective_merge_one(overlay, series, merged, operation->parts[i].payload);
@@ -286,7 +290,8 @@ static void collect(struct overlay *overlay, struct series *series, struct opera
         put_bytes(contribute, OVERLAY_PART_STORED, large_bytes(operation), out);
     else if (somebody_is_absent(overlay, series, operation))
         contribute->state = OVERLAY_PART_ABSENT;
-    else if (series->key.target == NODE_TARGET_ROOT || series_has_dead(overlay, series))
+    else if (series->key.target == NODE_TARGET_ROOT ||
+             operation_is_hopeless(overlay, series, operation))
         contribute->status = merge_all(overlay, series, operation, out);
     else if (!large_fold(overlay, series, operation, out))
         put_bytes(contribute, OVERLAY_PART_SIZED, large_bytes(operation), out);
@@ -331,7 +336,8 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
 
     if (large_is_held(operation)) {
         small = false;
-    } else if (series->key.target == NODE_TARGET_ALL && !series_has_dead(overlay, series)) {
+    } else if (series->key.target == NODE_TARGET_ALL &&
+               !operation_is_hopeless(overlay, series, operation)) {
         small = large_fold(overlay, series, operation, &folded) ||
                 large_bytes(operation) > STREAM_BYTES_MAX ||
                 (operation->pieces_count == 1 && operation->pieces[0].child == PIECE_OWN &&
@@ -344,6 +350,20 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
     } else {
         large_go(overlay, series, operation);
     }
+}
+
+static void tell_cancel(struct overlay *overlay, const struct series *series,
+                        struct operation *operation)
+{
+    struct overlay_roll_call call = {.key = operation_key(series, operation), .set = series->set};
+    struct frame frame;
+
+    if (!operation->cancelled || operation->cancel_sent ||
+        !collective_can_contribute(overlay, series))
+        return;
+    operation->cancel_sent = true;
+    overlay_encode_named(OVERLAY_CANCEL, &call, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
 }
 
 /* Does what can be done now.  The operation may be gone afterwards. */
@@ -367,6 +387,7 @@ static void operation_advance(struct overlay *overlay, struct series *series,
         series_drop_stable(overlay, series);
         return;
     }
+    tell_cancel(overlay, series, operation); /* before what it explains */
     if (operation->waiting == 0 && operation->sent != operation->attempt &&
         has_voice(overlay, series, operation) && collective_can_contribute(overlay, series))
         send_collected(overlay, series, operation);
@@ -380,17 +401,19 @@ static void query_child(struct overlay *overlay, const struct series *series,
 {
     const struct child *child = &overlay->children[index];
 
-    if (child->state == CHILD_LINKED && !operation->decided && series_has_dead(overlay, series) &&
+    if (child->state == CHILD_LINKED && !operation->decided &&
+        operation_is_hopeless(overlay, series, operation) &&
         series_expects(overlay, series, child) &&
         !part_counts(operation_part(overlay, operation, index)))
-        send_query(overlay, series, operation, child->head, false);
+        send_query(overlay, series, operation, child->head,
+                   operation->cancelled ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
 }
 
 /* Begins the current attempt: counts who is to be heard. */
 static void operation_restart(struct overlay *overlay, struct series *series,
                               struct operation *operation)
 {
-    bool hopeless = series_has_dead(overlay, series);
+    bool hopeless = operation_is_hopeless(overlay, series, operation);
 
     if (operation->over)
         return;
@@ -461,10 +484,34 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
         return;
     }
     operation->own = message_reference(event->payload);
-    if (!series_has_dead(overlay, series))
+    if (!operation_is_hopeless(overlay, series, operation))
         operation->waiting--;
     roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);
+}
+
+/* Nobody waits for calls any more.  What is going has been decided, unless somebody dies yet: then
+ * those who were told tell it again.  The operation may be gone afterwards. */
+static void cancel(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    if (operation->cancelled || operation->decided || operation->over)
+        return;
+    if (!operation->called && series_is_member(overlay, series) &&
+        !series_has_dead(overlay, series))
+        operation->waiting--;
+    operation->cancelled = true;
+    for (uint32_t i = 0; i < overlay->children_count && !operation->going; i++)
+        query_child(overlay, series, operation, i);
+    operation_advance(overlay, series, operation);
+}
+
+void collective_cancel(struct overlay *overlay, const struct node_key *key)
+{
+    struct series *series = series_find(overlay, key);
+    struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
+
+    if (operation != NULL && operation->called)
+        cancel(overlay, series, operation);
 }
 
 /* ---- frames ---- */
@@ -516,7 +563,7 @@ static void take_decision(struct overlay *overlay, struct series *series,
     if (operation->decided)
         return;
     if (contribute->state == OVERLAY_PART_HELD) {
-        send_query(overlay, series, operation, from, true);
+        send_query(overlay, series, operation, from, OVERLAY_WANT_RESULT);
         return;
     }
     large_reset(overlay, operation);
@@ -594,7 +641,12 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
     /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
     if (series != NULL && frame->attempt == series_attempt(overlay, series)) {
         operation = operation_open(overlay, series, contribute.key.generation);
-        if (operation != NULL)
+        /* Who is absent is not waited for only if all above know why. */
+        if (operation != NULL && !operation->decided && !operation->over &&
+            contribute.state == OVERLAY_PART_ABSENT &&
+            !operation_is_hopeless(overlay, series, operation))
+            rc = -EBADMSG;
+        else if (operation != NULL)
             take_part(overlay, series, operation, &contribute, frame, from);
     }
     overlay_contribute_fini(&contribute);
@@ -613,12 +665,33 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         return rc;
     series = series_of_frame(overlay, &query.key, &query.set, &rc);
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
-    if (operation != NULL && query.want && operation->decided && !operation_is_stored(operation) &&
-        collective_can_contribute(overlay, series))
+    if (operation != NULL && query.want == OVERLAY_WANT_RESULT && operation->decided &&
+        !operation_is_stored(operation) && collective_can_contribute(overlay, series)) {
         send_decided(overlay, series, operation, true);
-    else if (operation != NULL)
+    } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL && !operation->cancelled) {
+        operation->cancel_sent = true;
+        cancel(overlay, series, operation);
+    } else if (operation != NULL) {
         operation_advance(overlay, series, operation);
+    }
     overlay_query_fini(&query);
+    return rc;
+}
+
+int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_roll_call call;
+    struct operation *operation;
+    struct series *series;
+    int rc = overlay_decode_named(frame, &call);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
+    if (operation != NULL)
+        cancel(overlay, series, operation);
+    overlay_roll_call_fini(&call);
     return rc;
 }
 
@@ -679,8 +752,10 @@ void collective_joined(struct overlay *overlay)
     for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
         series->known_above = false;
         for (struct operation *operation = series->operations; operation != NULL;
-             operation = operation->next)
+             operation = operation->next) {
             operation->sent = ATTEMPT_NONE;
+            operation->cancel_sent = false;
+        }
     }
 }
 

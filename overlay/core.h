@@ -334,6 +334,7 @@ void broadcast_large_fini(struct overlay *overlay);
 
 /* collective.c */
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
+void collective_cancel(struct overlay *overlay, const struct node_key *key);
 void collective_forget(struct overlay *overlay, uint64_t set_id);
 void collective_death(struct overlay *overlay, struct range range);
 void collective_joined(struct overlay *overlay); /* a new parent has heard nothing yet */
@@ -342,6 +343,7 @@ void collective_linked(struct overlay *overlay, struct child *child); /* a child
 int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame);
 /* The record of an operation that a peer speaks of, made if need be, and its series; NULL if it is
  * over, is none of our business, or cannot be: then *ret_rc < 0. */
 struct operation *collective_open(struct overlay *overlay, const struct node_key *key,

@@ -356,6 +356,13 @@ void node_contribute(struct node *node, const struct node_key *key, const struct
     message_release(payload);
 }
 
+void node_cancel(struct node *node, const struct node_key *key)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_CANCEL, .key = *key};
+
+    step_above(node, &event);
+}
+
 void node_ask(struct node *node, const struct node_key *key)
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_ASK, .key = *key};

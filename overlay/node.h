@@ -80,6 +80,10 @@ void node_leave(struct node *node);
  * reference of payload (may be NULL: nothing). */
 void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
                      struct message *payload);
+/* Waits no longer for an operation that was contributed to here: it ends with -ETIMEDOUT at all its
+ * members, those included that have yet to call, unless it has been decided already or somebody is
+ * dead; `result` tells.  Nothing happens if it has ended here. */
+void node_cancel(struct node *node, const struct node_key *key);
 /* Who is missing in an operation that meets here (a gather: at the root)?  `missing` answers, within
  * about a second; nothing happens if there is no such operation. */
 void node_ask(struct node *node, const struct node_key *key);

@@ -281,6 +281,7 @@ static const struct {
     [OVERLAY_CONTRIBUTE] = {collective_on_contribute, ROLE_CHILD},
     [OVERLAY_QUERY] = {collective_on_query, ROLE_PARENT},
     [OVERLAY_RELEASE] = {collective_on_release, ROLE_PARENT},
+    [OVERLAY_CANCEL] = {collective_on_cancel, ROLE_CHILD},
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REPLY] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
@@ -376,6 +377,9 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         break;
     case OVERLAY_EVENT_CONTRIBUTE:
         collective_contribute(overlay, event);
+        break;
+    case OVERLAY_EVENT_CANCEL:
+        collective_cancel(overlay, &event->key);
         break;
     case OVERLAY_EVENT_FORGET:
         collective_forget(overlay, event->key.set_id);

@@ -38,6 +38,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
     OVERLAY_EVENT_FORGET,     /* key.set_id */
     OVERLAY_EVENT_ASK,        /* key */
+    OVERLAY_EVENT_CANCEL,     /* key */
     OVERLAY_EVENT_SEND,       /* place, class, payload */
     OVERLAY_EVENT_REQUEST,    /* place, id (the caller's, unique), payload */
     OVERLAY_EVENT_REPLY,      /* place, id, payload */

@@ -171,6 +171,8 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
         print_ranges("lost", lost, out);
     else if (status == OVERLAY_STATUS_TOO_LARGE)
         buffer_append_string(out, " too large");
+    else if (status == OVERLAY_STATUS_TIMED_OUT)
+        buffer_append_string(out, " timed out");
     else
         buffer_append_string(out, " ok");
 }
@@ -217,8 +219,8 @@ static int print_query(const struct frame *frame, struct buffer *out)
         return -1;
     print_ranges("set", &query.set, out);
     print_key(&query.key, frame, out);
-    if (query.want)
-        buffer_append_string(out, " want");
+    if (query.want != OVERLAY_WANT_NOTHING)
+        buffer_append_string(out, query.want == OVERLAY_WANT_RESULT ? " want" : " cancel");
     overlay_query_fini(&query);
     return 0;
 }
@@ -253,8 +255,8 @@ static int print_roll_call(const struct frame *frame, struct buffer *out)
 {
     struct overlay_roll_call call;
 
-    if ((frame->type == OVERLAY_STALLED ? overlay_decode_stalled(frame, &call)
-                                        : overlay_decode_roll_call(frame, &call)) < 0)
+    if ((frame->type == OVERLAY_ROLL_CALL ? overlay_decode_roll_call(frame, &call)
+                                          : overlay_decode_named(frame, &call)) < 0)
         return -1;
     print_ranges("set", &call.set, out);
     buffer_printf(out, " gen=%u", call.key.generation);
@@ -418,6 +420,7 @@ static const struct {
     [OVERLAY_BROKEN] = {"BROKEN", print_broken},
     [OVERLAY_DONE] = {"DONE", print_done},
     [OVERLAY_OVER] = {"OVER", print_over},
+    [OVERLAY_CANCEL] = {"CANCEL", print_roll_call},
 };
 
 void overlay_print(const struct frame *frame, struct buffer *out)

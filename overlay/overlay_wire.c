@@ -432,6 +432,7 @@ int overlay_status_errno(uint8_t status)
         [OVERLAY_STATUS_LOST] = -EHOSTDOWN,
         [OVERLAY_STATUS_TOO_LARGE] = -EMSGSIZE,
         [OVERLAY_STATUS_BUSY] = -EAGAIN,
+        [OVERLAY_STATUS_TIMED_OUT] = -ETIMEDOUT,
     };
 
     return codes[status];
@@ -510,7 +511,7 @@ int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_qu
     wire_get_key(&reader, &ret_query->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_query->set);
     ret_query->want = wire_get_u8(&reader);
-    if (ret_query->want > 1)
+    if (ret_query->want >= OVERLAY_WANT_COUNT)
         wire_fail(&reader);
     if (wire_finish(&reader) < 0)
         overlay_query_fini(ret_query);
@@ -612,16 +613,17 @@ void overlay_roll_call_fini(struct overlay_roll_call *call)
     ranges_fini(&call->set);
 }
 
-void overlay_encode_stalled(const struct overlay_roll_call *call, struct frame *ret_frame)
+void overlay_encode_named(enum overlay_message type, const struct overlay_roll_call *call,
+                          struct frame *ret_frame)
 {
     struct buffer out = {0};
 
     wire_put_key(&call->key, &out);
     ranges_encode(&call->set, &out);
-    wire_frame_of(OVERLAY_STALLED, FRAME_COLLECTIVE, &out, ret_frame);
+    wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
-int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *ret_call)
+int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *ret_call)
 {
     struct wire_reader reader;
 

@@ -55,6 +55,7 @@ enum overlay_message {
     OVERLAY_BROKEN,
     OVERLAY_DONE,
     OVERLAY_OVER,
+    OVERLAY_CANCEL,
     OVERLAY_MESSAGE_END
 };
 
@@ -149,6 +150,7 @@ enum overlay_status {
     OVERLAY_STATUS_LOST,      /* -EHOSTDOWN */
     OVERLAY_STATUS_TOO_LARGE, /* -EMSGSIZE */
     OVERLAY_STATUS_BUSY,      /* -EAGAIN: some limit is reached (overlay/limits.h) */
+    OVERLAY_STATUS_TIMED_OUT, /* -ETIMEDOUT: a member waited no longer */
     OVERLAY_STATUS_COUNT
 };
 
@@ -165,10 +167,17 @@ struct overlay_contribute {
     struct wire_bytes payload;
 };
 
+enum overlay_want {
+    OVERLAY_WANT_NOTHING,
+    OVERLAY_WANT_RESULT, /* that is held */
+    OVERLAY_WANT_CANCEL, /* nobody waits for calls any more */
+    OVERLAY_WANT_COUNT
+};
+
 struct overlay_query {
     struct node_key key;
     struct ranges set;
-    uint8_t want; /* 1: send the result */
+    uint8_t want; /* enum overlay_want */
 };
 
 struct overlay_release {
@@ -264,9 +273,11 @@ int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data
 void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame *ret_frame);
 int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call);
 void overlay_roll_call_fini(struct overlay_roll_call *call);
-/* An operation waits for somebody at or below the sender; patience_ns is not sent. */
-void overlay_encode_stalled(const struct overlay_roll_call *call, struct frame *ret_frame);
-int overlay_decode_stalled(const struct frame *frame, struct overlay_roll_call *ret_call);
+/* type: OVERLAY_STALLED (an operation waits for somebody at or below the sender) or _CANCEL (somebody
+ * there waits no longer); patience_ns is not sent. */
+void overlay_encode_named(enum overlay_message type, const struct overlay_roll_call *call,
+                          struct frame *ret_frame);
+int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *ret_call);
 void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_frame);
 int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll);
 void overlay_roll_fini(struct overlay_roll *roll);

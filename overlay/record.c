@@ -17,13 +17,14 @@
 #define RANGES_MAX  (16u * 1024 * 1024)
 
 static const char *const event_names[OVERLAY_EVENT_KIND_COUNT] = {
-    [OVERLAY_EVENT_START] = "start",   [OVERLAY_EVENT_UP] = "up",
-    [OVERLAY_EVENT_DOWN] = "down",     [OVERLAY_EVENT_FRAME] = "frame",
-    [OVERLAY_EVENT_TIMER] = "timer",   [OVERLAY_EVENT_BROADCAST] = "broadcast",
-    [OVERLAY_EVENT_LEAVE] = "leave",   [OVERLAY_EVENT_CONTRIBUTE] = "contribute",
-    [OVERLAY_EVENT_FORGET] = "forget", [OVERLAY_EVENT_ASK] = "ask",
-    [OVERLAY_EVENT_SEND] = "send",     [OVERLAY_EVENT_REQUEST] = "request",
-    [OVERLAY_EVENT_REPLY] = "reply",   [OVERLAY_EVENT_FAILED] = "failed",
+    [OVERLAY_EVENT_START] = "start",     [OVERLAY_EVENT_UP] = "up",
+    [OVERLAY_EVENT_DOWN] = "down",       [OVERLAY_EVENT_FRAME] = "frame",
+    [OVERLAY_EVENT_TIMER] = "timer",     [OVERLAY_EVENT_BROADCAST] = "broadcast",
+    [OVERLAY_EVENT_LEAVE] = "leave",     [OVERLAY_EVENT_CONTRIBUTE] = "contribute",
+    [OVERLAY_EVENT_FORGET] = "forget",   [OVERLAY_EVENT_ASK] = "ask",
+    [OVERLAY_EVENT_CANCEL] = "cancel",   [OVERLAY_EVENT_SEND] = "send",
+    [OVERLAY_EVENT_REQUEST] = "request", [OVERLAY_EVENT_REPLY] = "reply",
+    [OVERLAY_EVENT_FAILED] = "failed",
 };
 
 static const char *const action_names[OVERLAY_ACTION_KIND_COUNT] = {

@@ -281,7 +281,7 @@ static void stalled(struct overlay *overlay, const struct series *series,
     if (series_meets_here(overlay, series)) {
         roll_start(overlay, &call.key, &series->set, true, PATIENCE_NS);
     } else if (operation->sent != operation->attempt && join_has_parent(overlay)) {
-        overlay_encode_stalled(&call, &frame);
+        overlay_encode_named(OVERLAY_STALLED, &call, &frame);
         overlay_send(overlay, overlay->join.target, &frame);
     }
 }
@@ -321,7 +321,7 @@ int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct fr
     struct overlay_roll_call call;
     struct operation *operation;
     struct series *series;
-    int rc = overlay_decode_stalled(frame, &call);
+    int rc = overlay_decode_named(frame, &call);
 
     (void)from;
     if (rc < 0)

@@ -158,6 +158,12 @@ bool series_has_dead(const struct overlay *overlay, const struct series *series)
     return ranges_overlap_set(&series->set, &overlay->dead);
 }
 
+bool operation_is_hopeless(const struct overlay *overlay, const struct series *series,
+                           const struct operation *operation)
+{
+    return operation->cancelled || series_has_dead(overlay, series);
+}
+
 /* A living member in the range. */
 static bool has_living(const struct overlay *overlay, const struct series *series,
                        struct range range)

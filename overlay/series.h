@@ -47,7 +47,9 @@ struct operation {
     bool called;          /* our own node_contribute has come */
     bool delivered;
     bool decided;
-    uint8_t status; /* decided: enum overlay_status */
+    bool cancelled;   /* somebody waits no longer: as if a member had died */
+    bool cancel_sent; /* our parent knows so */
+    uint8_t status;   /* decided: enum overlay_status */
     struct ranges lost;
     struct message *result; /* decided; may be NULL */
     struct message *own;    /* called and not decided; may be NULL */
@@ -110,6 +112,9 @@ uint32_t series_attempt(const struct overlay *overlay, const struct series *seri
 bool series_is_member(const struct overlay *overlay, const struct series *series);
 bool series_meets_here(const struct overlay *overlay, const struct series *series);
 bool series_has_dead(const struct overlay *overlay, const struct series *series);
+/* It can only end with an error, if nobody has seen another decision: nobody waits for calls. */
+bool operation_is_hopeless(const struct overlay *overlay, const struct series *series,
+                           const struct operation *operation);
 /* A member lives in the child range. */
 bool series_expects(const struct overlay *overlay, const struct series *series,
                     const struct child *child);

@@ -293,6 +293,49 @@ static void error_names_no_member(struct checker *checker)
     failure(checker, 1, 0);
 }
 
+static void times_out(struct checker *checker, uint32_t place)
+{
+    struct ranges nobody = {0};
+
+    checker_told_result(checker, place, 100, &key, -ETIMEDOUT, &nobody, NULL);
+}
+
+/* 3 comes late. */
+static void good_cancel(struct checker *checker)
+{
+    call(checker, 1, &key);
+    call(checker, 2, &key);
+    checker_cancelled(checker, &key);
+    times_out(checker, 1);
+    times_out(checker, 2);
+    call(checker, 3, &key);
+    times_out(checker, 3);
+    finish(checker);
+}
+
+static void times_out_for_nothing(struct checker *checker)
+{
+    call_all(checker, &key);
+    times_out(checker, 1);
+}
+
+static void cancelled_waits(struct checker *checker)
+{
+    call(checker, 1, &key);
+    checker_cancelled(checker, &key);
+    finish(checker);
+}
+
+static void cancelled_disagree(struct checker *checker)
+{
+    call_all(checker, &key);
+    checker_cancelled(checker, &key);
+    times_out(checker, 1);
+    success(checker, 2, "123");
+    success(checker, 3, "123");
+    finish(checker);
+}
+
 static void survivors_disagree(struct checker *checker)
 {
     call_all(checker, &key);
@@ -500,6 +543,7 @@ static const struct {
     {good_broadcast, "", "broadcasts to all and to one"},
     {good_exchange, "", "an exchange with two attempts"},
     {good_loss, "", "an exchange that loses a member"},
+    {good_cancel, "", "an exchange that times out, and a member that comes late"},
     {good_dead_disagree, "", "the dead have seen success, the survivors loss"},
     {good_request, "", "requests to the living and to the dead"},
     {good_leave, "", "everyone leaves"},
@@ -515,6 +559,9 @@ static const struct {
     {gather_of_the_wrong, "without what 3", "a gather without a member"},
     {error_names_the_living, "names 3, which lives", "an error that names the living"},
     {error_names_no_member, "no member", "an error that names no member"},
+    {times_out_for_nothing, "nobody cancelled", "a time-out that nobody asked for"},
+    {cancelled_waits, "1 waits", "a member that waits though it has given up"},
+    {cancelled_disagree, "disagree", "success at some, the time over at others"},
     {survivors_disagree, "disagree", "survivors that disagree"},
     {member_waits, "3 waits", "a member that waits for ever"},
     {old_attempt, "old attempt", "a release of an old attempt"},

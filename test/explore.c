@@ -53,6 +53,10 @@ struct row {
     {                                            \
         CALL_BROADCAST, 0, first, last, 1, 60000 \
     }
+#define CANCEL(place, first, last)      \
+    {                                   \
+        CALL_CANCEL, place, first, last \
+    }
 #define REQUEST(from, to)      \
     {                          \
         CALL_REQUEST, from, to \
@@ -94,6 +98,14 @@ static const struct row rows[] = {
     {{"exchange-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3)}}},
     {{"exchange-deep-two-die", 9, 2, 2, .absent = 5, .calls = {EXCHANGE(1, 3)}}, true},
     {{"exchange-deep-row", 9, 2, 1, .absent = 5, .calls = {EXCHANGES(1, 3, 2)}}, true},
+    {{"cancel-3", 3, 2, 1, .calls = {EXCHANGES(0, 2, 2), CANCEL(2, 0, 2)}}},
+    {{"cancel-below", 4, 2, 2, .calls = {EXCHANGE(1, 2), CANCEL(2, 1, 2)}}},
+    {{"cancel-row", 4, 2, 1, .calls = {EXCHANGES(1, 2, 2), CANCEL(2, 1, 2)}}},
+    {{"cancel-both", 4, 2, 1, .calls = {EXCHANGE(1, 2), CANCEL(EVERYBODY, 1, 2)}}},
+    {{"cancel-no-root", 4, 2, 0, .calls = {EXCHANGES(1, 3, 2), CANCEL(2, 1, 3)}}},
+    {{"cancel-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
+    {{"cancel-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
+    {{"cancel-large", 4, 2, 1, .calls = {LARGE(1, 2), CANCEL(1, 1, 2)}}},
     {{"large-3", 3, 2, 0, .calls = {LARGE(0, 2)}}},
     {{"large-below", 4, 2, 1, .calls = {LARGE(1, 2)}}},
     {{"large-no-root", 4, 2, 0, .calls = {LARGE(1, 3)}}},
@@ -198,6 +210,16 @@ static bool only_kills(const struct level *level)
     return level->count == 0 || level->choices[0].kind == CHOICE_KILL;
 }
 
+/* Nothing happens but what is asked for, and deaths.  (Whoever waits for a call may.) */
+static bool only_asks(const struct level *level)
+{
+    for (uint32_t i = 0; i < level->count; i++) {
+        if (level->choices[i].kind != CHOICE_CALL && level->choices[i].kind != CHOICE_KILL)
+            return false;
+    }
+    return true;
+}
+
 /* Nothing is left to happen (but deaths). */
 static void check_end(void)
 {
@@ -226,6 +248,8 @@ static double search(uint32_t depth)
     if (only_kills(level)) {
         check_end();
         orders = 1;
+    } else if (only_asks(level) && !world_is_quiet()) {
+        return violation(depth, "somebody waits, for nothing that is under way");
     }
     for (level->at = 0; level->at < level->count && world_failure()[0] == '\0'; level->at++) {
         double more;

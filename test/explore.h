@@ -49,7 +49,15 @@ uint64_t arena_hash(const void *block);
 
 /* ---- explore_world.c ---- */
 
-enum call_kind { CALL_NONE, CALL_BROADCAST, CALL_EXCHANGE, CALL_GATHER, CALL_REQUEST, CALL_LEAVE };
+enum call_kind {
+    CALL_NONE,
+    CALL_BROADCAST,
+    CALL_EXCHANGE,
+    CALL_GATHER,
+    CALL_REQUEST,
+    CALL_CANCEL, /* the first exchange of the set, once the place has called it */
+    CALL_LEAVE
+};
 
 /* What is asked of a place, at any time after the beginning. */
 struct call {

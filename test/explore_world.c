@@ -223,6 +223,27 @@ static void contribute(struct task *task)
     message_release(payload);
 }
 
+static void cancel(const struct task *task)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_CANCEL, .key = key_of(&task->call, 1)};
+
+    checker_cancelled(&world->checker, &event.key);
+    step(task->call.place, &event);
+}
+
+/* What a cancel is about has been called. */
+static bool is_called(const struct task *cancel)
+{
+    for (uint32_t i = 0; i < world->tasks_count; i++) {
+        const struct call *call = &world->tasks[i].call;
+
+        if (call->kind == CALL_EXCHANGE && call->place == cancel->call.place &&
+            call->first == cancel->call.first && call->last == cancel->call.last)
+            return world->tasks[i].begun > 0;
+    }
+    return false;
+}
+
 static void broadcast(const struct task *task)
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST};
@@ -271,6 +292,9 @@ static void task_begin(struct task *task)
         break;
     case CALL_REQUEST:
         request(task);
+        break;
+    case CALL_CANCEL:
+        cancel(task);
         break;
     default:
         checker_leaving(&world->checker);
@@ -467,7 +491,8 @@ static void add_starts(struct choice *choices, uint32_t *count)
 static void add_calls(struct choice *choices, uint32_t *count)
 {
     for (uint8_t i = 0; i < world->tasks_count; i++) {
-        if (world->tasks[i].begun == 0 && is_alive(world->tasks[i].call.place))
+        if (world->tasks[i].begun == 0 && is_alive(world->tasks[i].call.place) &&
+            (world->tasks[i].call.kind != CALL_CANCEL || is_called(&world->tasks[i])))
             add(choices, count,
                 (struct choice){
                     .kind = CHOICE_CALL, .index = i, .place = (uint8_t)world->tasks[i].call.place});

@@ -2,13 +2,15 @@
 /*
  * Fences in a row and across each other: in each world a few sets - one twice, the others overlapping
  * it - exchange again and again, each member going on as soon as it is told, with one or more open at
- * a time, small and large contributions mixed, while places die between and in the middle of them.
+ * a time, small and large contributions mixed, while places die between and in the middle of them, and
+ * some members wait no longer (node_cancel), or come so late that others have given up.
  * Judged by test/overlay_checker.c alone: no hang, no mix, no disagreement.
  *
  *     FENCES=n  so many worlds (default 1,000)      SEED=s  this one only
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +36,10 @@ struct fence {
     struct ranges set;
     uint64_t set_id;
     uint32_t generations;
-    uint32_t window;  /* open at a time, at a member */
-    bool is_large;    /* some contribute more than the limit */
-    uint32_t *called; /* generations, by place */
+    uint32_t window;     /* open at a time, at a member */
+    bool is_large;       /* some contribute more than the limit */
+    uint32_t impatience; /* one in so many calls is cancelled after a while; 0: none */
+    uint32_t *called;    /* generations, by place */
     uint32_t *told;
 };
 
@@ -52,6 +55,7 @@ struct world {
     uint32_t kills; /* still to come, each at a frame of an operation */
     uint32_t kill_in;
     uint64_t operations;
+    uint64_t timeouts;
 };
 
 static uint32_t below(struct world *world, uint32_t bound)
@@ -92,6 +96,32 @@ static struct message *contribution(const struct fence *fence, uint32_t generati
     return message;
 }
 
+struct patience {
+    struct fence *fence;
+    uint32_t generation;
+};
+
+static void wait_no_longer(void *context, uint64_t place)
+{
+    struct patience *patience = context;
+    struct fence *fence = patience->fence;
+    struct node_key key = {.set_id = fence->set_id, .generation = patience->generation};
+
+    free(patience);
+    if (!cluster_is_alive(fence->world->cluster, (uint32_t)place))
+        return;
+    checker_cancelled(&fence->world->checker, &key);
+    node_cancel(fence->world->cluster->places[place].node, &key);
+}
+
+static void be_impatient(struct fence *fence, uint32_t place, uint32_t generation)
+{
+    struct patience patience = {.fence = fence, .generation = generation};
+
+    sim_at(fence->world->cluster->sim, now_ns(fence->world) + below(fence->world, 3 * MS),
+           wait_no_longer, memory_copy(&patience, sizeof(patience)), place);
+}
+
 /* Calls what the window allows. */
 static void go_on(struct fence *fence, uint32_t place)
 {
@@ -105,6 +135,8 @@ static void go_on(struct fence *fence, uint32_t place)
 
         checker_called(&world->checker, place, &key, &fence->set, payload);
         node_contribute(world->cluster->places[place].node, &key, &fence->set, payload);
+        if (fence->impatience > 0 && below(world, fence->impatience) == 0)
+            be_impatient(fence, place, key.generation);
     }
 }
 
@@ -145,6 +177,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
         return;
     checker_told_result(&world->checker, place, now_ns(world), key, status, lost, payload);
     world->operations++;
+    world->timeouts += status == -ETIMEDOUT;
     for (uint32_t i = 0; i < world->fences_count; i++) {
         if (world->fences[i].set_id == key->set_id) {
             world->fences[i].told[place]++;
@@ -242,6 +275,7 @@ static void plan_fence(struct world *world, uint32_t index)
     fence->generations = 2 + below(world, GENERATIONS_MAX - 1);
     fence->window = 1 + below(world, 3);
     fence->is_large = below(world, 3) == 0;
+    fence->impatience = below(world, 3) == 0 ? 2 + below(world, 4 * world->places) : 0;
     fence->called = memory_allocate_zeroed(world->places * sizeof(uint32_t));
     fence->told = memory_allocate_zeroed(world->places * sizeof(uint32_t));
     choose_set(world, fence);
@@ -344,6 +378,7 @@ int main(void)
     uint64_t failures = 0;
     uint64_t deaths = 0;
     uint64_t results = 0;
+    uint64_t timeouts = 0;
 
     for (uint64_t seed = first; seed < first + count && failures < 5; seed++) {
         world_init(&world, seed);
@@ -356,9 +391,11 @@ int main(void)
         }
         deaths += world.checker.deaths_count;
         results += world.operations;
+        timeouts += world.timeouts;
         world_fini(&world);
     }
-    diag("%llu results told, %llu deaths", (unsigned long long)results, (unsigned long long)deaths);
+    diag("%llu results told, %llu of them that it timed out, %llu deaths",
+         (unsigned long long)results, (unsigned long long)timeouts, (unsigned long long)deaths);
     is_uint(failures, 0, "no hang, no mix, no disagreement in %llu worlds from seed %llu",
             (unsigned long long)count, (unsigned long long)first);
     return done_testing();

@@ -234,11 +234,19 @@ static void frame_of_roll_call(struct frame *ret_frame)
     overlay_roll_call_fini(&call);
 }
 
+static void frame_of_cancel(struct frame *ret_frame)
+{
+    struct overlay_roll_call call = roll_call();
+
+    overlay_encode_named(OVERLAY_CANCEL, &call, ret_frame);
+    overlay_roll_call_fini(&call);
+}
+
 static void frame_of_stalled(struct frame *ret_frame)
 {
     struct overlay_roll_call call = roll_call();
 
-    overlay_encode_stalled(&call, ret_frame);
+    overlay_encode_named(OVERLAY_STALLED, &call, ret_frame);
     overlay_roll_call_fini(&call);
 }
 
@@ -310,6 +318,7 @@ bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
         frame_of_ask,          frame_of_answer,  frame_of_stalled,    frame_of_roll_call,
         stream_encode_lateral, frame_of_go,      frame_of_open,       frame_of_chunk,
         frame_of_credit,       frame_of_broken,  frame_of_done,       frame_of_over,
+        frame_of_cancel,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

@@ -455,6 +455,35 @@ static void test_lying_low(void)
     close_bench(&bench);
 }
 
+/* Without a death or a cancel nobody can be absent: it must not be counted as if it had called. */
+static void test_lying_absent(void)
+{
+    struct range items[] = {{1, 2}};
+    struct ranges set = {.items = items, .count = 1};
+    struct overlay_contribute contribute = {
+        .key = {.set_id = 6, .generation = 1}, .set = set, .state = OVERLAY_PART_ABSENT, .low = 1};
+    struct overlay_roll_call cancel = {.key = contribute.key, .set = set};
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    overlay_encode_contribute(&contribute, 0, &frame);
+    step_frame(&bench, 1, &frame);
+    ok(closed(&bench, 1), "who is absent though nothing is the matter is dropped");
+    close_bench(&bench);
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    adopt(&bench, 2, 2, 2, 3);
+    overlay_encode_named(OVERLAY_CANCEL, &cancel, &frame);
+    step_frame(&bench, 2, &frame);
+    overlay_encode_contribute(&contribute, 0, &frame);
+    step_frame(&bench, 1, &frame);
+    ok(!closed(&bench, 1) && !closed(&bench, 2), "not so when somebody waits no longer");
+    close_bench(&bench);
+}
+
 /* Two times 600 MiB, of which the meeting point hears the sizes, is more than a stream holds. */
 static void test_too_large(void)
 {
@@ -683,6 +712,7 @@ int main(void)
     test_fuzz();
     test_forget();
     test_lying_low();
+    test_lying_absent();
     test_too_large();
     test_known_set();
     test_other_set();

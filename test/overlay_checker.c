@@ -48,6 +48,7 @@ struct checker_operation {
     struct checker_operation *next;
     struct node_key key;
     struct ranges set;
+    bool cancelled;
     uint32_t members_count;
     uint32_t *members;
     struct part *parts;
@@ -364,6 +365,14 @@ void checker_called(struct checker *checker, uint32_t place, const struct node_k
     part->contribution = message_reference(payload);
 }
 
+void checker_cancelled(struct checker *checker, const struct node_key *key)
+{
+    struct checker_operation *operation = operation_find(checker, key);
+
+    if (operation != NULL)
+        operation->cancelled = true;
+}
+
 static bool takes_bytes(const struct message *payload, size_t *at, const struct message *part)
 {
     if (part == NULL || part->length_bytes == 0)
@@ -461,6 +470,10 @@ void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_n
         operation->success_hash = part->outcome;
     } else if (status == -EHOSTDOWN) {
         check_lost(checker, operation, lost);
+    } else if (status == -ETIMEDOUT) {
+        if (!operation->cancelled || !ranges_is_empty(lost) || payload != NULL)
+            checker_fault(checker, "generation %u times out though nobody cancelled it",
+                          key->generation);
     } else if (status != 0) {
         checker_fault(checker, "status %d", status);
     }
@@ -581,6 +594,8 @@ static bool may_wait(const struct checker *checker, const struct checker_operati
 {
     bool may = false;
 
+    if (operation->cancelled)
+        return false;
     for (uint32_t i = 0; i < operation->members_count; i++) {
         if (may_be_dead(checker, operation->members[i]))
             return false;
@@ -668,7 +683,7 @@ static void finish_operation(struct checker *checker, const struct checker_opera
                           operation->key.generation);
         first = part;
     }
-    if (first != NULL && first->status != 0 && !somebody_is_dead)
+    if (first != NULL && first->status != 0 && !somebody_is_dead && !operation->cancelled)
         checker_fault(checker, "an error though nobody died");
 }
 

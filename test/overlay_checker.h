@@ -76,6 +76,8 @@ void checker_broadcast(struct checker *checker, const struct ranges *set,
                        const struct message *payload);
 void checker_called(struct checker *checker, uint32_t place, const struct node_key *key,
                     const struct ranges *set, struct message *payload);
+/* A member that has called waits no longer. */
+void checker_cancelled(struct checker *checker, const struct node_key *key);
 void checker_requested(struct checker *checker, uint32_t place, uint32_t id, uint32_t to);
 
 /* What places are told, and do. */

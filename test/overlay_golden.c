@@ -96,6 +96,8 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
         say(scene_of(cluster), place, "is told the result gen=%u: \"%.*s\"", key->generation,
             payload != NULL ? (int)payload->length_bytes : 0,
             payload != NULL ? (const char *)payload->data : "");
+    else if (status == -ETIMEDOUT)
+        say(scene_of(cluster), place, "is told the result gen=%u: timed out", key->generation);
     else
         say(scene_of(cluster), place, "is told the result gen=%u: lost [%s]", key->generation,
             buffer_string(&places));
@@ -426,6 +428,28 @@ static void scene_member_dies(struct scene *scene)
     scene_run(scene, 5 * MS);
 }
 
+/* 2 waits no longer, and so nobody does; 5 comes late and finds that; the next fence is as any. */
+static void scene_fence_times_out(struct scene *scene)
+{
+    struct node_key key = {.set_id = 7002, .generation = 1};
+
+    scene_begin(scene);
+    for (uint32_t place = 2; place <= 4; place++)
+        contribute(scene, place, 2, 5, 1);
+    scene_run(scene, MS / 2);
+    say(scene, 2, "waits no longer for gen=1");
+    node_cancel(scene->cluster->places[2].node, &key);
+    scene_run(scene, 5 * MS);
+    contribute(scene, 5, 2, 5, 1);
+    scene_run(scene, MS);
+    for (uint32_t place = 2; place <= 5; place++)
+        contribute(scene, place, 2, 5, 2);
+    scene_run(scene, 10 * MS);
+    for (uint32_t place = 2; place <= 5; place++)
+        say(scene, place, "keeps %u operation",
+            node_kept_operations(scene->cluster->places[place].node));
+}
+
 /* 6 has never been started, 3 and 5 do not call: after 5 s the meeting point asks. */
 static void scene_missing(struct scene *scene)
 {
@@ -494,6 +518,7 @@ static const struct {
     {"relay_dies", scene_relay_dies, true},
     {"half_released", scene_half_released, true},
     {"member_dies", scene_member_dies, true},
+    {"fence_times_out", scene_fence_times_out, true},
     {"missing", scene_missing, true},
     {"silent", scene_silent, false},
     {"leave", scene_leave, true},

@@ -207,13 +207,13 @@ static int again_roll_call(const struct frame *frame, struct frame *ret_again)
     return status;
 }
 
-static int again_stalled(const struct frame *frame, struct frame *ret_again)
+static int again_named(const struct frame *frame, struct frame *ret_again)
 {
     struct overlay_roll_call message;
-    int status = overlay_decode_stalled(frame, &message);
+    int status = overlay_decode_named(frame, &message);
 
     if (status == 0)
-        overlay_encode_stalled(&message, ret_again);
+        overlay_encode_named((enum overlay_message)frame->type, &message, ret_again);
     overlay_roll_call_fini(&message);
     return status;
 }
@@ -338,7 +338,8 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_DATA] = again_data,
     [OVERLAY_REQUEST] = again_data,
     [OVERLAY_REPLY] = again_data,
-    [OVERLAY_STALLED] = again_stalled,
+    [OVERLAY_STALLED] = again_named,
+    [OVERLAY_CANCEL] = again_named,
     [OVERLAY_ROLL_CALL] = again_roll_call,
     [OVERLAY_ROLL] = again_roll,
     [OVERLAY_ASK] = again_data,
@@ -425,7 +426,8 @@ static void make_working(struct frame *frames)
     const struct overlay_roll roll = {
         .key = key, .missing = {.absent = set, .unjoined = set, .silent = set, .more = 70}};
 
-    overlay_encode_stalled(&call, &frames[OVERLAY_STALLED]);
+    overlay_encode_named(OVERLAY_STALLED, &call, &frames[OVERLAY_STALLED]);
+    overlay_encode_named(OVERLAY_CANCEL, &call, &frames[OVERLAY_CANCEL]);
     overlay_encode_roll_call(&call, &frames[OVERLAY_ROLL_CALL]);
     overlay_encode_roll(&roll, &frames[OVERLAY_ROLL]);
     overlay_encode_entry(&entry, &frames[OVERLAY_ENTRY]);
