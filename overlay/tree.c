@@ -16,10 +16,17 @@
 
 #include <assert.h>
 
-static struct range tree_whole(const struct tree *tree)
+/* The first places, and with all annexes, inhabited or not. */
+static struct range tree_core(const struct tree *tree)
 {
     assert(tree->places >= 1 && tree->radix >= 1);
     return (struct range){.first = 0, .last = tree->places - 1};
+}
+
+static struct range tree_whole(const struct tree *tree)
+{
+    assert(tree->places >= 1 && tree->radix >= 1);
+    return (struct range){.first = 0, .last = TREE_PLACES_MAX - 1};
 }
 
 static int range_contains(struct range range, uint32_t place)
@@ -50,6 +57,27 @@ struct range tree_cut(const struct tree *tree, struct range range, uint32_t inde
     return cut;
 }
 
+/* The annex that begins at first: as large as all before it. */
+static struct range tree_annex(const struct tree *tree, uint32_t first)
+{
+    uint32_t size = first > tree->radix ? first : tree->radix;
+    struct range annex = {.first = first, .last = TREE_PLACES_MAX - 1};
+
+    if (size <= annex.last - first)
+        annex.last = first + size - 1;
+    return annex;
+}
+
+static struct range tree_annex_of(const struct tree *tree, uint32_t place)
+{
+    struct range annex = tree_annex(tree, tree->places);
+
+    assert(place >= tree->places && place < TREE_PLACES_MAX);
+    while (annex.last < place)
+        annex = tree_annex(tree, annex.last + 1);
+    return annex;
+}
+
 /* The cut of the range that contains place; place must not be the range's first. */
 static struct range tree_cut_of(const struct tree *tree, struct range range, uint32_t place)
 {
@@ -68,10 +96,25 @@ static struct range tree_cut_of(const struct tree *tree, struct range range, uin
     return tree_cut(tree, range, index);
 }
 
+/* The next smaller range on the way down to place. */
+static struct range tree_down(const struct tree *tree, struct range range, uint32_t place)
+{
+    if (range.first > 0)
+        return tree_cut_of(tree, range, place);
+    if (place < tree->places)
+        return tree_cut_of(tree, tree_core(tree), place);
+    return tree_annex_of(tree, place);
+}
+
 uint32_t tree_head(const struct tree *tree, struct range range)
 {
+    uint32_t end = tree_population(tree);
     uint32_t head = range.first;
 
+    if (range.first >= end)
+        return TREE_NO_PLACE;
+    if (range.last >= end)
+        range.last = end - 1;
     if (tree->dead != NULL && !ranges_first_gap(tree->dead, range.first, range.last, &head))
         return TREE_NO_PLACE;
     return head;
@@ -85,14 +128,16 @@ static struct range tree_walk(const struct tree *tree, uint32_t place, uint32_t 
     uint32_t above = TREE_NO_PLACE;
     uint32_t head = tree_head(tree, range);
 
-    assert(place < tree->places);
+    assert(place < tree_population(tree));
     while (head != place) {
         assert(range.first != place); /* else place is dead */
         above = head;
-        range = tree_cut_of(tree, range, place);
+        range = tree_down(tree, range, place);
         head = tree_head(tree, range);
     }
     *ret_above = above;
+    if (range.first == 0)
+        range.last = tree_population(tree) - 1;
     return range;
 }
 
@@ -118,7 +163,7 @@ static struct range tree_tile(const struct tree *tree, uint32_t from, uint32_t t
     struct range range = tree_whole(tree);
 
     while (range_contains(range, from))
-        range = tree_cut_of(tree, range, to);
+        range = tree_down(tree, range, to);
     return range;
 }
 
@@ -131,7 +176,7 @@ int tree_next_child(const struct tree *tree, uint32_t place, struct tree_cursor 
         cursor->state[1] = place + 1;
         cursor->state[2] = tree_scope(tree, place).last;
     }
-    while (cursor->state[1] <= cursor->state[2]) {
+    while (cursor->state[1] <= cursor->state[2] && cursor->state[1] < tree_population(tree)) {
         struct range tile = tree_tile(tree, place, cursor->state[1]);
         uint32_t head = tree_head(tree, tile);
 
@@ -150,7 +195,7 @@ uint32_t tree_next_hop(const struct tree *tree, uint32_t from, uint32_t to)
     uint32_t above;
     struct range scope = tree_walk(tree, from, &above);
 
-    assert(from != to && to < tree->places);
+    assert(from != to && to < tree_population(tree));
     if (!range_contains(scope, to))
         return above;
     return tree_head(tree, tree_tile(tree, from, to));
@@ -158,11 +203,11 @@ uint32_t tree_next_hop(const struct tree *tree, uint32_t from, uint32_t to)
 
 struct range tree_covering(const struct tree *tree, uint32_t first, uint32_t last)
 {
-    struct range range = tree_whole(tree);
+    struct range range = last < tree->places ? tree_core(tree) : tree_whole(tree);
 
-    assert(first <= last && last < tree->places);
+    assert(first <= last && last < TREE_PLACES_MAX);
     while (first > range.first) {
-        struct range cut = tree_cut_of(tree, range, first);
+        struct range cut = tree_down(tree, range, first);
 
         if (!range_contains(cut, last))
             break;
@@ -171,14 +216,28 @@ struct range tree_covering(const struct tree *tree, uint32_t first, uint32_t las
     return range;
 }
 
-uint32_t tree_depth(const struct tree *tree)
+static uint32_t range_depth(const struct tree *tree, struct range range)
 {
-    struct range range = tree_whole(tree);
     uint32_t depth = 0;
 
     while (range.last > range.first) {
         range = tree_cut(tree, range, 0); /* the first cut is never smaller than another */
         depth++;
+    }
+    return depth;
+}
+
+uint32_t tree_depth(const struct tree *tree)
+{
+    uint32_t depth = range_depth(tree, tree_core(tree));
+    struct range annex = tree_core(tree);
+
+    while (annex.last + 1 < tree_population(tree)) {
+        uint32_t below;
+
+        annex = tree_annex(tree, annex.last + 1);
+        below = 1 + range_depth(tree, annex);
+        depth = below > depth ? below : depth;
     }
     return depth;
 }

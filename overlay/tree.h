@@ -4,6 +4,12 @@
  * the root.  A range is one subtree: what follows its first place is cut into at most radix nearly
  * equal ranges.  The cuts depend on (places, radix) only; a range is headed by its first living
  * place.  Invariant: for any set of dead places the degree is below radix * depth.
+ *
+ * The tree goes on behind its first places, by arithmetic on (places, radix) too: with annexes,
+ * each as large as all before it together (but not smaller than radix), up to TREE_PLACES_MAX.  Each
+ * is a range right below the root.  The population, which only ever grows, says how far the tree is
+ * inhabited; nobody lives at or behind it.  Places are given in ascending order and never twice, so
+ * a new one comes behind all others: it has nobody below it, and who had a parent keeps it.
  * Cost: O(radix * depth * log(dead ranges)) at most; no memory beside the caller's.
  */
 #ifndef OVERLAY_TREE_H
@@ -22,10 +28,17 @@
 #define TREE_NO_PLACE      UINT32_MAX
 
 struct tree {
-    uint32_t places; /* >= 1 */
+    uint32_t places; /* at the beginning, >= 1 */
     uint32_t radix;
     const struct ranges *dead; /* not owned; may be NULL: nobody */
+    uint32_t population;       /* places ever given; below `places`, so also 0: that many */
 };
+
+/* Places ever given: at least those of the beginning. */
+static inline uint32_t tree_population(const struct tree *tree)
+{
+    return tree->population > tree->places ? tree->population : tree->places;
+}
 
 /* The child ranges of the range [first, last] (static cuts): how many, and the index-th. */
 uint32_t tree_cut_count(const struct tree *tree, struct range range);
@@ -33,8 +46,9 @@ struct range tree_cut(const struct tree *tree, struct range range, uint32_t inde
 
 /* First living place of a range, or TREE_NO_PLACE. */
 uint32_t tree_head(const struct tree *tree, struct range range);
-/* Largest range that a living place heads: its scope.  The root's scope is everything.  Here and
- * below, places that are asked about must be living. */
+/* Largest range that a living place heads: its scope.  The root's scope is everything that is
+ * inhabited; another's may end behind the population.  Here and below, places that are asked about
+ * must be living. */
 struct range tree_scope(const struct tree *tree, uint32_t place);
 /* The living head of the smallest range that strictly contains place's scope; TREE_NO_PLACE for the
  * head of everything. */
@@ -52,9 +66,10 @@ int tree_next_child(const struct tree *tree, uint32_t place, struct tree_cursor 
 
 /* Next place on the way from `from` to living `to`; `to` must differ from `from`. */
 uint32_t tree_next_hop(const struct tree *tree, uint32_t from, uint32_t to);
-/* Smallest range of the static tree that contains [first, last]; its head is the meeting point. */
+/* Smallest range of the static tree that contains [first, last]; its head is the meeting point.  The
+ * first places together count as one.  It does not depend on the dead, nor on the population. */
 struct range tree_covering(const struct tree *tree, uint32_t first, uint32_t last);
-/* Of the whole static tree: edges on the longest path. */
+/* Edges on the longest path in the static tree, up to the annex that is inhabited last. */
 uint32_t tree_depth(const struct tree *tree);
 
 /* Modelled cost of one small broadcast, ns: depth * (hop_ns + radix * message_ns). */
