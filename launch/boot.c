@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/compress.h"
+#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define BOOT_NAMES_BYTES_MAX (BOOT_RECORD_BYTES_MAX / 2)
@@ -66,26 +67,14 @@ static struct hostlist *get_names(struct wire_reader *reader, uint32_t expected)
 
 static void put_ancestor(struct buffer *out, const struct node_ancestor *ancestor)
 {
-    const struct addresses *addresses = &ancestor->addresses;
-
     wire_put_varint(out, ancestor->place);
-    wire_put_u8(out, addresses->count);
-    for (uint8_t i = 0; i < addresses->count; i++)
-        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
+    overlay_put_addresses(&ancestor->addresses, out);
 }
 
 static void get_ancestor(struct wire_reader *reader, struct node_ancestor *ret_ancestor)
 {
-    struct addresses *addresses = &ret_ancestor->addresses;
-
     ret_ancestor->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
-    addresses->count = (uint8_t)wire_get_varint_max(reader, ADDRESSES_MAX);
-    for (uint8_t i = 0; i < addresses->count; i++) {
-        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
-        addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
-        if (bytes.length_bytes > 0)
-            memcpy(addresses->items[i].bytes, bytes.data, bytes.length_bytes);
-    }
+    overlay_get_addresses(reader, &ret_ancestor->addresses);
 }
 
 static void get_ancestors(struct wire_reader *reader, struct boot_record *record)

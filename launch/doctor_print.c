@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "launch/doctor_report.h"
+#include "launch/json_text.h"
 
 #define NODES_WIDTH_MAX 32
 #define ROOT_NAME       "(here)" /* place 0: where the user is */
@@ -100,23 +101,6 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
         buffer_fini(&nodes);
     }
     print_summary(report, names, out);
-}
-
-/* JSON is UTF-8: in a text that is not, each byte beyond ASCII becomes a question mark. */
-static json_t *json_text(const char *text)
-{
-    json_t *value = json_string(text);
-    char *copy;
-
-    if (value != NULL)
-        return value;
-    copy = memory_copy_string(text);
-    for (char *byte = copy; *byte != '\0'; byte++)
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    value = json_string(copy);
-    free(copy);
-    return value;
 }
 
 static json_t *json_finding(const struct doctor_finding *finding, const struct hostlist *names)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define PEERS_MAX      1024u
@@ -21,24 +22,6 @@ void doctor_request_fini(struct doctor_request *request)
     *request = (struct doctor_request){0};
 }
 
-static void put_addresses(struct buffer *out, const struct addresses *addresses)
-{
-    wire_put_varint(out, addresses->count);
-    for (uint8_t i = 0; i < addresses->count; i++)
-        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
-}
-
-static void get_addresses(struct wire_reader *reader, struct addresses *ret_addresses)
-{
-    ret_addresses->count = (uint8_t)wire_get_varint_max(reader, ADDRESSES_MAX);
-    for (uint8_t i = 0; i < ret_addresses->count; i++) {
-        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
-        ret_addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
-        if (bytes.length_bytes > 0)
-            memcpy(ret_addresses->items[i].bytes, bytes.data, bytes.length_bytes);
-    }
-}
-
 void doctor_request_encode(const struct doctor_request *request, struct buffer *out)
 {
     wire_put_varint(out, request->place);
@@ -46,14 +29,14 @@ void doctor_request_encode(const struct doctor_request *request, struct buffer *
     wire_put_string(out, request->session);
     wire_put_string(out, request->version);
     wire_put_string(out, request->tmpdir != NULL ? request->tmpdir : "");
-    put_addresses(out, &request->own);
+    overlay_put_addresses(&request->own, out);
     wire_put_u8(out, request->is_virtual);
     wire_put_u8(out, request->has_parent);
     wire_put_varint(out, request->peers_count);
     for (uint32_t i = 0; i < request->peers_count; i++) {
         wire_put_varint(out, request->peers[i].place);
         wire_put_string(out, request->peers[i].name);
-        put_addresses(out, &request->peers[i].addresses);
+        overlay_put_addresses(&request->peers[i].addresses, out);
     }
     wire_put_u8(out, request->has_program);
     if (request->has_program)
@@ -70,7 +53,7 @@ static void get_peers(struct wire_reader *reader, struct doctor_request *request
         struct doctor_peer *peer = &request->peers[i];
         peer->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
         wire_get_string_into(reader, peer->name, sizeof(peer->name));
-        get_addresses(reader, &peer->addresses);
+        overlay_get_addresses(reader, &peer->addresses);
     }
 }
 
@@ -87,7 +70,7 @@ int doctor_request_decode(struct doctor_request *ret_request, struct wire_reader
         free(request.tmpdir);
         request.tmpdir = NULL;
     }
-    get_addresses(reader, &request.own);
+    overlay_get_addresses(reader, &request.own);
     get_peers(reader, &request);
     if (wire_get_varint_max(reader, 1) == 1) {
         if (wire_status(reader) == 0 && job_spec_decode(&request.program, reader) == 0)

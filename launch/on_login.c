@@ -21,6 +21,7 @@
 #include "fabric/loop.h"
 #include "launch/run_settings.h"
 #include "launch/run_words.h"
+#include "launch/shell_word.h"
 
 #define STATUS_FAILED      125
 #define STATUS_SIGNAL_BASE 128
@@ -48,16 +49,10 @@ const char *on_login_wanted(int argc, char *const *argv)
 
 /* ---- The command ---- */
 
-static void put_quoted(struct buffer *out, const char *word)
+static void put_word(struct buffer *out, const char *word)
 {
-    buffer_append_string(out, "'");
-    for (; *word != '\0'; word++) {
-        if (*word == '\'')
-            buffer_append_string(out, "'\\''");
-        else
-            buffer_append(out, word, 1);
-    }
-    buffer_append_string(out, "' ");
+    shell_put_word(out, word);
+    buffer_append_string(out, " ");
 }
 
 /* In the directory of the same name, if there is one. */
@@ -69,14 +64,14 @@ static void put_script(struct buffer *out, int argc, char *const *argv, const ch
 
     if (directory != NULL) {
         buffer_append_string(out, "cd ");
-        put_quoted(out, directory);
+        put_word(out, directory);
         buffer_append_string(out, "2>/dev/null; ");
     }
     buffer_append_string(out, "exec ");
-    put_quoted(out, banyan);
+    put_word(out, banyan);
     buffer_append_string(out, ON_RELAY_VERB " run ");
     for (int i = 1; i < count; i++)
-        put_quoted(out, words[i]);
+        put_word(out, words[i]);
     free(words);
     free(directory);
 }
@@ -88,7 +83,7 @@ static void put_command(struct buffer *out, int argc, char *const *argv, const c
 
     put_script(&script, argc, argv, banyan);
     buffer_append_string(out, "exec /bin/sh -c ");
-    put_quoted(out, buffer_string(&script));
+    put_word(out, buffer_string(&script));
     buffer_fini(&script);
 }
 

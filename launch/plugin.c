@@ -12,13 +12,15 @@
 
 #define PLUGIN_PATH_BYTES 4096
 
-/* The table of our shared object name.so; what is what it is for people. */
-static void *open_table(const char *name, const char *symbol, const char *what, struct error *error)
+/* The table of our shared object name.so, which begins with the number of its interface; what is what
+ * it is for people. */
+static const void *open_table(const char *name, const char *symbol, uint32_t interface,
+                              const char *what, struct error *error)
 {
     const char *directory = getenv("BANYAN_PKGLIBDIR");
     char path[PLUGIN_PATH_BYTES];
     void *handle;
-    void *table;
+    const uint32_t *table;
 
     snprintf(path, sizeof path, "%s/%s.so", directory ? directory : PKGLIBDIR, name);
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -27,20 +29,13 @@ static void *open_table(const char *name, const char *symbol, const char *what, 
         return NULL;
     }
     table = dlsym(handle, symbol);
-    if (!table)
+    if (!table || *table != interface) {
         error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again",
                   path);
+        return NULL;
+    }
     log_debug("%s opened: %s", what, path);
     return table;
-}
-
-static const void *check_version(const void *table, uint32_t abi, uint32_t wanted, const char *what,
-                                 struct error *error)
-{
-    if (abi == wanted)
-        return table;
-    error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again", what);
-    return NULL;
 }
 
 const struct host_table *plugin_pmix_host(struct error *error)
@@ -48,8 +43,8 @@ const struct host_table *plugin_pmix_host(struct error *error)
     static const struct host_table *opened;
 
     if (!opened)
-        opened = open_table("pmix_host", "host_table", "the PMIx host", error);
-    return opened ? check_version(opened, opened->abi, HOST_ABI, "the PMIx host", error) : NULL;
+        opened = open_table("pmix_host", "host_table", HOST_ABI, "the PMIx host", error);
+    return opened;
 }
 
 const struct ofi_table *plugin_fabric_ofi(struct error *error)
@@ -57,7 +52,6 @@ const struct ofi_table *plugin_fabric_ofi(struct error *error)
     static const struct ofi_table *opened;
 
     if (!opened)
-        opened = open_table("fabric_ofi", "ofi_table", "the way to libfabric", error);
-    return opened ? check_version(opened, opened->abi, OFI_ABI, "the way to libfabric", error)
-                  : NULL;
+        opened = open_table("fabric_ofi", "ofi_table", OFI_ABI, "the way to libfabric", error);
+    return opened;
 }

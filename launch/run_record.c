@@ -11,6 +11,8 @@
 
 #include <jansson.h>
 
+#include "launch/json_text.h"
+
 #define NS_PER_MS 1e6
 
 static const char *const phase_names[RUN_PHASE_COUNT] = {
@@ -57,24 +59,6 @@ int run_record_open(const char *path, int *ret_fd, struct error *error)
                          strerror(errno));
     *ret_fd = fd;
     return 0;
-}
-
-/* JSON is UTF-8: in a text that is not, each byte beyond ASCII becomes a question mark. */
-static json_t *json_text(const char *text)
-{
-    json_t *value = json_string(text);
-    char *copy;
-
-    if (value != NULL)
-        return value;
-    copy = memory_copy_string(text);
-    for (char *byte = copy; *byte != '\0'; byte++) {
-        if ((unsigned char)*byte >= 0x80)
-            *byte = '?';
-    }
-    value = json_string(copy);
-    free(copy);
-    return value;
 }
 
 static json_t *json_command(char *const *argv)

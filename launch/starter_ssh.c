@@ -11,12 +11,10 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/shell_word.h"
 #include "launch/starter_method.h"
 
 #define AGENT_DEFAULT "ssh"
-#define PLAIN_LETTERS                                                \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
-    "/._-+:@%,="
 
 /* For the real ssh: never ask, no terminal, no X11; and do not become a connection's master, which
  * would live on behind our back.  What the user says in --ssh-agent stands before and wins. */
@@ -71,23 +69,6 @@ static void add_agent(struct arguments *arguments, const char *agent)
         add_argument(arguments, memory_copy_string(AGENT_DEFAULT));
 }
 
-/* As a word of any Bourne or C shell. */
-static void put_quoted(struct buffer *out, const char *text)
-{
-    if (text[0] != '\0' && text[strspn(text, PLAIN_LETTERS)] == '\0') {
-        buffer_append_string(out, text);
-        return;
-    }
-    buffer_append_string(out, "'");
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            buffer_append_string(out, "'\\''");
-        else
-            buffer_append(out, text, 1);
-    }
-    buffer_append_string(out, "'");
-}
-
 static void run_agent(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                       const char *node_name, struct buffer *command, const struct helper_fd *fds,
                       uint32_t fds_count)
@@ -112,10 +93,10 @@ static void start_ssh(struct helper *helper, uint32_t id, const struct instance_
 {
     struct buffer command = {0};
 
-    put_quoted(&command, instance->banyand);
+    shell_put_word(&command, instance->banyand);
     if (instance->boot_word != NULL) {
         buffer_append_string(&command, " --boot ");
-        put_quoted(&command, instance->boot_word);
+        shell_put_word(&command, instance->boot_word);
     }
     run_agent(helper, id, instance, node_name, &command, fds, fds_count);
     buffer_fini(&command);
@@ -126,11 +107,11 @@ static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_s
 {
     struct buffer command = {0};
 
-    put_quoted(&command, instance->banyand);
+    shell_put_word(&command, instance->banyand);
     buffer_printf(&command, " --clean %s.%u", instance->session, place);
     if (instance->tmpdir != NULL) {
         buffer_append_string(&command, " --tmpdir ");
-        put_quoted(&command, instance->tmpdir);
+        shell_put_word(&command, instance->tmpdir);
     }
     run_agent(helper, id, instance, node_name, &command, NULL, 0);
     buffer_fini(&command);
