@@ -42,15 +42,6 @@ static void node_ends(struct job_world *world, uint32_t place, int by_us)
     job_world_gone(world, place, 0);
 }
 
-static void reported(struct job_world *world, uint32_t status, const char *text, const char *what)
-{
-    is_uint(world->reports, 1, "%s: one report", what);
-    is_uint(world->leaves, 1, "%s: then all leave", what);
-    is_uint(world->end.status, status, "%s: status", what);
-    is_string(world->end.text, text, "%s: text", what);
-    job_world_destroy(world);
-}
-
 static void test_good_run(void)
 {
     struct job_world *world = launching();
@@ -91,7 +82,7 @@ static void test_good_run(void)
                       "root: report 0\n"
                       "root: leave\n",
                       "when all have ended and been heard, there is a report");
-    reported(world, 0, "", "a good run");
+    job_world_reported(world, 0, "", "a good run");
 }
 
 static void test_run_before_and_after(void)
@@ -148,7 +139,7 @@ static void test_exit_status(void)
                       "root: leave\n",
                       "what was killed in consequence does not count");
     ok(!world->end.banyan_failed, "the status is the program's");
-    reported(world, 3, "rank 3 on n2 exited with status 3", "an exit status");
+    job_world_reported(world, 3, "rank 3 on n2 exited with status 3", "an exit status");
 }
 
 static void test_highest_status(void)
@@ -162,7 +153,7 @@ static void test_highest_status(void)
     job_world_gone(world, 1, 0);
     job_world_gone(world, 2, 0);
     is_uint(world->end.processes_ended, 4, "all processes are counted");
-    reported(world, 77, "rank 1 on n1 exited with status 2", "the highest of several");
+    job_world_reported(world, 77, "rank 1 on n1 exited with status 2", "the highest of several");
 }
 
 static void test_signal_death(void)
@@ -173,7 +164,8 @@ static void test_signal_death(void)
     job_world_exited(world, 1, 1, SIGTERM, 1);
     job_world_gone(world, 1, 0);
     node_ends(world, 2, 1);
-    reported(world, 139, "rank 0 on n1 was killed by signal 11 (Segmentation fault)", "a signal");
+    job_world_reported(world, 139, "rank 0 on n1 was killed by signal 11 (Segmentation fault)",
+                       "a signal");
 }
 
 static void test_without_finalize(void)
@@ -186,9 +178,9 @@ static void test_without_finalize(void)
     job_world_exited(world, 1, 0, SIGTERM, 1);
     job_world_gone(world, 1, 0);
     node_ends(world, 2, 1);
-    reported(world, 1,
-             "rank 1 on n1 exited with status 0 but without MPI_Finalize or PMIx_Finalize",
-             "without finalize");
+    job_world_reported(
+        world, 1, "rank 1 on n1 exited with status 0 but without MPI_Finalize or PMIx_Finalize",
+        "without finalize");
 }
 
 /* The helper has killed a rank without being asked: its daemon had been stopped too long. */
@@ -201,7 +193,8 @@ static void test_lease_ended(void)
     job_world_exited(world, 1, 1, SIGKILL, 1);
     job_world_gone(world, 1, 0);
     node_ends(world, 2, 1);
-    reported(world, 137, "rank 0 on n1 was killed by signal 9 (Killed)", "the end of a lease");
+    job_world_reported(world, 137, "rank 0 on n1 was killed by signal 9 (Killed)",
+                       "the end of a lease");
 }
 
 static void abort_rank(struct job_world *world, uint32_t place, int status, const char *text)
@@ -219,13 +212,15 @@ static void test_abort(void)
     is_int(world->places[1].end_grace_ms, 2000, "an abort ends the job");
     node_ends(world, 2, 1);
     node_ends(world, 1, 1);
-    reported(world, 42, "rank 2 on n2 called abort with status 42: no such file", "an abort");
+    job_world_reported(world, 42, "rank 2 on n2 called abort with status 42: no such file",
+                       "an abort");
 
     world = running();
     abort_rank(world, 1, 0, "");
     node_ends(world, 1, 1);
     node_ends(world, 2, 1);
-    reported(world, 1, "rank 0 on n1 called abort with status 0", "an abort with 0 is a 1");
+    job_world_reported(world, 1, "rank 0 on n1 called abort with status 0",
+                       "an abort with 0 is a 1");
 }
 
 /* Others fail because of it, and may be heard first; the abort decides all the same. */
@@ -241,7 +236,8 @@ static void test_abort_among_failures(void)
     job_world_release(world);
     job_world_gone(world, 1, 0);
     node_ends(world, 2, 1);
-    reported(world, 4, "rank 2 on n2 called abort with status 4", "an abort among failures");
+    job_world_reported(world, 4, "rank 2 on n2 called abort with status 4",
+                       "an abort among failures");
 }
 
 /* ---- starts that fail ---- */
@@ -268,7 +264,7 @@ static void all_starts_fail(int code, const char *what, uint32_t status, const c
         job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
     is_uint(world->started, 0, "nobody is told that it runs");
     ok(world->end.banyan_failed, "the status is banyan's own");
-    reported(world, status, text, what);
+    job_world_reported(world, status, text, what);
 }
 
 static void test_start_failures(void)
@@ -304,8 +300,8 @@ static void test_one_start_fails(void)
     node_ends(world, 1, 1);
     job_world_exited(world, 2, 0, SIGTERM, 1);
     job_world_gone(world, 2, 0);
-    reported(world, 127, "cannot run ./app on n2 (rank 3): No such file or directory",
-             "one start failed");
+    job_world_reported(world, 127, "cannot run ./app on n2 (rank 3): No such file or directory",
+                       "one start failed");
 }
 
 /* The helper has already seen the other process end when it tells of the one that failed. */
@@ -321,8 +317,8 @@ static void test_start_fails_last(void)
     job_world_exited(world, 2, 0, 0, 0);
     job_world_gone(world, 2, 0);
     start_fails(world, 2, 1, -EACCES, "exec");
-    reported(world, 126, "cannot run ./app on n2 (rank 3): Permission denied",
-             "a start that fails after all else has ended");
+    job_world_reported(world, 126, "cannot run ./app on n2 (rank 3): Permission denied",
+                       "a start that fails after all else has ended");
 }
 
 /* A failed start explains why the others fail, although they are heard of before. */
@@ -338,8 +334,8 @@ static void test_start_failure_among_exits(void)
     job_world_event(world, 2, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
     job_world_exited(world, 1, 1, SIGTERM, 1);
     job_world_gone(world, 1, 0);
-    reported(world, 127, "cannot run ./app on n2 (rank 2): No such file or directory",
-             "a start that fails among exits");
+    job_world_reported(world, 127, "cannot run ./app on n2 (rank 2): No such file or directory",
+                       "a start that fails among exits");
 }
 
 /* ---- the user ---- */
@@ -352,13 +348,13 @@ static void test_interrupt_early(void)
     job_world_end(world, 130, 0, "interrupted");
     job_world_complete(world);
     is_uint(world->places[1].starts, 0, "nothing is started any more");
-    reported(world, 130, "interrupted", "Ctrl-C before the tree stands");
+    job_world_reported(world, 130, "interrupted", "Ctrl-C before the tree stands");
 
     world = job_world_create(2, 2);
     job_world_end(world, 130, 0, "interrupted");
     job_world_run(world, 4);
     job_world_complete(world);
-    reported(world, 130, "interrupted", "Ctrl-C before the job is there");
+    job_world_reported(world, 130, "interrupted", "Ctrl-C before the job is there");
 }
 
 static void test_interrupt_launch(void)
@@ -375,7 +371,7 @@ static void test_interrupt_launch(void)
     is_uint(world->started, 0, "it does not run any more");
     node_ends(world, 1, 1);
     node_ends(world, 2, 1);
-    reported(world, 130, "interrupted", "Ctrl-C while launching");
+    job_world_reported(world, 130, "interrupted", "Ctrl-C while launching");
 }
 
 static void test_interrupt_run(void)
@@ -390,14 +386,14 @@ static void test_interrupt_run(void)
     node_ends(world, 1, 1);
     is_int(world->places[1].cut, 1, "output that nobody waits for is given up");
     node_ends(world, 2, 1);
-    reported(world, 130, "interrupted", "Ctrl-C in the run");
+    job_world_reported(world, 130, "interrupted", "Ctrl-C in the run");
 
     world = running();
     job_world_end(world, 124, 0, "timed out after 10 s");
     node_ends(world, 1, 1);
     node_ends(world, 2, 1);
     ok(world->end.banyan_failed, "a time-out is banyan's own");
-    reported(world, 124, "timed out after 10 s", "a time-out");
+    job_world_reported(world, 124, "timed out after 10 s", "a time-out");
 }
 
 /* A node that never answers does not keep the user waiting for ever. */
@@ -410,7 +406,7 @@ static void test_interrupt_without_answer(void)
     job_world_pass(world, 6999);
     is_uint(world->reports, 0, "a node has grace and some patience more");
     job_world_pass(world, 1);
-    reported(world, 130, "interrupted", "a node that does not answer");
+    job_world_reported(world, 130, "interrupted", "a node that does not answer");
 }
 
 /* All have ended by themselves in the same moment: some nodes hear of that and close before they
@@ -431,7 +427,7 @@ static void test_interrupt_too_late(void)
     job_world_trace(world);
     job_world_release(world);
     is_string(job_world_trace(world), "", "and take no part in ending it");
-    reported(world, 130, "interrupted", "Ctrl-C when all has ended");
+    job_world_reported(world, 130, "interrupted", "Ctrl-C when all has ended");
 }
 
 static void test_user_signal(void)
@@ -465,7 +461,7 @@ static void test_output_delays(void)
     job_world_output(world, 39);
     is_uint(world->reports, 0, "until the last byte");
     job_world_output(world, 1);
-    reported(world, 0, "", "output");
+    job_world_reported(world, 0, "", "output");
 }
 
 /* A rank has failed and the reader is slow: what was written before is not thrown away. */
@@ -490,7 +486,7 @@ static void test_slow_reader(void)
     node_ends(world, 2, 1);
     is_uint(world->reports, 0, "what is under way has a moment still");
     job_world_pass(world, 2000);
-    reported(world, 1, "rank 0 on n1 exited with status 1", "a slow reader");
+    job_world_reported(world, 1, "rank 0 on n1 exited with status 1", "a slow reader");
 }
 
 /* ---- what should not happen ---- */
@@ -531,8 +527,9 @@ static void test_other_placement(void)
     job_world_exited(world, 2, 0, SIGKILL, 1);
     job_world_exited(world, 2, 1, SIGKILL, 1);
     job_world_gone(world, 2, 0);
-    reported(world, 125, "n2 computed another placement than the root; please report this",
-             "another placement");
+    job_world_reported(world, 125,
+                       "n2 computed another placement than the root; please report this",
+                       "another placement");
 }
 
 static void test_launch_refused(void)
@@ -551,9 +548,10 @@ static void test_launch_refused(void)
         job_world_started(world, place, 1);
         node_ends(world, place, 1);
     }
-    reported(world, 125,
-             "cannot start ./app on n2 (rank 0): the launch message cannot be read: Bad message",
-             "a launch message that cannot be read");
+    job_world_reported(
+        world, 125,
+        "cannot start ./app on n2 (rank 0): the launch message cannot be read: Bad message",
+        "a launch message that cannot be read");
 }
 
 int main(void)

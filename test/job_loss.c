@@ -41,15 +41,6 @@ static void node_ends(struct job_world *world, uint32_t place, int by_us)
     job_world_gone(world, place, 0);
 }
 
-static void reported(struct job_world *world, uint32_t status, const char *text, const char *what)
-{
-    is_uint(world->reports, 1, "%s: one report", what);
-    is_uint(world->leaves, 1, "%s: then all leave", what);
-    is_uint(world->end.status, status, "%s: status", what);
-    is_string(world->end.text, text, "%s: text", what);
-    job_world_destroy(world);
-}
-
 /* ---- daemons that do not come up ---- */
 
 static void place_fails(struct job_world *world, uint32_t at, uint32_t place, const char *text)
@@ -75,10 +66,11 @@ static void test_grouping(void)
     is_uint(world->reports, 0, "for a moment more failures are gathered");
     job_world_pass(world, 1);
     ok(world->end.banyan_failed, "the status is banyan's own");
-    reported(world, 125,
-             "cannot start the daemon on n[1-3]: ssh exited 255: Connection refused (3 nodes); "
-             "cannot start the daemon on n7: banyand: command not found",
-             "daemons that did not start");
+    job_world_reported(
+        world, 125,
+        "cannot start the daemon on n[1-3]: ssh exited 255: Connection refused (3 nodes); "
+        "cannot start the daemon on n7: banyand: command not found",
+        "daemons that did not start");
 }
 
 /* The tree tells that a place is gone before its starter has told why. */
@@ -94,10 +86,10 @@ static void test_words_come_later(void)
     job_world_complete(world);
     is_uint(world->places[1].starts, 0, "what is left is not a tree to run on");
     job_world_pass(world, 300);
-    reported(world, 125,
-             "cannot start the daemon on n5: ssh exited 1: disk full; "
-             "cannot start the daemon on n6: it ended before the tree was complete",
-             "words that come later");
+    job_world_reported(world, 125,
+                       "cannot start the daemon on n5: ssh exited 1: disk full; "
+                       "cannot start the daemon on n6: it ended before the tree was complete",
+                       "words that come later");
 }
 
 static void test_many_failures(void)
@@ -131,8 +123,9 @@ static void test_start_timeout(void)
     job_world_pass(world, 5 * 1000);
     is_uint(world->reports, 0, "starters have their own time-out, which says more");
     job_world_pass(world, 1000);
-    reported(world, 125, "no daemon has joined from n[4-6,9] within 10 s (--start-timeout)",
-             "a start that times out");
+    job_world_reported(world, 125,
+                       "no daemon has joined from n[4-6,9] within 10 s (--start-timeout)",
+                       "a start that times out");
 }
 
 static void test_failure_before_run(void)
@@ -143,8 +136,8 @@ static void test_failure_before_run(void)
     job_world_run(world, 2);
     job_world_pass(world, 300);
     job_world_run(world, 2);
-    reported(world, 125, "cannot start the daemon on n1: ssh exited 255",
-             "a start that fails before there is a job");
+    job_world_reported(world, 125, "cannot start the daemon on n1: ssh exited 255",
+                       "a start that fails before there is a job");
 }
 
 /* ---- nodes that are lost ---- */
@@ -157,7 +150,7 @@ static void test_lost_before_run(void)
     job_world_kill(world, 2);
     job_world_run(world, 3);
     is_uint(world->places[1].starts, 0, "nothing is started");
-    reported(world, 125, LOST_N2, "a node lost before the job");
+    job_world_reported(world, 125, LOST_N2, "a node lost before the job");
 
     world = job_world_create(3, 1);
     job_world_complete(world);
@@ -183,7 +176,7 @@ static void test_lost_in_launch(void)
     node_ends(world, 3, 1);
     node_ends(world, 1, 1);
     job_world_pass(world, 200);
-    reported(world, 125, LOST_N2, "a node lost while launching");
+    job_world_reported(world, 125, LOST_N2, "a node lost while launching");
 }
 
 static void test_lost_in_run(void)
@@ -195,7 +188,7 @@ static void test_lost_in_run(void)
     job_world_gone(world, 1, 0);
     node_ends(world, 3, 1);
     job_world_pass(world, 200);
-    reported(world, 125, LOST_N2, "a node lost in the run, others fail in consequence");
+    job_world_reported(world, 125, LOST_N2, "a node lost in the run, others fail in consequence");
 }
 
 static void test_lost_after_failure(void)
@@ -207,7 +200,8 @@ static void test_lost_after_failure(void)
     job_world_kill(world, 2);
     node_ends(world, 3, 1);
     job_world_pass(world, 200);
-    reported(world, 5, "rank 0 on n1 exited with status 5", "a node lost while a job ends");
+    job_world_reported(world, 5, "rank 0 on n1 exited with status 5",
+                       "a node lost while a job ends");
 }
 
 /* Contributions to an operation with a dead member are answered by an error; the next one counts. */
@@ -228,7 +222,7 @@ static void test_lost_while_ending(void)
                       "those that live are asked again");
     job_world_kill(world, 4);
     node_ends(world, 3, 1);
-    reported(world, 130, "interrupted", "nodes lost while a job ends");
+    job_world_reported(world, 130, "interrupted", "nodes lost while a job ends");
 }
 
 static void test_all_lost(void)
@@ -238,7 +232,7 @@ static void test_all_lost(void)
     job_world_kill(world, 2);
     job_world_kill(world, 1);
     job_world_kill(world, 3);
-    reported(world, 125, LOST_N2, "all nodes lost");
+    job_world_reported(world, 125, LOST_N2, "all nodes lost");
 }
 
 /* All ranks have ended; only the last output is missing. */
@@ -260,7 +254,7 @@ static void test_lost_while_flushing(void)
 
     job_world_kill(world, 2);
     job_world_output(world, 100);
-    reported(world, 0, "", "a node lost whose last output has come");
+    job_world_reported(world, 0, "", "a node lost whose last output has come");
 
     world = flushing(100);
     job_world_kill(world, 2);
@@ -270,11 +264,11 @@ static void test_lost_while_flushing(void)
     is_uint(world->reports, 0, "while output comes it is waited for");
     job_world_pass(world, 1);
     has_string(world->text, "some of the output was lost", "that some is missing is said");
-    reported(world, 125, LOST_N2, "a node lost with the last output");
+    job_world_reported(world, 125, LOST_N2, "a node lost with the last output");
 
     world = flushing(100);
     job_world_end(world, 130, 0, "interrupted");
-    reported(world, 0, "", "a user who does not wait for the last output");
+    job_world_reported(world, 0, "", "a user who does not wait for the last output");
 }
 
 /* What a lost node has sent before counts in the sum of bytes; what others have still under way
@@ -294,7 +288,7 @@ static void test_output_after_loss(void)
     job_world_pass(world, 199);
     is_uint(world->reports, 0, "of all");
     job_world_pass(world, 1);
-    reported(world, 125, LOST_N2, "the output of others after a loss");
+    job_world_reported(world, 125, LOST_N2, "the output of others after a loss");
 }
 
 /* A relay that has no rank of the job dies with what it carried. */
@@ -316,7 +310,7 @@ static void test_relay_lost(void)
     job_world_kill(world, 3);
     node_ends(world, 1, 0);
     node_ends(world, 2, 0);
-    reported(world, 0, "", "a relay lost in the run");
+    job_world_reported(world, 0, "", "a relay lost in the run");
 
     world = with_relay();
     node_ends(world, 1, 0);
@@ -325,7 +319,7 @@ static void test_relay_lost(void)
     job_world_gone(world, 2, 100);
     job_world_pass(world, 2000);
     has_string(world->text, "some of the output was lost", "output lost in a relay is missed");
-    reported(world, 0, "", "a relay lost with output");
+    job_world_reported(world, 0, "", "a relay lost with output");
 }
 
 /* The news of a failure was lost on its way: without it the others would wait for ever. */
@@ -341,7 +335,7 @@ static void test_news_lost(void)
     job_world_kill(world, 3);
     is_int(world->places[2].end_grace_ms, 2000, "a failure is told again after a loss");
     node_ends(world, 2, 1);
-    reported(world, 4, "rank 0 on n1 exited with status 4", "news that were lost");
+    job_world_reported(world, 4, "rank 0 on n1 exited with status 4", "news that were lost");
 }
 
 int main(void)

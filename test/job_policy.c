@@ -33,15 +33,6 @@ static void node_ends(struct job_world *world, uint32_t place, int wait_status)
     job_world_gone(world, place, 0);
 }
 
-static void reported(struct job_world *world, uint32_t status, const char *text, const char *what)
-{
-    is_uint(world->reports, 1, "%s: one report", what);
-    is_uint(world->leaves, 1, "%s: then all leave", what);
-    is_uint(world->end.status, status, "%s: status", what);
-    is_string(world->end.text, text, "%s: text", what);
-    job_world_destroy(world);
-}
-
 static void test_rank_fails(void)
 {
     struct job_world *world = running(3);
@@ -54,7 +45,7 @@ static void test_rank_fails(void)
     is_uint(world->reports, 0, "the others are waited for");
     node_ends(world, 3, 0);
     ok(!world->end.banyan_failed, "it is the program's own failure");
-    reported(world, 7, "rank 1 on n2 exited with status 7", "a rank that fails");
+    job_world_reported(world, 7, "rank 1 on n2 exited with status 7", "a rank that fails");
 }
 
 static void test_node_lost(void)
@@ -74,8 +65,8 @@ static void test_node_lost(void)
     job_world_kill(world, 4);
     node_ends(world, 3, EXITED(1));
     job_world_pass(world, 200);
-    reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
-             "nodes lost in the run");
+    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+                       "nodes lost in the run");
 }
 
 /* The next failure is one of a job that goes on, not of one that ends. */
@@ -89,8 +80,8 @@ static void test_failure_after_loss(void)
     job_world_gone(world, 1, 0);
     node_ends(world, 3, 0);
     job_world_pass(world, 200);
-    reported(world, 200, "lost node n2: its daemon is gone; the job went on without it",
-             "a rank that fails after a loss");
+    job_world_reported(world, 200, "lost node n2: its daemon is gone; the job went on without it",
+                       "a rank that fails after a loss");
 }
 
 static void test_all_lost(void)
@@ -99,8 +90,8 @@ static void test_all_lost(void)
 
     job_world_kill(world, 2);
     job_world_kill(world, 1);
-    reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
-             "all nodes lost");
+    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+                       "all nodes lost");
 }
 
 static void test_abort(void)
@@ -113,7 +104,7 @@ static void test_abort(void)
            "a rank that calls abort ends the job all the same");
     node_ends(world, 1, SIGTERM);
     node_ends(world, 2, SIGTERM);
-    reported(world, 3, "rank 0 on n1 called abort with status 3", "an abort");
+    job_world_reported(world, 3, "rank 0 on n1 called abort with status 3", "an abort");
 }
 
 static void test_lost_in_launch(void)
@@ -130,8 +121,8 @@ static void test_lost_in_launch(void)
     node_ends(world, 3, 0);
     node_ends(world, 1, 0);
     job_world_pass(world, 200);
-    reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
-             "a node lost while launching");
+    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+                       "a node lost while launching");
 }
 
 static void test_start_fails(void)
@@ -148,8 +139,8 @@ static void test_start_fails(void)
     is_int(world->places[1].end_grace_ms, -1, "who was started goes on without who was not");
     job_world_gone(world, 2, 0);
     node_ends(world, 1, 0);
-    reported(world, 127, "cannot run ./app on n2 (rank 1): No such file or directory",
-             "a rank that cannot be started");
+    job_world_reported(world, 127, "cannot run ./app on n2 (rank 1): No such file or directory",
+                       "a rank that cannot be started");
 }
 
 /* Who has ended well may be waited for by others. */
@@ -167,9 +158,9 @@ static void test_missed(void)
               "it is told");
     job_world_event(world, 2, missed);
     node_ends(world, 1, 0);
-    reported(world, 1,
-             "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait",
-             "a rank that others wait for");
+    job_world_reported(
+        world, 1, "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait",
+        "a rank that others wait for");
     world = job_world_create(2, 1);
     job_world_run(world, 2);
     job_world_complete(world);
@@ -192,7 +183,7 @@ static void test_interrupted(void)
     is_int(world->places[2].end_grace_ms, world->instance.kill_grace_ms, "Ctrl-C ends it");
     job_world_gone(world, 1, 0);
     node_ends(world, 2, SIGTERM);
-    reported(world, 130, "interrupted", "an interrupt");
+    job_world_reported(world, 130, "interrupted", "an interrupt");
 }
 
 int main(void)

@@ -602,3 +602,13 @@ void job_world_end(struct job_world *world, uint32_t status, int at_once, const 
     strcpy(end.reason, reason);
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_END, .end = &end});
 }
+
+void job_world_reported(struct job_world *world, uint32_t status, const char *text,
+                        const char *what)
+{
+    is_uint(world->reports, 1, "%s: one report", what);
+    is_uint(world->leaves, 1, "%s: then all leave", what);
+    is_uint(world->end.status, status, "%s: status", what);
+    is_string(world->end.text, text, "%s: text", what);
+    job_world_destroy(world);
+}

@@ -69,6 +69,10 @@ const char *job_world_trace(struct job_world *world);
 /* Checks that it is `expected`, and that doc/job.rst quotes it, indented by four blanks. */
 void job_world_happens(struct job_world *world, const char *expected, const char *what);
 
+/* Checks that there is one report, with this status and text, after which all leave; destroys it. */
+void job_world_reported(struct job_world *world, uint32_t status, const char *text,
+                        const char *what);
+
 /* The usual events. */
 void job_world_complete(struct job_world *world);
 void job_world_run(struct job_world *world, uint32_t processes);

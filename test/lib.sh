@@ -112,6 +112,24 @@ until_true() {
     done
 }
 
+# in_slurm SCRIPT NODES SECONDS: that script of test/ in a real Slurm (contrib/testbed/with-slurm.sh) of
+# so many nodes of four processors, where SLURM_TESTBED is set. $status is the script's, or 77 where
+# there can be no Slurm; what was said on stderr, the reason too, is in $scratch/reason.
+in_slurm() {
+    export top_builddir srcdir
+    status=0
+    timeout -k 5 "$3" "$srcdir/contrib/testbed/with-slurm.sh" "$2" 4 bash "$srcdir/test/$1" \
+        2>"$scratch/reason" || status=$?
+}
+
+# again_in_slurm SCRIPT NODES SECONDS: the whole test is made there, or skipped.
+again_in_slurm() {
+    in_slurm "$@"
+    [ "$status" -ne 77 ] || skip_all "$(tail -n 1 "$scratch/reason")"
+    cat "$scratch/reason" >&2
+    exit "$status"
+}
+
 done_testing() {
     echo "1..$tap_run"
     [ $tap_failed -eq 0 ] && [ $tap_run -gt 0 ]

@@ -81,13 +81,9 @@ Q
         "no such command: it says why"
 
     # ---- The real one ----
-    export top_builddir srcdir
-    status=0
-    timeout -k 5 150 "$srcdir/contrib/testbed/with-slurm.sh" 4 4 \
-        bash "$srcdir/test/run_asking.sh" \
-        >real 2>reason || status=$?
-    if [ $status -eq 77 ]; then
-        skip "$(tail -n 1 reason)"
+    in_slurm run_asking.sh 4 150 >real
+    if [ "$status" -eq 77 ]; then
+        skip "$(tail -n 1 "$scratch/reason")"
     else
         sed 's/^\(ok\|not ok\) [0-9]*/\1/' real | grep -E '^(ok|not ok)' >results
         while read -r line; do
@@ -96,7 +92,7 @@ Q
             *) fail "Slurm: ${line#not ok - }" ;;
             esac
         done <results
-        grep '^#' reason >&2
+        grep '^#' "$scratch/reason" >&2
         is "$status" 0 "the part with Slurm ends well"
     fi
     done_testing

@@ -10,13 +10,7 @@ sshd=$(command -v sshd || echo /usr/sbin/sshd)
 if [ -z "${SLURM_TESTBED:-}" ]; then
     [ -x "$sshd" ] || skip_all "sshd is not installed (package openssh-server)"
     command -v ssh >/dev/null || skip_all "ssh is not installed (package openssh-client)"
-    export top_builddir srcdir
-    status=0
-    timeout -k 5 200 "$srcdir/contrib/testbed/with-slurm.sh" 4 4 bash "$srcdir/test/run_on.sh" \
-        2>"$scratch/reason" || status=$?
-    [ $status -ne 77 ] || skip_all "$(tail -n 1 "$scratch/reason")"
-    cat "$scratch/reason" >&2
-    exit $status
+    again_in_slurm run_on.sh 4 200
 fi
 
 export TMPDIR=$scratch

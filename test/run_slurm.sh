@@ -7,13 +7,7 @@
 . "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
 
 if [ -z "${SLURM_TESTBED:-}" ]; then
-    export top_builddir srcdir
-    status=0
-    timeout -k 5 150 "$srcdir/contrib/testbed/with-slurm.sh" 16 4 bash "$0" \
-        2>"$scratch/reason" || status=$?
-    [ $status -ne 77 ] || skip_all "$(tail -n 1 "$scratch/reason")"
-    cat "$scratch/reason" >&2
-    exit $status
+    again_in_slurm run_slurm.sh 16 150
 fi
 
 export TMPDIR=$scratch
