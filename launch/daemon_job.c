@@ -68,6 +68,11 @@ static void services_contribute(void *context, const struct node_key *key,
     node_contribute(daemon->node, key, places, payload);
 }
 
+static void services_cancel(void *context, const struct node_key *key)
+{
+    node_cancel(((struct daemon *)context)->node, key);
+}
+
 static void services_forget(void *context, uint64_t set_id)
 {
     node_forget(((struct daemon *)context)->node, set_id);
@@ -128,6 +133,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
     struct services_world world = {
         .context = daemon,
         .contribute = services_contribute,
+        .cancel = services_cancel,
         .forget = services_forget,
         .request = services_send_request,
         .reply = services_send_reply,

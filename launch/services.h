@@ -21,6 +21,8 @@ struct services_world {
     void *context;
     void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
                        struct message *payload); /* takes payload */
+    /* Nobody waits for it any more: services_result follows (overlay/node.h, node_cancel). */
+    void (*cancel)(void *context, const struct node_key *key);
     /* No operation of this set will follow. */
     void (*forget)(void *context, uint64_t set_id);
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);

@@ -29,8 +29,7 @@ struct fence_wait {
     struct services *services;
     struct loop_timer *timer; /* NULL: no time-out */
     uint64_t id;              /* the host's */
-    uint64_t set_id;
-    uint32_t generation;
+    struct node_key key;
 };
 
 /* A blob of a local process that another node has asked for. */
@@ -51,13 +50,13 @@ static void fence_free(struct fence_wait *fence)
     free(fence);
 }
 
+/* It ends for everyone or, if it has been decided, not at all. */
 static void fence_timed_out(void *context)
 {
     struct fence_wait *fence = context;
-    struct services_pmix *pmix = &fence->services->pmix;
+    const struct services_world *world = &fence->services->world;
 
-    pmix->table->fence_done(pmix->host, fence->id, -ETIMEDOUT, NULL, 0);
-    fence_free(fence);
+    world->cancel(world->context, &fence->key);
 }
 
 static int compare_processes(const void *a, const void *b)
@@ -133,8 +132,7 @@ static void world_fence(void *context, uint64_t id, const struct host_process *p
     fence = memory_allocate_zeroed(sizeof *fence);
     fence->services = services;
     fence->id = id;
-    fence->set_id = key.set_id;
-    fence->generation = key.generation;
+    fence->key = key;
     list_append(&pmix->fences, &fence->node);
     if (timeout_s > 0) {
         fence->timer = loop_timer_create(services->config.loop, fence_timed_out, fence);
@@ -155,7 +153,7 @@ void services_pmix_result(struct services *services, const struct node_key *key,
     {
         struct fence_wait *fence = list_entry(node, struct fence_wait, node);
 
-        if (fence->set_id != key->set_id || fence->generation != key->generation)
+        if (fence->key.set_id != key->set_id || fence->key.generation != key->generation)
             continue;
         pmix->table->fence_done(pmix->host, fence->id, status, payload ? payload->data : NULL,
                                 payload ? payload->length_bytes : 0);

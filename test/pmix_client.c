@@ -283,27 +283,31 @@ static void open_fences(uint32_t rounds)
     free(half);
 }
 
-/* Rank 0 does not join; it stays until every other rank says that its time is over.  It may have to
- * ask again for the value of a neighbour: libpmix waits 2 s at most for one, and misses one that is
- * being written (4.2.2, ds21). */
+/* Waits until a neighbour has put its value.  It may have to ask again: libpmix waits 2 s at most for
+ * one, and misses one that is being written (4.2.2, ds21). */
+static void wait_for(uint32_t rank)
+{
+    pmix_status_t status = PMIX_ERR_TIMEOUT;
+    pmix_value_t *value = NULL;
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, self.nspace, rank);
+    for (int i = 0; i < 1000 && status != PMIX_SUCCESS; i++) {
+        status = PMIx_Get(&proc, "test.0", NULL, 0, &value);
+        if (status != PMIX_SUCCESS)
+            usleep(10000);
+    }
+    if (status == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(value);
+    else
+        complain("the value of rank %u: %s", rank, PMIx_Error_string(status));
+}
+
+/* Rank 0 does not join; it stays until every other rank says that its time is over. */
 static void missing(void)
 {
-    for (uint32_t rank = 1; self.rank == 0 && rank < world_size; rank++) {
-        pmix_value_t *value = NULL;
-        pmix_proc_t proc;
-        pmix_status_t status = PMIX_ERR_TIMEOUT;
-
-        PMIX_LOAD_PROCID(&proc, self.nspace, rank);
-        for (int i = 0; i < 100 && status != PMIX_SUCCESS; i++) {
-            status = PMIx_Get(&proc, "test.0", NULL, 0, &value);
-            if (status != PMIX_SUCCESS)
-                usleep(20000);
-        }
-        if (status == PMIX_SUCCESS)
-            PMIX_VALUE_RELEASE(value);
-        else
-            complain("the value of rank %u: %s", rank, PMIx_Error_string(status));
-    }
+    for (uint32_t rank = 1; self.rank == 0 && rank < world_size; rank++)
+        wait_for(rank);
     if (self.rank != 0) {
         pmix_status_t status = fence(false, 1);
 
@@ -311,6 +315,29 @@ static void missing(void)
             complain("a fence that must time out: %s", PMIx_Error_string(status));
         put(0);
     }
+}
+
+/* One rank comes to the first fence when all others have been told that the time is over: so is it,
+ * at once.  Then all fence again. */
+static void late(uint32_t who)
+{
+    pmix_status_t status;
+    double from_ms;
+
+    for (uint32_t rank = 0; self.rank == who && rank < world_size; rank++) {
+        if (rank != who)
+            wait_for(rank);
+    }
+    from_ms = now_ms();
+    status = fence(false, self.rank == who ? 0 : 1 + (int)self.rank % 2);
+    if (status != PMIX_ERR_TIMEOUT)
+        complain("a fence that must time out: %s", PMIx_Error_string(status));
+    if (self.rank == who && now_ms() - from_ms > 500)
+        complain("it is told after %.0f ms only", now_ms() - from_ms);
+    put(0);
+    for (int i = 0; i < 3; i++)
+        check(fence(i == 1, 20), "a fence after one that timed out");
+    printf("rank %u: through\n", self.rank);
 }
 
 static void cut(void)
@@ -407,6 +434,8 @@ int main(int argc, char **argv)
         survive(times);
     else if (strcmp(mode, "missing") == 0)
         missing();
+    else if (strcmp(mode, "late") == 0)
+        late(times);
     else if (strcmp(mode, "cut") == 0)
         cut();
     else if (strcmp(mode, "lost") == 0)

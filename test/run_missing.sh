@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Who hangs is told who is waited for: fences of PMIx and barriers of PMI-1 that a rank does not join,
-# because it sleeps, is stopped, or has ended.
+# because it sleeps, is stopped, or has ended. A fence with a time-out ends for all.
 . "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
 . "$srcdir/test/run_lib.sh"
 
@@ -53,6 +53,7 @@ if [ -x "$client" ]; then
     hangs away --timeout 9 "$scratch/pmix" away 2
     hangs unput --timeout 9 "$scratch/pmix" unput 3
     hangs stopped --timeout 9 "$scratch/pmix" stopped 1
+    hangs timed --timeout 60 "$scratch/pmix" late 2
 fi
 hangs ended --timeout 60 "$scratch/pmi1" 3 0
 hangs late --timeout 60 "$scratch/pmi1" 0 7
@@ -74,6 +75,11 @@ if [ -x "$client" ]; then
     is $status 124 "a fence that a rank that is stopped does not join: the time is over"
     like "$err" 'waiting for rank 1 on v2 \(alive, stopped in state T\); 3 arrived' \
         "that it is stopped is said"
+    ends timed
+    is $status 0 "a fence that times out at one rank does at all, also at one that comes later"
+    is "$(printf '%s\n' "$out" | sort)" "$(printf 'rank %s: through\n' 0 1 2 3)" \
+        "then all fence again"
+    is "$err" "" "and nothing is said of it"
 else
     skip "test/pmix_client is not built"
 fi
