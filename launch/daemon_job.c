@@ -128,6 +128,17 @@ static void services_failed(void *context, const struct error *why)
     daemon_job_event(daemon, &event);
 }
 
+static void services_missed(void *context, const struct node_key *key)
+{
+    struct daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_MISSED, .job = daemon->job};
+    char name[64];
+
+    roll_call_name(key, daemon->job, name, sizeof name);
+    event.text = name;
+    daemon_job_event(daemon, &event);
+}
+
 static void job_open_services(struct daemon *daemon, const struct job_local *job)
 {
     struct services_world world = {
@@ -139,6 +150,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .reply = services_send_reply,
         .aborted = services_aborted,
         .process_state = services_process_state,
+        .missed = services_missed,
         .text = services_text,
         .failed = services_failed,
     };

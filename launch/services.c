@@ -349,11 +349,33 @@ void services_environment(struct services *services, uint32_t index, int target_
     host_environment_write(&environment, out);
 }
 
+/* A job that goes on does so without the ranks of this node: whoever fences with them need not ask. */
+static void stand_in(struct services *services)
+{
+    const struct job_local *job = services->config.job;
+    struct node_key key = {
+        .set_id = job_set_id(job->number, JOB_OPERATION_PMI1),
+        .generation = services->pmi1_generation + 1,
+        .kind = JOB_OPERATION_PMI1,
+        .merge = JOB_MERGE_CONCATENATE,
+        .target = NODE_TARGET_ALL,
+    };
+
+    if (job->spec.mpi & JOB_MPI_PMI1)
+        services_stand_in(services, &key, &job->places);
+    if (job->spec.mpi & JOB_MPI_PMIX)
+        services_pmix_stand_in(services);
+}
+
 int services_exited(struct services *services, uint32_t index)
 {
+    const struct job_local *job = services->config.job;
     struct client *client = &services->clients[index];
 
     services_pmix_exited(services, index);
+    if (++services->ended_count == job->count && job->nodes > 1 &&
+        job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
+        stand_in(services);
     return client->pmi1_state == CLIENT_CONNECTED || client->pmix_state == CLIENT_CONNECTED;
 }
 
@@ -361,9 +383,7 @@ uint32_t services_last_generation(const struct services *services, const struct 
 {
     if (key->kind == JOB_OPERATION_PMI1)
         return services->pmi1_generation;
-    return services->pmix.generations
-               ? (uint32_t)(uintptr_t)map_get_u64(services->pmix.generations, key->set_id)
-               : 0;
+    return services_pmix_last_generation(services, key->set_id);
 }
 
 enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
@@ -388,5 +408,5 @@ void services_result(struct services *services, const struct node_key *key, int 
     else if (key->kind == JOB_OPERATION_PMI1 && services->pmi1)
         pmi1_barrier_done(services->pmi1, status, payload ? payload->data : NULL,
                           payload ? payload->length_bytes : 0);
-    services_stand_in_result(services, key);
+    services_stand_in_result(services, key, status);
 }

@@ -30,6 +30,8 @@ struct services_world {
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
     /* How the process of a local rank is, as /proc/PID/stat has it: R, S, T ...; 0: not known. */
     uint8_t (*process_state)(void *context, uint32_t index);
+    /* Others have ended an operation without a rank of this node, for none is left. */
+    void (*missed)(void *context, const struct node_key *key);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (libpmix did not start): the job must end. */

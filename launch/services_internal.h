@@ -32,10 +32,10 @@ struct services_pmix {
     const struct host_table *table;
     struct host *host;
     struct loop_watch *host_watch;
-    struct map *generations; /* set_id -> last generation used */
-    struct list fences;      /* struct pmix_fence, open */
-    struct map *requests;    /* overlay request id -> host modex id */
-    struct list fetches;     /* struct pmix_fetch, open */
+    struct map *sets;     /* set_id -> struct fence_set, that were fenced here */
+    struct list fences;   /* struct pmix_fence, open */
+    struct map *requests; /* overlay request id -> host modex id */
+    struct list fetches;  /* struct pmix_fetch, open */
     uint64_t fetch_next;
     struct loop_timer
         *fetch_timer; /* looks for fetches that wait for long; NULL before the first */
@@ -57,6 +57,7 @@ struct services {
     struct services_pmix pmix;
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
+    uint32_t ended_count; /* local ranks */
 };
 
 int services_pmix_open(struct services *services, struct error *error);
@@ -64,10 +65,14 @@ void services_pmix_close(struct services *services);
 void services_pmix_exited(struct services *services, uint32_t index);
 void services_pmix_result(struct services *services, const struct node_key *key, int status,
                           struct message *payload);
+uint32_t services_pmix_last_generation(const struct services *services, uint64_t set_id);
 /* The last operation of this set that was contributed to, 0: none. */
 uint32_t services_last_generation(const struct services *services, const struct node_key *key);
+/* No rank is left: stands in for them in all that others may fence. */
+void services_pmix_stand_in(struct services *services);
 /* An operation has ended: perhaps one that we stand in for others in. */
-void services_stand_in_result(struct services *services, const struct node_key *key);
+void services_stand_in_result(struct services *services, const struct node_key *key, int status);
+int services_stands_in(const struct services *services, uint64_t set_id);
 void services_stand_in_close(struct services *services);
 /* -1 if a rank is not on this node. */
 int64_t services_local_index(const struct services *services, uint32_t rank);

@@ -32,6 +32,11 @@ struct fence_wait {
     struct node_key key;
 };
 
+struct fence_set {
+    uint32_t generation; /* the last one used */
+    struct ranges places;
+};
+
 /* A blob of a local process that another node has asked for. */
 struct fetch_wait {
     struct list_node node;
@@ -99,12 +104,66 @@ static int participants_set(const struct services *services, const struct host_p
     return rc;
 }
 
-static uint32_t generation_next(struct services_pmix *pmix, uint64_t set_id)
+static uint32_t generation_next(struct services_pmix *pmix, uint64_t set_id,
+                                const struct ranges *places)
 {
-    uintptr_t last = (uintptr_t)map_get_u64(pmix->generations, set_id);
+    struct fence_set *set = map_get_u64(pmix->sets, set_id);
 
-    (void)map_put_u64(pmix->generations, set_id, (void *)(last + 1));
-    return (uint32_t)(last + 1);
+    if (!set) {
+        set = memory_allocate_zeroed(sizeof *set);
+        ranges_copy(&set->places, places);
+        (void)map_put_u64(pmix->sets, set_id, set);
+    }
+    return ++set->generation;
+}
+
+uint32_t services_pmix_last_generation(const struct services *services, uint64_t set_id)
+{
+    const struct fence_set *set =
+        services->pmix.sets ? map_get_u64(services->pmix.sets, set_id) : NULL;
+
+    return set ? set->generation : 0;
+}
+
+static struct node_key fence_key(uint64_t set_id)
+{
+    return (struct node_key){
+        .set_id = set_id,
+        .kind = JOB_OPERATION_PMIX,
+        .merge = JOB_MERGE_CONCATENATE,
+        .target = NODE_TARGET_ALL,
+    };
+}
+
+static void stand_in_set(struct services *services, uint64_t set_id, const struct ranges *places)
+{
+    struct node_key key = fence_key(set_id);
+
+    key.generation = services_pmix_last_generation(services, set_id) + 1;
+    services_stand_in(services, &key, places);
+}
+
+/* In the sets that were fenced here, and in that of all. */
+void services_pmix_stand_in(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct host_process everyone = {.rank = HOST_RANK_ALL};
+    struct ranges places = {0};
+    const void *key;
+    size_t cursor = 0, key_bytes;
+    uint64_t set_id;
+
+    while (pmix->sets && map_next_entry(pmix->sets, &cursor, &key, &key_bytes)) {
+        const struct fence_set *set;
+
+        memcpy(&set_id, key, sizeof set_id);
+        set = map_get_u64(pmix->sets, set_id);
+        stand_in_set(services, set_id, &set->places);
+    }
+    snprintf(everyone.namespace, sizeof everyone.namespace, "%s", services->namespace);
+    if (participants_set(services, &everyone, 1, &set_id, &places) == 0)
+        stand_in_set(services, set_id, &places);
+    ranges_fini(&places);
 }
 
 static void world_fence(void *context, uint64_t id, const struct host_process *participants,
@@ -115,20 +174,18 @@ static void world_fence(void *context, uint64_t id, const struct host_process *p
     struct services_pmix *pmix = &services->pmix;
     struct ranges places = {0};
     struct fence_wait *fence;
-    struct node_key key = {
-        .kind = JOB_OPERATION_PMIX,
-        .merge = JOB_MERGE_CONCATENATE,
-        .target = NODE_TARGET_ALL,
-    };
+    struct node_key key = fence_key(0);
     int rc = participants_set(services, participants, participants_count, &key.set_id, &places);
 
     (void)collect; /* libpmix gives no data when none is to be collected */
+    if (rc == 0 && services_stands_in(services, key.set_id))
+        rc = -ENOTCONN; /* of ranks that have ended since */
     if (rc < 0) {
         pmix->table->fence_done(pmix->host, id, rc, NULL, 0);
         ranges_fini(&places);
         return;
     }
-    key.generation = generation_next(pmix, key.set_id);
+    key.generation = generation_next(pmix, key.set_id, &places);
     fence = memory_allocate_zeroed(sizeof *fence);
     fence->services = services;
     fence->id = id;
@@ -494,7 +551,7 @@ int services_pmix_open(struct services *services, struct error *error)
         return error_set(error, -errno, "cannot listen for PMIx clients on 127.0.0.1: %s",
                          strerror(errno));
     pmix->port = ntohs(address.sin_port);
-    pmix->generations = map_create();
+    pmix->sets = map_create();
     pmix->requests = map_create();
     pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
                                              listener_ready, services);
@@ -519,15 +576,20 @@ void services_pmix_exited(struct services *services, uint32_t index)
 static void sets_forget(struct services *services)
 {
     struct services_pmix *pmix = &services->pmix;
+    struct fence_set *set;
     const void *key;
     size_t cursor = 0, key_bytes;
     uint64_t set_id;
 
-    while (pmix->generations && map_next_entry(pmix->generations, &cursor, &key, &key_bytes)) {
+    while (pmix->sets && map_next_entry(pmix->sets, &cursor, &key, &key_bytes)) {
         memcpy(&set_id, key, sizeof set_id);
         services->world.forget(services->world.context, set_id);
     }
-    map_destroy(pmix->generations);
+    for (cursor = 0; pmix->sets && (set = map_next(pmix->sets, &cursor)) != NULL;) {
+        ranges_fini(&set->places);
+        free(set);
+    }
+    map_destroy(pmix->sets);
 }
 
 static void requests_free(struct map *requests)

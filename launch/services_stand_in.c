@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node whose ranks have all ended stands in for them in the exchanges that others wait in, so that
- * a job that goes on without them does: it contributes nothing, to the operation that it was asked
- * about and, as soon as one has ended, to the next of the same set.
+ * A node whose ranks have all ended stands in for them in the exchanges of others, so that a job that
+ * goes on without them does: it contributes nothing, to the next operation of each set that it knows
+ * or is asked about and, as soon as one has ended, to the one after that.
  */
 #include "config.h"
 
@@ -38,6 +38,11 @@ static struct stand_in *stand_in_find(const struct services *services, uint64_t 
     return NULL;
 }
 
+int services_stands_in(const struct services *services, uint64_t set_id)
+{
+    return stand_in_find(services, set_id) != NULL;
+}
+
 void services_stand_in(struct services *services, const struct node_key *key,
                        const struct ranges *places)
 {
@@ -54,7 +59,7 @@ void services_stand_in(struct services *services, const struct node_key *key,
     stand_in_contribute(services, stand_in);
 }
 
-void services_stand_in_result(struct services *services, const struct node_key *key)
+void services_stand_in_result(struct services *services, const struct node_key *key, int status)
 {
     struct stand_in *stand_in = stand_in_find(services, key->set_id);
 
@@ -62,6 +67,8 @@ void services_stand_in_result(struct services *services, const struct node_key *
         return;
     stand_in->key.generation++;
     stand_in_contribute(services, stand_in);
+    if (status == 0)
+        services->world.missed(services->world.context, key);
 }
 
 void services_stand_in_close(struct services *services)

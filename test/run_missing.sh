@@ -35,18 +35,25 @@ chmod +x "$scratch/pmix" "$scratch/pmi1"
 
 # starts in the background, for each takes seconds: hangs NAME ARGUMENT...
 hangs() {
-    "$banyan" run --virtual-nodes 4 --radix 2 --per-node 1 "${@:2}" </dev/null \
-        >"$scratch/$1.out" 2>"$scratch/$1.err" &
+    {
+        from=$(date +%s%N)
+        status=0
+        "$banyan" run --virtual-nodes 4 --radix 2 --per-node 1 "${@:2}" </dev/null \
+            >"$scratch/$1.out" 2>"$scratch/$1.err" || status=$?
+        echo $((($(date +%s%N) - from) / 1000000)) >"$scratch/$1.ms"
+        exit $status
+    } &
     pids[$1]=$!
 }
 declare -A pids
 
-# ends NAME: sets $status, $out and $err.
+# ends NAME: sets $status, $out, $err, and how long it took ($ms).
 ends() {
     status=0
     wait "${pids[$1]}" || status=$?
     out=$(cat "$scratch/$1.out")
     err=$(cat "$scratch/$1.err")
+    ms=$(cat "$scratch/$1.ms")
 }
 
 if [ -x "$client" ]; then
@@ -54,6 +61,7 @@ if [ -x "$client" ]; then
     hangs unput --timeout 9 "$scratch/pmix" unput 3
     hangs stopped --timeout 9 "$scratch/pmix" stopped 1
     hangs timed --timeout 60 "$scratch/pmix" late 2
+    hangs quit --timeout 60 --on-failure continue "$scratch/pmix" quit
 fi
 hangs ended --timeout 60 "$scratch/pmi1" 3 0
 hangs late --timeout 60 "$scratch/pmi1" 0 7
@@ -80,6 +88,10 @@ if [ -x "$client" ]; then
     is "$(printf '%s\n' "$out" | sort)" "$(printf 'rank %s: through\n' 0 1 2 3)" \
         "then all fence again"
     is "$err" "" "and nothing is said of it"
+    ends quit
+    is $status 1 "a job that goes on fences without a rank that has ended, and fails in the end"
+    like "$err" 'rank 0 on v1 exited with status 0 but without' "as is said"
+    is $((ms < 4500)) 1 "and it does not wait to be asked ($ms ms)"
 else
     skip "test/pmix_client is not built"
 fi
@@ -96,5 +108,6 @@ ends without
 is $status 1 "a job that goes on does so without it, and fails in the end"
 like "$err" 'rank 3 on v4 ended without joining' "as is said"
 is "$out" "" "all barriers of the others end well"
+is $((ms < 4500)) 1 "and at once ($ms ms)"
 nothing_left_within 5 none "nothing is left"
 done_testing
