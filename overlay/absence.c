@@ -63,6 +63,7 @@ static void find_absent(const struct overlay *overlay, const struct child *child
 {
     if (overlay->now_ns - child->since_ns > overlay->lease_ns) {
         ranges_add(ret_absent, child->range.first, child->range.last);
+        ranges_clip(ret_absent, 0, overlay->population - 1);
     } else if (!ranges_is_empty(present)) {
         ranges_copy(ret_absent, &overlay->arrived);
         /* Before the first who is here nobody is, whether we knew of them or not. */

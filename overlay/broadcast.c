@@ -23,7 +23,9 @@
 struct log_item {
     struct log_item *next;
     uint64_t sequence;
+    uint8_t kind; /* enum overlay_entry_kind */
     struct ranges set;
+    struct range places;     /* of a death, a departure, or new ones */
     struct message *payload; /* the encoded entry */
 };
 
@@ -61,7 +63,7 @@ static void item_destroy(struct overlay *overlay, struct log_item *item)
 }
 
 /* Keeps an entry in its place; takes its set.  Nothing if it is kept already. */
-static void item_insert(struct overlay *overlay, struct overlay_entry *entry,
+static void item_insert(struct overlay *overlay, struct overlay_entry *entry, struct range places,
                         struct message *payload)
 {
     struct log_item **link = &overlay->broadcast.first;
@@ -76,6 +78,8 @@ static void item_insert(struct overlay *overlay, struct overlay_entry *entry,
         return;
     item = memory_allocate_zeroed(sizeof(*item));
     item->sequence = entry->sequence;
+    item->kind = entry->kind;
+    item->places = places;
     item->payload = message_reference(payload);
     ranges_move(&item->set, &entry->set);
     item->next = *link;
@@ -218,6 +222,37 @@ uint64_t broadcast_head(const struct overlay *overlay, const struct child *child
     return head;
 }
 
+uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place)
+{
+    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
+        if (item->kind == OVERLAY_ENTRY_GROW && item->places.first <= place &&
+            place <= item->places.last)
+            return item->sequence;
+    }
+    return 0;
+}
+
+/* What has changed since is kept, so it can be taken back. */
+void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
+                       struct overlay_welcome *welcome)
+{
+    welcome->population = overlay->population;
+    ranges_copy(&welcome->dead, &overlay->dead);
+    ranges_copy(&welcome->left, &overlay->left);
+    for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
+        if (item->sequence <= sequence)
+            continue;
+        if (item->kind == OVERLAY_ENTRY_GROW && item->places.first < welcome->population)
+            welcome->population = item->places.first;
+        if (item->kind == OVERLAY_ENTRY_DEATH || item->kind == OVERLAY_ENTRY_DEPARTURE)
+            ranges_remove(&welcome->dead, item->places.first, item->places.last);
+        if (item->kind == OVERLAY_ENTRY_DEPARTURE)
+            ranges_remove(&welcome->left, item->places.first, item->places.last);
+    }
+    if (welcome->population == overlay->places && ranges_is_empty(&welcome->dead))
+        welcome->population = 0;
+}
+
 static void entry_send(struct overlay *overlay, const struct child *child, struct message *payload)
 {
     struct frame frame = {.type = OVERLAY_ENTRY, .class = FRAME_COLLECTIVE};
@@ -259,9 +294,53 @@ static void deliver_user(struct overlay *overlay, const struct overlay_entry *en
 }
 
 /* Whichever incarnation it names: in a tree in which this place is dead we have no place. */
-static bool means_us(const struct overlay *overlay, const struct overlay_death *death)
+static bool means_us(const struct overlay *overlay, struct range places)
 {
-    return death->range.first <= overlay->place && overlay->place <= death->range.last;
+    return places.first <= overlay->place && overlay->place <= places.last;
+}
+
+/* The places that an entry is about, if it is about any. */
+static int places_of(const struct overlay *overlay, const struct overlay_entry *entry, bool is_new,
+                     struct range *ret_places)
+{
+    struct overlay_death death;
+    int rc = 0;
+
+    if (entry->kind == OVERLAY_ENTRY_DEATH) {
+        rc = overlay_get_death(&entry->payload, &death);
+        *ret_places = death.range;
+    } else if (entry->kind == OVERLAY_ENTRY_GROW || entry->kind == OVERLAY_ENTRY_DEPARTURE) {
+        rc = overlay_get_places(&entry->payload, ret_places);
+    } else {
+        return 0;
+    }
+    if (rc < 0 || ret_places->first == 0 || ret_places->last >= TREE_PLACES_MAX)
+        return -EBADMSG;
+    if (is_new && entry->kind == OVERLAY_ENTRY_GROW)
+        return ret_places->first == overlay->population ? 0 : -EBADMSG;
+    return is_new && ret_places->last >= overlay->population ? -EBADMSG : 0;
+}
+
+/* What a new entry changes here. */
+static void install(struct overlay *overlay, const struct overlay_entry *entry, struct range places)
+{
+    switch (entry->kind) {
+    case OVERLAY_ENTRY_USER:
+        deliver_user(overlay, entry);
+        break;
+    case OVERLAY_ENTRY_DEATH:
+    case OVERLAY_ENTRY_DEPARTURE:
+        membership_gone(overlay, places, entry->kind == OVERLAY_ENTRY_DEPARTURE);
+        break;
+    case OVERLAY_ENTRY_GROW:
+        growth_take(overlay, places, entry->sequence);
+        break;
+    case OVERLAY_ENTRY_LEAVE:
+        membership_leave(overlay);
+        break;
+    default:
+        break; /* of streams: has been taken */
+    }
 }
 
 /* Keeps, passes on and delivers one entry.  Takes the entry's set. */
@@ -271,16 +350,14 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
     bool member = is_relevant(&entry->set, (struct range){overlay->place, overlay->place});
     bool was_caught_up = broadcast_is_caught_up(overlay);
     bool is_new = entry->sequence > broadcast->received;
-    struct overlay_death death = {0};
     struct stream_large large = {0};
+    struct range places = {0, 0};
 
     if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
         return -EBADMSG;
-    if (entry->kind == OVERLAY_ENTRY_DEATH &&
-        (overlay_get_death(&entry->payload, &death) < 0 || death.range.last >= overlay->places ||
-         death.range.first == 0))
+    if (places_of(overlay, entry, is_new, &places) < 0)
         return -EBADMSG;
-    if (entry->kind == OVERLAY_ENTRY_DEATH && is_new && means_us(overlay, &death)) {
+    if (entry->kind == OVERLAY_ENTRY_DEATH && is_new && means_us(overlay, places)) {
         /* Not passed on: those below learn it from whoever adopts them, in order. */
         overlay_end(overlay, NODE_END_EVICTED, "the instance counts this place as dead");
         return 0;
@@ -289,15 +366,15 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
         broadcast->received = entry->sequence;
         entry_forward(overlay, entry, payload);
     }
+    if (entry->kind == OVERLAY_ENTRY_DEPARTURE && is_new && means_us(overlay, places)) {
+        growth_depart(overlay);
+        return 0;
+    }
     if (is_about_large(entry->kind))
         broadcast_large_take(overlay, entry, &large, is_new);
-    item_insert(overlay, entry, payload);
-    if (is_new && member && entry->kind == OVERLAY_ENTRY_USER)
-        deliver_user(overlay, entry);
-    if (is_new && entry->kind == OVERLAY_ENTRY_DEATH)
-        membership_death(overlay, &death);
-    if (is_new && entry->kind == OVERLAY_ENTRY_LEAVE && !overlay->ended)
-        membership_leave(overlay);
+    item_insert(overlay, entry, places, payload);
+    if (is_new && member)
+        install(overlay, entry, places);
     if (overlay->ended)
         return 0;
     if (!was_caught_up && broadcast_is_caught_up(overlay))

@@ -23,7 +23,8 @@
 struct large_entry {
     struct large_entry *next; /* ascending */
     uint64_t sequence;
-    struct ranges set; /* empty: everyone */
+    struct ranges set;   /* empty: everyone */
+    uint32_t population; /* there was then: nobody behind it is concerned */
     struct stream_large size;
     struct stream *stream; /* NULL: this place is no member, and has nothing to pass on */
     bool member;
@@ -37,7 +38,8 @@ struct upward {
     struct upward *next;
     uint64_t large; /* the payload of this entry, or 0 */
     struct message *payload;
-    struct ranges places; /* that died */
+    enum overlay_action_kind kind; /* of what befell places; else BROADCAST */
+    struct ranges places;
 };
 
 /* ---- upward ---- */
@@ -58,6 +60,7 @@ static struct upward *upward_add(struct overlay *overlay)
 
     while (*link != NULL)
         link = &(*link)->next;
+    upward->kind = OVERLAY_ACTION_BROADCAST;
     *link = upward;
     return upward;
 }
@@ -76,11 +79,8 @@ static void upward_tell(struct overlay *overlay, struct upward *upward)
 {
     struct overlay_action *action;
 
-    if (!ranges_is_empty(&upward->places)) {
-        ranges_move(&overlay_act(overlay, OVERLAY_ACTION_DEAD)->places, &upward->places);
-        return;
-    }
-    action = overlay_act(overlay, OVERLAY_ACTION_BROADCAST);
+    action = overlay_act(overlay, upward->kind);
+    ranges_move(&action->places, &upward->places);
     action->payload = upward->payload;
     upward->payload = NULL;
 }
@@ -109,9 +109,13 @@ void broadcast_tell(struct overlay *overlay, struct message *payload)
     upward_flush(overlay);
 }
 
-void broadcast_tell_dead(struct overlay *overlay, struct range range)
+void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
+                           struct range range)
 {
-    ranges_add(&upward_add(overlay)->places, range.first, range.last);
+    struct upward *upward = upward_add(overlay);
+
+    upward->kind = kind;
+    ranges_add(&upward->places, range.first, range.last);
     upward_flush(overlay);
 }
 
@@ -122,6 +126,11 @@ static bool is_relevant(const struct large_entry *large, struct range range)
     return ranges_is_empty(&large->set) || ranges_overlap(&large->set, range.first, range.last);
 }
 
+static bool concerns(const struct large_entry *large, const struct child *child)
+{
+    return is_relevant(large, child->range) && child->head < large->population;
+}
+
 static void add_main_tree(struct overlay *overlay, const struct large_entry *large)
 {
     if (join_has_parent(overlay))
@@ -129,7 +138,7 @@ static void add_main_tree(struct overlay *overlay, const struct large_entry *lar
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         const struct child *child = &overlay->children[i];
 
-        if (child->state == CHILD_LINKED && is_relevant(large, child->range))
+        if (child->state == CHILD_LINKED && concerns(large, child))
             stream_add_edge(overlay, large->stream, child->head, STREAM_TREE_BOTH);
     }
 }
@@ -139,7 +148,7 @@ static void living_of(const struct overlay *overlay, const struct large_entry *l
                       struct ranges *ret_living)
 {
     if (ranges_is_empty(&large->set))
-        ranges_add(ret_living, 0, overlay->places - 1);
+        ranges_add(ret_living, 0, large->population - 1);
     else
         ranges_copy(ret_living, &large->set);
     ranges_remove(ret_living, 0, 0);
@@ -189,7 +198,7 @@ void broadcast_large_linked(struct overlay *overlay, uint32_t place)
 
     for (struct large_entry *large = overlay->broadcast.large; large != NULL; large = large->next) {
         if (large->stream != NULL && goes_main_tree(large) &&
-            (child == NULL || is_relevant(large, child->range))) {
+            (child == NULL || concerns(large, child))) {
             stream_drop_edge(large->stream, place); /* what was said on an old link is void */
             stream_add_edge(overlay, large->stream, place, STREAM_TREE_BOTH);
             stream_go(overlay, large->stream);
@@ -211,6 +220,7 @@ static struct large_entry *large_add(struct overlay *overlay, const struct overl
     *link = large;
     large->sequence = entry->sequence;
     large->size = *size;
+    large->population = overlay->population;
     ranges_copy(&large->set, &entry->set);
     large->member = is_relevant(large, here) || overlay_is_root(overlay);
     return large;
@@ -283,7 +293,7 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
                                size_t bytes, struct stream_large *ret_size)
 {
     struct tree tree = overlay_tree(overlay);
-    struct stream_shape shape = {.members = set == NULL ? overlay->places
+    struct stream_shape shape = {.members = set == NULL ? overlay->population
                                                         : (uint32_t)ranges_count(set) + 1,
                                  .depth = tree_depth(&tree),
                                  .radix = overlay->radix,
@@ -292,8 +302,8 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
     uint64_t main_ns;
     uint64_t two_ns;
 
-    if (shape.radix > overlay->places)
-        shape.radix = overlay->places;
+    if (shape.radix > overlay->population)
+        shape.radix = overlay->population;
     release_ns = stream_cost_release(&shape, bytes);
     main_ns = stream_cost_main_tree(&shape, bytes);
     two_ns = stream_cost_two_trees(&shape, bytes);

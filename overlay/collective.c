@@ -461,7 +461,8 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
 
     assert(event->key.generation > 0 && event->key.target < NODE_TARGET_COUNT &&
            event->key.merge < overlay->merges_count);
-    assert(ranges_contains(event->set, overlay->place) && ranges_max(event->set) < overlay->places);
+    assert(ranges_contains(event->set, overlay->place) &&
+           ranges_max(event->set) < overlay->population);
     if (series_is_forgotten(overlay, event->key.set_id))
         return; /* its owner wants to hear no more of it */
     if (overlay->collective.calls == OVERLAY_CALLS_MAX) {
@@ -519,7 +520,7 @@ void collective_cancel(struct overlay *overlay, const struct node_key *key)
 static bool is_sane(const struct overlay *overlay, const struct node_key *key,
                     const struct ranges *set)
 {
-    return !ranges_is_empty(set) && ranges_max(set) < overlay->places &&
+    return !ranges_is_empty(set) && ranges_max(set) < overlay->population &&
            key->merge < overlay->merges_count;
 }
 

@@ -9,6 +9,7 @@
  *     absence.c     who of a range that was cut off is gone
  *     lease.c       heartbeats, leases, silence; the one timer
  *     broadcast.c   the root's ordered log; broadcast_large.c: of much
+ *     growth.c      places that come and places that leave
  *     roll_call.c   who is missing in an operation
  *     collective.c  exchange and gather; large.c: of much
  *     stream.c      bytes on their way over two trees
@@ -54,10 +55,11 @@ struct guest {
     struct guest *next;
     uint32_t place;
     uint32_t incarnation;
-    bool asked;     /* join is valid and waits for an answer */
-    bool held;      /* and has been told so */
-    bool dismissed; /* answered; the link is theirs to close */
-    uint64_t received_ns;
+    bool asked;           /* join is valid and waits for an answer */
+    bool held;            /* and has been told so */
+    bool dismissed;       /* answered; the link is theirs to close */
+    bool parted;          /* was our child and has left; may still pass on what is routed */
+    uint64_t received_ns; /* JOIN; or parted since */
     struct overlay_join join;
 };
 
@@ -161,7 +163,8 @@ struct roll_call {
 
 struct overlay {
     uint32_t place;
-    uint32_t places;
+    uint32_t places;     /* that the tree began with */
+    uint32_t population; /* places ever given, as far as we know */
     uint32_t radix;
     uint32_t incarnation;
     uint64_t heartbeat_ns;
@@ -173,11 +176,13 @@ struct overlay {
     uint32_t merges_count;
     bool started;
     bool ended;
-    bool leaving;
+    bool leaving;   /* everyone leaves */
+    bool departing; /* this place leaves the others */
     bool complete_told;
-    bool settled;        /* has been ready once */
-    struct message *own; /* packed addresses */
-    struct ranges dead;
+    bool settled;           /* has been ready once */
+    struct message *own;    /* packed addresses */
+    struct ranges dead;     /* incl. who has left */
+    struct ranges left;     /* of them */
     struct ranges arrived;  /* of our scope, incl. ourselves */
     uint64_t arrived_told;  /* so many of them the parent knows */
     struct child *children; /* by range, ascending */
@@ -188,6 +193,7 @@ struct overlay {
     uint32_t lost_count;
     uint64_t cut_off_ns; /* since when the range that we inherit last was cut off */
     uint64_t absence_ns; /* when to look at ranges that are cut off */
+    uint64_t parted_ns;  /* when to look at guests who have parted */
     struct join join;
     struct lease lease;
     struct broadcast broadcast;
@@ -223,6 +229,8 @@ void overlay_end(struct overlay *overlay, enum node_end end, const char *format,
 bool overlay_is_ready(const struct overlay *overlay);
 /* What had to wait for that is done now. */
 void overlay_became_ready(struct overlay *overlay);
+/* A message that any two places exchange along the tree (route.c). */
+bool overlay_is_routed(uint8_t type);
 
 /* join.c */
 void join_start(struct overlay *overlay);
@@ -231,6 +239,8 @@ void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
 void join_up(struct overlay *overlay, uint32_t place);
 /* The parent or the target is gone; look for another. */
 void join_down(struct overlay *overlay);
+/* The same for a place that leaves: it needs none any more. */
+void join_part(struct overlay *overlay);
 void join_timer(struct overlay *overlay);
 uint64_t join_deadline_ns(const struct overlay *overlay);
 /* Nobody between us and the root is known to seek a parent. */
@@ -248,6 +258,9 @@ void membership_fini(struct overlay *overlay);
 struct child *membership_child_of(const struct overlay *overlay, uint32_t place); /* or NULL */
 struct child *membership_linked(const struct overlay *overlay, uint32_t place);   /* as its head */
 bool membership_is_guest(const struct overlay *overlay, uint32_t place);
+bool membership_is_parted(const struct overlay *overlay, uint32_t place);
+/* Nobody is linked below this place. */
+bool membership_is_deserted(const struct overlay *overlay);
 /* Everyone who waits here for an answer, and who waits at them. */
 void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting);
 /* It wants something else than to join; false if it is none, or has asked to join. */
@@ -261,8 +274,10 @@ void membership_drop(struct overlay *overlay, struct child *child);
 void membership_failed(struct overlay *overlay, uint32_t place);
 /* To the root, until it is in the log. */
 void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation);
-/* Installs a death of the log. */
-void membership_death(struct overlay *overlay, const struct overlay_death *death);
+/* Installs a death of the log, or a departure. */
+void membership_gone(struct overlay *overlay, struct range range, bool has_left);
+/* The population is another: child ranges that are new begin behind this entry of the log. */
+void membership_grown(struct overlay *overlay, uint64_t sequence);
 /* We have become ready, or a child range has changed: look at guests and arrivals again. */
 void membership_changed(struct overlay *overlay);
 /* We have a (new) parent: it must know what the old one may not have passed on. */
@@ -270,10 +285,23 @@ void membership_joined(struct overlay *overlay);
 void membership_tell_arrived(struct overlay *overlay, bool also_partial);
 void membership_leave(struct overlay *overlay);
 void membership_leave_check(struct overlay *overlay);
+/* Closes the links of those who have parted and do not go. */
+void membership_timer(struct overlay *overlay);
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* growth.c */
+void growth_grow(struct overlay *overlay, uint32_t count);
+void growth_shrink(struct overlay *overlay, const struct ranges *places);
+/* Installs a GROW of the log. */
+void growth_take(struct overlay *overlay, struct range range, uint64_t sequence);
+/* A first WELCOME: what the tree was like at its base; empties its ranges. */
+void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome);
+/* This place must leave. */
+void growth_depart(struct overlay *overlay);
+void growth_departing_step(struct overlay *overlay, const struct overlay_event *event);
 
 /* absence.c */
 /* A range has been cut off: look after a while who of it is there. */
@@ -304,6 +332,11 @@ bool broadcast_is_caught_up(const struct overlay *overlay);
 void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome);
 /* Highest kept entry of a child range, at least what it has acknowledged. */
 uint64_t broadcast_head(const struct overlay *overlay, const struct child *child);
+/* The entry that gave a place that has never joined its place, if that is kept; else 0. */
+uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place);
+/* What the tree was like when a sequence, from which on everything is kept, had been taken. */
+void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
+                       struct overlay_welcome *welcome);
 /* Sends a new child all kept entries of its range after `after`. */
 void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after);
 /* Drops what every child range has, and tells the parent. */
@@ -320,7 +353,8 @@ void broadcast_fini(struct overlay *overlay);
 void broadcast_user(struct overlay *overlay, const struct ranges *set, struct message *payload);
 /* What is told upward in the root's order; takes payload. */
 void broadcast_tell(struct overlay *overlay, struct message *payload);
-void broadcast_tell_dead(struct overlay *overlay, struct range range);
+void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
+                           struct range range);
 /* LARGE, REROUTE or SETTLED.  Not new: an heir may hear of what concerns others of its range only. */
 void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *entry,
                           const struct stream_large *size, bool is_new);

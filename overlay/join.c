@@ -205,6 +205,12 @@ void join_down(struct overlay *overlay)
     }
 }
 
+void join_part(struct overlay *overlay)
+{
+    overlay->join.state = JOIN_IDLE;
+    overlay->join.target = TREE_NO_PLACE;
+}
+
 /* Until when we seek; NEVER where somebody living lets us wait for the first time. */
 static uint64_t bound_ns(const struct overlay *overlay)
 {
@@ -268,21 +274,31 @@ static void join_done(struct overlay *overlay)
         overlay_act(overlay, OVERLAY_ACTION_JOINED);
 }
 
+static bool is_welcome_sane(const struct overlay *overlay, const struct overlay_welcome *welcome)
+{
+    return welcome->base <= welcome->head && welcome->cut_ns <= overlay->now_ns &&
+           welcome->range.first <= overlay->place && overlay->place <= welcome->range.last &&
+           !ranges_contains(&welcome->dead, 0) && !ranges_contains(&welcome->dead, overlay->place);
+}
+
 int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
+    bool is_new = overlay->broadcast.received == 0;
     struct overlay_welcome welcome;
 
-    (void)from;
-    if (overlay_decode_welcome(frame, &welcome) < 0 || welcome.base > welcome.head ||
-        welcome.cut_ns > overlay->now_ns || welcome.range.first > overlay->place ||
-        welcome.range.last < overlay->place)
+    if (overlay_decode_welcome(frame, &welcome) < 0)
         return -EBADMSG;
-    if (lease_take(overlay, &welcome.lease) < 0)
+    if (!is_welcome_sane(overlay, &welcome) || lease_take(overlay, &welcome.lease) < 0) {
+        overlay_welcome_fini(&welcome);
         return -EBADMSG;
+    }
     overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
     join_done(overlay);
     lease_beat(overlay); /* those below hear that the way is whole again */
     broadcast_welcome(overlay, &welcome);
+    if (is_new && welcome.population > 0)
+        growth_welcome(overlay, &welcome);
+    overlay_welcome_fini(&welcome);
     membership_joined(overlay);
     collective_joined(overlay);
     broadcast_large_linked(overlay, from);

@@ -178,7 +178,9 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
 
 void lease_check(struct overlay *overlay)
 {
-    if (overlay->now_ns >= lease_end_ns(overlay))
+    if (overlay->now_ns >= lease_end_ns(overlay) && overlay->departing)
+        overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");
+    else if (overlay->now_ns >= lease_end_ns(overlay))
         overlay_end(overlay, NODE_END_LEASE, "no heartbeat of the root for %.1f s",
                     (double)(overlay->now_ns - overlay->lease.bound_ns) / 1e9);
 }
@@ -206,6 +208,8 @@ void lease_timer(struct overlay *overlay)
         absence_timer(overlay);
     if (!overlay->ended)
         roll_call_timer(overlay);
+    if (!overlay->ended && overlay->now_ns >= overlay->parted_ns)
+        membership_timer(overlay);
     membership_leave_check(overlay);
 }
 
@@ -213,6 +217,9 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
 {
     uint64_t deadline_ns = earlier(join_deadline_ns(overlay), lease_end_ns(overlay));
 
+    if (overlay->departing)
+        return lease_end_ns(overlay);
+    deadline_ns = earlier(deadline_ns, overlay->parted_ns);
     deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
     deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));

@@ -33,6 +33,18 @@ static struct guest *guest_find(const struct overlay *overlay, uint32_t place)
     return guest;
 }
 
+static struct guest *guest_add(struct overlay *overlay, uint32_t place, uint32_t incarnation)
+{
+    struct guest *guest = memory_allocate_zeroed(sizeof(*guest));
+
+    guest->place = place;
+    guest->incarnation = incarnation;
+    guest->next = overlay->guests;
+    overlay->guests = guest;
+    overlay->guests_count++;
+    return guest;
+}
+
 static void guest_remove(struct overlay *overlay, struct guest *guest)
 {
     struct guest **link = &overlay->guests;
@@ -94,6 +106,13 @@ bool membership_is_guest(const struct overlay *overlay, uint32_t place)
     return guest_find(overlay, place) != NULL;
 }
 
+bool membership_is_parted(const struct overlay *overlay, uint32_t place)
+{
+    const struct guest *guest = guest_find(overlay, place);
+
+    return guest != NULL && guest->parted;
+}
+
 bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation)
 {
     struct guest *guest = guest_find(overlay, place);
@@ -130,20 +149,12 @@ void membership_close_guests(struct overlay *overlay)
 
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation)
 {
-    struct guest *guest;
-
-    if (place <= overlay->place || place >= overlay->places ||
+    if (place <= overlay->place || place >= TREE_PLACES_MAX ||
         membership_linked(overlay, place) != NULL || guest_find(overlay, place) != NULL ||
-        overlay->guests_count == OVERLAY_GUESTS_MAX) {
+        overlay->guests_count >= OVERLAY_GUESTS_MAX)
         overlay_close(overlay, place); /* nobody above us, twice, or too many */
-        return;
-    }
-    guest = memory_allocate_zeroed(sizeof(*guest));
-    guest->place = place;
-    guest->incarnation = incarnation;
-    guest->next = overlay->guests;
-    overlay->guests = guest;
-    overlay->guests_count++;
+    else
+        guest_add(overlay, place, incarnation);
 }
 
 /* ---- the table of child ranges ---- */
@@ -189,11 +200,27 @@ static void child_cut_off(struct overlay *overlay, struct child *child, enum chi
     absence_expect(overlay, child, overlay->now_ns);
 }
 
-/* The head died: the next one takes its place in the row.  Since when the range is cut off does not
- * change by that. */
+/* A child has left.  Its link is its own to close, when all below it have gone. */
+static void child_part(struct overlay *overlay, const struct child *child)
+{
+    struct guest *guest = guest_add(overlay, child->head, child->incarnation);
+    uint64_t due_ns = overlay->now_ns + overlay->lease_ns;
+
+    guest->dismissed = true;
+    guest->parted = true;
+    guest->received_ns = overlay->now_ns;
+    if (due_ns < overlay->parted_ns)
+        overlay->parted_ns = due_ns;
+    stream_link_down(overlay, child->head, false);
+}
+
+/* The head died or left: the next one takes its place in the row.  Since when the range is cut off
+ * does not change by that.  Or a range in which all were dead has somebody new. */
 static void child_inherit(struct overlay *overlay, struct child *child, uint32_t head)
 {
-    if (child->state == CHILD_LINKED)
+    if (child->state == CHILD_LINKED && ranges_contains(&overlay->left, child->head))
+        child_part(overlay, child);
+    else if (child->state == CHILD_LINKED)
         overlay_close(overlay, child->head);
     child->head = head;
     child->incarnation = 0;
@@ -205,8 +232,8 @@ static void child_inherit(struct overlay *overlay, struct child *child, uint32_t
         child_cut_off(overlay, child, CHILD_HEIR);
 }
 
-/* Appends the rows that our scope, grown by a death, has got. */
-static void children_extend(struct overlay *overlay)
+/* Appends the rows that our scope, grown by a death or with the population, has got. */
+static void children_extend(struct overlay *overlay, enum child_state state, uint64_t acked)
 {
     struct tree tree = overlay_tree(overlay);
     struct tree_cursor cursor = {{0}};
@@ -223,18 +250,18 @@ static void children_extend(struct overlay *overlay)
         overlay->children[count] = (struct child){
             .range = range,
             .head = head,
-            /* Before we were ever ready nobody can have been below: they are yet to start. */
-            .state = overlay->settled ? CHILD_HEIR : CHILD_EMPTY,
-            .acked = overlay->broadcast.base,
+            .state = state,
+            .acked = acked,
             .since_ns = overlay->now_ns,
         };
         overlay->children_count = count + 1;
-        if (overlay->settled)
+        if (state == CHILD_HEIR)
             absence_expect(overlay, &overlay->children[count], overlay->cut_off_ns);
     }
 }
 
-static void children_refresh(struct overlay *overlay)
+/* Rows that are new, or have somebody again, are in this state and have had the log up to acked. */
+static void children_refresh(struct overlay *overlay, enum child_state state, uint64_t acked)
 {
     struct tree tree = overlay_tree(overlay);
 
@@ -242,16 +269,18 @@ static void children_refresh(struct overlay *overlay)
         struct child *child = &overlay->children[i];
         uint32_t head = tree_head(&tree, child->range);
 
+        if (child->head == TREE_NO_PLACE && head != TREE_NO_PLACE && child->acked < acked)
+            child->acked = acked;
         if (head != child->head)
             child_inherit(overlay, child, head);
     }
-    children_extend(overlay);
+    children_extend(overlay, state, acked);
 }
 
 void membership_start(struct overlay *overlay)
 {
     ranges_add(&overlay->arrived, overlay->place, overlay->place);
-    children_extend(overlay);
+    children_extend(overlay, CHILD_EMPTY, 0);
 }
 
 void membership_fini(struct overlay *overlay)
@@ -278,6 +307,8 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     struct buffer packed = {0};
     struct frame frame;
 
+    if (join->received == 0)
+        broadcast_tree_at(overlay, child->acked, &welcome);
     if (child->state == CHILD_HEIR && overlay->now_ns > child->since_ns)
         welcome.cut_ns = overlay->now_ns - child->since_ns;
     child->incarnation = guest->incarnation;
@@ -294,11 +325,29 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     welcome.head = broadcast_head(overlay, child);
     welcome.lease = lease_for(overlay, child);
     overlay_encode_welcome(&welcome, &frame);
+    overlay_welcome_fini(&welcome);
     overlay_send(overlay, child->head, &frame);
     broadcast_replay(overlay, child, after);
     broadcast_large_linked(overlay, child->head);
     collective_linked(overlay, child);
     route_flush(overlay);
+}
+
+/* What came before a new place concerns neither it nor who is behind it. */
+static void child_is_born(struct overlay *overlay, struct child *child, const struct guest *guest)
+{
+    uint64_t birth = guest->join.received == 0 ? broadcast_birth(overlay, guest->place) : 0;
+
+    if (birth > child->acked)
+        child->acked = birth;
+}
+
+static void guest_refuse_gone(struct overlay *overlay, struct guest *guest)
+{
+    if (ranges_contains(&overlay->left, guest->place))
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "this place was asked to leave");
+    else
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
 }
 
 /* Returns true if the guest became a child. */
@@ -307,7 +356,9 @@ static bool guest_answer(struct overlay *overlay, struct guest *guest)
     struct child *child = membership_child_of(overlay, guest->place);
 
     if (ranges_contains(&overlay->dead, guest->place)) {
-        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+        guest_refuse_gone(overlay, guest);
+    } else if (child == NULL && guest->place >= overlay->population && !overlay_is_root(overlay)) {
+        guest_hold(overlay, guest); /* it is new, and here before its GROW */
     } else if (child == NULL) {
         uint32_t place = guest->place;
 
@@ -320,6 +371,7 @@ static bool guest_answer(struct overlay *overlay, struct guest *guest)
     } else if (child->head == guest->place &&
                (child->state == CHILD_EMPTY || child->state == CHILD_HEIR) &&
                guest->join.received <= overlay->broadcast.received) {
+        child_is_born(overlay, child, guest);
         guest_accept(overlay, guest, child);
         return true;
     } else {
@@ -408,6 +460,8 @@ static bool is_complete(const struct overlay *overlay)
     struct range scope = tree_scope(&tree, overlay->place);
     uint32_t place = scope.first;
 
+    if (scope.last >= overlay->population)
+        scope.last = overlay->population - 1;
     for (;;) {
         if (!ranges_first_gap(&overlay->arrived, place, scope.last, &place))
             return true;
@@ -567,7 +621,7 @@ int membership_on_lost(struct overlay *overlay, uint32_t from, const struct fram
     for (uint32_t i = 0; rc == 0 && i < lost.count; i++) {
         const struct overlay_death *death = &lost.items[i];
 
-        if (death->range.first == 0 || death->range.last >= overlay->places)
+        if (death->range.first == 0 || death->range.last >= overlay->population)
             rc = -EBADMSG;
         else
             membership_report(overlay, death->range, death->incarnation);
@@ -581,9 +635,10 @@ static void child_lost(struct overlay *overlay, struct child *child)
     struct range head = {child->head, child->head};
     uint32_t incarnation = child->incarnation;
 
-    if (overlay->leaving) {
+    if (overlay->leaving || overlay->departing) {
         child_set_state(overlay, child, CHILD_GONE);
-        membership_changed(overlay);
+        if (overlay->leaving)
+            membership_changed(overlay);
         return;
     }
     child_cut_off(overlay, child, CHILD_LOST);
@@ -595,10 +650,12 @@ void membership_down(struct overlay *overlay, uint32_t place)
     struct child *child = membership_linked(overlay, place);
     struct guest *guest = guest_find(overlay, place);
 
-    if (guest != NULL)
+    if (guest != NULL) {
         guest_remove(overlay, guest);
-    else if (child != NULL)
+        membership_leave_check(overlay);
+    } else if (child != NULL) {
         child_lost(overlay, child);
+    }
 }
 
 void membership_drop(struct overlay *overlay, struct child *child)
@@ -623,19 +680,20 @@ static void evict_guests(struct overlay *overlay, struct range range)
 {
     for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {
         if (guest->asked && range.first <= guest->place && guest->place <= range.last)
-            guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+            guest_refuse_gone(overlay, guest);
     }
 }
 
-void membership_death(struct overlay *overlay, const struct overlay_death *death)
+void membership_gone(struct overlay *overlay, struct range range, bool has_left)
 {
-    struct range range = death->range;
-
     ranges_add(&overlay->dead, range.first, range.last);
+    if (has_left)
+        ranges_add(&overlay->left, range.first, range.last);
     reports_forget(overlay);
-    broadcast_tell_dead(overlay, range);
+    broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, range);
     evict_guests(overlay, range);
-    children_refresh(overlay);
+    /* Before we were ever ready nobody can have been below: they are yet to start. */
+    children_refresh(overlay, overlay->settled ? CHILD_HEIR : CHILD_EMPTY, overlay->broadcast.base);
     if (overlay->join.target >= range.first && overlay->join.target <= range.last) {
         overlay_close(overlay, overlay->join.target);
         join_down(overlay);
@@ -649,6 +707,13 @@ void membership_death(struct overlay *overlay, const struct overlay_death *death
     membership_changed(overlay);
 }
 
+/* Nobody has been where the new ones belong. */
+void membership_grown(struct overlay *overlay, uint64_t sequence)
+{
+    children_refresh(overlay, CHILD_EMPTY, sequence);
+    membership_changed(overlay);
+}
+
 /* ---- leaving ---- */
 
 void membership_leave(struct overlay *overlay)
@@ -657,20 +722,58 @@ void membership_leave(struct overlay *overlay)
     membership_leave_check(overlay);
 }
 
+bool membership_is_deserted(const struct overlay *overlay)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (overlay->children[i].state == CHILD_LINKED)
+            return false;
+    }
+    return true;
+}
+
+static bool somebody_parts(const struct overlay *overlay)
+{
+    const struct guest *guest = overlay->guests;
+
+    while (guest != NULL && !guest->parted)
+        guest = guest->next;
+    return guest != NULL;
+}
+
 /* Ends this place when all below are gone.  Ranges whose heir is still on its way are waited for as
  * long as an heir may take; ranges where nobody ever came are not. */
 void membership_leave_check(struct overlay *overlay)
 {
-    if (!overlay->leaving || overlay->ended)
+    if (!overlay->leaving || overlay->ended || !membership_is_deserted(overlay) ||
+        somebody_parts(overlay))
         return;
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         const struct child *child = &overlay->children[i];
 
-        if (child->state == CHILD_LINKED)
-            return;
         if ((child->state == CHILD_LOST || child->state == CHILD_HEIR) &&
             overlay->now_ns - child->since_ns <= overlay->lease_ns)
             return;
     }
     overlay_end(overlay, NODE_END_LEFT, "the instance has left");
+}
+
+void membership_timer(struct overlay *overlay)
+{
+    struct guest *next;
+
+    overlay->parted_ns = OVERLAY_NEVER_NS;
+    for (struct guest *guest = overlay->guests; guest != NULL; guest = next) {
+        uint64_t due_ns = guest->received_ns + overlay->lease_ns;
+        uint32_t place = guest->place;
+
+        next = guest->next;
+        if (!guest->parted)
+            continue;
+        if (overlay->now_ns >= due_ns) {
+            guest_remove(overlay, guest);
+            overlay_close(overlay, place);
+        } else if (due_ns < overlay->parted_ns) {
+            overlay->parted_ns = due_ns;
+        }
+    }
 }

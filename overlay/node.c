@@ -17,6 +17,7 @@
 #include "base/buffer.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
+#include "overlay/tree.h"
 
 struct node {
     struct overlay *overlay;
@@ -149,6 +150,14 @@ static void tell(struct node *node, struct overlay_action *action)
         break;
     case OVERLAY_ACTION_DEAD:
         events->lost(node->context, &action->places);
+        break;
+    case OVERLAY_ACTION_GROWN:
+        if (events->grown != NULL)
+            events->grown(node->context, &action->places);
+        break;
+    case OVERLAY_ACTION_LEFT:
+        if (events->left != NULL)
+            events->left(node->context, &action->places);
         break;
     case OVERLAY_ACTION_MISSING:
         tell_missing(node, action);
@@ -346,6 +355,30 @@ void node_leave(struct node *node)
     step_above(node, &event);
 }
 
+uint32_t node_grow(struct node *node, uint32_t count)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_GROW, .id = count};
+    uint32_t first = overlay_population(node->overlay);
+
+    if (count == 0 || count > TREE_PLACES_MAX - first || overlay_may_change(node->overlay) < 0)
+        return TREE_NO_PLACE;
+    step_above(node, &event);
+    return first;
+}
+
+int node_shrink(struct node *node, const struct ranges *places)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_SHRINK, .set = places};
+    int rc = overlay_may_change(node->overlay);
+
+    if (ranges_is_empty(places) || ranges_min(places) == 0 ||
+        ranges_max(places) >= overlay_population(node->overlay))
+        return -EINVAL;
+    if (rc == 0)
+        step_above(node, &event);
+    return rc;
+}
+
 void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
                      struct message *payload)
 {
@@ -429,6 +462,11 @@ void node_missing(const struct node *node, struct ranges *ret_places)
 const struct ranges *node_dead(const struct node *node)
 {
     return overlay_dead(node->overlay);
+}
+
+uint32_t node_population(const struct node *node)
+{
+    return overlay_population(node->overlay);
 }
 
 uint32_t node_parent(const struct node *node)

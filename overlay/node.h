@@ -27,7 +27,7 @@ struct node_events {
     void (*linked)(void *context, uint32_t place);
     /* A link to a place has ended, or could not be made at any of its addresses. May be NULL. */
     void (*unlinked)(void *context, uint32_t place, const struct error *why);
-    /* Root: every place that is not dead has joined (told once). */
+    /* Root: every place that is not dead has joined (told once, and again after node_grow). */
     void (*complete)(void *context);
     /* A broadcast of the root has come; each exactly once, in the root's order, at each living
      * member of its set. */
@@ -47,6 +47,10 @@ struct node_events {
     void (*reply)(void *context, uint32_t id, int status, struct message *payload);
     /* Places that died, in the root's order of deaths, once each, at every living place. */
     void (*lost)(void *context, const struct ranges *places);
+    /* In the same order, at every place that is there: places are new (they have yet to start), or
+     * have been asked to leave, and count as gone from now on.  May be NULL. */
+    void (*grown)(void *context, const struct ranges *places);
+    void (*left)(void *context, const struct ranges *places);
     /* Only at the head of the range that a set's operation meets in: the exchange has had no progress
      * for node_config.stall_ns, or node_ask was called, and this is who it waits for.  missing NULL:
      * an exchange that was told so has ended.  May be NULL. */
@@ -76,6 +80,16 @@ void node_observe(struct node *node, node_observer *observer, void *context);
 int node_broadcast(struct node *node, const struct ranges *set, struct message *payload);
 /* Root only: everyone leaves, leaves of the tree first; `ended` is told when all have gone. */
 void node_leave(struct node *node);
+/* Root only: so many places more, behind all that were ever given.  Returns the first; UINT32_MAX,
+ * and nothing happens, beyond TREE_PLACES_MAX, while too much has not reached everyone (as with
+ * node_broadcast), or when all leave.  Whoever starts their daemons configures them with `places` and
+ * `radix` of the others; a place that never comes is to be reported with node_place_failed. */
+uint32_t node_grow(struct node *node, uint32_t count);
+/* Root only: these places leave.  To the others they are as dead from the entry on, operations that
+ * they are members of end with -EHOSTDOWN unless decided; they end (NODE_END_LEFT) when all below
+ * them have found another parent, or left too.  -EINVAL if the root is among them or one was never
+ * given; -EAGAIN or -ESHUTDOWN as with node_grow. */
+int node_shrink(struct node *node, const struct ranges *places);
 /* Contributes to an operation among the places of set (this place must be in it).  Takes the
  * reference of payload (may be NULL: nothing). */
 void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
@@ -101,9 +115,10 @@ void node_place_failed(struct node *node, uint32_t place);
 /* Facts for who is asked. */
 int node_is_complete(const struct node *node); /* root */
 void node_missing(const struct node *node,
-                  struct ranges *ret_places); /* not joined, of own scope */
-const struct ranges *node_dead(const struct node *node);
-uint32_t node_parent(const struct node *node); /* linked parent, UINT32_MAX if none */
+                  struct ranges *ret_places);            /* not joined, of own scope */
+const struct ranges *node_dead(const struct node *node); /* incl. who has left */
+uint32_t node_population(const struct node *node);       /* places ever given */
+uint32_t node_parent(const struct node *node);           /* linked parent, UINT32_MAX if none */
 /* The index-th linked child: 1, its place and where it listens; 0 at the end. */
 int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
                struct addresses *ret_addresses);

@@ -60,7 +60,7 @@ struct node_ancestor {
 
 struct node_config {
     uint32_t place;
-    uint32_t places; /* incl. the root */
+    uint32_t places; /* incl. the root, that the instance began with */
     uint32_t radix;
     uint32_t incarnation;   /* from 1 */
     uint64_t heartbeat_ns;  /* 0 = 1 s */
@@ -76,7 +76,7 @@ struct node_config {
 };
 
 enum node_end {
-    NODE_END_LEFT,    /* the root asked everyone to leave; all below have left */
+    NODE_END_LEFT,    /* the root asked everyone, or this place, to leave; all below have gone */
     NODE_END_ORPHAN,  /* no living ancestor could be reached in time */
     NODE_END_LEASE,   /* no heartbeat for the length of a lease */
     NODE_END_EVICTED, /* the instance counts this place (or incarnation) as dead */

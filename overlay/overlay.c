@@ -5,6 +5,7 @@
 #include "overlay/overlay.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,9 +121,11 @@ struct overlay *overlay_create(const struct node_config *config)
     struct overlay *overlay = memory_allocate_zeroed(sizeof(*overlay));
 
     assert(config->places >= 1 && config->places <= TREE_PLACES_MAX);
-    assert(config->place < config->places);
+    assert(config->place < TREE_PLACES_MAX);
     overlay->place = config->place;
     overlay->places = config->places;
+    /* Whoever comes later is told the rest when it joins. */
+    overlay->population = config->place < config->places ? config->places : config->place + 1;
     overlay->radix = config->radix;
     overlay->incarnation = config->incarnation;
     overlay->heartbeat_ns = or_default(config->heartbeat_ns, HEARTBEAT_NS);
@@ -141,6 +144,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
     overlay->absence_ns = OVERLAY_NEVER_NS;
+    overlay->parted_ns = OVERLAY_NEVER_NS;
     overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
     return overlay;
 }
@@ -160,6 +164,7 @@ void overlay_destroy(struct overlay *overlay)
     roll_call_fini(overlay);
     message_release(overlay->own);
     ranges_fini(&overlay->dead);
+    ranges_fini(&overlay->left);
     ranges_fini(&overlay->arrived);
     free(overlay);
 }
@@ -198,8 +203,10 @@ void overlay_end(struct overlay *overlay, enum node_end end, const char *format,
 
 struct tree overlay_tree(const struct overlay *overlay)
 {
-    return (struct tree){
-        .places = overlay->places, .radix = overlay->radix, .dead = &overlay->dead};
+    return (struct tree){.places = overlay->places,
+                         .radix = overlay->radix,
+                         .dead = &overlay->dead,
+                         .population = overlay->population};
 }
 
 bool overlay_is_ready(const struct overlay *overlay)
@@ -312,12 +319,20 @@ static void on_down(struct overlay *overlay, uint32_t place)
         membership_down(overlay, place);
 }
 
+bool overlay_is_routed(uint8_t type)
+{
+    return type == OVERLAY_DATA || type == OVERLAY_REQUEST || type == OVERLAY_REPLY ||
+           type == OVERLAY_ASK || type == OVERLAY_ANSWER;
+}
+
 static void on_frame(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     int rc = -1;
 
-    if (frame->type < OVERLAY_MESSAGE_END && dispatch[frame->type].handle != NULL &&
-        (dispatch[frame->type].from & role_of(overlay, from)) != 0)
+    if (membership_is_parted(overlay, from))
+        rc = overlay_is_routed(frame->type) ? route_on_data(overlay, from, frame) : 0;
+    else if (frame->type < OVERLAY_MESSAGE_END && dispatch[frame->type].handle != NULL &&
+             (dispatch[frame->type].from & role_of(overlay, from)) != 0)
         rc = dispatch[frame->type].handle(overlay, from, frame);
     /* What a peer sends wrong drops the peer. */
     if (rc < 0 && !overlay->ended) {
@@ -375,6 +390,12 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         assert(overlay_is_root(overlay));
         broadcast_leave(overlay);
         break;
+    case OVERLAY_EVENT_GROW:
+        growth_grow(overlay, event->id);
+        break;
+    case OVERLAY_EVENT_SHRINK:
+        growth_shrink(overlay, event->set);
+        break;
     case OVERLAY_EVENT_CONTRIBUTE:
         collective_contribute(overlay, event);
         break;
@@ -397,7 +418,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         route_reply(overlay, event);
         break;
     case OVERLAY_EVENT_FAILED:
-        assert(event->place != 0 && event->place < overlay->places);
+        assert(event->place != 0 && event->place < TREE_PLACES_MAX);
         membership_failed(overlay, event->place);
         break;
     default:
@@ -439,9 +460,11 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
     lease_check(overlay);
-    if (!overlay->ended)
+    if (!overlay->ended && overlay->departing)
+        growth_departing_step(overlay, event);
+    else if (!overlay->ended)
         handle(overlay, event);
-    if (!overlay->ended)
+    if (!overlay->ended && !overlay->departing)
         stream_step_end(overlay);
     if (!overlay->ended)
         lease_arm(overlay);
@@ -508,8 +531,19 @@ void overlay_missing(const struct overlay *overlay, struct ranges *ret_places)
 
     ranges_clear(ret_places);
     ranges_add(ret_places, scope.first, scope.last);
+    ranges_clip(ret_places, 0, overlay->population - 1);
     ranges_remove_all(ret_places, &overlay->arrived);
     ranges_remove_all(ret_places, &overlay->dead);
+}
+
+int overlay_may_change(const struct overlay *overlay)
+{
+    return overlay->leaving || overlay->ended ? -ESHUTDOWN : overlay_may_broadcast(overlay);
+}
+
+uint32_t overlay_population(const struct overlay *overlay)
+{
+    return overlay->population;
 }
 
 const struct ranges *overlay_dead(const struct overlay *overlay)

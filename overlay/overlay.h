@@ -8,7 +8,8 @@
  * Memory of a place: O(radix) for its child ranges, O(open operations), the entries of the log
  * that its subtree has not acknowledged, and what is pending.  Only `dead` and `arrived` can grow
  * with the number of places, as ranges.  What the root alone knows is the tail of the log, `dead`
- * and `arrived`, and can be gathered again from below.
+ * and `arrived`, and can be gathered again from below.  Places that the instance may still grow to
+ * cost nothing.
  */
 #ifndef OVERLAY_OVERLAY_H
 #define OVERLAY_OVERLAY_H
@@ -35,6 +36,8 @@ enum overlay_event_kind {
     /* From above: the calls of node.h. */
     OVERLAY_EVENT_BROADCAST,  /* set (NULL: everyone), payload */
     OVERLAY_EVENT_LEAVE,      /* */
+    OVERLAY_EVENT_GROW,       /* id: so many places more */
+    OVERLAY_EVENT_SHRINK,     /* set: they leave */
     OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
     OVERLAY_EVENT_FORGET,     /* key.set_id */
     OVERLAY_EVENT_ASK,        /* key */
@@ -76,6 +79,8 @@ enum overlay_action_kind {
     OVERLAY_ACTION_REQUEST,   /* place, id, payload */
     OVERLAY_ACTION_REPLY,     /* id, status, payload */
     OVERLAY_ACTION_DEAD,      /* places */
+    OVERLAY_ACTION_GROWN,     /* places */
+    OVERLAY_ACTION_LEFT,      /* places */
     OVERLAY_ACTION_MISSING,   /* key, places (the set), payload (of ROLL; NULL: nobody any more) */
     OVERLAY_ACTION_ENDED,     /* end, error; the last action of all */
     OVERLAY_ACTION_KIND_COUNT
@@ -127,7 +132,10 @@ uint64_t overlay_lease_end_ns(const struct overlay *overlay); /* UINT64_MAX: non
 void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
 /* Root: 0, or -EAGAIN where too much has not been acknowledged yet. */
 int overlay_may_broadcast(const struct overlay *overlay);
-const struct ranges *overlay_dead(const struct overlay *overlay);
+/* Root: 0, or -EAGAIN as above, or -ESHUTDOWN because everyone leaves. */
+int overlay_may_change(const struct overlay *overlay);
+const struct ranges *overlay_dead(const struct overlay *overlay); /* incl. who has left */
+uint32_t overlay_population(const struct overlay *overlay);       /* places ever given */
 /* The index-th child range that has a linked head: 1, its head and where that listens; 0 at the end. */
 int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
                   struct addresses *ret_addresses);

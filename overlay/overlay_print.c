@@ -60,6 +60,13 @@ static int print_welcome(const struct frame *frame, struct buffer *out)
     print_range("range", welcome.range, out);
     buffer_printf(out, " base=%llu head=%llu", (unsigned long long)welcome.base,
                   (unsigned long long)welcome.head);
+    if (welcome.population > 0)
+        buffer_printf(out, " population=%u", welcome.population);
+    if (!ranges_is_empty(&welcome.dead))
+        print_ranges("dead", &welcome.dead, out);
+    if (!ranges_is_empty(&welcome.left))
+        print_ranges("left", &welcome.left, out);
+    overlay_welcome_fini(&welcome);
     return 0;
 }
 
@@ -131,6 +138,7 @@ static int print_entry(const struct frame *frame, struct buffer *out)
     struct overlay_entry entry;
     struct overlay_death death;
     struct stream_large large;
+    struct range places;
 
     if (overlay_decode_entry(frame, &entry) < 0)
         return -1;
@@ -140,6 +148,10 @@ static int print_entry(const struct frame *frame, struct buffer *out)
     if (entry.kind == OVERLAY_ENTRY_DEATH && overlay_get_death(&entry.payload, &death) == 0) {
         buffer_append_string(out, " DEATH");
         print_range("places", death.range, out);
+    } else if ((entry.kind == OVERLAY_ENTRY_GROW || entry.kind == OVERLAY_ENTRY_DEPARTURE) &&
+               overlay_get_places(&entry.payload, &places) == 0) {
+        buffer_append_string(out, entry.kind == OVERLAY_ENTRY_GROW ? " GROW" : " DEPARTURE");
+        print_range("places", places, out);
     } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
         buffer_append_string(out, " LEAVE");
     } else if (names[entry.kind] != NULL && stream_get_large(&entry.payload, &large) == 0) {

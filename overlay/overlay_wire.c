@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "overlay/tree.h"
 
 void wire_frame_of(enum overlay_message type, enum frame_class class, struct buffer *payload,
                    struct frame *ret_frame)
@@ -179,6 +180,9 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     wire_put_varint(&out, welcome->head);
     wire_put_varint(&out, welcome->cut_ns);
     put_lease(&welcome->lease, &out);
+    wire_put_varint(&out, welcome->population);
+    ranges_encode(&welcome->dead, &out);
+    ranges_encode(&welcome->left, &out);
     /* The class of ENTRY, so that no entry overtakes it. */
     wire_frame_of(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
 }
@@ -188,12 +192,24 @@ int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *re
     struct wire_reader reader;
 
     wire_open(frame, &reader);
+    memset(ret_welcome, 0, sizeof(*ret_welcome));
     ret_welcome->range = get_range(&reader);
     ret_welcome->base = wire_get_varint(&reader);
     ret_welcome->head = wire_get_varint(&reader);
     ret_welcome->cut_ns = wire_get_varint(&reader);
     get_lease(&reader, &ret_welcome->lease);
+    ret_welcome->population = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_welcome->dead);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_welcome->left);
+    if (wire_finish(&reader) < 0)
+        overlay_welcome_fini(ret_welcome);
     return wire_finish(&reader);
+}
+
+void overlay_welcome_fini(struct overlay_welcome *welcome)
+{
+    ranges_fini(&welcome->dead);
+    ranges_fini(&welcome->left);
 }
 
 void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame)
@@ -281,6 +297,20 @@ int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *re
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     get_death(&reader, ret_death);
+    return wire_finish(&reader);
+}
+
+void overlay_put_places(struct range range, struct buffer *out)
+{
+    put_range(range, out);
+}
+
+int overlay_get_places(const struct wire_bytes *payload, struct range *ret_range)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    *ret_range = get_range(&reader);
     return wire_finish(&reader);
 }
 

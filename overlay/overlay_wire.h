@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        1
+#define OVERLAY_VERSION        2
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
 #define OVERLAY_TEXT_BYTES_MAX 256
@@ -86,6 +86,10 @@ struct overlay_welcome {
     uint64_t head;      /* last log entry that is replayed: the child is caught up when it has it */
     uint64_t cut_ns;    /* for so long the range has been cut off */
     struct overlay_lease lease;
+    /* To who has had nothing of the log: the tree at base. */
+    uint32_t population; /* 0: as it began, or it is known */
+    struct ranges dead;
+    struct ranges left; /* of the dead */
 };
 
 struct overlay_redirect {
@@ -120,9 +124,11 @@ enum overlay_entry_kind {
     OVERLAY_ENTRY_USER,
     OVERLAY_ENTRY_DEATH,
     OVERLAY_ENTRY_LEAVE,
-    OVERLAY_ENTRY_LARGE,   /* a user's, whose payload is streamed */
-    OVERLAY_ENTRY_REROUTE, /* of LARGE: over the main tree */
-    OVERLAY_ENTRY_SETTLED, /* of LARGE: everyone has it */
+    OVERLAY_ENTRY_LARGE,     /* a user's, whose payload is streamed */
+    OVERLAY_ENTRY_REROUTE,   /* of LARGE: over the main tree */
+    OVERLAY_ENTRY_SETTLED,   /* of LARGE: everyone has it */
+    OVERLAY_ENTRY_GROW,      /* new places */
+    OVERLAY_ENTRY_DEPARTURE, /* places leave */
     OVERLAY_ENTRY_KIND_COUNT
 };
 
@@ -230,6 +236,7 @@ void overlay_encode_waiting(const struct ranges *waiting, struct frame *ret_fram
 int overlay_decode_waiting(const struct frame *frame, struct ranges *ret_waiting);
 void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame);
 int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome);
+void overlay_welcome_fini(struct overlay_welcome *welcome);
 void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame);
 int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect);
 /* No answer yet, but somebody who is connected to the root holds the JOIN. */
@@ -252,6 +259,9 @@ void overlay_entry_fini(struct overlay_entry *entry);
 /* The payload of a DEATH entry. */
 void overlay_put_death(const struct overlay_death *death, struct buffer *out);
 int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death);
+/* The payload of GROW and DEPARTURE. */
+void overlay_put_places(struct range range, struct buffer *out);
+int overlay_get_places(const struct wire_bytes *payload, struct range *ret_range);
 void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame);
 int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence);
 void overlay_encode_contribute(const struct overlay_contribute *contribute, uint32_t attempt,

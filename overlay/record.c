@@ -22,6 +22,7 @@ static const char *const event_names[OVERLAY_EVENT_KIND_COUNT] = {
     [OVERLAY_EVENT_TIMER] = "timer",     [OVERLAY_EVENT_BROADCAST] = "broadcast",
     [OVERLAY_EVENT_LEAVE] = "leave",     [OVERLAY_EVENT_CONTRIBUTE] = "contribute",
     [OVERLAY_EVENT_FORGET] = "forget",   [OVERLAY_EVENT_ASK] = "ask",
+    [OVERLAY_EVENT_GROW] = "grow",       [OVERLAY_EVENT_SHRINK] = "shrink",
     [OVERLAY_EVENT_CANCEL] = "cancel",   [OVERLAY_EVENT_SEND] = "send",
     [OVERLAY_EVENT_REQUEST] = "request", [OVERLAY_EVENT_REPLY] = "reply",
     [OVERLAY_EVENT_FAILED] = "failed",
@@ -34,6 +35,7 @@ static const char *const action_names[OVERLAY_ACTION_KIND_COUNT] = {
     [OVERLAY_ACTION_BROADCAST] = "BROADCAST", [OVERLAY_ACTION_RESULT] = "RESULT",
     [OVERLAY_ACTION_RECEIVED] = "RECEIVED",   [OVERLAY_ACTION_REQUEST] = "REQUEST",
     [OVERLAY_ACTION_REPLY] = "REPLY",         [OVERLAY_ACTION_DEAD] = "DEAD",
+    [OVERLAY_ACTION_GROWN] = "GROWN",         [OVERLAY_ACTION_LEFT] = "LEFT",
     [OVERLAY_ACTION_MISSING] = "MISSING",     [OVERLAY_ACTION_ENDED] = "ENDED",
 };
 
@@ -143,7 +145,7 @@ int record_decode_config(struct wire_reader *reader, struct node_config *ret_con
     overlay_get_addresses(reader, &config.own);
     config.ancestors_count = wire_get_u32(reader);
     if (config.ancestors_count > TREE_DEPTH_MAX || config.places == 0 ||
-        config.places > TREE_PLACES_MAX || config.place >= config.places || config.radix < 1 ||
+        config.places > TREE_PLACES_MAX || config.place >= TREE_PLACES_MAX || config.radix < 1 ||
         config.radix > TREE_RADIX_MAX)
         wire_fail(reader);
     if (wire_status(reader) < 0)
@@ -152,7 +154,7 @@ int record_decode_config(struct wire_reader *reader, struct node_config *ret_con
     for (uint32_t i = 0; i < config.ancestors_count; i++) {
         ancestors[i].place = wire_get_u32(reader);
         overlay_get_addresses(reader, &ancestors[i].addresses);
-        if (ancestors[i].place >= config.places)
+        if (ancestors[i].place >= TREE_PLACES_MAX)
             wire_fail(reader);
     }
     if (wire_finish(reader) < 0) {
@@ -214,7 +216,8 @@ static void get_event(struct wire_reader *reader, struct record_step *step)
     }
     event->payload = get_message(reader);
     if ((event->kind == OVERLAY_EVENT_FRAME) != (event->frame != NULL) ||
-        (event->kind == OVERLAY_EVENT_CONTRIBUTE && event->set == NULL))
+        ((event->kind == OVERLAY_EVENT_CONTRIBUTE || event->kind == OVERLAY_EVENT_SHRINK) &&
+         event->set == NULL))
         wire_fail(reader);
 }
 
@@ -317,7 +320,8 @@ static void print_action(const struct overlay_action *action, struct buffer *out
         overlay_print(&action->frame, out);
     } else if (action->kind == OVERLAY_ACTION_TIMER) {
         buffer_printf(out, " %llu", (unsigned long long)action->deadline_ns);
-    } else if (action->kind == OVERLAY_ACTION_DEAD) {
+    } else if (action->kind == OVERLAY_ACTION_DEAD || action->kind == OVERLAY_ACTION_GROWN ||
+               action->kind == OVERLAY_ACTION_LEFT) {
         buffer_append_string(out, " ");
         ranges_print(&action->places, out);
     } else if (action->kind == OVERLAY_ACTION_RESULT) {

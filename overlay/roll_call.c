@@ -210,7 +210,7 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
     (void)from;
     if (overlay_decode_roll_call(frame, &call) < 0)
         return -EBADMSG;
-    if (ranges_is_empty(&call.set) || ranges_max(&call.set) >= overlay->places ||
+    if (ranges_is_empty(&call.set) || ranges_max(&call.set) >= overlay->population ||
         call.patience_ns > PATIENCE_MAX_NS) {
         overlay_roll_call_fini(&call);
         return -EBADMSG;

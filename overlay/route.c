@@ -53,6 +53,10 @@ static enum hop hop_try(struct overlay *overlay, uint32_t destination, const str
 
     if (ranges_contains(&overlay->dead, destination))
         return HOP_DROPPED;
+    if (destination >= overlay->population && !overlay_is_root(overlay) &&
+        destination >= scope.first && destination <= scope.last &&
+        membership_child_of(overlay, destination) == NULL)
+        return HOP_HELD; /* a new place, whose GROW this has overtaken */
     if (destination < scope.first || destination > scope.last)
         return hop_up(overlay, frame, downward);
     child = membership_child_of(overlay, destination);
@@ -266,7 +270,8 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
 {
     struct request *request;
 
-    if (ranges_contains(&overlay->dead, event->place)) {
+    if (ranges_contains(&overlay->dead, event->place) ||
+        (overlay_is_root(overlay) && event->place >= overlay->population)) {
         tell_reply(overlay, event->id, -EHOSTDOWN, NULL);
         return;
     }
@@ -311,7 +316,7 @@ int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *fr
 
     if (rc < 0)
         return rc;
-    if (data.source >= overlay->places || data.destination >= overlay->places ||
+    if (data.source >= TREE_PLACES_MAX || data.destination >= TREE_PLACES_MAX ||
         frame->class >= FRAME_CLASS_COUNT)
         return -EBADMSG;
     if (data.destination == overlay->place)

@@ -33,7 +33,7 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
     struct tree tree = overlay_tree(overlay);
 
     if (key->target == NODE_TARGET_ROOT)
-        return (struct range){0, overlay->places - 1};
+        return tree_covering(&tree, 0, ranges_max(set));
     return tree_covering(&tree, ranges_min(set), ranges_max(set));
 }
 

@@ -83,6 +83,22 @@ static void on_lost(void *context, const struct ranges *places)
         at->cluster->config.events->lost(at->cluster, at->place, places);
 }
 
+static void on_grown(void *context, const struct ranges *places)
+{
+    const struct cluster_place *at = context;
+
+    if (at->cluster->config.events->grown != NULL)
+        at->cluster->config.events->grown(at->cluster, at->place, places);
+}
+
+static void on_left(void *context, const struct ranges *places)
+{
+    const struct cluster_place *at = context;
+
+    if (at->cluster->config.events->left != NULL)
+        at->cluster->config.events->left(at->cluster, at->place, places);
+}
+
 static void on_ended(void *context, enum node_end end, const struct error *why)
 {
     struct cluster_place *at = context;
@@ -104,6 +120,8 @@ static const struct node_events node_events = {
     .request = on_request,
     .reply = on_reply,
     .lost = on_lost,
+    .grown = on_grown,
+    .left = on_left,
     .missing = on_missing,
     .ended = on_ended,
 };
@@ -112,7 +130,8 @@ static const struct node_events node_events = {
 static uint32_t ancestors_of(const struct cluster *cluster, uint32_t place,
                              struct node_ancestor *ret_ancestors)
 {
-    struct tree tree = {.places = cluster->config.sim.places, .radix = cluster->config.radix};
+    struct tree tree = {
+        .places = cluster->config.places, .radix = cluster->config.radix, .population = place + 1};
     uint32_t count = 0;
 
     while (place != 0) {
@@ -130,7 +149,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
     struct node_ancestor ancestors[TREE_DEPTH_MAX];
     struct node_config config = {
         .place = place,
-        .places = cluster->config.sim.places,
+        .places = cluster->config.places,
         .radix = cluster->config.radix,
         .incarnation = 1,
         .ancestors = ancestors,
@@ -153,6 +172,8 @@ struct cluster *cluster_create(const struct cluster_config *config)
     struct cluster *cluster = memory_allocate_zeroed(sizeof(*cluster));
 
     cluster->config = *config;
+    if (config->places == 0)
+        cluster->config.places = config->sim.places;
     cluster->sim = sim_create(&config->sim);
     cluster->places = memory_allocate_zeroed(config->sim.places * sizeof(*cluster->places));
     for (uint32_t i = 0; i < config->sim.places; i++) {

@@ -28,13 +28,16 @@ struct cluster_events {
     void (*reply)(struct cluster *cluster, uint32_t place, uint32_t id, int status,
                   struct message *payload);
     void (*lost)(struct cluster *cluster, uint32_t place, const struct ranges *places);
+    void (*grown)(struct cluster *cluster, uint32_t place, const struct ranges *places);
+    void (*left)(struct cluster *cluster, uint32_t place, const struct ranges *places);
     void (*missing)(struct cluster *cluster, uint32_t place, const struct node_key *key,
                     const struct node_missing *missing);
     void (*ended)(struct cluster *cluster, uint32_t place, enum node_end end);
 };
 
 struct cluster_config {
-    struct sim_config sim;
+    struct sim_config sim; /* its places: so many there may be at most */
+    uint32_t places;       /* that the instance begins with; 0: all */
     uint32_t radix;
     node_merge_function *const *merges;
     uint32_t merges_count;

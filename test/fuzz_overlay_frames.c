@@ -49,6 +49,17 @@ static void frame_of_welcome(struct frame *ret_frame)
     overlay_encode_welcome(&welcome, ret_frame);
 }
 
+static void frame_of_first_welcome(struct frame *ret_frame)
+{
+    struct overlay_welcome welcome = {
+        .range = {1, 3}, .lease = {.echo_stamp_ns = 1000}, .base = 4, .head = 4, .population = 9};
+
+    ranges_add(&welcome.dead, 5, 5);
+    ranges_add(&welcome.left, 5, 5);
+    overlay_encode_welcome(&welcome, ret_frame);
+    overlay_welcome_fini(&welcome);
+}
+
 static void frame_of_redirect(struct frame *ret_frame)
 {
     struct overlay_redirect redirect = {.place = 1, .whole = 1, .addresses = {.count = 1}};
@@ -117,6 +128,32 @@ static void frame_of_death(struct frame *ret_frame)
 static void frame_of_old_death(struct frame *ret_frame)
 {
     death(1, 7, ret_frame);
+}
+
+static void about(enum overlay_entry_kind kind, struct range places, struct frame *ret_frame)
+{
+    struct overlay_entry entry = {.sequence = 2, .kind = (uint8_t)kind};
+    struct buffer payload = {0};
+
+    overlay_put_places(places, &payload);
+    entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
+    overlay_encode_entry(&entry, ret_frame);
+    buffer_fini(&payload);
+}
+
+static void frame_of_grow(struct frame *ret_frame)
+{
+    about(OVERLAY_ENTRY_GROW, (struct range){FUZZ_PLACES, FUZZ_PLACES + 3}, ret_frame);
+}
+
+static void frame_of_departure(struct frame *ret_frame)
+{
+    about(OVERLAY_ENTRY_DEPARTURE, (struct range){2, 2}, ret_frame);
+}
+
+static void frame_of_own_departure(struct frame *ret_frame)
+{
+    about(OVERLAY_ENTRY_DEPARTURE, (struct range){1, 2}, ret_frame);
 }
 
 static void frame_of_leave(struct frame *ret_frame)
@@ -309,16 +346,20 @@ static void frame_of_over(struct frame *ret_frame)
 bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
 {
     static void (*const makers[])(struct frame *) = {
-        frame_of_join,         frame_of_waiting, frame_of_welcome,    frame_of_redirect,
-        overlay_encode_hold,   frame_of_refuse,  frame_of_arrived,    frame_of_lost,
-        frame_of_lease,        frame_of_echo,    frame_of_user_entry, frame_of_death,
-        frame_of_old_death,    frame_of_leave,   frame_of_ack,        frame_of_collected,
-        frame_of_held,         frame_of_decided, frame_of_sized,      frame_of_query,
-        frame_of_release,      frame_of_data,    frame_of_request,    frame_of_reply,
-        frame_of_ask,          frame_of_answer,  frame_of_stalled,    frame_of_roll_call,
-        stream_encode_lateral, frame_of_go,      frame_of_open,       frame_of_chunk,
-        frame_of_credit,       frame_of_broken,  frame_of_done,       frame_of_over,
-        frame_of_cancel,
+        frame_of_join,      frame_of_waiting,       frame_of_welcome,
+        frame_of_redirect,  overlay_encode_hold,    frame_of_refuse,
+        frame_of_arrived,   frame_of_lost,          frame_of_lease,
+        frame_of_echo,      frame_of_user_entry,    frame_of_death,
+        frame_of_old_death, frame_of_leave,         frame_of_grow,
+        frame_of_departure, frame_of_own_departure, frame_of_first_welcome,
+        frame_of_ack,       frame_of_collected,     frame_of_held,
+        frame_of_decided,   frame_of_sized,         frame_of_query,
+        frame_of_release,   frame_of_data,          frame_of_request,
+        frame_of_reply,     frame_of_ask,           frame_of_answer,
+        frame_of_stalled,   frame_of_roll_call,     stream_encode_lateral,
+        frame_of_go,        frame_of_open,          frame_of_chunk,
+        frame_of_credit,    frame_of_broken,        frame_of_done,
+        frame_of_over,      frame_of_cancel,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

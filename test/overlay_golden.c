@@ -20,7 +20,8 @@
 #include "test/golden.h"
 #include "test/tap.h"
 
-#define MS 1000000ull
+#define MS   1000000ull
+#define MORE 2 /* places that an instance may grow by */
 
 struct scene {
     struct cluster *cluster;
@@ -28,8 +29,9 @@ struct scene {
     uint64_t zero_ns; /* what is printed as +0.00ms */
     bool is_silent;   /* nothing is written */
     bool with_acks;
-    bool chunk_seen[7][7]; /* of the chunks over a link the first is written, and no credit */
-    uint8_t kill_on;       /* sending a frame of this type kills place */
+    bool chunk_seen[7 + MORE]
+                   [7 + MORE]; /* of the chunks over a link the first is written, and no credit */
+    uint8_t kill_on;           /* sending a frame of this type kills place */
     uint32_t kill_place;
     uint32_t kill_after; /* so many of them */
 };
@@ -113,6 +115,24 @@ static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges
     buffer_fini(&text);
 }
 
+static void on_grown(struct cluster *cluster, uint32_t place, const struct ranges *places)
+{
+    struct buffer text = {0};
+
+    ranges_print(places, &text);
+    say(scene_of(cluster), place, "is told that [%s] are new", buffer_string(&text));
+    buffer_fini(&text);
+}
+
+static void on_left(struct cluster *cluster, uint32_t place, const struct ranges *places)
+{
+    struct buffer text = {0};
+
+    ranges_print(places, &text);
+    say(scene_of(cluster), place, "is told that [%s] left", buffer_string(&text));
+    buffer_fini(&text);
+}
+
 static void on_missing(struct cluster *cluster, uint32_t place, const struct node_key *key,
                        const struct node_missing *missing)
 {
@@ -161,6 +181,8 @@ static const struct cluster_events events = {
     .broadcast = on_broadcast,
     .result = on_result,
     .lost = on_lost,
+    .grown = on_grown,
+    .left = on_left,
     .missing = on_missing,
     .request = on_request,
     .reply = on_reply,
@@ -219,7 +241,8 @@ static void scene_open(struct scene *scene, uint32_t places, uint64_t seed)
         .radix = 2, .merges = merges, .merges_count = 1, .events = &events, .context = scene};
 
     memset(scene, 0, sizeof(*scene));
-    config.sim = (struct sim_config){.places = places, .seed = seed, .latency_ns = MS / 10};
+    config.sim = (struct sim_config){.places = places + MORE, .seed = seed, .latency_ns = MS / 10};
+    config.places = places;
     scene->cluster = cluster_create(&config);
     sim_set_trace(scene->cluster->sim, on_fact, scene);
 }
@@ -492,6 +515,45 @@ static void scene_leave(struct scene *scene)
     scene_run(scene, 50 * MS);
 }
 
+/* 7 and 8 are new, and 8 is up first.  What was told before does not concern them. */
+static void scene_grow(struct scene *scene)
+{
+    struct node *root;
+    uint32_t first;
+
+    scene_begin(scene);
+    root = scene->cluster->places[0].node;
+    cluster_kill(scene->cluster, 6);
+    node_broadcast(root, NULL, message_create("before", 6));
+    scene_run(scene, 5 * MS);
+    first = node_grow(root, 2);
+    cluster_start(scene->cluster, first + 1);
+    scene_run(scene, MS);
+    cluster_start(scene->cluster, first);
+    scene_run(scene, 50 * MS);
+    node_broadcast(root, NULL, message_create("after", 5));
+    scene_run(scene, 5 * MS);
+}
+
+/* 1 leaves, over which an exchange goes, and 5, which is a member of another. */
+static void scene_shrink(struct scene *scene)
+{
+    struct ranges leaving = {0};
+
+    scene_begin(scene);
+    contribute(scene, 3, 2, 4, 1);
+    contribute(scene, 4, 2, 4, 1);
+    contribute(scene, 6, 5, 6, 1);
+    scene_run(scene, MS);
+    ranges_add(&leaving, 1, 1);
+    ranges_add(&leaving, 5, 5);
+    node_shrink(scene->cluster->places[0].node, &leaving);
+    ranges_fini(&leaving);
+    scene_run(scene, 5 * MS);
+    contribute(scene, 2, 2, 4, 1);
+    scene_run(scene, 20 * MS);
+}
+
 /* The root dies: everyone ends, all at about the same time. */
 static void scene_root_dies(struct scene *scene)
 {
@@ -521,6 +583,8 @@ static const struct {
     {"fence_times_out", scene_fence_times_out, true},
     {"missing", scene_missing, true},
     {"silent", scene_silent, false},
+    {"grow", scene_grow, true},
+    {"shrink", scene_shrink, true},
     {"leave", scene_leave, true},
     {"root_dies", scene_root_dies, true},
 };

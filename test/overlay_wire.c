@@ -25,6 +25,7 @@ static int again_welcome(const struct frame *frame, struct frame *ret_again)
     if (status < 0)
         return status;
     overlay_encode_welcome(&message, ret_again);
+    overlay_welcome_fini(&message);
     return 0;
 }
 
@@ -384,8 +385,14 @@ static void make_joining(struct frame *frames)
                                       .addresses = addresses,
                                       .arrived = set,
                                       .waiting = set};
-    const struct overlay_welcome welcome = {
-        .range = {5, 9}, .base = 3, .head = 1000, .cut_ns = 77, .lease = lease};
+    const struct overlay_welcome welcome = {.range = {5, 9},
+                                            .base = 3,
+                                            .head = 1000,
+                                            .cut_ns = 77,
+                                            .lease = lease,
+                                            .population = 100017,
+                                            .dead = set,
+                                            .left = set};
     const struct overlay_redirect redirect = {.place = 77, .whole = 1, .addresses = addresses};
     const struct overlay_refuse refuse = {.refusal = OVERLAY_REFUSAL_LEFT, .text = "we leave"};
     struct overlay_death deaths[] = {{{3, 3}, 1}, {{9, 200}, 0}};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the instance grows and shrinks: two kinds of entries of the root's log.
+ *
+ * GROW gives places, always the next that were never given.  A new place is a leaf (tree.h), so
+ * nobody's links change; it has one more child range to expect, or one whose last living place had
+ * died.  Nothing of the log before that entry concerns the new place: where it joins it is told what
+ * the tree was like (the population, who is dead, who of them has left) as of the entry that the
+ * replay begins behind, which is at least the one that gave it its place.
+ *
+ * DEPARTURE takes places away.  To all others they are dead, but for what is told upward; so what
+ * holds for deaths holds here: heirs, attempts, replay.  A place that must leave hands the entry on
+ * to those below it, which go over to their heirs (or leave too), and takes part in nothing any more
+ * but passing on what is routed.  When all below it have gone it closes its links and ends; its lease,
+ * which nobody renews now, bounds that.  Its parent keeps the link as that of a guest who has parted:
+ * what was routed upward before comes through, the rest is ignored, and its end is no loss.
+ */
+#include "config.h"
+
+#include <assert.h>
+
+#include "overlay/core.h"
+
+/* ---- the root ---- */
+
+static void log_places(struct overlay *overlay, enum overlay_entry_kind kind, struct range range)
+{
+    struct buffer payload = {0};
+
+    overlay_put_places(range, &payload);
+    broadcast_append(overlay, kind, NULL, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+}
+
+void growth_grow(struct overlay *overlay, uint32_t count)
+{
+    uint32_t first = overlay->population;
+
+    assert(overlay_is_root(overlay) && overlay_may_change(overlay) == 0);
+    assert(count >= 1 && count <= TREE_PLACES_MAX - first);
+    log_places(overlay, OVERLAY_ENTRY_GROW, (struct range){first, first + count - 1});
+}
+
+/* Who is dead already need not leave. */
+void growth_shrink(struct overlay *overlay, const struct ranges *places)
+{
+    struct ranges leaving = {0};
+
+    assert(overlay_is_root(overlay) && overlay_may_change(overlay) == 0);
+    assert(!ranges_is_empty(places) && ranges_min(places) > 0 &&
+           ranges_max(places) < overlay->population);
+    ranges_copy(&leaving, places);
+    ranges_remove_all(&leaving, &overlay->dead);
+    for (uint32_t i = 0; i < leaving.count; i++)
+        log_places(overlay, OVERLAY_ENTRY_DEPARTURE, leaving.items[i]);
+    ranges_fini(&leaving);
+}
+
+/* ---- everyone ---- */
+
+void growth_take(struct overlay *overlay, struct range range, uint64_t sequence)
+{
+    overlay->population = range.last + 1;
+    overlay->complete_told = false;
+    broadcast_tell_places(overlay, OVERLAY_ACTION_GROWN, range);
+    membership_grown(overlay, sequence);
+    route_flush(overlay);
+}
+
+void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
+{
+    if (welcome->population > overlay->population)
+        overlay->population = welcome->population;
+    ranges_move(&overlay->dead, &welcome->dead);
+    ranges_move(&overlay->left, &welcome->left);
+    membership_grown(overlay, overlay->broadcast.base);
+}
+
+/* ---- who must leave ---- */
+
+/* When all below have gone. */
+static void depart_check(struct overlay *overlay)
+{
+    if (membership_is_deserted(overlay))
+        overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");
+}
+
+void growth_depart(struct overlay *overlay)
+{
+    overlay->departing = true;
+    membership_close_guests(overlay);
+    lateral_close_all(overlay);
+    depart_check(overlay);
+}
+
+static void depart_down(struct overlay *overlay, uint32_t place)
+{
+    if (place == overlay->join.target)
+        join_part(overlay);
+    else
+        membership_down(overlay, place);
+}
+
+/* What is routed goes on; for anything else it is too late. */
+static void depart_frame(struct overlay *overlay, const struct overlay_event *event)
+{
+    uint8_t type = event->frame->type;
+
+    if (!overlay_has_link(overlay, event->place) || !overlay_is_routed(type))
+        return;
+    if (route_on_data(overlay, event->place, event->frame) < 0) {
+        overlay_close(overlay, event->place);
+        depart_down(overlay, event->place);
+    }
+}
+
+void growth_departing_step(struct overlay *overlay, const struct overlay_event *event)
+{
+    switch (event->kind) {
+    case OVERLAY_EVENT_UP:
+        overlay_close(overlay, event->place);
+        break;
+    case OVERLAY_EVENT_DOWN:
+        depart_down(overlay, event->place);
+        break;
+    case OVERLAY_EVENT_FRAME:
+        depart_frame(overlay, event);
+        break;
+    case OVERLAY_EVENT_TIMER:
+        overlay->lease.armed_ns = OVERLAY_NEVER_NS;
+        break;
+    case OVERLAY_EVENT_SEND:
+        route_send(overlay, event);
+        break;
+    case OVERLAY_EVENT_REPLY:
+        route_reply(overlay, event);
+        break;
+    default:
+        break; /* who calls hears the end of this place in a moment */
+    }
+    depart_check(overlay);
+}
