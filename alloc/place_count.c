@@ -301,7 +301,7 @@ static int measure_all(const struct map_rule *rule, const struct place_map *map,
                        const struct free_runs *runs, const struct allocation *allocation,
                        struct rooms *rooms, struct error *error)
 {
-    enum topology_level bind = map_rule_bind_level(rule);
+    enum topology_level bind = map_rule_bind_level(rule, map->in_threads);
 
     for (uint32_t i = 0; i < runs->count; i++) {
         struct room *room = &rooms->items[rooms->count];
@@ -482,6 +482,20 @@ static int check_listed(const uint32_t *counts, uint32_t first, uint32_t last,
     return 0;
 }
 
+/* Nodes that are listed must have what their processes are to be bound to. */
+static int check_bindable(const struct outcome *outcome, const struct free_run *run, uint32_t node,
+                          const struct allocation *allocation, struct error *error)
+{
+    const struct map_rule *rule = outcome->app->rule;
+    enum topology_level bind = map_rule_bind_level(rule, outcome->map->in_threads);
+    struct free_run named = *run;
+
+    if (objects_of(outcome->map, run, bind) > 0)
+        return 0;
+    named.first = node;
+    return no_such_object(rule, &named, bind, allocation, error);
+}
+
 /* O(nodes + processes): a list is irregular anyway. */
 static int give_list(struct outcome *outcome, const struct free_runs *runs,
                      const struct allocation *allocation, struct error *error)
@@ -500,6 +514,8 @@ static int give_list(struct outcome *outcome, const struct free_runs *runs,
 
             while (node + equal < after && counts[node + equal] == counts[node])
                 equal++;
+            if (counts[node] > 0)
+                rc = check_bindable(outcome, run, node, allocation, error);
             give(outcome, run, node, equal, counts[node]);
             node += equal;
         }
@@ -586,6 +602,11 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
                          "%u processes were asked for but the list has %u; leave "
                          "out -n",
                          app->rule->processes, app->rule->list->count);
+    if (app->rule->pe > 0 && map_rule_lists_cores(app->rule))
+        return error_set(error, -EINVAL,
+                         "the rank file says which cores each process has; leave out the number of "
+                         "them (pe=%u)",
+                         app->rule->pe);
     app->processes = app->rule->list->count;
     rc = give_list(outcome, runs, allocation, error);
     if (rc == 0 && !app->rule->oversubscribe)

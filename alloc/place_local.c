@@ -239,24 +239,29 @@ static int take_listed(struct desk *desk, const struct ranges *cores, struct pla
                        struct error *error)
 {
     const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
-    uint64_t found = 0;
+    struct ranges found = {0}; /* a core may have several units */
+    uint64_t usable;
     uint32_t thread = 0;
 
     for (uint32_t unit = 0; unit < desk->units; unit++) {
         uint32_t os = desk->view->os[desk->threads[unit]];
+        uint32_t core;
 
         for (thread = 0; class->os[thread] != os;)
             thread++;
-        if (!ranges_contains(cores, class->objects[TOPOLOGY_CORE][thread]))
+        core = class->objects[TOPOLOGY_CORE][thread];
+        if (!ranges_contains(cores, core))
             continue;
-        found++;
+        ranges_add(&found, core, core);
         take_unit(desk, unit, seat);
     }
-    if (found < ranges_count(cores))
+    usable = ranges_count(&found);
+    ranges_fini(&found);
+    if (usable < ranges_count(cores))
         return error_set(error, -ENOSPC,
                          "of the %u cores that the rank file gives to a process "
                          "%u can be used",
-                         (uint32_t)ranges_count(cores), (uint32_t)found);
+                         (uint32_t)ranges_count(cores), (uint32_t)usable);
     return 0;
 }
 
@@ -311,7 +316,7 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
     int rc = 0;
 
     desk_set_level(desk, dealing_level(app->rule));
-    if (app->rule->policy == MAP_BY_DISTANCE)
+    if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
         rc = device_desk_order(&desk->devices, app->rule->device, error);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         first[i].app = number;
@@ -395,12 +400,13 @@ static int bind_all(struct desk *desk, struct place_seats *seats, struct error *
     for (uint32_t i = 0; i < seats->count; i++) {
         struct place_seat *seat = &seats->items[i];
         const struct map_rule *rule = desk->map->apps[seat->app].rule;
-        enum topology_level level = map_rule_bind_level(rule);
+        enum topology_level level = map_rule_bind_level(rule, desk->map->in_threads);
         int rc = check_overload(rule, desk, seats->count, error);
 
         if (rc < 0)
             return rc;
-        if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL || !desk->is_overloaded))
+        if (level != TOPOLOGY_NODE &&
+            (rule->bind == MAP_BIND_LEVEL || map_rule_lists_cores(rule) || !desk->is_overloaded))
             bind_seat(desk->view, level, seat);
         if (rule->memory != MAP_MEMORY_NONE)
             bind_memory(desk->view, seat);

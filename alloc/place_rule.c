@@ -286,18 +286,21 @@ enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
     return rule->span ? MAP_RANK_BY_SPAN : MAP_RANK_BY_SLOT;
 }
 
-enum topology_level map_rule_bind_level(const struct map_rule *rule)
+int map_rule_lists_cores(const struct map_rule *rule)
+{
+    return rule->list != NULL && rule->list->cores != NULL;
+}
+
+enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads)
 {
     if (rule->bind == MAP_BIND_LEVEL)
         return rule->bind_level;
     if (rule->bind == MAP_BIND_NONE)
         return TOPOLOGY_NODE;
-    if (rule->pe > 0)
-        return map_rule_wants_threads(rule) ? TOPOLOGY_THREAD : TOPOLOGY_CORE;
+    if (rule->pe > 0 || map_rule_lists_cores(rule))
+        return in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE;
     if (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)
         return rule->level;
-    if (rule->list != NULL && rule->list->cores != NULL)
-        return TOPOLOGY_CORE;
     return rule->policy == MAP_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
 }
 

@@ -91,8 +91,11 @@ int map_rule_wants_topology(const struct map_rule *rule);
 int map_rule_wants_threads(const struct map_rule *rule);
 /* MAP_RANK_DEFAULT resolved. */
 enum map_rank_by map_rule_rank_by(const struct map_rule *rule);
-/* The level to bind to if the node is not overloaded; TOPOLOGY_NODE: none. */
-enum topology_level map_rule_bind_level(const struct map_rule *rule);
+/* The level to bind to if the node is not overloaded, the units of the job being hardware threads or
+ * cores; TOPOLOGY_NODE: none. */
+enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads);
+/* 1 if a rank file names the cores: its processes are bound to them even on an overloaded node. */
+int map_rule_lists_cores(const struct map_rule *rule);
 
 void map_rule_encode(const struct map_rule *rule, struct buffer *out);
 /* 0 or -EBADMSG; the caller owns the list. */

@@ -131,6 +131,30 @@ void topology_add_device(struct topology *topology, const char *name,
     ranges_move(&device->near, near);
 }
 
+/* The threads that are near a device and left, or if none is those that are left of its packages. */
+static void near_left(const struct topology *source, const struct topology_device *device,
+                      const uint32_t *new_numbers, struct ranges *near)
+{
+    const uint32_t *packages = source->objects[TOPOLOGY_PACKAGE];
+    struct ranges homes = {0};
+
+    for (uint32_t t = 0; t < source->threads; t++) {
+        if (!ranges_contains(&device->near, t))
+            continue;
+        if (new_numbers[t] != TOPOLOGY_NONE)
+            ranges_add(near, new_numbers[t], new_numbers[t]);
+        if (packages[t] != TOPOLOGY_NONE)
+            ranges_add(&homes, packages[t], packages[t]);
+    }
+    if (!ranges_is_empty(near))
+        ranges_clear(&homes);
+    for (uint32_t t = 0; t < source->threads; t++) {
+        if (new_numbers[t] != TOPOLOGY_NONE && ranges_contains(&homes, packages[t]))
+            ranges_add(near, new_numbers[t], new_numbers[t]);
+    }
+    ranges_fini(&homes);
+}
+
 /* The devices of a topology whose threads have got new numbers (TOPOLOGY_NONE: gone). */
 static void copy_devices(const struct topology *source, const uint32_t *new_numbers,
                          struct topology *target)
@@ -139,10 +163,7 @@ static void copy_devices(const struct topology *source, const uint32_t *new_numb
         const struct topology_device *device = &source->devices[i];
         struct ranges near = {0};
 
-        for (uint32_t t = 0; t < source->threads; t++) {
-            if (new_numbers[t] != TOPOLOGY_NONE && ranges_contains(&device->near, t))
-                ranges_add(&near, new_numbers[t], new_numbers[t]);
-        }
+        near_left(source, device, new_numbers, &near);
         topology_add_device(target, device->name, device->kind, &near);
         ranges_fini(&near);
     }

@@ -65,7 +65,8 @@ void topology_fini(struct topology *topology);
 /* Numbers the objects anew, densely in the order of their old numbers, which may have gaps, and
  * sets counts.  numa_os is indexed by the old numbers and is renumbered, too. */
 void topology_number(struct topology *topology);
-/* What is left of it with the threads of these kernel numbers; 0, or -ENOENT if none is left. */
+/* What is left of it with the threads of these kernel numbers; 0, or -ENOENT if none is left.  A device
+ * near which none is left is near to what is left of its package. */
 int topology_restrict(const struct topology *topology, const struct ranges *allowed,
                       struct topology *ret_topology);
 /* Appends a device; near becomes empty. */

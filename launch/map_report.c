@@ -12,9 +12,9 @@
 
 /* ---- For people ---- */
 
-static const char *bind_name(const struct map_rule *rule)
+static const char *bind_name(const struct map_rule *rule, int in_threads)
 {
-    enum topology_level level = map_rule_bind_level(rule);
+    enum topology_level level = map_rule_bind_level(rule, in_threads);
 
     return level == TOPOLOGY_NODE ? "none" : topology_level_name(level);
 }
@@ -38,7 +38,8 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
         buffer_printf(out, "# application %u: %u processes by ", i, app->processes);
         map_rule_print(app->rule, out);
         buffer_printf(out, ", ranked by %s, bound to %s%s\n",
-                      map_rank_by_name(map_rule_rank_by(app->rule)), bind_name(app->rule),
+                      map_rank_by_name(map_rule_rank_by(app->rule)),
+                      bind_name(app->rule, report->map.in_threads),
                       app->rule->bind == MAP_BIND_DEFAULT ? " (the default)" : "");
     }
 }

@@ -127,8 +127,9 @@ static int measure(const struct bar *bar, const struct map_rule *rule)
     mib = peak_mib() - start_mib;
     printf("{\"what\": \"%s\", \"nodes\": %u, \"map_by\": \"%s\", \"bound\": %d, "
            "\"processes\": %u, \"cpu_ms\": %.2f, \"mib\": %.1f, \"hash\": \"%016llx\"}\n",
-           bar->what, bar->nodes, buffer_string(&words), map_rule_bind_level(&own) != TOPOLOGY_NODE,
-           map.processes, ms, mib, (unsigned long long)hash);
+           bar->what, bar->nodes, buffer_string(&words),
+           map_rule_bind_level(&own, 0) != TOPOLOGY_NODE, map.processes, ms, mib,
+           (unsigned long long)hash);
     fflush(stdout);
     return ms > bar->ms || mib > bar->mib;
 }

@@ -16,6 +16,35 @@ static uint32_t pick(struct random_state *random, uint32_t from, uint32_t to)
 
 /* ---- Machines ---- */
 
+/* GPUs and network devices, each on a package, on a NUMA node, or on what hwloc does not know. */
+static void make_devices(struct random_state *random, struct topology *topology)
+{
+    uint32_t count = random_chance(random, 0.7) ? pick(random, 2, 8) : 0;
+    enum topology_device_kind vendor =
+        (enum topology_device_kind)pick(random, TOPOLOGY_DEVICE_NVIDIA, TOPOLOGY_DEVICE_INTEL);
+    uint32_t gpus = 0, networks = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        enum topology_level level = random_chance(random, 0.5) ? TOPOLOGY_NUMA : TOPOLOGY_PACKAGE;
+        uint32_t object = pick(random, 0, topology->counts[level]); /* the last is none */
+        int is_network = random_chance(random, 0.3);
+        struct ranges near = {0};
+        char name[16];
+
+        if (random_chance(random, 0.1))
+            vendor = (enum topology_device_kind)pick(random, TOPOLOGY_DEVICE_NVIDIA,
+                                                     TOPOLOGY_DEVICE_INTEL);
+        for (uint32_t t = 0; t < topology->threads; t++) {
+            if (topology->objects[level][t] == object)
+                ranges_add(&near, t, t);
+        }
+        snprintf(name, sizeof(name), is_network ? "net%u" : "gpu%u",
+                 is_network ? networks++ : gpus++);
+        topology_add_device(topology, name, is_network ? TOPOLOGY_DEVICE_NETWORK : vendor, &near);
+        ranges_fini(&near);
+    }
+}
+
 /* Packages of NUMA nodes of caches of cores of threads; now and then without a level, or with
  * fewer cores in one than in another. */
 static void make_topology(struct random_state *random, struct topology *topology)
@@ -24,6 +53,7 @@ static void make_topology(struct random_state *random, struct topology *topology
     uint32_t cores_most = pick(random, 1, 4), threads = pick(random, 1, 2);
     int is_uneven = random_chance(random, 0.3), has_l3 = !random_chance(random, 0.1);
     int is_interleaved = random_chance(random, 0.5);
+    uint32_t without_l3 = random_chance(random, 0.1) ? 0 : TOPOLOGY_NONE;
     uint32_t thread = 0, core = 0;
 
     topology_init(topology, packages * numas * caches * cores_most * threads);
@@ -35,11 +65,12 @@ static void make_topology(struct random_state *random, struct topology *topology
             for (uint32_t t = 0; t < threads; t++, thread++) {
                 topology->objects[TOPOLOGY_PACKAGE][thread] = cache / (numas * caches);
                 topology->objects[TOPOLOGY_NUMA][thread] = cache / caches;
-                topology->objects[TOPOLOGY_L3][thread] = has_l3 ? cache : TOPOLOGY_NONE;
+                topology->objects[TOPOLOGY_L3][thread] =
+                    has_l3 && cache != without_l3 ? cache : TOPOLOGY_NONE;
                 topology->objects[TOPOLOGY_L2][thread] = core / 2;
                 topology->objects[TOPOLOGY_L1][thread] = core;
                 topology->objects[TOPOLOGY_CORE][thread] = core;
-                topology->numa_os[cache / caches] = cache / caches;
+                topology->numa_os[cache / caches] = 2 * (cache / caches) + 1;
             }
         }
     }
@@ -48,6 +79,7 @@ static void make_topology(struct random_state *random, struct topology *topology
     for (uint32_t i = 0; i < thread; i++)
         topology->os[i] = is_interleaved ? i % threads * (thread / threads) + i / threads : i;
     topology_number(topology);
+    make_devices(random, topology);
 }
 
 static void make_allowed(struct random_state *random, const struct topology *topology,
@@ -91,14 +123,32 @@ static void make_list(struct random_state *random, uint32_t nodes, struct map_ru
     list->nodes = memory_allocate(list->count * sizeof(*list->nodes));
     for (uint32_t i = 0; i < list->count; i++)
         list->nodes[i] = pick(random, 0, nodes - 1);
+    if (random_chance(random, 0.4)) {
+        uint32_t last = pick(random, 0, 12);
+
+        list->cores = memory_allocate_zeroed(list->count * sizeof(*list->cores));
+        for (uint32_t i = 0; i < list->count; i++) {
+            for (uint32_t more = pick(random, 1, 2); more > 0; more--) {
+                uint32_t core = pick(random, 0, last);
+
+                ranges_add(&list->cores[i], core, core);
+            }
+        }
+    }
     rule->list = list;
 }
 
-static void make_rule(struct random_state *random, uint32_t nodes, struct map_rule *rule)
+/* Mostly what can be placed: refusals are easy to find by themselves. */
+static void make_rule(struct random_state *random, const struct allocation *allocation,
+                      struct map_rule *rule)
 {
+    uint32_t nodes = allocation_nodes(allocation);
+    uint32_t slots = (uint32_t)allocation_slots(allocation);
+
     *rule = (struct map_rule){.policy = (enum map_policy)pick(random, 0, MAP_POLICY_COUNT - 1)};
+    rule->level = rule->policy == MAP_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
     if (rule->policy == MAP_BY_DISTANCE)
-        rule->policy = MAP_BY_OBJECT; /* there are no devices */
+        snprintf(rule->device, sizeof(rule->device), random_chance(random, 0.5) ? "net0" : "gpu0");
     if (rule->policy == MAP_BY_OBJECT)
         rule->level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
     if (rule->policy == MAP_PER_OBJECT) {
@@ -107,9 +157,9 @@ static void make_rule(struct random_state *random, uint32_t nodes, struct map_ru
     }
     if (rule->policy == MAP_BY_LIST)
         make_list(random, nodes, rule);
-    else if (random_chance(random, 0.7))
-        rule->processes = pick(random, 1, random_chance(random, 0.5) ? 12 : 60);
-    if (random_chance(random, 0.2))
+    if (random_chance(random, rule->policy == MAP_BY_LIST ? 0.05 : 0.7))
+        rule->processes = pick(random, 1, random_chance(random, 0.7) && slots > 0 ? slots : 60);
+    if (random_chance(random, rule->list != NULL && rule->list->cores != NULL ? 0.02 : 0.2))
         rule->pe = pick(random, 1, 3);
     if (rule->policy < MAP_PER_OBJECT && random_chance(random, 0.15))
         rule->per = pick(random, 1, 5);
@@ -123,7 +173,11 @@ static void make_rule(struct random_state *random, uint32_t nodes, struct map_ru
         rule->bind_level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
         rule->overload = random_chance(random, 0.5);
     }
-    rule->oversubscribe = random_chance(random, 0.4);
+    if (random_chance(random, 0.1))
+        rule->gpus = pick(random, 1, 2);
+    if (random_chance(random, 0.2))
+        rule->memory = (enum map_memory)pick(random, 0, MAP_MEMORY_COUNT - 1);
+    rule->oversubscribe = random_chance(random, rule->per > 0 ? 0.7 : 0.4);
 }
 
 static void make_slots(struct random_state *random, struct allocation *allocation, uint32_t nodes)
@@ -135,7 +189,7 @@ static void make_slots(struct random_state *random, struct allocation *allocatio
     for (uint32_t node = 0; node < nodes; node++) {
         /* Half the time as the node before, so that there are runs. */
         if (node == 0 || random_chance(random, 0.5))
-            slots = pick(random, 0, slots_most);
+            slots = random_chance(random, 0.1) ? 0 : pick(random, 1, slots_most);
         snprintf(name, sizeof(name), "n%u", node);
         allocation_add(allocation, name, slots);
     }
@@ -152,7 +206,7 @@ void place_case_make(struct place_case *ret_case, struct random_state *random)
     for (uint32_t i = 0; i < apps; i++) {
         struct map_rule rule;
 
-        make_rule(random, nodes, &rule);
+        make_rule(random, &ret_case->allocation, &rule);
         placement_add(&ret_case->placement, &rule);
     }
     for (uint32_t node = 0; node < nodes; node++) {
@@ -188,6 +242,24 @@ static void print_set(const struct ranges *set, struct buffer *out)
     buffer_append_string(out, "]");
 }
 
+/* Near: logical threads. */
+static void print_devices(const struct topology *topology, struct buffer *out)
+{
+    static const char *const kinds[TOPOLOGY_DEVICE_KIND_COUNT] = {"other", "nvidia", "amd", "intel",
+                                                                  "network"};
+
+    buffer_append_string(out, ",\"devices\":[");
+    for (uint32_t i = 0; i < topology->devices_count; i++) {
+        const struct topology_device *device = &topology->devices[i];
+
+        buffer_printf(out, "%s{\"name\":\"%s\",\"kind\":\"%s\",\"near\":", i > 0 ? "," : "",
+                      device->name, kinds[device->kind]);
+        print_set(&device->near, out);
+        buffer_append_string(out, "}");
+    }
+    buffer_append_string(out, "]");
+}
+
 static void print_machine(const struct place_machines *machines, uint32_t node, struct buffer *out)
 {
     const struct place_kind *kind = &machines->kinds[place_machines_kind(machines, node)];
@@ -199,8 +271,11 @@ static void print_machine(const struct place_machines *machines, uint32_t node, 
         buffer_printf(out, ",\"%s\":", topology_level_name((enum topology_level)level));
         print_numbers(topology->objects[level], topology->threads, out);
     }
+    buffer_append_string(out, ",\"numa_os\":");
+    print_numbers(topology->numa_os, topology->counts[TOPOLOGY_NUMA], out);
     buffer_append_string(out, ",\"allowed\":");
     print_set(&kind->allowed, out);
+    print_devices(topology, out);
     buffer_append_string(out, "}");
 }
 
@@ -218,13 +293,22 @@ static void print_rule(const struct map_rule *rule, struct buffer *out)
                   rule->policy == MAP_PER_OBJECT ? 0 : rule->per);
     buffer_printf(out, ",\"oversubscribe\":%u,\"overload\":%u,\"rank_by\":\"%s\"",
                   rule->oversubscribe, rule->overload, map_rank_by_name(rule->rank_by));
-    buffer_printf(out, ",\"bind\":\"%s\"",
+    buffer_printf(out, ",\"bind\":\"%s\",\"gpus\":%u,\"memory\":%d",
                   rule->bind == MAP_BIND_DEFAULT ? "default"
                   : rule->bind == MAP_BIND_NONE  ? "none"
-                                                 : topology_level_name(rule->bind_level));
+                                                 : topology_level_name(rule->bind_level),
+                  rule->gpus, rule->memory != MAP_MEMORY_NONE);
     if (rule->list != NULL) {
         buffer_append_string(out, ",\"list\":");
         print_numbers(rule->list->nodes, rule->list->count, out);
+    }
+    if (rule->list != NULL && rule->list->cores != NULL) {
+        buffer_append_string(out, ",\"cores\":[");
+        for (uint32_t i = 0; i < rule->list->count; i++) {
+            buffer_append_string(out, i > 0 ? "," : "");
+            print_set(&rule->list->cores[i], out);
+        }
+        buffer_append_string(out, "]");
     }
     buffer_append_string(out, "}");
     buffer_fini(&words);

@@ -11,19 +11,32 @@
 #include "alloc/place_local.h"
 #include "test/place_case.h"
 
+static void print_set(const struct ranges *set, struct buffer *out)
+{
+    uint32_t number = 0;
+
+    buffer_append_string(out, ",[");
+    for (uint32_t i = 0; ranges_next(set, number, &number); i++)
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", number++);
+    buffer_append_string(out, "]");
+}
+
 static void print_process(const struct place_map *map, struct place_sorts *sorts, uint32_t rank,
                           struct buffer *out)
 {
-    const struct place_seats *seats;
-    uint32_t node, index, cpu = 0;
+    const struct place_seats *seats = NULL;
+    const struct place_seat *seat, unbound = {0};
+    uint32_t node, index;
 
     place_map_find(map, rank, &node, &index);
-    buffer_printf(out, "%s[%u,%u,[", rank > 0 ? "," : "", node, place_map_app(map, rank));
-    seats = map->has_topology ? place_sorts_get(sorts, node, NULL) : NULL;
-    for (uint32_t i = 0; seats != NULL && ranges_next(&seats->items[index].cpus, cpu, &cpu);
-         i++, cpu++)
-        buffer_printf(out, "%s%u", i > 0 ? "," : "", cpu);
-    buffer_append_string(out, "]]");
+    buffer_printf(out, "%s[%u,%u", rank > 0 ? "," : "", node, place_map_app(map, rank));
+    if (map->has_topology)
+        seats = place_sorts_get(sorts, node, NULL);
+    seat = seats != NULL ? &seats->items[index] : &unbound;
+    print_set(&seat->cpus, out);
+    print_set(&seat->memory, out);
+    print_set(&seat->gpus, out);
+    buffer_append_string(out, "]");
 }
 
 static void print_result(const struct place_case *c, struct buffer *out)

@@ -52,6 +52,18 @@ maps "n1: ranks 0-2
   rank 2: [./.][B/B] cpus 2-3" "so are cores to a device" \
     --nodes n1 --topology "$gpus" -n 3 --map-by dist:mlx5_0
 
+# Two ranks may be given one core; what is named is what they get.
+printf 'rank 0=n1 slot=1\nrank 1=n1 slot=0-1\n' >"$scratch/ranks"
+maps "n1: ranks 0-1
+  rank 0: [../BB][../..] cpus 2-3
+  rank 1: [BB/BB][../..] cpus 0-3" "a rank file is obeyed" \
+    --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks"
+maps "n1: ranks 0-1
+  rank 0 of application 0: [B./..][../..] cpus 0
+  rank 1 of application 1: [../B.][../..] cpus 2" "with pe processes have the units of the job" \
+    --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=1 true : \
+    -n 1 --map-by hwthread true
+
 refused() {
     local regex=$1 name=$2
     shift 2
@@ -65,6 +77,10 @@ refused 'node n1: .*bound to 4 cores.*; it works with -n 4; .*--bind-to core:ove
     --nodes n1 --slots 8 --topology "$two_packages" -n 5 --bind-to core --explain
 refused 'which has only 2.*; it works with pe=2' "also of pe" \
     --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=3 --explain
+refused 'node n1 has no l3cache' "a level that a rank of a list cannot be bound to" \
+    --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --bind-to l3cache
+refused 'the rank file says which cores each process has; leave out' "pe beside a rank file's cores" \
+    --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --cpus-per-rank 2
 refused 'there are 3 GPUs, too few' "too few GPUs" \
     --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
 refused 'there is no device mlx5_9' "a device that is not there" \
