@@ -725,6 +725,11 @@ uint64_t sim_frames_sent(const struct sim *sim)
     return sim->frames_sent;
 }
 
+struct sim_cpu_use sim_cpu_used(const struct sim *sim)
+{
+    return sim->cpu_use;
+}
+
 uint64_t sim_bytes_sent(const struct sim *sim)
 {
     return sim->bytes_sent;

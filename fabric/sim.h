@@ -33,7 +33,16 @@ struct sim_network {
     uint32_t switch_places;
     uint64_t uplink_byte_ps;
     uint64_t uplink_latency_ns;
-    /* Time of the core per frame, and per byte of it. */
+    /* Time of the core: for a place that gets one when it has nothing left to do, for each link that
+     * it reads from and writes to in a turn, per frame, and per byte of it. */
+    uint64_t cpu_wake_ns;
+    /* What others do meanwhile drives a place's memory out of the caches: where n places have woken
+     * up since it did, it takes cpu_cold_ns * n / (n + cache_places) to get it back; shared cores
+     * only. */
+    uint64_t cpu_cold_ns;
+    uint32_t cache_places; /* after so many half of it is gone */
+    uint64_t cpu_read_ns;
+    uint64_t cpu_write_ns;
     uint64_t cpu_send_ns;
     uint64_t cpu_send_byte_ps;
     uint64_t cpu_receive_ns;
@@ -51,6 +60,14 @@ struct sim_config {
     uint64_t jitter_ns;  /* at most so much more, per frame */
     struct sim_network network;
     uint32_t strangers; /* more slots, behind the places': for sim_attach_as */
+};
+
+/* What the cores have done so far; nothing where CPU costs nothing. */
+struct sim_cpu_use {
+    uint64_t time_ns;
+    uint64_t wakes;
+    uint64_t reads;
+    uint64_t writes;
 };
 
 enum sim_fact {
@@ -126,6 +143,7 @@ int sim_step(struct sim *sim);
 void sim_run_until(struct sim *sim, uint64_t time_ns);
 uint64_t sim_events_run(const struct sim *sim);
 uint64_t sim_frames_sent(const struct sim *sim);
+struct sim_cpu_use sim_cpu_used(const struct sim *sim);
 uint64_t sim_bytes_sent(const struct sim *sim);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * The cores of the simulated world.  A place does one thing at a time, in the order in which things
  * come: receiving a frame takes time before it is told, and what is sent in answer takes time
- * before it leaves.  Where all places share some cores, a place that has something to do waits for
- * one, in turn, and gives it up after one thing.
+ * before it leaves.  As a daemon's loop, a place works in turns: it does what had come when the turn
+ * began, and what it sends over one link meanwhile is one write.  Where all places share some cores,
+ * a place that has something to do waits for one, in turn, and keeps it until it has nothing left to
+ * do; if others wait, for at most SLICE_NS and the turn in which they end.
  */
 #include "config.h"
 
@@ -12,6 +14,8 @@
 #include "base/message.h"
 #include "fabric/sim_internal.h"
 
+#define SLICE_NS 3000000ull /* what Linux grants of a core that others wait for */
+
 void sim_cpu_init(struct sim *sim)
 {
     const struct sim_network *network = &sim->config.network;
@@ -19,7 +23,8 @@ void sim_cpu_init(struct sim *sim)
     sim->has_cores = network->cpu_send_ns > 0 || network->cpu_send_byte_ps > 0 ||
                      network->cpu_receive_ns > 0 || network->cpu_receive_byte_ps > 0 ||
                      network->cpu_connect_ns > 0 || network->cpu_accept_ns > 0 ||
-                     network->cores > 0;
+                     network->cpu_wake_ns > 0 || network->cpu_read_ns > 0 ||
+                     network->cpu_write_ns > 0 || network->cores > 0;
     sim->cores_free = network->cores;
 }
 
@@ -28,7 +33,17 @@ static bool is_shared(const struct sim *sim)
     return sim->config.network.cores > 0;
 }
 
-static uint64_t cost_ns(const struct sim *sim, const struct sim_event *event)
+/* Frames of one link that wait are read at once. */
+static uint64_t read_ns(struct sim *sim, struct sim_core *core, const struct sim_event *event)
+{
+    if (event->rides || core->read == event->link)
+        return 0;
+    core->read = event->link;
+    sim->cpu_use.reads++;
+    return sim->config.network.cpu_read_ns;
+}
+
+static uint64_t cost_ns(struct sim *sim, struct sim_core *core, const struct sim_event *event)
 {
     const struct sim_network *network = &sim->config.network;
     uint64_t bytes;
@@ -36,7 +51,7 @@ static uint64_t cost_ns(const struct sim *sim, const struct sim_event *event)
     switch (event->kind) {
     case EVENT_FRAME:
         bytes = event->frame.payload != NULL ? event->frame.payload->length_bytes : 0;
-        return network->cpu_receive_ns +
+        return read_ns(sim, core, event) + network->cpu_receive_ns +
                network->cpu_receive_byte_ps * (FRAME_HEADER_BYTES + bytes) / 1000;
     case EVENT_ACCEPT:
         return network->cpu_accept_ns;
@@ -57,14 +72,55 @@ static void when_done(struct sim *sim, struct sim_place *place, uint64_t time_ns
                  .kind = EVENT_CORE, .time_ns = time_ns, .slot = place->slot, .pending = pending});
 }
 
-/* The place has a core and something to do. */
-static void start(struct sim *sim, struct sim_place *place)
+static uint64_t use(struct sim *sim, const struct sim_place *place, uint64_t cost_ns)
 {
-    struct sim_event *event = sim_queue_pop(&place->machinery->core.work);
-    bool matters = place->alive || event->kind == EVENT_WORK;
-    uint64_t time_ns = matters ? cost_ns(sim, event) * place->slow : 0;
+    sim->cpu_use.time_ns += cost_ns * place->slow;
+    return cost_ns * place->slow;
+}
 
-    when_done(sim, place, sim->now_ns + time_ns, event);
+/* The place has a core and something to do. */
+static void start(struct sim *sim, struct sim_place *place, uint64_t more_ns)
+{
+    struct sim_core *core = &place->machinery->core;
+    struct sim_event *event = sim_queue_pop(&core->work);
+    bool matters = place->alive || event->kind == EVENT_WORK;
+    uint64_t time_ns = matters ? more_ns + cost_ns(sim, core, event) : 0;
+
+    core->queued--;
+    core->batch--;
+    when_done(sim, place, sim->now_ns + use(sim, place, time_ns), event);
+}
+
+static void start_turn(struct sim *sim, struct sim_place *place, uint64_t more_ns)
+{
+    struct sim_core *core = &place->machinery->core;
+
+    core->turn++;
+    core->batch = core->queued;
+    core->read = NULL;
+    start(sim, place, more_ns);
+}
+
+static uint64_t wake_ns(const struct sim *sim, const struct sim_core *core)
+{
+    const struct sim_network *network = &sim->config.network;
+    uint64_t others = sim->cpu_use.wakes - core->wakes;
+
+    if (!is_shared(sim) || others == 0)
+        return network->cpu_wake_ns;
+    return network->cpu_wake_ns + network->cpu_cold_ns * others / (others + network->cache_places);
+}
+
+static void wake(struct sim *sim, struct sim_place *place)
+{
+    struct sim_core *core = &place->machinery->core;
+    uint64_t cost_ns = wake_ns(sim, core);
+
+    sim->cores_free--;
+    sim->cpu_use.wakes++;
+    core->since_ns = sim->now_ns;
+    core->wakes = sim->cpu_use.wakes;
+    start_turn(sim, place, cost_ns);
 }
 
 static void begin(struct sim *sim, struct sim_place *place)
@@ -73,8 +129,7 @@ static void begin(struct sim *sim, struct sim_place *place)
 
     core->busy = true;
     if (!is_shared(sim) || sim->cores_free > 0) {
-        sim->cores_free--;
-        start(sim, place);
+        wake(sim, place);
         return;
     }
     core->waiting = NULL;
@@ -93,11 +148,24 @@ static void release(struct sim *sim, struct sim_place *place)
     sim->cores_free++;
     if (next != NULL && sim->cores_free > 0) {
         sim->waiting_first = next->machinery->core.waiting;
-        sim->cores_free--;
-        start(sim, next);
+        wake(sim, next);
     }
-    if (place->machinery->core.work.first != NULL)
+    if (place->machinery->core.queued > 0)
         begin(sim, place);
+}
+
+/* The core has done one thing. */
+static void go_on(struct sim *sim, struct sim_place *place)
+{
+    struct sim_core *core = &place->machinery->core;
+
+    if (core->batch > 0)
+        start(sim, place, 0);
+    else if (core->queued > 0 &&
+             (sim->waiting_first == NULL || sim->now_ns < core->since_ns + SLICE_NS))
+        start_turn(sim, place, 0);
+    else
+        release(sim, place);
 }
 
 void sim_cpu_do(struct sim *sim, struct sim_event *event)
@@ -109,6 +177,7 @@ void sim_cpu_do(struct sim *sim, struct sim_event *event)
         return;
     }
     sim_queue_append(&place->machinery->core.work, event);
+    place->machinery->core.queued++;
     if (!place->machinery->core.busy)
         begin(sim, place);
 }
@@ -125,7 +194,23 @@ void sim_cpu_done(struct sim *sim, struct sim_place *place, struct sim_event *pe
     if (core->free_ns > sim->now_ns)
         when_done(sim, place, core->free_ns, NULL);
     else
-        release(sim, place);
+        go_on(sim, place);
+}
+
+/* What a place sends over one link in one turn is written at once. */
+uint64_t sim_cpu_send_ns(struct sim *sim, struct sim_place *place, struct end *to, bool *ret_rides)
+{
+    const struct sim_network *network = &sim->config.network;
+    struct sim_core *core = &place->machinery->core;
+
+    *ret_rides = core->busy && to->turn == core->turn;
+    if (*ret_rides)
+        return network->cpu_send_ns;
+    if (!core->busy)
+        core->turn++;
+    to->turn = core->turn;
+    sim->cpu_use.writes++;
+    return network->cpu_send_ns + network->cpu_write_ns;
 }
 
 /* What is charged from outside of the place's own doings takes a core that may not be free. */
@@ -138,7 +223,7 @@ uint64_t sim_cpu_charge(struct sim *sim, struct sim_place *place, uint64_t cost_
     core = &place->machinery->core;
     if (core->free_ns < sim->now_ns)
         core->free_ns = sim->now_ns;
-    core->free_ns += cost_ns * place->slow;
+    core->free_ns += use(sim, place, cost_ns);
     if (!core->busy && cost_ns > 0) {
         core->busy = true;
         sim->cores_free--;

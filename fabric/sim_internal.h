@@ -46,6 +46,7 @@ struct end {
     uint8_t state;   /* enum end_state */
     bool closing;    /* the other end has closed; `down` when the last chunk is here */
     uint32_t flying; /* chunks on their way here */
+    uint32_t turn;   /* of the other end's place, in which it wrote last */
     uint64_t last_ns[FRAME_CLASS_COUNT]; /* arrival of what was sent last of a class, here */
     uint64_t cut_ns;                     /* what would arrive here later is lost */
 };
@@ -81,12 +82,18 @@ struct sim_uplink {
     struct sim_flow flows[FRAME_CLASS_COUNT];
 };
 
-/* The core of a place. */
+/* The core of a place.  In a turn it does what had come when the turn began. */
 struct sim_core {
     uint64_t free_ns;
+    uint64_t since_ns; /* when it got the core */
+    uint64_t wakes;    /* of all places, then */
     struct sim_queue work;
-    bool busy;                 /* at work, or in the queue for a shared core */
-    struct sim_place *waiting; /* behind this one for a shared core */
+    uint32_t queued; /* of work */
+    uint32_t batch;  /* of these, what is left of this turn */
+    uint32_t turn;
+    bool busy;                   /* at work, or in the queue for a shared core */
+    const struct sim_link *read; /* last in this turn; not followed */
+    struct sim_place *waiting;   /* behind this one for a shared core */
 };
 
 /* What a place has only in a world with a network. */
@@ -146,8 +153,9 @@ struct sim_event {
         uint32_t bytes; /* of a chunk */
         uint32_t life;  /* of the place: work is for */
     };
-    bool flag; /* of a chunk: the last of its frame; of a frame: it has been counted; of `down`: an
+    bool flag;  /* of a chunk: the last of its frame; of a frame: it has been counted; of `down`: an
                   attempt to connect ends */
+    bool rides; /* of a chunk and a frame: written, and read, with the one before */
     struct sim_link *link;
     union {
         struct frame frame; /* of a chunk that is not the last: its class only */
@@ -190,6 +198,7 @@ struct sim {
     bool has_cores;
     struct sim_machinery *machinery;
     struct sim_uplink *uplinks; /* up and down of each switch */
+    struct sim_cpu_use cpu_use;
     int64_t cores_free;
     struct sim_place *waiting_first; /* for a shared core */
     struct sim_place *waiting_last;
@@ -237,6 +246,9 @@ void sim_cpu_init(struct sim *sim);
 /* Something has come for a place: tells it when its core has time. */
 void sim_cpu_do(struct sim *sim, struct sim_event *event);
 void sim_cpu_done(struct sim *sim, struct sim_place *place, struct sim_event *pending);
+/* What a frame to that end takes, without its bytes; and whether it is written with the one
+ * before. */
+uint64_t sim_cpu_send_ns(struct sim *sim, struct sim_place *place, struct end *to, bool *ret_rides);
 /* The core works for so long, after what it has to do already; returns when that is done. */
 uint64_t sim_cpu_charge(struct sim *sim, struct sim_place *place, uint64_t cost_ns);
 void sim_cpu_fini(struct sim *sim);

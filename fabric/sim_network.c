@@ -219,7 +219,7 @@ void sim_network_port(struct sim *sim, struct sim_port *port)
 /* ---- frames ---- */
 
 static void send_chunk(struct sim *sim, struct end *to, const struct frame *frame, uint32_t bytes,
-                       bool is_last, uint64_t ready_ns)
+                       bool is_last, bool rides, uint64_t ready_ns)
 {
     struct sim_event value = {.kind = EVENT_CHUNK,
                               .time_ns = ready_ns,
@@ -234,6 +234,7 @@ static void send_chunk(struct sim *sim, struct end *to, const struct frame *fram
 
     chunk->frame = *frame;
     chunk->flag = is_last;
+    chunk->rides = rides;
     if (ready_ns > sim->now_ns)
         sim_event_push(sim, chunk);
     else
@@ -245,7 +246,8 @@ void sim_network_send(struct sim *sim, struct end *to, const struct frame *frame
     const struct sim_network *network = &sim->config.network;
     struct sim_place *from = &sim->places[to->link->ends[1 - to->side].slot];
     size_t left = FRAME_HEADER_BYTES;
-    uint64_t cost_ns = network->cpu_send_ns;
+    bool rides;
+    uint64_t cost_ns = sim_cpu_send_ns(sim, from, to, &rides);
     struct frame piece = {.class = frame->class};
 
     left += frame->payload != NULL ? frame->payload->length_bytes : 0;
@@ -253,7 +255,7 @@ void sim_network_send(struct sim *sim, struct end *to, const struct frame *frame
     for (uint32_t bytes; left > 0; left -= bytes) {
         bytes = left < CHUNK_BYTES ? (uint32_t)left : CHUNK_BYTES;
         cost_ns += bytes * network->cpu_send_byte_ps / 1000;
-        send_chunk(sim, to, bytes == left ? frame : &piece, bytes, bytes == left,
+        send_chunk(sim, to, bytes == left ? frame : &piece, bytes, bytes == left, rides,
                    sim_cpu_charge(sim, from, cost_ns));
         cost_ns = 0;
     }

@@ -44,6 +44,11 @@ enum profile_field {
     PROFILE_SWITCH,
     PROFILE_UPLINK_BYTE,
     PROFILE_UPLINK_LATENCY,
+    PROFILE_CPU_WAKE,
+    PROFILE_CPU_COLD,
+    PROFILE_CACHE_NODES,
+    PROFILE_CPU_READ,
+    PROFILE_CPU_WRITE,
     PROFILE_CPU_SEND,
     PROFILE_CPU_RECEIVE,
     PROFILE_CPU_SEND_BYTE,
@@ -177,6 +182,7 @@ struct outcome {
     uint64_t took_ns;
     uint64_t frames;
     uint64_t bytes;
+    struct sim_cpu_use cpu;
     uint32_t members;
     int status;                    /* 0, or that all members got */
     char text[OUTCOME_TEXT_BYTES]; /* "" if all is well */

@@ -62,6 +62,10 @@ static json_t *outcome_json(const struct outcome *outcome)
     json_object_set_new(row, "places", json_integer(outcome->members));
     json_object_set_new(row, "frames", json_integer((json_int_t)outcome->frames));
     json_object_set_new(row, "bytes", json_integer((json_int_t)outcome->bytes));
+    json_object_set_new(row, "cpu_ns", json_integer((json_int_t)outcome->cpu.time_ns));
+    json_object_set_new(row, "wakes", json_integer((json_int_t)outcome->cpu.wakes));
+    json_object_set_new(row, "reads", json_integer((json_int_t)outcome->cpu.reads));
+    json_object_set_new(row, "writes", json_integer((json_int_t)outcome->cpu.writes));
     json_object_set_new(row, "text", json_string(outcome->text));
     buffer_fini(&name);
     return row;

@@ -397,6 +397,16 @@ static void give_up(struct simulation *simulation)
         simulation_fail(simulation, "%s is not over in time", name);
 }
 
+static struct sim_cpu_use cpu_since(const struct sim *sim, const struct sim_cpu_use *before)
+{
+    struct sim_cpu_use now = sim_cpu_used(sim);
+
+    return (struct sim_cpu_use){.time_ns = now.time_ns - before->time_ns,
+                                .wakes = now.wakes - before->wakes,
+                                .reads = now.reads - before->reads,
+                                .writes = now.writes - before->writes};
+}
+
 static void operate(struct simulation *simulation, const struct operation *operation)
 {
     struct sim_machine *machine = simulation->machine;
@@ -404,6 +414,7 @@ static void operate(struct simulation *simulation, const struct operation *opera
     struct outcome *outcome = &simulation->outcomes[simulation->outcomes_count++];
     uint64_t frames = sim_frames_sent(sim);
     uint64_t bytes = sim_bytes_sent(sim);
+    struct sim_cpu_use cpu = sim_cpu_used(sim);
     uint64_t deadline_ns;
 
     *outcome = (struct outcome){.operation = *operation, .begun_ns = sim_now_ns(sim)};
@@ -420,6 +431,7 @@ static void operate(struct simulation *simulation, const struct operation *opera
     outcome->took_ns = sim_now_ns(sim) - outcome->begun_ns;
     outcome->frames = sim_frames_sent(sim) - frames;
     outcome->bytes = sim_bytes_sent(sim) - bytes;
+    outcome->cpu = cpu_since(sim, &cpu);
     finish(simulation);
     simulation->current = NULL;
     if (simulation->trace != NULL)

@@ -275,6 +275,45 @@ static void test_cpu(void)
     sim_destroy(world.sim);
 }
 
+/* What one write carries is read at once; who has slept, and whose caches others had, takes longer. */
+static void test_wakes(void)
+{
+    struct sim_config config = {
+        .latency_ns = 50 * US,
+        .network = {.cpu_wake_ns = 10 * US, .cpu_read_ns = 4 * US, .cpu_write_ns = 3 * US}};
+    struct world world;
+    uint64_t before_ns;
+
+    open_world(&world, &config);
+    before_ns = sim_cpu_used(world.sim).time_ns;
+    send(&world, 1, 0, FRAME_CONTROL, 0, 100);
+    send(&world, 1, 0, FRAME_CONTROL, 1, 100);
+    run(&world);
+    is_uint(since_ns(&world, 0), (3 + 50 + 10 + 4) * US, "a frame: write, hop, wake up, read");
+    is_uint(world.arrivals[1].now_ns, world.arrivals[0].now_ns,
+            "another in the same write: nothing");
+    is_uint(sim_cpu_used(world.sim).time_ns - before_ns, (3 + 10 + 4) * US,
+            "that is what the cores did");
+    sim_destroy(world.sim);
+
+    config.network.cores = 1;
+    config.network.cpu_cold_ns = 60 * US;
+    config.network.cache_places = 2;
+    open_world(&world, &config);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        sim_work(world.sim, slot, 1000 * MS, 1 * US, count_work, &world, 1);
+    run(&world);
+    sim_work(world.sim, 2, 3000 * MS, 1 * US, count_work, &world, 1);
+    sim_work(world.sim, 0, 4000 * MS, 1 * US, count_work, &world, 1);
+    sim_run_until(world.sim, 3000 * MS + 11 * US);
+    is_uint(world.worked, 4, "nobody has come between");
+    sim_run_until(world.sim, 4000 * MS + 11 * US + 35 * US);
+    is_uint(world.worked, 4, "three have: of what two places fill");
+    sim_run_until(world.sim, 4000 * MS + 11 * US + 36 * US);
+    is_uint(world.worked, 5, "three fifths are gone");
+    sim_destroy(world.sim);
+}
+
 static void test_partition(void)
 {
     struct sim_config config = {.latency_ns = 50 * US};
@@ -345,6 +384,7 @@ int main(void)
     test_turns();
     test_uplinks();
     test_cpu();
+    test_wakes();
     test_partition();
     test_strangers();
     test_damage();

@@ -2,10 +2,12 @@
 /*
  * What links cost, between two processes of this machine:
  *
- *     link [ping | bandwidth | handshakes]
+ *     link [ping | frames | bandwidth | handshakes]
  *
  *     ping        a byte there and back over a TLS link, waiting in the loop, and over a bare TCP
  *                 connection with epoll, in turns; ns of each and their ratio (bar: 1.4)
+ *     frames      CPU of one end for each further frame in a write, sent and received; and for a
+ *                 process to sleep and wake up, beyond the system calls that it waits in
  *     bandwidth   messages of 1 MiB over one TLS link (bar: 1 GB/s)
  *     handshakes  strangers that become links, as fast as one daemon takes them, by the clock and by
  *                 its own CPU time (bar: 5,000 a second)
@@ -43,6 +45,8 @@
 #define TYPE            20
 #define BLOCKS          41 /* of each kind, in turns */
 #define ROUNDS          400
+#define BURST_FRAMES    33
+#define FRAME_BYTES     64
 #define MESSAGE_BYTES   (1024 * 1024)
 #define MESSAGES        2048
 #define MESSAGES_QUEUED 16
@@ -254,6 +258,131 @@ static void ping_parent(void)
     tls = median(link_ns, BLOCKS);
     printf("ping\tbare %llu ns\tlink %llu ns\tratio %.2f (bar 1.4)\n", (unsigned long long)bare,
            (unsigned long long)tls, (double)tls / (double)bare);
+    message_release(ball);
+}
+
+/* ---- Frames ---- */
+
+static int burst; /* frames there, and as many back */
+static int burst_left;
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void send_burst(void)
+{
+    burst_left = burst;
+    for (int i = 0; i < burst; i++)
+        send_one(FRAME_CONTROL, ball);
+}
+
+static void echo_burst(const struct frame *frame)
+{
+    (void)frame;
+    if (--burst_left > 0)
+        return;
+    send_burst();
+    if (--rounds_left == 0)
+        loop_stop(loop);
+}
+
+static void bounce_burst(const struct frame *frame)
+{
+    (void)frame;
+    if (--burst_left > 0)
+        return;
+    if (--rounds_left == 0)
+        loop_stop(loop);
+    else
+        send_burst();
+}
+
+static int burst_of(int block)
+{
+    return block % 2 == 0 ? 1 : BURST_FRAMES;
+}
+
+static void frames_child(void)
+{
+    take = echo_burst;
+    ball = message_of(FRAME_BYTES);
+    for (int block = 0; block < BLOCKS; block++) {
+        rounds_left = ROUNDS;
+        burst_left = burst = burst_of(block);
+        loop_run(loop);
+    }
+    loop_run(loop); /* until the parent has gone */
+    message_release(ball);
+}
+
+/* CPU of this process for a byte there and one back. */
+static uint64_t pipe_ns(int out[2], int in[2])
+{
+    uint64_t begin_ns = cpu_ns();
+    char byte = 'x';
+
+    for (int i = 0; i < ROUNDS; i++)
+        if (write(out[1], &byte, 1) != 1 || read(in[0], &byte, 1) != 1)
+            die("a pipe");
+    return (cpu_ns() - begin_ns) / ROUNDS;
+}
+
+/* To sleep and be woken up, less a write and a read that do not. */
+static uint64_t wake_ns(void)
+{
+    uint64_t slept_ns[BLOCKS];
+    uint64_t awake_ns[BLOCKS];
+    int there[2];
+    int back[2];
+    char byte;
+    pid_t child;
+
+    if (pipe(there) < 0 || pipe(back) < 0)
+        die("pipe");
+    child = fork();
+    if (child == 0) {
+        close(there[1]);
+        while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+            continue;
+        _exit(0);
+    }
+    for (int block = 0; block < BLOCKS; block++) {
+        slept_ns[block] = pipe_ns(there, back);
+        awake_ns[block] = pipe_ns(back, back);
+    }
+    close(there[1]);
+    (void)waitpid(child, NULL, 0);
+    close(there[0]);
+    close(back[0]);
+    close(back[1]);
+    return median(slept_ns, BLOCKS) - median(awake_ns, BLOCKS);
+}
+
+static void frames_parent(void)
+{
+    static uint64_t one_ns[BLOCKS];
+    static uint64_t many_ns[BLOCKS];
+    uint64_t extra_ns;
+
+    take = bounce_burst;
+    ball = message_of(FRAME_BYTES);
+    for (int block = 0; block < BLOCKS; block++) {
+        uint64_t begin_ns = cpu_ns();
+
+        rounds_left = ROUNDS;
+        burst = burst_of(block);
+        send_burst();
+        loop_run(loop);
+        (block % 2 == 0 ? one_ns : many_ns)[block / 2] = (cpu_ns() - begin_ns) / ROUNDS;
+    }
+    extra_ns = median(many_ns, BLOCKS / 2) - median(one_ns, BLOCKS / 2);
+    printf("frames\t%llu ns of CPU a frame\t%llu ns to wake up\n",
+           (unsigned long long)(extra_ns / (BURST_FRAMES - 1)), (unsigned long long)wake_ns());
     message_release(ball);
 }
 
@@ -508,6 +637,8 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     if (only[0] == '\0' || strcmp(only, "ping") == 0)
         run_pair(ping_child, ping_parent);
+    if (only[0] == '\0' || strcmp(only, "frames") == 0)
+        run_pair(frames_child, frames_parent);
     if (only[0] == '\0' || strcmp(only, "bandwidth") == 0)
         run_pair(bandwidth_child, bandwidth_parent);
     if (only[0] == '\0' || strcmp(only, "handshakes") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sim_rank ROUNDS BYTES MARK: a PMI-1 client for sim-check.  All ranks meet in a barrier ROUNDS
- * times, having put BYTES before each.  Rank 0 prints
+ * times, having put BYTES before each, under the same keys.  Rank 0 prints
  *
  *     sim_rank SIZE START_CPU_NS ROUND_WALL_NS ROUND_CPU_NS
  *
@@ -60,8 +60,8 @@ static void put(int round, int bytes)
 
         memset(value, 'a' + round % 26, (size_t)length);
         value[length] = '\0';
-        snprintf(command, sizeof command, "cmd=put kvsname=%s key=r%d.%d.%d value=%s\n", name, rank,
-                 round, part, value);
+        snprintf(command, sizeof command, "cmd=put kvsname=%s key=r%04d.%d value=%s\n", name, rank,
+                 part, value);
         ask("cmd=put_result", command);
     }
 }
