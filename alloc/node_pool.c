@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc/name_index.h"
+#include "alloc/place_require.h"
 #include "base/map.h"
 
 /* The nodes of one insertion are numbered one after the other, so a node of a cell is found by a walk
@@ -50,6 +51,7 @@ struct node_pool {
     struct map *jobs;   /* struct pool_job, by number */
     struct ranges used; /* numbers that are or were a job's */
     struct ranges preferred;
+    struct facts_table facts;
 };
 
 struct node_pool *node_pool_create(void)
@@ -91,6 +93,7 @@ void node_pool_destroy(struct node_pool *pool)
     free(pool->nodes);
     ranges_fini(&pool->used);
     ranges_fini(&pool->preferred);
+    facts_table_fini(&pool->facts);
     free(pool);
 }
 
@@ -238,6 +241,7 @@ void node_pool_node(const struct node_pool *pool, uint32_t number, struct node_r
         .slots_given = node->slots_given,
         .slots_used = node->slots_used,
         .topology = node->topology,
+        .facts = facts_table_find(&pool->facts, number),
     };
     node_name(pool, number, ret_record->name);
 }
@@ -304,6 +308,18 @@ static bool job_has(const struct pool_job *job, uint32_t node)
     return false;
 }
 
+static bool has_required(const struct node_pool *pool, const struct node_query *query,
+                         uint32_t number)
+{
+    static const struct node_facts nothing = {.known = 0};
+    const struct node_facts *facts;
+
+    if (query->require == NULL)
+        return true;
+    facts = facts_table_find(&pool->facts, number);
+    return require_holds(query->require, facts != NULL ? facts : &nothing);
+}
+
 static bool matches(const struct node_pool *pool, const struct node_query *query, uint32_t number,
                     const struct cell *cell, const struct pool_job *job)
 {
@@ -314,7 +330,13 @@ static bool matches(const struct node_pool *pool, const struct node_query *query
     return (query->cell == NULL || &pool->cells[node->cell] == cell) &&
            (query->states == 0 || (query->states & 1u << node->state) != 0) &&
            free_slots >= query->free_slots && (!query->unused || node->slots_used == 0) &&
-           (query->job == 0 || (job != NULL && job_has(job, number)));
+           (query->job == 0 || (job != NULL && job_has(job, number))) &&
+           has_required(pool, query, number);
+}
+
+void node_pool_add_facts(struct node_pool *pool, const struct facts_table *facts)
+{
+    facts_table_merge(&pool->facts, facts);
 }
 
 void node_pool_query(const struct node_pool *pool, const struct node_query *query,

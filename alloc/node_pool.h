@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
+#include "alloc/facts_table.h"
 #include "base/error.h"
 #include "base/ranges.h"
 
@@ -31,8 +32,9 @@ struct node_record {
     const char *cell; /* the pool's; "" is the cell of whoever names none */
     enum node_state state;
     uint32_t slots_given;
-    uint32_t slots_used; /* more than given only where a job may oversubscribe */
-    uint32_t topology;   /* class of its topology; 0: not known yet */
+    uint32_t slots_used;            /* more than given only where a job may oversubscribe */
+    uint32_t topology;              /* class of its topology; 0: not known yet */
+    const struct node_facts *facts; /* the pool's; NULL: nothing is known */
 };
 
 struct node_pool *node_pool_create(void);
@@ -53,13 +55,19 @@ int node_pool_lookup(const struct node_pool *pool, const char *cell, const char 
 void node_pool_set_state(struct node_pool *pool, uint32_t node, enum node_state state);
 void node_pool_set_topology(struct node_pool *pool, uint32_t node, uint32_t topology);
 
+/* This is known of nodes, too (memory, architecture, ...); what was known before counts. */
+void node_pool_add_facts(struct node_pool *pool, const struct facts_table *facts);
+
+struct require;
+
 /* Which nodes: all conditions hold. */
 struct node_query {
-    const char *cell;    /* NULL: any */
-    uint32_t states;     /* bits 1 << state; 0: any */
-    uint32_t job;        /* that has slots there; 0: any or none */
-    uint32_t free_slots; /* so many at least */
-    bool unused;         /* by any job */
+    const char *cell;              /* NULL: any */
+    uint32_t states;               /* bits 1 << state; 0: any */
+    uint32_t job;                  /* that has slots there; 0: any or none */
+    uint32_t free_slots;           /* so many at least */
+    bool unused;                   /* by any job */
+    const struct require *require; /* what must be known of them (place_require.h); NULL: nothing */
 };
 void node_pool_query(const struct node_pool *pool, const struct node_query *query,
                      struct ranges *ret_nodes);

@@ -22,7 +22,7 @@ void free_runs_append(struct free_runs *runs, const struct free_run *run)
 
     if (last != NULL && last->first + last->nodes == run->first && last->slots == run->slots &&
         last->kind == run->kind && last->used_slots == run->used_slots &&
-        last->used_units == run->used_units) {
+        last->used_units == run->used_units && last->is_out == run->is_out) {
         last->nodes += run->nodes;
         return;
     }
@@ -166,7 +166,9 @@ static const char *describe_less(const struct place_map *map, const struct map_a
                  counted(total, "is free", "are free"),
                  app > map->apps ? " beside the applications before" : "",
                  app->rule->pe > 1 ? " with so many cores for each process" : "",
-                 ranges_is_empty(&map->placement->excluded) ? "" : " on the nodes that are left");
+                 ranges_is_empty(&map->placement->excluded) && ranges_is_empty(&app->rule->excluded)
+                     ? ""
+                     : " on the nodes that are left");
     return text;
 }
 
@@ -306,6 +308,11 @@ static int measure_all(const struct map_rule *rule, const struct place_map *map,
     for (uint32_t i = 0; i < runs->count; i++) {
         struct room *room = &rooms->items[rooms->count];
 
+        if (runs->items[i].is_out) {
+            *room = (struct room){.run = runs->items[i]};
+            rooms->count++;
+            continue;
+        }
         if (objects_of(map, &runs->items[i], rule->level) == 0)
             return no_such_object(rule, &runs->items[i], rule->level, allocation, error);
         if (objects_of(map, &runs->items[i], bind) == 0)
@@ -386,6 +393,7 @@ static void give(struct outcome *outcome, const struct free_run *run, uint32_t f
         return;
     left.first = first;
     left.nodes = nodes;
+    left.is_out = 0;
     left.used_slots = (uint32_t)lesser(run->used_slots + count, UINT32_MAX);
     left.used_units += count * (rule->pe > 0 ? rule->pe : 1);
     free_runs_append(&outcome->left, &left);
@@ -508,7 +516,7 @@ static int give_list(struct outcome *outcome, const struct free_runs *runs,
         const struct free_run *run = &runs->items[i];
         uint32_t after = run->first + run->nodes;
 
-        rc = check_listed(counts, last, run->first, allocation, error);
+        rc = check_listed(counts, last, run->is_out ? after : run->first, allocation, error);
         for (uint32_t node = run->first; rc == 0 && node < after;) {
             uint32_t equal = 1;
 
@@ -614,13 +622,42 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
     return rc;
 }
 
+/* Cuts the runs where nodes begin or end that the application leaves out. */
+static void mark_out(struct free_runs *runs, const struct ranges *excluded)
+{
+    struct free_runs cut = {0};
+
+    for (uint32_t i = 0; i < runs->count; i++) {
+        struct free_run run = runs->items[i];
+        uint32_t after = run.first + run.nodes;
+
+        while (run.first < after) {
+            uint32_t stop = after, gap;
+
+            run.is_out = ranges_contains(excluded, run.first) != 0;
+            if (run.is_out && ranges_first_gap(excluded, run.first, after - 1, &gap))
+                stop = gap;
+            else if (!run.is_out && ranges_next(excluded, run.first, &gap) && gap < after)
+                stop = gap;
+            run.nodes = stop - run.first;
+            free_runs_append(&cut, &run);
+            run.first = stop;
+        }
+    }
+    free(runs->items);
+    *runs = cut;
+}
+
 int place_count_app(struct map_app *app, const struct place_map *map, struct free_runs *runs,
                     const struct allocation *allocation, struct error *error)
 {
     struct outcome outcome = {.app = app, .map = map};
-    int rc = app->rule->policy == MAP_BY_LIST ? count_list(&outcome, runs, allocation, error)
-                                              : count_rooms(&outcome, runs, allocation, error);
+    int rc;
 
+    if (!ranges_is_empty(&app->rule->excluded))
+        mark_out(runs, &app->rule->excluded);
+    rc = app->rule->policy == MAP_BY_LIST ? count_list(&outcome, runs, allocation, error)
+                                          : count_rooms(&outcome, runs, allocation, error);
     free(runs->items);
     *runs = outcome.left;
     return rc;

@@ -317,6 +317,13 @@ void map_list_destroy(struct map_list *list)
     free(list);
 }
 
+void map_rule_fini(struct map_rule *rule)
+{
+    map_list_destroy(rule->list);
+    free(rule->require);
+    ranges_fini(&rule->excluded);
+}
+
 static void put_list(const struct map_list *list, struct buffer *out)
 {
     uint32_t last = 0;
@@ -374,6 +381,8 @@ void map_rule_encode(const struct map_rule *rule, struct buffer *out)
     wire_put_u8(out, (uint8_t)rule->memory);
     wire_put_u8(out, (uint8_t)(rule->span | rule->oversubscribe << 1 | rule->overload << 2));
     wire_put_string(out, rule->device);
+    wire_put_string(out, rule->require != NULL ? rule->require : "");
+    ranges_encode(&rule->excluded, out);
     if (rule->policy == MAP_BY_LIST)
         put_list(rule->list, out);
 }
@@ -385,6 +394,16 @@ static uint8_t get_choice(struct wire_reader *reader, uint8_t count)
     if (value >= count)
         wire_fail(reader);
     return wire_status(reader) == 0 ? value : 0;
+}
+
+static void get_require(struct wire_reader *reader, struct map_rule *rule)
+{
+    rule->require = wire_get_string(reader, REQUIRE_BYTES_MAX);
+    if (rule->require[0] == '\0') {
+        free(rule->require);
+        rule->require = NULL;
+    }
+    ranges_decode(reader, MAP_NODE_RANGES_MAX, &rule->excluded);
 }
 
 int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
@@ -407,12 +426,13 @@ int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
     rule.oversubscribe = flags >> 1 & 1;
     rule.overload = flags >> 2 & 1;
     wire_get_string_into(reader, rule.device, sizeof(rule.device));
+    get_require(reader, &rule);
     if (rule.policy == MAP_PER_OBJECT && rule.per == 0)
         wire_fail(reader);
     if (rule.policy == MAP_BY_LIST && wire_status(reader) == 0)
         rule.list = get_list(reader);
     if (wire_status(reader) < 0) {
-        map_list_destroy(rule.list);
+        map_rule_fini(&rule);
         return -EBADMSG;
     }
     *ret_rule = rule;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How the processes of one application are placed, as the user said it: doc/placement.rst tells what
- * the words mean.  A rule without a list is a plain value.
+ * the words mean.  A rule without a list, requirements and excluded nodes is a plain value.
  */
 #ifndef ALLOC_PLACE_RULE_H
 #define ALLOC_PLACE_RULE_H
@@ -18,6 +18,8 @@
 #define MAP_UNITS_MAX       65536u /* of one process */
 #define MAP_DEVICE_BYTES    32
 #define MAP_LIST_RANGES_MAX 65536u /* cores of one process */
+#define MAP_NODE_RANGES_MAX 16777216u
+#define REQUIRE_BYTES_MAX   1024u
 
 enum map_policy {
     MAP_BY_SLOT,
@@ -64,7 +66,10 @@ struct map_rule {
     uint8_t oversubscribe;
     uint8_t overload; /* is allowed */
     char device[MAP_DEVICE_BYTES];
-    struct map_list *list; /* owned by the placement that the rule is in */
+    /* Owned by the placement that the rule is in. */
+    struct map_list *list;
+    char *require;          /* of its nodes (place_require.h); NULL: nothing */
+    struct ranges excluded; /* indexes of nodes that do not have that */
 };
 
 /* What stands in a --map-by beside the rule. */
@@ -98,8 +103,9 @@ enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_thre
 int map_rule_lists_cores(const struct map_rule *rule);
 
 void map_rule_encode(const struct map_rule *rule, struct buffer *out);
-/* 0 or -EBADMSG; the caller owns the list. */
+/* 0 or -EBADMSG; the caller owns what the rule does. */
 int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader);
 void map_list_destroy(struct map_list *list);
+void map_rule_fini(struct map_rule *rule);
 
 #endif

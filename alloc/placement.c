@@ -182,10 +182,11 @@ int place_machines_decode(struct place_machines *ret_machines, struct wire_reade
 void placement_fini(struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++)
-        map_list_destroy(placement->rules[i].list);
+        map_rule_fini(&placement->rules[i]);
     free(placement->rules);
     ranges_fini(&placement->excluded);
     place_machines_fini(&placement->machines);
+    facts_table_fini(&placement->facts);
     *placement = (struct placement){0};
 }
 
@@ -235,6 +236,7 @@ void placement_encode(const struct placement *placement, struct buffer *out)
         map_rule_encode(&placement->rules[i], out);
     ranges_encode(&placement->excluded, out);
     place_machines_encode(&placement->machines, out);
+    facts_table_encode(&placement->facts, out);
 }
 
 int placement_decode(struct placement *ret_placement, struct wire_reader *reader)
@@ -258,6 +260,8 @@ int placement_decode(struct placement *ret_placement, struct wire_reader *reader
     ranges_decode(reader, NODE_RANGES_MAX, &ret_placement->excluded);
     if (wire_status(reader) == 0)
         (void)place_machines_decode(&ret_placement->machines, reader);
+    if (wire_status(reader) == 0)
+        (void)facts_table_decode(&ret_placement->facts, reader);
     if (wire_status(reader) == 0)
         return 0;
     placement_fini(ret_placement);

@@ -8,6 +8,7 @@
 #ifndef ALLOC_PLACEMENT_H
 #define ALLOC_PLACEMENT_H
 
+#include "alloc/facts_table.h"
 #include "alloc/place_rule.h"
 
 #define PLACEMENT_APPS_MAX  4096u
@@ -46,10 +47,11 @@ struct placement {
     uint32_t rules_count;
     struct ranges excluded; /* indexes of nodes that take no part */
     struct place_machines machines;
+    struct facts_table facts; /* what requirements are judged by; empty once they are */
 };
 
 void placement_fini(struct placement *placement);
-/* Appends a rule and takes its list. */
+/* Appends a rule and takes what it owns. */
 void placement_add(struct placement *placement, const struct map_rule *rule);
 void placement_copy(struct placement *ret_placement, const struct placement *source);
 /* Processes of all applications; 0 if one of them is not known yet. */

@@ -198,6 +198,27 @@ int topology_restrict(const struct topology *topology, const struct ranges *allo
     return 0;
 }
 
+static int is_gpu(enum topology_device_kind kind)
+{
+    return kind == TOPOLOGY_DEVICE_NVIDIA || kind == TOPOLOGY_DEVICE_AMD ||
+           kind == TOPOLOGY_DEVICE_INTEL;
+}
+
+uint32_t topology_gpus(const struct topology *topology)
+{
+    enum topology_device_kind vendor = TOPOLOGY_DEVICE_OTHER;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < topology->devices_count; i++) {
+        enum topology_device_kind kind = topology->devices[i].kind;
+
+        if (vendor == TOPOLOGY_DEVICE_OTHER && is_gpu(kind))
+            vendor = kind;
+        count += vendor != TOPOLOGY_DEVICE_OTHER && kind == vendor;
+    }
+    return count;
+}
+
 void topology_all(const struct topology *topology, struct ranges *ret_threads)
 {
     ranges_clear(ret_threads);

@@ -72,6 +72,8 @@ int topology_restrict(const struct topology *topology, const struct ranges *allo
 /* Appends a device; near becomes empty. */
 void topology_add_device(struct topology *topology, const char *name,
                          enum topology_device_kind kind, struct ranges *near);
+/* GPUs of the vendor of the first one. */
+uint32_t topology_gpus(const struct topology *topology);
 /* The kernel's numbers of all its threads. */
 void topology_all(const struct topology *topology, struct ranges *ret_threads);
 uint64_t topology_hash(const struct topology *topology);

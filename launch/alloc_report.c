@@ -8,9 +8,10 @@
 
 #include <jansson.h>
 
-/* Nodes with equally many slots, in the allocation's order. */
+/* Nodes with equally many slots of which the same is known, in the allocation's order. */
 struct group {
     uint32_t slots;
+    const struct node_facts *facts; /* NULL: nothing is known */
     struct hostlist *names;
 };
 
@@ -19,32 +20,61 @@ struct groups {
     uint32_t count;
 };
 
-static struct group *group_of(struct groups *groups, uint32_t slots)
+static struct group *group_of(struct groups *groups, uint32_t slots, const struct node_facts *facts)
 {
     struct group *group;
 
     for (uint32_t i = 0; i < groups->count; i++) {
-        if (groups->items[i].slots == slots)
+        if (groups->items[i].slots == slots && groups->items[i].facts == facts)
             return &groups->items[i];
     }
     groups->items = memory_resize(groups->items, (groups->count + 1) * sizeof(*groups->items));
     group = &groups->items[groups->count++];
-    *group = (struct group){.slots = slots, .names = hostlist_create()};
+    *group = (struct group){.slots = slots, .facts = facts, .names = hostlist_create()};
     return group;
 }
 
-/* O(runs x different counts). */
-static void groups_make(const struct allocation *allocation, struct groups *ret_groups)
+/* What is known of node `first`, and up to which node, `last` at most, that is so. */
+static const struct node_facts *facts_stretch(const struct facts_table *table, uint32_t first,
+                                              uint32_t last, uint32_t *ret_last)
 {
+    const struct node_facts *facts = NULL;
+    uint32_t edge;
+
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct ranges *nodes = &table->kinds[i].nodes;
+
+        if (ranges_contains(nodes, first)) {
+            facts = &table->kinds[i].facts;
+            if (ranges_first_gap(nodes, first, last, &edge))
+                last = edge - 1;
+        } else if (ranges_next(nodes, first, &edge) && edge <= last) {
+            last = edge - 1;
+        }
+    }
+    *ret_last = last;
+    return facts;
+}
+
+/* O(runs x different counts and kinds of facts). */
+static void groups_make(const struct alloc_report *report, struct groups *ret_groups)
+{
+    const struct allocation *allocation = &report->nodes->allocation;
     uint32_t first = 0;
 
     *ret_groups = (struct groups){.count = 0};
     for (uint32_t i = 0; i < allocation->runs_count; i++) {
         struct slots_run run = allocation->runs[i];
+        uint32_t after = first + run.nodes;
 
-        hostlist_append_slice(group_of(ret_groups, run.slots)->names, allocation->names, first,
-                              run.nodes);
-        first += run.nodes;
+        while (first < after) {
+            uint32_t last;
+            const struct node_facts *facts = facts_stretch(report->facts, first, after - 1, &last);
+
+            hostlist_append_slice(group_of(ret_groups, run.slots, facts)->names, allocation->names,
+                                  first, last - first + 1);
+            first = last + 1;
+        }
     }
 }
 
@@ -101,14 +131,21 @@ void alloc_report_table(const struct alloc_report *report, struct buffer *out)
 {
     struct groups groups;
 
-    groups_make(&report->nodes->allocation, &groups);
+    groups_make(report, &groups);
     table_head(report, out);
-    buffer_append_string(out, "  NODES  SLOTS  NAMES\n");
+    buffer_printf(out, "  NODES  SLOTS  NAMES%s\n", report->facts->count > 0 ? "  FACTS" : "");
     for (uint32_t i = 0; i < groups.count; i++) {
         buffer_printf(out, "%7u %6u  ", hostlist_count(groups.items[i].names),
                       groups.items[i].slots);
-        put_names(groups.items[i].names, out);
+        hostlist_print(groups.items[i].names, out);
+        if (groups.items[i].facts != NULL) {
+            buffer_append_string(out, "  ");
+            node_facts_print(groups.items[i].facts, out);
+        }
+        buffer_append_string(out, "\n");
     }
+    if (report->unknown != NULL)
+        buffer_printf(out, "\n%s\n", report->unknown);
     if (report->trace != NULL)
         table_explain(report, out);
     groups_fini(&groups);
@@ -155,6 +192,52 @@ static json_t *json_runs(const struct allocation *allocation)
     return runs;
 }
 
+static json_t *json_features(const struct node_facts *facts)
+{
+    const char *at = facts->features != NULL ? facts->features : "";
+    json_t *words = json_array();
+
+    while (*at != '\0') {
+        size_t bytes = strcspn(at, "|");
+
+        json_array_append_new(words, json_stringn(at, bytes));
+        at += bytes;
+        at += *at == '|';
+    }
+    return words;
+}
+
+/* Of each group of nodes what is known of them; what is not known is left out. */
+static json_t *json_facts(const struct alloc_report *report)
+{
+    json_t *list = json_array();
+    struct groups groups;
+
+    groups_make(report, &groups);
+    for (uint32_t i = 0; i < groups.count; i++) {
+        const struct node_facts *facts = groups.items[i].facts;
+        json_t *entry = json_object();
+
+        if (facts == NULL) {
+            json_decref(entry);
+            continue;
+        }
+        json_object_set_new(entry, "names", json_names(groups.items[i].names));
+        if (node_facts_knows(facts, FACT_MEMORY))
+            json_object_set_new(entry, "mem_mib", json_integer((json_int_t)facts->memory_mib));
+        if (node_facts_knows(facts, FACT_ARCHITECTURE))
+            json_object_set_new(entry, "arch", json_string(facts->architecture));
+        if (node_facts_knows(facts, FACT_SYSTEM))
+            json_object_set_new(entry, "os", json_string(facts->system));
+        if (node_facts_knows(facts, FACT_GPUS))
+            json_object_set_new(entry, "gpus", json_integer(facts->gpus));
+        json_object_set_new(entry, "features", json_features(facts));
+        json_array_append_new(list, entry);
+    }
+    groups_fini(&groups);
+    return list;
+}
+
 static json_t *json_trace(const struct allocation_trace *trace)
 {
     json_t *entries = json_array();
@@ -188,6 +271,8 @@ void alloc_report_json(const struct alloc_report *report, struct buffer *out)
     json_object_set_new(root, "slots_given", json_boolean(nodes->slots_given));
     json_object_set_new(root, "names", json_names(allocation->names));
     json_object_set_new(root, "runs", json_runs(allocation));
+    if (report->facts->count > 0)
+        json_object_set_new(root, "facts", json_facts(report));
     if (report->trace != NULL) {
         json_object_set_new(root, "counts", json_trace(report->trace));
         json_object_set_new(root, "cpus", json_or_null(report->cpus));

@@ -6,11 +6,14 @@
 #ifndef LAUNCH_ALLOC_REPORT_H
 #define LAUNCH_ALLOC_REPORT_H
 
+#include "alloc/facts_table.h"
 #include "base/buffer.h"
 #include "launch/run_nodes.h"
 
 struct alloc_report {
     const struct run_nodes *nodes;
+    const struct facts_table *facts;      /* what is known of them; may be empty */
+    const char *unknown;                  /* why the scheduler did not tell more; NULL: it did */
     const char *starter;                  /* which one a run would use */
     const struct allocation_trace *trace; /* NULL: nobody asks where counts come from */
     const char *cpus; /* what limits this process's cores; NULL: they do not count */

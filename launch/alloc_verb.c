@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launch/alloc_report.h"
 #include "launch/options.h"
+#include "launch/run_facts.h"
 #include "launch/run_nodes.h"
 #include "launch/run_settings.h"
 #include "launch/run_starter.h"
@@ -59,6 +61,11 @@ static const struct option_rule alloc_rules[] = {
      .minimum = 1,
      .maximum = ALLOCATION_SLOTS_MAX,
      .help = "slots of each node, where nobody else tells them"},
+    {.kind = OPTION_LIST,
+     .name = "facts",
+     .value = "NODES:FACTS",
+     FIELD(run.facts),
+     .help = "tell what nodes have, as n[1-4]:mem=64G,arch=x86_64,os=linux,feature=A|B,gpus=2"},
     {.kind = OPTION_HEADING, .help = "What you see"},
     {.kind = OPTION_FLAG,
      .name = "explain",
@@ -111,10 +118,40 @@ static int uses_own_cores(const struct allocation_trace *trace)
     return 0;
 }
 
-static void print_report(const struct alloc_settings *settings, const struct run_world *world,
-                         const struct run_nodes *nodes, const char *starter, struct buffer *out)
+/* What is told of the nodes, and of this machine if it is one of them: not the many flags of its
+ * processors. */
+static int find_facts(const struct alloc_settings *settings, const struct run_world *world,
+                      const struct run_nodes *nodes, struct facts_table *table,
+                      struct error *unknown, struct error *error)
 {
-    struct alloc_report report = {.nodes = nodes, .starter = starter};
+    const struct allocation *allocation = &nodes->allocation;
+    struct node_facts own = {.known = 0};
+    struct ranges here = {0};
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int rc = run_facts_given(&settings->run.facts, allocation, table, error);
+
+    if (rc < 0)
+        return rc;
+    (void)run_facts_ask(world, nodes->source, allocation, table, unknown);
+    hostlist_name(allocation->names, 0, name);
+    if (settings->run.virtual_nodes > 0)
+        ranges_add(&here, 0, allocation_nodes(allocation) - 1);
+    else if (allocation_nodes(allocation) == 1 && run_nodes_is_here(name, world->host_name))
+        ranges_add(&here, 0, 0);
+    if (world->facts != NULL && !ranges_is_empty(&here)) {
+        world->facts(&own);
+        free(own.features);
+        own.features = NULL;
+        facts_table_add(table, &own, &here);
+    }
+    ranges_fini(&here);
+    return 0;
+}
+
+static void print_report(const struct alloc_settings *settings, const struct run_world *world,
+                         const struct alloc_report *known, struct buffer *out)
+{
+    struct alloc_report report = *known;
     char line[LINE_BYTES];
 
     if (settings->explain > 0) {
@@ -133,17 +170,28 @@ static int show(const struct alloc_settings *settings, const struct run_world *w
 {
     struct instance_spec instance;
     struct run_nodes nodes;
+    struct facts_table facts = {.count = 0};
+    struct error unknown = ERROR_NONE;
     int rc = run_nodes_find(&settings->run, world, &nodes, error);
 
     if (rc < 0)
         return rc;
+    rc = find_facts(settings, world, &nodes, &facts, &unknown, error);
     instance_spec_init(&instance);
-    rc = run_starter_choose(&settings->run, world, &nodes, &instance, error);
+    if (rc == 0)
+        rc = run_starter_choose(&settings->run, world, &nodes, &instance, error);
     if (rc == 0) {
         const char *name = run_starter_name(instance.starter);
+        const struct alloc_report known = {
+            .nodes = &nodes,
+            .facts = &facts,
+            .unknown = unknown.code < 0 && settings->explain > 0 ? unknown.text : NULL,
+            .starter = instance.agent != NULL ? instance.agent : name,
+        };
 
-        print_report(settings, world, &nodes, instance.agent != NULL ? instance.agent : name, out);
+        print_report(settings, world, &known, out);
     }
+    facts_table_fini(&facts);
     instance_spec_fini(&instance);
     run_nodes_fini(&nodes);
     return rc;
@@ -166,6 +214,7 @@ int alloc_verb(int argc, char *const *argv, const struct run_world *world, struc
                        argv[next]);
     else if (rc == 0)
         rc = show(&settings, &traced, out, error);
+    option_list_fini(&settings.run.facts);
     allocation_trace_fini(&trace);
     explicit_bzero(traced.random, sizeof(traced.random));
     return rc;

@@ -15,10 +15,12 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "fabric/facts_read.h"
 #include "fabric/loop.h"
 #include "fabric/topology.h"
 #include "launch/alloc_verb.h"
 #include "launch/asking.h"
+#include "launch/command_output.h"
 #include "launch/doctor.h"
 #include "launch/front_end.h"
 #include "launch/map_verb.h"
@@ -180,6 +182,8 @@ static int facts_gather(struct facts *facts, struct run_world *world, struct err
                                 .cores = topology_cores,
                                 .read_file = read_file,
                                 .has_program = has_program,
+                                .command = command_output,
+                                .facts = facts_read,
                                 .sources = source_environment_world(facts->sources)};
     if (getrandom(world->random, sizeof(world->random), 0) != sizeof(world->random))
         return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",

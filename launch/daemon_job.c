@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "fabric/topology_read.h"
 #include "launch/rank_start.h"
 #include "launch/roll_call.h"
+#include "launch/survey.h"
 
 static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
 {
@@ -259,28 +259,16 @@ void daemon_job_close(struct daemon *daemon)
 }
 
 /* What this node is like; hwloc is loaded for it, some milliseconds. */
-static void job_survey(struct daemon *daemon, uint32_t number, int with_devices)
+static void job_survey(struct daemon *daemon, const struct job_action *action)
 {
-    struct place_machines machines = {0};
-    struct topology topology;
-    struct ranges allowed = {0};
     struct buffer payload = {0};
-    struct error error = ERROR_NONE;
-    uint32_t node = daemon->record.place - 1;
-    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = number};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = action->job};
 
-    if (topology_read(with_devices, &topology, &allowed, &error) < 0) {
-        daemon_text(daemon, LOG_LEVEL_ERROR, error.text);
-    } else {
-        (void)place_machines_add(&machines, &topology, &allowed, node, node);
-        topology_fini(&topology);
-    }
-    place_machines_encode(&machines, &payload);
+    survey_read((unsigned int)action->number, (const char *)action->message->data,
+                daemon->record.place - 1, &payload);
     event.message = message_from_buffer(&payload);
     daemon_job_event(daemon, &event);
     message_release(event.message);
-    place_machines_fini(&machines);
-    ranges_fini(&allowed);
     buffer_fini(&payload);
 }
 
@@ -313,7 +301,7 @@ static void action_run(struct daemon *daemon, struct job_action *action)
         node_send(daemon->node, action->place, FRAME_CONTROL, message);
         break;
     case JOB_ACTION_SURVEY:
-        job_survey(daemon, action->job, (int)action->number);
+        job_survey(daemon, action);
         break;
     case JOB_ACTION_OPEN:
         job_open(daemon, action->job);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "launch/doctor_report.h"
 #include "launch/job_engine.h"
+#include "launch/survey.h"
 #include "overlay/tree.h"
 
 static void concatenate(struct buffer *merged, const void *other, size_t other_bytes)
@@ -22,7 +23,7 @@ static void concatenate(struct buffer *merged, const void *other, size_t other_b
 
 node_merge_function *const job_merges[JOB_MERGE_COUNT] = {
     [JOB_MERGE_CONCATENATE] = concatenate,   [JOB_MERGE_LAUNCHED] = job_launched_merge,
-    [JOB_MERGE_ENDED] = job_ended_merge,     [JOB_MERGE_SURVEY] = job_survey_merge,
+    [JOB_MERGE_ENDED] = job_ended_merge,     [JOB_MERGE_SURVEY] = survey_merge,
     [JOB_MERGE_DOCTOR] = doctor_report_fold,
 };
 

@@ -49,7 +49,7 @@ enum job_event_kind {
      * serve its ranks any more: number: -errno; text: why. */
     JOB_EVENT_ABORT,
     JOB_EVENT_MISSED,   /* all ranks of the node have ended, others wait for them: text: in what */
-    JOB_EVENT_SURVEYED, /* message: place_machines of this node, empty if that failed */
+    JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
     /* root: from the front end */
     JOB_EVENT_RUN,          /* spec (taken over) */
@@ -82,10 +82,11 @@ enum job_action_kind {
     JOB_ACTION_BROADCAST,  /* root: places, message */
     JOB_ACTION_CONTRIBUTE, /* key, places, message */
     JOB_ACTION_SEND,       /* place, message: control class */
-    JOB_ACTION_SURVEY,     /* job, number: devices too; answered by SURVEYED */
-    JOB_ACTION_OPEN,       /* job: prepare servers and output for its local ranks */
-    JOB_ACTION_START,      /* job, index: start this local rank */
-    JOB_ACTION_SIGNAL,     /* job, number */
+    JOB_ACTION_SURVEY, /* job, number: bits of survey_want, message: what is required, a string with
+                              its NUL; answered by SURVEYED */
+    JOB_ACTION_OPEN,   /* job: prepare servers and output for its local ranks */
+    JOB_ACTION_START,  /* job, index: start this local rank */
+    JOB_ACTION_SIGNAL, /* job, number */
     JOB_ACTION_END_GROUP,  /* job, number: grace in ms */
     JOB_ACTION_CUT_OUTPUT, /* job: forward what is there, then tell DRAINED within number ms;
                               index: 1 = also if it has no credit (output_cut) */

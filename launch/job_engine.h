@@ -133,12 +133,11 @@ void job_root_ask(struct job_engine *engine, struct job_end_message *message,
  * asked and answers. */
 int job_survey_wanted(const struct job_engine *engine);
 void job_survey_ask(struct job_engine *engine, struct job_actions *actions);
-int job_survey_take(struct job_engine *engine, const struct job_event *event);
+int job_survey_take(struct job_engine *engine, const struct job_event *event, struct error *error);
 void job_survey_asked(struct job_engine *engine, struct wire_reader *reader,
                       struct job_actions *actions);
 void job_survey_answer(struct job_engine *engine, const struct job_event *event,
                        struct job_actions *actions);
-void job_survey_merge(struct buffer *merged, const void *other, size_t other_bytes);
 
 /* One line each (job_report.c). */
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,

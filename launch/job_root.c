@@ -11,6 +11,7 @@
 
 #include "alloc/place_draw.h"
 #include "alloc/place_local.h"
+#include "alloc/place_require.h"
 #include "base/log.h"
 #include "overlay/tree.h"
 
@@ -239,14 +240,38 @@ static void report_bindings(const struct job_engine *engine, struct job_actions 
     place_sorts_destroy(sorts);
 }
 
+/* The map, or why there is none, and then who was left out. */
+static int make_map(struct job_engine *engine, struct error *error)
+{
+    struct job_root *root = engine->root;
+    struct placement *placement = &root->spec.placement;
+    struct buffer left_out = {0};
+    int rc = place_require_settle(placement, engine->allocation, error);
+
+    if (rc < 0)
+        return rc;
+    rc = place_map_make(&root->map, placement, engine->allocation, error);
+    if (rc == 0)
+        rc = place_map_check(&root->map, engine->allocation, error);
+    if (rc < 0) {
+        place_require_tell(placement, engine->allocation, &left_out);
+        error_set(error, rc, "%s%s", error->text, buffer_string(&left_out));
+    } else {
+        if (root->book)
+            node_pool_add_facts(root->book, &placement->facts);
+        place_require_forget(placement);
+    }
+    buffer_fini(&left_out);
+    return rc;
+}
+
 static void launch(struct job_engine *engine, struct job_actions *actions)
 {
     struct job_root *root = engine->root;
     struct error error = ERROR_NONE;
     struct buffer payload = {0};
 
-    if (place_map_make(&root->map, &root->spec.placement, engine->allocation, &error) < 0 ||
-        place_map_check(&root->map, engine->allocation, &error) < 0) {
+    if (make_map(engine, &error) < 0) {
         report_end(root, STATUS_FAILED, 1, error.text, actions);
         return;
     }
@@ -286,12 +311,12 @@ static void surveyed(struct job_engine *engine, const struct job_event *event,
                      struct job_actions *actions)
 {
     struct job_root *root = engine->root;
+    struct error error = ERROR_NONE;
 
     if (root->state != JOB_ROOT_SURVEYING || event->status < 0)
         return; /* a loss is handled where it is told */
-    if (job_survey_take(engine, event) < 0)
-        report_end(root, STATUS_FAILED, 1, "what the nodes say of their processors cannot be read",
-                   actions);
+    if (job_survey_take(engine, event, &error) < 0)
+        report_end(root, STATUS_FAILED, 1, error.text, actions);
     else
         launch(engine, actions);
 }

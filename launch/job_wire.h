@@ -40,7 +40,7 @@ enum job_message {
     /* to the root, when the placement of all is not what it has */
     JOB_MESSAGE_PLACED, /* u32 number, u32 place, u64 hash of its part */
     /* broadcast */
-    JOB_MESSAGE_SURVEY, /* u32 number, u8 devices too, ranges: who is asked */
+    JOB_MESSAGE_SURVEY, /* u32 number, u8 survey_want, string: required, ranges: who is asked */
     /* of an instance of `banyan doctor`; a broadcast: u32 generation, ranges, and CONTROL_DOCTOR's
      * payload; a request without more: its reply is doctor_daemon.c's */
     JOB_MESSAGE_DOCTOR,

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "alloc/place_draw.h"
+#include "alloc/place_require.h"
 
 /* ---- For people ---- */
 
@@ -22,6 +23,7 @@ static const char *bind_name(const struct map_rule *rule, int in_threads)
 static void explain_apps(const struct map_report *report, struct buffer *out)
 {
     const struct allocation *allocation = report->allocation;
+    struct buffer left_out = {0};
 
     buffer_printf(out, "# %u nodes, %llu slots%s%s\n", allocation_nodes(allocation),
                   (unsigned long long)allocation_slots(allocation),
@@ -32,6 +34,10 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     if (!ranges_is_empty(&report->placement.excluded))
         buffer_printf(out, "# %llu nodes are left out by nolocal\n",
                       (unsigned long long)ranges_count(&report->placement.excluded));
+    place_require_tell(&report->placement, allocation, &left_out);
+    if (left_out.length_bytes > 0)
+        buffer_printf(out, "# %s\n", buffer_string(&left_out) + strlen("; "));
+    buffer_fini(&left_out);
     for (uint32_t i = 0; i < report->map.apps_count; i++) {
         const struct map_app *app = &report->map.apps[i];
 
@@ -185,10 +191,11 @@ void map_report_json(const struct map_report *report, struct buffer *out)
 /* ---- Refused ---- */
 
 /* 1 if the placement as it stands now can be made. */
-static int works(const struct map_report *report)
+static int works(struct map_report *report)
 {
     struct place_map map;
-    int held = place_map_make(&map, &report->placement, report->allocation, NULL) == 0;
+    int held = place_require_settle(&report->placement, report->allocation, NULL) == 0 &&
+               place_map_make(&map, &report->placement, report->allocation, NULL) == 0;
 
     if (!held)
         return 0;
@@ -219,10 +226,104 @@ static int works_with(struct map_report *report, struct map_rule *rule, struct m
     struct map_rule before = *rule;
     int held;
 
+    changed.excluded = rule->excluded; /* which is made anew each time */
     *rule = changed;
     held = works(report);
+    before.excluded = rule->excluded;
     *rule = before;
     return held;
+}
+
+/* The requirements of a rule with another text in the place of one term, "" for none; free(). */
+static char *change_term(const struct require *require, uint32_t term, const char *text)
+{
+    struct buffer changed = {0};
+
+    for (uint32_t i = 0; i < require->count; i++) {
+        const struct require_term *own = &require->terms[i];
+        int bytes = i == term ? (int)strlen(text) : (int)own->text_bytes;
+
+        if (bytes > 0)
+            buffer_printf(&changed, "%s%.*s", changed.length_bytes > 0 ? "," : "", bytes,
+                          i == term ? text : own->text);
+    }
+    if (changed.length_bytes == 0)
+        buffer_append_string(&changed, "none");
+    (void)buffer_string(&changed);
+    return buffer_take(&changed, NULL);
+}
+
+static int works_requiring(struct map_report *report, struct map_rule *rule, char *text)
+{
+    char *before = rule->require;
+    int held;
+
+    rule->require = text;
+    held = works(report);
+    rule->require = before;
+    free(text);
+    return held;
+}
+
+/* The greatest amount below what a term asks for that a node has and with which it works; 0: none. */
+static uint64_t most_required(struct map_report *report, struct map_rule *rule,
+                              const struct require *require, uint32_t term, struct buffer *ret_text)
+{
+    const struct require_term *own = &require->terms[term];
+    uint64_t below = own->high == UINT64_MAX ? own->low : 0;
+
+    while (below > 0) {
+        uint64_t next = 0;
+
+        for (uint32_t i = 0; i < report->placement.facts.count; i++) {
+            const struct node_facts *facts = &report->placement.facts.kinds[i].facts;
+            uint64_t has = own->fact == FACT_MEMORY ? facts->memory_mib : facts->gpus;
+
+            if (has < below && has > next)
+                next = has;
+        }
+        buffer_clear(ret_text);
+        buffer_append_string(ret_text, own->fact == FACT_MEMORY ? "mem>=" : "gpus>=");
+        if (own->fact == FACT_MEMORY)
+            memory_print_mib(next, ret_text);
+        else
+            buffer_printf(ret_text, "%llu", (unsigned long long)next);
+        if (next > 0 &&
+            works_requiring(report, rule, change_term(require, term, buffer_string(ret_text))))
+            return next;
+        below = next;
+    }
+    return 0;
+}
+
+/* For each term whether less of it, or doing without it, would do. */
+static void try_requirements(struct map_report *report, struct buffer *out)
+{
+    for (uint32_t i = 0; i < report->placement.rules_count; i++) {
+        struct map_rule *rule = &report->placement.rules[i];
+        struct require require;
+        struct buffer text = {0};
+
+        if (rule->require == NULL || require_parse(rule->require, &require, NULL) < 0)
+            continue;
+        for (uint32_t j = 0; j < require.count; j++) {
+            if (most_required(report, rule, &require, j, &text) > 0)
+                buffer_printf(out, "; it works with %s", buffer_string(&text));
+            else if (works_requiring(report, rule, change_term(&require, j, "")))
+                buffer_printf(out, "; it works without %.*s", (int)require.terms[j].text_bytes,
+                              require.terms[j].text);
+        }
+        buffer_fini(&text);
+    }
+}
+
+void map_report_left_out(const struct map_report *report, struct error *error)
+{
+    struct buffer text = {0};
+
+    place_require_tell(&report->placement, report->allocation, &text);
+    error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
+    buffer_fini(&text);
 }
 
 void map_report_refusal(struct map_report *report, struct error *error)
@@ -252,6 +353,7 @@ void map_report_refusal(struct map_report *report, struct error *error)
             break;
         }
     }
+    try_requirements(report, &text);
     if (text.length_bytes > 0)
         error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
     buffer_fini(&text);

@@ -8,13 +8,15 @@
 #include "alloc/allocation.h"
 #include "alloc/place_local.h"
 #include "alloc/place_map.h"
+#include "alloc/source.h"
 #include "base/buffer.h"
 
 struct map_report {
     const struct allocation *allocation;
     const struct topology *topology; /* of every node */
     const struct ranges *allowed;
-    int is_described; /* the topology is not this machine's */
+    const struct source *source; /* where the nodes come from; NULL: no scheduler */
+    int is_described;            /* the topology is not this machine's */
     struct placement placement;
     struct place_map map; /* of all that */
 };
@@ -24,6 +26,8 @@ void map_report_text(const struct map_report *report, int explain, struct buffer
 void map_report_json(const struct map_report *report, struct buffer *out);
 /* What a node has of each level. */
 void map_report_topology(const struct map_report *report, struct buffer *out);
+/* Adds to an error whom --require has left out. */
+void map_report_left_out(const struct map_report *report, struct error *error);
 /* Adds to an error what would work instead, the nearest first. */
 void map_report_refusal(struct map_report *report, struct error *error);
 

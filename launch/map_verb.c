@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_require.h"
 #include "fabric/topology_read.h"
 #include "launch/map_report.h"
 #include "launch/options.h"
+#include "launch/run_facts.h"
 #include "launch/run_nodes.h"
 #include "launch/run_placement.h"
 #include "launch/run_settings.h"
@@ -97,7 +99,7 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
 
 static int find_nodes(const struct run_settings *settings, const struct run_world *world,
                       const struct topology *topology, struct allocation *allocation,
-                      struct error *error)
+                      const struct source **ret_source, struct error *error)
 {
     struct run_nodes nodes;
     int rc;
@@ -108,6 +110,7 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
     if (rc == 0) {
         allocation_fini(allocation);
         *allocation = nodes.allocation; /* which is moved */
+        *ret_source = nodes.source;
     }
     return rc;
 }
@@ -126,20 +129,48 @@ static int read_topology(const struct run_settings *settings, struct topology *t
 
 /* ---- The map ---- */
 
+/* What is not told of the nodes is taken from this machine, as their processors are. */
+static int find_facts(struct map_report *report, const struct run_apps *apps,
+                      const struct run_world *world, struct error *error)
+{
+    struct facts_table *table = &report->placement.facts;
+    struct node_facts own = {.known = 1u << FACT_GPUS | 1u << FACT_FEATURES,
+                             .gpus = topology_gpus(report->topology)};
+    struct ranges nodes = {0};
+    int rc = run_facts_find(apps, world, report->source, report->allocation, table, error);
+
+    if (rc == 0 && place_require_wanted(&report->placement)) {
+        ranges_add(&nodes, 0, allocation_nodes(report->allocation) - 1);
+        if (!report->is_described && world->facts != NULL)
+            world->facts(&own);
+        facts_table_add(table, &own, &nodes);
+    }
+    node_facts_fini(&own);
+    ranges_fini(&nodes);
+    return rc;
+}
+
 static int make_map(struct map_report *report, const struct run_apps *apps,
                     const struct run_world *world, struct buffer *out, struct error *error)
 {
     const struct run_settings *settings = &apps->items[0].settings;
     int rc = run_placement_make(apps, world, report->allocation, &report->placement, error);
 
+    if (rc == 0)
+        rc = find_facts(report, apps, world, error);
     if (rc < 0)
         return rc;
     if (place_machines_add(&report->placement.machines, report->topology, report->allowed, 0,
                            allocation_nodes(report->allocation) - 1) < 0)
         return error_set(error, -ENOENT, "no processor of the topology may be used");
-    rc = place_map_make(&report->map, &report->placement, report->allocation, error);
-    if (rc == 0)
-        rc = place_map_check(&report->map, report->allocation, error);
+    rc = place_require_settle(&report->placement, report->allocation, error);
+    if (rc == 0) {
+        rc = place_map_make(&report->map, &report->placement, report->allocation, error);
+        if (rc == 0)
+            rc = place_map_check(&report->map, report->allocation, error);
+        if (rc < 0)
+            map_report_left_out(report, error);
+    }
     if (rc < 0) {
         if (settings->explain > 0)
             map_report_refusal(report, error);
@@ -172,7 +203,7 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
         settings.processes = (uint32_t)run_apps_processes(apps);
         allocation_init(&allocation);
         rc = find_nodes(&settings, world, settings.topology != NULL ? &topology : NULL, &allocation,
-                        error);
+                        &report.source, error);
         if (rc == 0)
             rc = make_map(&report, apps, world, out, error);
         place_map_fini(&report.map);

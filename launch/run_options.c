@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "alloc/place_map.h"
+#include "alloc/place_require.h"
 #include "base/log.h"
 #include "fabric/address.h"
 #include "launch/boot_carry.h"
 #include "launch/options.h"
 #include "launch/run_environment.h"
+#include "launch/run_facts.h"
 #include "launch/run_nodes.h"
 #include "launch/run_placement.h"
 #include "launch/run_settings.h"
@@ -303,6 +305,15 @@ static int make_app(const struct run_app *words, const struct run_world *world,
                                  &app->set, error);
 }
 
+static void tell_left_out(const struct run_request *request, struct error *error)
+{
+    struct buffer left_out = {0};
+
+    place_require_tell(&request->job.placement, &request->allocation, &left_out);
+    error_set(error, error->code, "%s%s", error->text, buffer_string(&left_out));
+    buffer_fini(&left_out);
+}
+
 /* Who goes where, as far as it is known here: topologies are known to the nodes. */
 static int make_placement(const struct run_apps *apps, const struct run_world *world,
                           struct run_request *request, struct error *error)
@@ -311,11 +322,19 @@ static int make_placement(const struct run_apps *apps, const struct run_world *w
     struct place_map map;
     int rc = run_placement_make(apps, world, &request->allocation, &job->placement, error);
 
+    if (rc == 0 && place_require_open(&job->placement, &request->allocation)) {
+        job->processes = placement_processes(&job->placement);
+        return 0; /* the nodes will tell */
+    }
+    if (rc == 0)
+        rc = place_require_settle(&job->placement, &request->allocation, error);
     if (rc == 0 && !placement_wants_topology(&job->placement)) {
         rc = place_map_make(&map, &job->placement, &request->allocation, error);
         if (rc == 0) {
             place_map_resolve(&map, &job->placement);
             place_map_fini(&map);
+        } else {
+            tell_left_out(request, error);
         }
     }
     job->processes = placement_processes(&job->placement);
@@ -361,6 +380,9 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
     rc = make_instance(&settings, world, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* which is moved */
+    if (rc == 0 && apps->items[0].argc > 0)
+        rc = run_facts_find(apps, world, nodes.source, &request->allocation,
+                            &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, world, request, error);
     request->timeout_s = settings.timeout_s;

@@ -13,6 +13,7 @@
 #include "alloc/allocation.h"
 #include "alloc/source.h"
 #include "base/error.h"
+#include "base/node_facts.h"
 #include "launch/spec.h"
 
 #define RUN_RANDOM_BYTES (8 + SECRET_BYTES)
@@ -30,6 +31,10 @@ struct run_world {
     int (*read_file)(const char *path, struct buffer *out, struct error *error);
     /* 1 if PATH of the environment has that program. */
     int (*has_program)(char *const *environment, const char *name);
+    /* Runs a command and takes what it writes (command_output.h); NULL: none can be run. */
+    int (*command)(const char *const *argv, struct buffer *out, struct error *error);
+    /* Adds what this machine is like; NULL: nobody knows. */
+    void (*facts)(struct node_facts *facts);
     const struct source_world *sources; /* what a scheduler left; NULL: nothing */
     struct allocation_trace *trace;     /* records where counts come from; NULL: nobody asks */
 };

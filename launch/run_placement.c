@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc/place_list.h"
+#include "alloc/place_require.h"
 
 /* ---- The applications ---- */
 
@@ -64,6 +65,7 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     app = &apps->items[apps->count];
     *app = (struct run_app){.settings = apps->items[0].settings};
     list_copy(&app->settings.set);
+    app->settings.facts = (struct option_list){.count = 0};
     app->settings.processes = 0;
     app->settings.per_node = 0;
     apps->count++;
@@ -98,8 +100,10 @@ int run_apps_parse(const struct option_rule *rules, const struct run_settings *d
 
 void run_apps_fini(struct run_apps *apps)
 {
-    for (uint32_t i = 0; i < apps->count; i++)
+    for (uint32_t i = 0; i < apps->count; i++) {
         option_list_fini(&apps->items[i].settings.set);
+        option_list_fini(&apps->items[i].settings.facts);
+    }
     free(apps->items);
     *apps = (struct run_apps){0};
 }
@@ -183,6 +187,25 @@ static int parse_words(const struct run_settings *settings, struct map_rule *rul
     return 0;
 }
 
+static int require_rule(const struct run_settings *settings, struct map_rule *rule,
+                        struct error *error)
+{
+    struct require require;
+    int rc;
+
+    if (settings->require == NULL)
+        return 0;
+    if (strlen(settings->require) > REQUIRE_BYTES_MAX)
+        return error_set(error, -E2BIG, "option --require: it is longer than %u bytes",
+                         REQUIRE_BYTES_MAX);
+    rc = require_parse(settings->require, &require, error);
+    if (rc < 0)
+        error_prefix(error, "option --require");
+    else if (require.count > 0)
+        rule->require = memory_copy_string(settings->require);
+    return rc;
+}
+
 static int make_rule(const struct run_settings *settings, const struct run_world *world,
                      const struct allocation *allocation, struct map_rule *rule, int *no_local,
                      struct error *error)
@@ -202,12 +225,17 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         rule->pe = settings->cpus_per_rank;
     if (settings->per_node > 0)
         rule->per = settings->per_node;
+    rc = require_rule(settings, rule, error);
+    if (rc < 0)
+        return rc;
     *no_local |= extra.no_local;
     if (rule->policy != MAP_BY_LIST)
         return 0;
     rc = read_list(&extra, settings, world, allocation, rule, error);
-    if (rc < 0)
+    if (rc < 0) {
         error_prefix(error, "option --map-by");
+        map_rule_fini(rule);
+    }
     return rc;
 }
 
@@ -235,6 +263,23 @@ static void exclude_local(const struct run_world *world, const struct allocation
     free(short_name);
 }
 
+/* Nodes are asked for the terms of all applications at once. */
+static int check_terms(const struct placement *placement, struct error *error)
+{
+    struct buffer all = {0};
+    struct require require;
+    int rc = 0;
+
+    place_require_all(placement, &all);
+    if (all.length_bytes > 0)
+        rc = require_parse(buffer_string(&all), &require, error);
+    if (rc < 0)
+        error_set(error, -E2BIG, "option --require: the applications have more than %u terms",
+                  REQUIRE_TERMS_MAX);
+    buffer_fini(&all);
+    return rc;
+}
+
 int run_placement_make(const struct run_apps *apps, const struct run_world *world,
                        const struct allocation *allocation, struct placement *placement,
                        struct error *error)
@@ -254,5 +299,5 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
     }
     if (no_local)
         exclude_local(world, allocation, placement);
-    return 0;
+    return check_terms(placement, error);
 }

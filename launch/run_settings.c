@@ -84,6 +84,19 @@ const struct option_rule run_rules[] = {
      FIELD(bind_memory),
      .help = "memory of processes that are bound comes from their NUMA nodes, if there is some "
              "(preferred) or in any case (local)"},
+    {.kind = OPTION_TEXT,
+     .name = "require",
+     .value = "TERMS",
+     .each_app = 1,
+     FIELD(require),
+     .help = "only nodes that have all of this: mem>=64G, arch=x86_64, os=linux, feature=A|B, "
+             "feature!=C, gpus>=2, with commas between; none takes it back"},
+    {.kind = OPTION_LIST,
+     .name = "facts",
+     .value = "NODES:FACTS",
+     FIELD(facts),
+     .help = "tell what nodes have that neither they nor the scheduler tell: "
+             "\"n[1-4]:feature=ib,gpus=2\"; may be repeated"},
     {.kind = OPTION_FLAG,
      .name = "oversubscribe",
      .each_app = 1,

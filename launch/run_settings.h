@@ -29,6 +29,8 @@ struct run_settings {
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;
+    const char *require;
+    struct option_list facts;
     /* of `banyan map` only */
     const char *nodes;
     const char *topology;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/wire.h"
+#include "launch/survey.h"
 #include "overlay/tree.h"
 
 /* As in root.c. */
@@ -213,7 +214,7 @@ static void root_action(struct sim_daemon *root, const struct job_action *action
 /* Every node has two packages of eight cores. */
 static void sim_survey(struct sim_daemon *daemon, uint32_t number)
 {
-    struct place_machines machines = {0};
+    struct survey survey = {.why = ""};
     struct topology topology;
     struct ranges allowed = {0};
     struct buffer payload = {0};
@@ -227,13 +228,14 @@ static void sim_survey(struct sim_daemon *daemon, uint32_t number)
     }
     topology_number(&topology);
     topology_all(&topology, &allowed);
-    (void)place_machines_add(&machines, &topology, &allowed, daemon->place - 1, daemon->place - 1);
-    place_machines_encode(&machines, &payload);
+    (void)place_machines_add(&survey.machines, &topology, &allowed, daemon->place - 1,
+                             daemon->place - 1);
+    survey_encode(&survey, &payload);
     event.message = message_from_buffer(&payload);
     sim_daemon_event(daemon, &event);
     message_release(event.message);
     topology_fini(&topology);
-    place_machines_fini(&machines);
+    survey_fini(&survey);
     ranges_fini(&allowed);
     buffer_fini(&payload);
 }

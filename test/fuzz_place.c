@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What says who goes where: the first byte chooses a placement from the wire (with the map that is
- * made of it), a rank file, a list of nodes, or the words of --map-by and --bind-to.
+ * made of it), a rank file, a list of nodes, requirements and facts, or the words of --map-by and
+ * --bind-to.
  */
 #include "config.h"
 
 #include "alloc/place_list.h"
 #include "alloc/place_local.h"
+#include "alloc/place_require.h"
 #include "test/fuzz.h"
 
 #include <assert.h>
@@ -39,7 +41,8 @@ static void read_placement(const uint8_t *data, size_t data_bytes,
     wire_reader_init(&reader, data, data_bytes);
     if (placement_decode(&placement, &reader) < 0)
         return;
-    if (placement_processes(&placement) <= PROCESSES_MAX)
+    if (place_require_settle(&placement, allocation, NULL) == 0 &&
+        placement_processes(&placement) <= PROCESSES_MAX)
         map_all(&placement, allocation);
     placement_fini(&placement);
 }
@@ -58,6 +61,28 @@ static void read_list(const char *text, int is_sequence, const struct allocation
     if (rule.list->cores == NULL)
         map_all(&placement, allocation);
     map_list_destroy(rule.list);
+}
+
+/* A text that is read is judged; what it prints is read again. */
+static void read_require(const char *text)
+{
+    struct require require;
+    struct node_facts facts = {.known = 0};
+    struct error error = ERROR_NONE;
+    struct buffer words = {0};
+
+    assert((require_parse(text, &require, &error) < 0) == (error.text[0] != '\0'));
+    if (node_facts_parse(text, &facts, NULL) == 0) {
+        node_facts_print(&facts, &words);
+        if (words.length_bytes > 0)
+            assert(node_facts_parse(buffer_string(&words), &facts, NULL) == 0);
+    }
+    if (error.code == 0) {
+        (void)require_holds(&require, &facts);
+        require_reduce(&require, &facts);
+    }
+    node_facts_fini(&facts);
+    buffer_fini(&words);
 }
 
 static void read_words(const char *text)
@@ -86,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     text[data_bytes - 1] = '\0';
     allocation_init(&allocation);
     allocation_generate(&allocation, "n", 3, 4);
-    switch (data[0] % 4) {
+    switch (data[0] % 5) {
     case 0:
         read_placement(data + 1, data_bytes - 1, &allocation);
         break;
@@ -95,6 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         break;
     case 2:
         read_list(text, 1, &allocation);
+        break;
+    case 3:
+        read_require(text);
         break;
     default:
         read_words(text);
@@ -110,7 +138,8 @@ static void sample_placement(struct buffer *out)
     struct map_rule rule = {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .pe = 2};
     struct placement placement = {0};
     struct topology topology;
-    struct ranges allowed = {0};
+    struct ranges allowed = {0}, nodes = {0};
+    struct node_facts facts = {.known = 0};
 
     topology_init(&topology, 8);
     for (uint32_t i = 0; i < 8; i++) {
@@ -120,12 +149,18 @@ static void sample_placement(struct buffer *out)
     }
     topology_number(&topology);
     topology_all(&topology, &allowed);
+    rule.require = memory_copy_string("mem>=1G,feature=a");
+    (void)node_facts_parse("mem=2G,feature=a|b", &facts, NULL);
+    ranges_add(&nodes, 0, 1);
+    facts_table_add(&placement.facts, &facts, &nodes);
     placement_add(&placement, &rule);
     (void)place_machines_add(&placement.machines, &topology, &allowed, 0, 2);
     placement_encode(&placement, out);
     placement_fini(&placement);
     topology_fini(&topology);
     ranges_fini(&allowed);
+    ranges_fini(&nodes);
+    node_facts_fini(&facts);
 }
 
 size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
@@ -133,9 +168,11 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     static const char *const samples[] = {"\1rank 0=n1 slot=0-1,3\nrank 1=+n2 slot=2\n# end\n",
                                           "\1rank 1=n3\nrank 0=n1\n",
                                           "\2n1\nn2 slots=4\n\nn3:2\n",
-                                          "\3ppr:2:package:pe=2,oversubscribe",
-                                          "\3dist:mlx5_0:nolocal",
-                                          "\3core:overload-allowed"};
+                                          "\3mem>=64G,arch=x86_64|arm,feature!=a,gpus<3",
+                                          "\3mem=64G,arch=x86_64,os=linux,feature=a|b,gpus=2",
+                                          "\4ppr:2:package:pe=2,oversubscribe",
+                                          "\4dist:mlx5_0:nolocal",
+                                          "\4core:overload-allowed"};
     struct buffer bytes = {0};
     size_t length = 0;
 

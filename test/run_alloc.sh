@@ -15,7 +15,7 @@ alloc() {
     local name=$1 expected=$2
     shift 2
     run "$banyan" alloc "$@"
-    is "$(sed '/^from /d; /^$/d' <<<"$out" | tr -s ' \n' ' ' | sed 's/ $//')" "$expected" "$name"
+    is "$(sed '/^from /d; /^$/d; s/  FACTS$//; s/  mem=.*os=linux$//' <<<"$out" | tr -s ' \n' ' ' | sed 's/ $//')" "$expected" "$name"
     [ -z "$err" ] || diag "$err"
 }
 refuses() {
@@ -30,6 +30,17 @@ refuses() {
 alloc "equal nodes are one line" "8 nodes, 14 slots NODES SLOTS NAMES 6 1 a,n[01-05] 2 4 b,c" \
     --host 'a,b:4,n[01-05],c:4'
 printf '# cluster\na slots=2\nb:3\n^a\nme@n[1-4] slots=8\n' >hosts
+run "$banyan" alloc --virtual-nodes 3 --facts 'v[2-3]:mem=64G,feature=ib|fast' --facts v3:gpus=2
+like "$out" " v1  mem=.*,arch=.*,os=linux" "facts of this machine are known"
+like "$out" " v2  mem=64G,arch=.*,os=linux,feature=fast\|ib
+" "those that are given count first"
+like "$out" " v3  mem=64G,arch=.*,os=linux,feature=fast\|ib,gpus=2" "and add up"
+run "$banyan" alloc --host 'n[1-2]' --facts n2:mem=1G,feature=a --json
+like "$(tr -d ' \n' <<<"$out")" '"facts":\[\{"names":"n2","mem_mib":1024,"features":\["a"\]\}\]' \
+    "in JSON, too; of others nothing is known"
+refuses "facts of no node" "option --facts: there is no node n9" --host 'n[1-2]' --facts n9:mem=1G
+refuses "facts of a wrong word" "option --facts: column 5: '1Q' cannot be a value of mem" \
+    --host 'n[1-2]' --facts n1:mem=1Q
 alloc "a host file" "5 nodes, 35 slots NODES SLOTS NAMES 1 3 b 4 8 n[1-4]" --hostfile hosts
 run "$banyan" alloc --hostfile hosts --explain
 like "$out" "hosts:2: 2 slots each: a" "explained: file and line"

@@ -132,6 +132,36 @@ diag "$(cat "$OUT.absent")"
 ok "nothing ran on this machine instead" test ! -e "$OUT.never"
 ok "no daemon is left" until_true 10 no_daemon
 
+# ---- Features ----
+
+export OUT=$scratch/require
+cat >require.sh <<'J'
+#!/bin/bash
+"$banyan" alloc >$OUT.alloc
+"$banyan" run --require feature=late hostname >$OUT.late 2>&1 </dev/null
+"$banyan" run --require 'feature=first,os=linux' hostname >$OUT.first 2>&1 </dev/null
+"$banyan" run -n 1 --require feature=late hostname : -n 2 --require 'feature!=late' hostname \
+    >$OUT.each 2>&1 </dev/null
+"$banyan" run --require 'mem>=1G' touch $OUT.never >$OUT.refused 2>&1 </dev/null
+echo $? >>$OUT.refused
+"$banyan" map --explain -n 4 --require feature=late >$OUT.map 2>&1
+J
+chmod +x require.sh
+timeout 60 salloc -Q -w 'sim[7-10]' -n 4 ./require.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+like "$(cat "$OUT.alloc")" "2      1  sim\[7-8\]  mem=64M,feature=first
+ *2      1  sim\[9-10\]  mem=64M,feature=late\|second" "banyan alloc has Slurm's features and memory"
+is "$(sort "$OUT.late" | xargs)" "sim10 sim9" "--require takes the nodes with the feature"
+is "$(sort "$OUT.first" | xargs)" "sim7 sim8" "what Slurm knows and what the nodes know"
+is "$(sort "$OUT.each" | xargs)" "sim7 sim8 sim9" "each application has its own"
+is "$(cat "$OUT.refused")" "banyan: no node has what --require asks for: mem>=1G leaves out \
+sim[7-10] (64M)
+125" "if no node has it nothing starts"
+ok "nothing" test ! -e "$OUT.never"
+is "$(cat "$OUT.map")" "banyan: 4 processes were asked for but there are 4 slots on 4 nodes (from Slurm, \
+SLURM_TASKS_PER_NODE), of which 2 are free on the nodes that are left; use -n 2 or fewer, or \
+--oversubscribe; --require: feature=late leaves out sim[7-8]; it works with -n 2; it works with \
+--oversubscribe; it works without feature=late" "banyan map explains"
+
 # ---- Ends ----
 
 no_sleep() {

@@ -96,7 +96,10 @@ KillWait=2
 MinJobAge=300
 PropagateResourceLimits=NONE
 NodeName=DEFAULT CPUs=$cpus RealMemory=64 State=UNKNOWN
-NodeName=sim[1-$nodes] NodeHostname=simhost NodeAddr=sim[1-$nodes] Port=[17001-$((17000 + nodes))]
+$(for i in $(seq "$nodes"); do
+    echo "NodeName=sim$i NodeHostname=simhost NodeAddr=sim$i Port=$((17000 + i))" \
+        "Feature=$([ "$i" -le $((nodes / 2)) ] && echo first || echo second,late)"
+done)
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 END
 export SLURM_CONF=$dir/etc/slurm.conf

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "alloc/facts_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NODE_RANGES_MAX 16777216u
+
+void facts_table_fini(struct facts_table *table)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        node_facts_fini(&table->kinds[i].facts);
+        ranges_fini(&table->kinds[i].nodes);
+    }
+    free(table->kinds);
+    *table = (struct facts_table){0};
+}
+
+/* Nodes that are in no kind yet. */
+static void put(struct facts_table *table, const struct node_facts *facts,
+                const struct ranges *nodes)
+{
+    struct facts_kind *kind;
+
+    if (ranges_is_empty(nodes))
+        return;
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (node_facts_equal(&table->kinds[i].facts, facts)) {
+            ranges_add_all(&table->kinds[i].nodes, nodes);
+            return;
+        }
+    }
+    table->kinds = memory_resize(table->kinds, (table->count + 1) * sizeof(*table->kinds));
+    kind = &table->kinds[table->count++];
+    *kind = (struct facts_kind){.nodes = {0}};
+    node_facts_copy(&kind->facts, facts);
+    ranges_copy(&kind->nodes, nodes);
+}
+
+void facts_table_add(struct facts_table *table, const struct node_facts *facts,
+                     const struct ranges *nodes)
+{
+    uint32_t count = table->count;
+    struct ranges left = {0};
+
+    ranges_copy(&left, nodes);
+    for (uint32_t i = 0; i < count; i++) {
+        struct node_facts both;
+        struct ranges common = {0};
+
+        node_facts_copy(&both, &table->kinds[i].facts);
+        node_facts_merge(&both, facts);
+        ranges_intersect(&table->kinds[i].nodes, nodes, &common);
+        ranges_remove_all(&left, &common);
+        if (!node_facts_equal(&both, &table->kinds[i].facts)) {
+            ranges_remove_all(&table->kinds[i].nodes, &common);
+            put(table, &both, &common);
+        }
+        ranges_fini(&common);
+        node_facts_fini(&both);
+    }
+    put(table, facts, &left);
+    ranges_fini(&left);
+}
+
+void facts_table_merge(struct facts_table *table, const struct facts_table *other)
+{
+    for (uint32_t i = 0; i < other->count; i++)
+        facts_table_add(table, &other->kinds[i].facts, &other->kinds[i].nodes);
+}
+
+const struct node_facts *facts_table_find(const struct facts_table *table, uint32_t node)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (ranges_contains(&table->kinds[i].nodes, node))
+            return &table->kinds[i].facts;
+    }
+    return NULL;
+}
+
+void facts_table_encode(const struct facts_table *table, struct buffer *out)
+{
+    wire_put_varint(out, table->count);
+    for (uint32_t i = 0; i < table->count; i++) {
+        node_facts_encode(&table->kinds[i].facts, out);
+        ranges_encode(&table->kinds[i].nodes, out);
+    }
+}
+
+int facts_table_decode(struct facts_table *ret_table, struct wire_reader *reader)
+{
+    uint64_t count = wire_get_varint_max(reader, FACTS_KINDS_MAX);
+
+    for (uint64_t i = 0; i < count && wire_status(reader) == 0; i++) {
+        struct node_facts facts;
+        struct ranges nodes = {0};
+
+        (void)node_facts_decode(&facts, reader);
+        ranges_decode(reader, NODE_RANGES_MAX, &nodes);
+        if (wire_status(reader) == 0)
+            facts_table_add(ret_table, &facts, &nodes);
+        node_facts_fini(&facts);
+        ranges_fini(&nodes);
+    }
+    if (wire_status(reader) == 0)
+        return 0;
+    facts_table_fini(ret_table);
+    return -EBADMSG;
+}
