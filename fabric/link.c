@@ -11,6 +11,7 @@
 #include "fabric/address.h"
 #include "fabric/link_private.h"
 #include "fabric/link_wire.h"
+#include "fabric/secret.h"
 
 typedef enum link_state transition(struct link *link);
 
@@ -145,6 +146,8 @@ void link_queued_free(struct queued *queued)
 {
     if (queued == NULL)
         return;
+    if (queued->header.type == LINK_GUEST_ANSWER)
+        secret_clear(queued->payload->data, queued->payload->length_bytes);
     message_release(queued->payload);
     free(queued);
 }

@@ -44,6 +44,10 @@
 #define LINK_COLLECTIVE_QUEUE_BYTES_MAX ((size_t)512 * 1024 * 1024)
 #define LINK_BULK_QUEUE_BYTES_MAX       ((size_t)256 * 1024 * 1024)
 
+/* What a guest is given (fabric/link_set.h): of its own connection only, and no overlay's type.  Its
+ * payload is wiped when it is freed. */
+#define LINK_GUEST_ANSWER UINT8_MAX
+
 enum link_message {
     LINK_HELLO,
     LINK_GOODBYE,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "fabric/address.h"
 #include "fabric/link_identity.h"
 
@@ -49,7 +50,8 @@ static int find_key(void *context, const char *text, unsigned char *ret_key)
     struct link_identity identity;
 
     if (link_identity_parse(text, &identity) < 0)
-        return -EPROTO;
+        return set->guests != NULL ? set->guests->find_key(set->guests_context, text, ret_key)
+                                   : -EPROTO;
     if (strcmp(identity.session, set->session) != 0 || identity.to != set->host.place ||
         identity.from == set->host.place)
         return -EACCES;
@@ -152,6 +154,40 @@ void link_listen_stop(struct link_set *set)
         sock_post_close(set->listeners[i]);
     set->listener_count = 0;
     set->addresses.count = 0;
+}
+
+static void refuse_guest(struct link_set *set, struct link *link, const struct error *why)
+{
+    char text[ADDRESS_TEXT_BYTES];
+
+    log_warning("refused a daemon that wants to join from %s: %s",
+                address_print(sock_peer_address(link->sock), text), why->text);
+    link_set_close(set, link, LINK_REFUSED, why->text);
+}
+
+/* Nothing of the guest's but HELLO has been read, and nothing more will be. */
+int link_listen_guest(struct link_set *set, struct link *link)
+{
+    struct frame frame = {
+        .type = LINK_GUEST_ANSWER, .class = FRAME_BULK, .incarnation = set->host.incarnation};
+    struct link_identity identity;
+    struct error why = ERROR_NONE;
+
+    if (set->guests == NULL || link_identity_parse(tls_identity(link->tls), &identity) == 0)
+        return 0;
+    if (set->finished == NULL)
+        frame.payload = set->guests->answer(set->guests_context, tls_identity(link->tls), &why);
+    else
+        error_set(&why, -ESHUTDOWN, "the instance is ending");
+    if (frame.payload == NULL) {
+        refuse_guest(set, link, &why);
+        return 1;
+    }
+    link_admit(link);
+    link_send(link, &frame);
+    link_set_close(set, link, LINK_CLOSED, "");
+    link_set_deadline(set, link, HANDSHAKE_NS);
+    return 1;
 }
 
 void link_listen_expire(struct link_set *set, struct link *link)

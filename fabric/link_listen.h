@@ -19,6 +19,8 @@ void link_listen_resume(struct link_set *set);
 void link_listen_stop(struct link_set *set);
 /* TLS for a stranger that has begun a handshake. */
 struct tls *link_listen_stranger(struct link *link, struct error *error);
+/* Of a greeted link that came in: whether it is a guest's, which has its answer and goes then. */
+int link_listen_guest(struct link_set *set, struct link *link);
 /* The time of a half-open connection is over. */
 void link_listen_expire(struct link_set *set, struct link *link);
 

@@ -100,9 +100,8 @@ void link_set_end_half_open(struct link_set *set, struct link *link)
     link->half_open = 0;
 }
 
-/* Ends a link of ours in order, within CLOSE_NS. */
-static void close_link(struct link_set *set, struct link *link, enum link_goodbye reason,
-                       const char *text)
+void link_set_close(struct link_set *set, struct link *link, enum link_goodbye reason,
+                    const char *text)
 {
     link_set_end_half_open(set, link);
     list_remove(&link->node);
@@ -198,7 +197,7 @@ static void refuse(struct link_set *set, struct link *link, enum link_goodbye ve
                   text);
         link_set_log_refused(set, &why);
     }
-    close_link(set, link, verdict, text);
+    link_set_close(set, link, verdict, text);
 }
 
 static void on_greeted(struct link *link)
@@ -208,6 +207,8 @@ static void on_greeted(struct link *link)
     enum link_goodbye verdict = LINK_GOODBYE_COUNT;
     struct peer *peer;
 
+    if (!link->outgoing && link_listen_guest(set, link))
+        return;
     if (!link->outgoing)
         verdict = judge_incoming(set, link, &text);
     if (verdict != LINK_GOODBYE_COUNT) {
@@ -407,6 +408,8 @@ static int copy_config(struct link_set *set, const struct link_set_config *confi
     set->loop = config->loop;
     set->events = config->events;
     set->context = config->context;
+    set->guests = config->guests;
+    set->guests_context = config->guests_context;
     set->ports = (struct sock_ports){.first = config->port_first, .last = config->port_last};
     set->host.place = config->place;
     set->host.incarnation = config->incarnation;
@@ -536,7 +539,7 @@ static void set_close(void *transport, uint32_t place)
     if (peer == NULL)
         return;
     if (peer->link != NULL) {
-        close_link(set, peer->link, LINK_CLOSED, "");
+        link_set_close(set, peer->link, LINK_CLOSED, "");
         peer->link = NULL;
         link_set_drop_peer_if_idle(set, peer);
     } else {

@@ -35,6 +35,16 @@
 struct loop;
 struct link_set;
 
+/* Guests: who has no place yet comes with an identity that is no link's and a key of its own, is given
+ * one message and sent away.  They count as strangers until then. */
+struct link_guests {
+    /* 0 and the key of the identity (32 bytes), or -EACCES. */
+    int (*find_key)(void *context, const char *identity, unsigned char *ret_key);
+    /* Whoever came has proved that it knows the key: what it is given, which is wiped when it is sent,
+     * or NULL and why it is refused. */
+    struct message *(*answer)(void *context, const char *identity, struct error *why);
+};
+
 struct link_set_config {
     struct loop *loop;
     const unsigned char *secret; /* LINK_SECRET_BYTES; copied */
@@ -46,6 +56,8 @@ struct link_set_config {
     uint16_t port_last;
     const struct transport_events *events;
     void *context;
+    const struct link_guests *guests; /* NULL: none are let in */
+    void *guests_context;
 };
 
 /* Listens on all addresses, on one port if that can be had.  NULL if any of them fails. */

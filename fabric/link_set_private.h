@@ -33,6 +33,8 @@ struct link_set {
     uint64_t clock_ns;        /* when it is set to, UINT64_MAX = idle */
     const struct transport_events *events;
     void *context;
+    const struct link_guests *guests; /* NULL: none */
+    void *guests_context;
     unsigned char *secret;
     char session[LINK_SESSION_LENGTH_MAX + 1];
     struct sock_ports ports;
@@ -62,6 +64,9 @@ struct peer *link_set_peer(struct link_set *set, uint32_t place); /* NULL if the
 void link_set_drop_peer_if_idle(struct link_set *set, struct peer *peer);
 void link_set_add(struct link_set *set, struct link *link);
 void link_set_deadline(struct link_set *set, struct link *link, uint64_t wait_ns);
+/* Ends a link of ours in order, within a second. */
+void link_set_close(struct link_set *set, struct link *link, enum link_goodbye reason,
+                    const char *text);
 /* The link is no stranger's any more. */
 void link_set_end_half_open(struct link_set *set, struct link *link);
 /* Looks at deadlines at deadline_ns at the latest. */

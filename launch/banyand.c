@@ -13,6 +13,7 @@
 #include "launch/daemon.h"
 #include "launch/doctor_examine.h"
 #include "launch/helper.h"
+#include "launch/join_daemon.h"
 #include "launch/one_shot.h"
 #include "launch/process_title.h"
 #include "launch/session.h"
@@ -23,6 +24,7 @@
 static const char help[] =
     "Usage: banyand\n"
     "       banyand [--started-by STARTER] [--boot munge:CREDENTIAL|file:PATH]\n"
+    "       banyand --join FILE|- [--node NAME]\n"
     "       banyand --clean SESSION[.PLACE] [--tmpdir DIR]\n"
     "       banyand --version | --help\n"
     "\n"
@@ -31,6 +33,9 @@ static const char help[] =
     "\n"
     "  --boot WORD      take the boot record from a MUNGE credential or a file, not from stdin\n"
     "  --started-by STARTER  be one of the daemons that STARTER (srun) has started with one call\n"
+    "  --join FILE      be the daemon of this node in the instance that has written FILE, or one\n"
+    "                   line of it (banyan run --starter join); - is standard input\n"
+    "  --node NAME      whose line of FILE it is (default: this host's name)\n"
     "  --clean SESSION  kill what a session, or a place of it, has left on this node and remove\n"
     "                   its files\n"
     "  --tmpdir DIR     where its files are, if not in $TMPDIR or /tmp\n";
@@ -87,10 +92,35 @@ static int start_with(int argc, char **argv)
     return daemon_main_with(one_shot, boot_word);
 }
 
+/* --join FILE [--node NAME], in any order. */
+static int join(int argc, char **argv)
+{
+    struct join_request request = {.path = NULL};
+
+    for (int i = 1; i < argc; i += 2) {
+        int is_join = strcmp(argv[i], "--join") == 0;
+        if (!is_join && strcmp(argv[i], "--node") != 0)
+            return usage_error("unknown argument: ", argv[i]);
+        if (i + 1 == argc)
+            return usage_error(argv[i], is_join ? " needs a file, or - for standard input"
+                                                : " needs the name of a node");
+        if (is_join)
+            request.path = argv[i + 1];
+        else
+            request.node_name = argv[i + 1];
+    }
+    if (request.path == NULL)
+        return usage_error("--node needs --join FILE", "");
+    helper_set_daemon_entry(daemon_main);
+    return daemon_main_join(&request);
+}
+
 static int run_option(int argc, char **argv)
 {
     if (strcmp(argv[1], "--started-by") == 0 || strcmp(argv[1], "--boot") == 0)
         return start_with(argc, argv);
+    if (strcmp(argv[1], "--join") == 0 || strcmp(argv[1], "--node") == 0)
+        return join(argc, argv);
     if (strcmp(argv[1], "--clean") == 0)
         return clean(argc, argv);
     if (argc > 2)

@@ -17,6 +17,8 @@
 #include "fabric/tls.h"
 #include "launch/boot_carry.h"
 #include "launch/daemon_internal.h"
+#include "launch/join_daemon.h"
+#include "launch/join_root.h"
 #include "launch/one_shot.h"
 #include "launch/recorder.h"
 #include "launch/virtual_node.h"
@@ -142,7 +144,7 @@ static int listen_addresses(const struct daemon *daemon, struct addresses *ret_a
     char text[VIRTUAL_NODE_TEXT_BYTES];
 
     *ret_addresses = (struct addresses){0};
-    if (instance->starter == STARTER_SSH || instance->starter == STARTER_SRUN)
+    if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
         return address_local(instance->net, ret_addresses, error);
     ret_addresses->count = 1;
     virtual_node_address(daemon->record.place ? daemon->record.name : NULL, text);
@@ -191,6 +193,11 @@ static int open_tree(struct daemon *daemon, struct error *error)
     };
     int rc = listen_addresses(daemon, &link_config.listen_on, error);
 
+    if (daemon->root != NULL && record->instance.starter == STARTER_JOIN) {
+        daemon->join_root = join_root_create(daemon);
+        link_config.guests = &join_root_guests;
+        link_config.guests_context = daemon->join_root;
+    }
     if (rc < 0)
         return rc;
     rc = open_node(daemon, &node_config, error);
@@ -258,6 +265,7 @@ static void close_parts(struct daemon *daemon)
     if (daemon->root)
         root_close(daemon);
     starter_destroy(daemon->starter);
+    join_root_destroy(daemon->join_root);
     daemon_close_links(daemon);
     node_destroy(daemon->node);
     recorder_close(daemon->recorder);
@@ -309,6 +317,8 @@ int daemon_run(struct daemon *daemon, struct error *error)
     daemon->input_fd = -1;
     log_set_sink(log_line, daemon, daemon->record.instance.log_level);
     rc = open_parts(daemon, error);
+    if (rc == 0 && daemon->is_joiner)
+        join_daemon_watch_signals(daemon);
     if (rc == 0) {
         daemon_start_children(daemon);
         name_jobs(daemon);
@@ -468,4 +478,30 @@ int daemon_main(const char *virtual_node)
 int daemon_main_with(const struct one_shot *one_shot, const char *boot_word)
 {
     return daemon_live(one_shot, boot_word);
+}
+
+int daemon_main_join(const struct join_request *request)
+{
+    struct daemon daemon = {.is_joiner = 1};
+    struct error error = ERROR_NONE;
+    int rc = 0;
+
+    boot_record_init(&daemon.record);
+    daemon.helper = helper_fork(&error);
+    if (!daemon.helper)
+        rc = error.code;
+    if (rc == 0)
+        rc = join_daemon_fetch(request, &daemon.record, &error);
+    if (rc == 0) {
+        rc = daemon_run(&daemon, &error);
+    } else {
+        boot_record_fini(&daemon.record);
+        if (daemon.helper)
+            helper_close(daemon.helper);
+    }
+    if (rc < 0) {
+        fprintf(stderr, "banyand: %s\n", error.text);
+        return JOIN_EXIT_FAILED;
+    }
+    return daemon.exit_status;
 }

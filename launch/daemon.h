@@ -14,4 +14,9 @@ struct one_shot;
  * in a word of boot_carry.h (NULL: on stdin). */
 int daemon_main_with(const struct one_shot *one_shot, const char *boot_word);
 
+struct join_request;
+/* The same for one that somebody starts with a token (launch/join_daemon.h): it speaks to nobody on 0
+ * and 1, and to people on 2. */
+int daemon_main_join(const struct join_request *request);
+
 #endif

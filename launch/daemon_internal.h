@@ -27,6 +27,7 @@
 #define DAEMON_RANK_ID 0x80000000u
 
 struct root;
+struct join_root;
 struct roll_call;
 
 struct daemon {
@@ -43,6 +44,7 @@ struct daemon {
     struct loop_timer *job_timer;
     struct loop_timer *lease_timer;
     struct loop_timer *end_timer;
+    struct join_root *join_root; /* at place 0, if daemons join by tokens; else NULL */
     struct roll_call *roll_call; /* NULL elsewhere than at place 0 */
     struct doctor *doctor;       /* NULL unless the instance is there to examine its nodes */
     struct root *root;           /* the front end's side; NULL elsewhere than at place 0 */
@@ -56,6 +58,7 @@ struct daemon {
     char
         jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
     uint32_t refusals; /* how often the parent refused to be linked to before we joined */
+    uint8_t is_joiner; /* it came with a token: somebody may send it signals */
     uint8_t joined;
     uint8_t ending;
     uint8_t logging; /* guards the log's way up against itself */

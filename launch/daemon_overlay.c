@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/daemon_internal.h"
+#include "launch/join_root.h"
 #include "launch/roll_call.h"
 
 #include <errno.h>
@@ -36,6 +37,8 @@ void daemon_start_children(struct daemon *daemon)
 
     if (!starter_is_one_shot(daemon->record.instance.starter)) {
         daemon_start_range(daemon, daemon->record.range);
+    } else if (daemon->join_root) {
+        join_root_start(daemon->join_root);
     } else if (daemon->root) {
         link_set_addresses(daemon->links, &addresses);
         starter_start_all(daemon->starter, &daemon->record, &addresses);
@@ -52,7 +55,10 @@ static void joined(void *context)
 
 static void linked(void *context, uint32_t place)
 {
-    starter_joined(((struct daemon *)context)->starter, place);
+    struct daemon *daemon = context;
+
+    starter_joined(daemon->starter, place);
+    join_root_linked(daemon->join_root, place);
 }
 
 /* Who has not joined yet tells its starter why: the words with which its time-out is told.  A parent
@@ -67,7 +73,10 @@ static void unlinked(void *context, uint32_t place, const struct error *why)
         return;
     if (why->code == -ECONNREFUSED && ++daemon->refusals < REFUSALS_TOLD)
         return;
-    boot_tell_waiting("cannot reach its parent in the tree: ", why->text);
+    if (daemon->is_joiner)
+        log_warning("cannot reach its parent in the tree: %s", why->text);
+    else
+        boot_tell_waiting("cannot reach its parent in the tree: ", why->text);
 }
 
 static void complete(void *context)

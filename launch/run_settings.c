@@ -8,6 +8,7 @@
 
 #include "alloc/allocation.h"
 #include "alloc/place_rule.h"
+#include "launch/join_token.h"
 
 #define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
 #define NODES_VIRTUAL_MAX 4096 /* each is a daemon and a helper on this machine */
@@ -238,7 +239,15 @@ const struct option_rule run_rules[] = {
      .name = "starter",
      .value = "NAME",
      FIELD(starter),
-     .help = "how daemons are started: local, virtual, ssh or srun (default: what the nodes need)"},
+     .help = "how daemons are started: local, virtual, ssh or srun (default: what the nodes need); "
+             "join: not by banyan, but with a token on each node by banyand --join"},
+    {.kind = OPTION_TEXT,
+     .name = "join-file",
+     .value = "FILE",
+     FIELD(join_file),
+     .help =
+         "where --starter join writes the nodes' tokens, good for --start-timeout (default: " JOIN_FILE_DEFAULT
+         ", 600 s)"},
     {.kind = OPTION_TEXT,
      .name = "ssh-agent",
      .value = "COMMAND",
@@ -290,9 +299,9 @@ const struct option_rule run_rules[] = {
     {.kind = OPTION_END}};
 
 static const char *const doctor_names[] = {
-    "host",    "hostfile", "source",        "virtual-nodes", "slots",   "env",
-    "wdir",    "verbose",  "start-timeout", "radix",         "starter", "ssh-agent",
-    "banyand", "net",      "port-range",    "tmpdir",        "help"};
+    "host",      "hostfile", "source",        "virtual-nodes", "slots",   "env",
+    "wdir",      "verbose",  "start-timeout", "radix",         "starter", "ssh-agent",
+    "join-file", "banyand",  "net",           "port-range",    "tmpdir",  "help"};
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 

@@ -51,6 +51,7 @@ struct run_settings {
     const char *input;
     const char *mpi;
     const char *starter;
+    const char *join_file;
     const char *agent;
     const char *banyand;
     const char *net;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/join_token.h"
 #include "launch/run_environment.h"
 #include "overlay/tree.h"
 
@@ -17,10 +18,8 @@ static const struct starter_word {
     const char *word;
     enum starter_kind kind;
 } starter_words[] = {
-    {"local", STARTER_LOCAL},
-    {"virtual", STARTER_VIRTUAL},
-    {"ssh", STARTER_SSH},
-    {"srun", STARTER_SRUN},
+    {"local", STARTER_LOCAL}, {"virtual", STARTER_VIRTUAL}, {"ssh", STARTER_SSH},
+    {"srun", STARTER_SRUN},   {"join", STARTER_JOIN},
 };
 
 /* What a scheduler has for starting something on a node of its job. */
@@ -48,8 +47,8 @@ static int starter_find(const char *word, enum starter_kind *ret_kind, struct er
             return 0;
         }
     }
-    return error_set(error, -EINVAL, "option --starter: '%.80s' is not local, virtual, ssh or srun",
-                     word);
+    return error_set(error, -EINVAL,
+                     "option --starter: '%.80s' is not local, virtual, ssh, srun or join", word);
 }
 
 /* Ends at the first name that is another machine's, which is the first or second as a rule. */
@@ -96,6 +95,9 @@ static int check(const struct run_settings *settings, enum starter_kind kind, st
 {
     if (kind == STARTER_VIRTUAL && settings->virtual_nodes == 0)
         return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
+    if (kind == STARTER_JOIN && settings->boot != NULL)
+        return error_set(error, -EINVAL,
+                         "option --boot: with --starter join a token is what a daemon is told");
     return 0;
 }
 
@@ -143,6 +145,8 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
     } else if (agent == NULL && nodes->allocation.user[0] == '\0') {
         scheduler = scheduler_starter_of(world, nodes);
     }
+    if (rc == 0 && settings->join_file != NULL && instance->starter != STARTER_JOIN)
+        rc = error_set(error, -EINVAL, "option --join-file: it needs --starter join");
     if (rc < 0)
         return rc;
     if (scheduler != NULL) {
@@ -152,10 +156,15 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
             set_radix(settings, nodes, instance);
     }
     set_agent(instance, agent, nodes->allocation.user);
+    if (instance->starter == STARTER_JOIN)
+        instance->join_file = memory_copy_string(settings->join_file != NULL ? settings->join_file
+                                                                             : JOIN_FILE_DEFAULT);
     if (settings->start_timeout_s > 0)
         instance->start_timeout_s = settings->start_timeout_s;
     else if (instance->starter == STARTER_SRUN)
         instance->start_timeout_s = STEP_TIMEOUT_DEFAULT_S;
+    else if (instance->starter == STARTER_JOIN)
+        instance->start_timeout_s = JOIN_TIMEOUT_DEFAULT_S;
     return 0;
 }
 

@@ -35,6 +35,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->banyand);
     free(spec->net);
     free(spec->boot);
+    free(spec->join_file);
     free(spec->fabric);
     free(spec->tmpdir);
     free(spec->virtual_base);
@@ -56,6 +57,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->net = copy_optional(source->net);
     ret_spec->boot = copy_optional(source->boot);
     ret_spec->boot_word = NULL;
+    ret_spec->join_file = copy_optional(source->join_file);
     ret_spec->fabric = copy_optional(source->fabric);
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);

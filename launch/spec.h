@@ -17,7 +17,14 @@
 #define SESSION_ID_BYTES 17 /* 16 hexadecimal digits and NUL */
 #define SECRET_BYTES     32
 
-enum starter_kind { STARTER_LOCAL, STARTER_VIRTUAL, STARTER_SSH, STARTER_SRUN, STARTER_KIND_COUNT };
+enum starter_kind {
+    STARTER_LOCAL,
+    STARTER_VIRTUAL,
+    STARTER_SSH,
+    STARTER_SRUN,
+    STARTER_JOIN,
+    STARTER_KIND_COUNT
+};
 
 /* Same on every daemon of an instance: travels in the boot record. */
 struct instance_spec {
@@ -37,6 +44,7 @@ struct instance_spec {
     uint16_t port_last;
     char *boot;            /* how boot records travel (launch/boot_carry.h), NULL = over stdin */
     const char *boot_word; /* of the one that is started: not the spec's own, never travels */
+    char *join_file;       /* STARTER_JOIN: where the root writes the tokens; never travels */
     char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/recorder.h), NULL = none */

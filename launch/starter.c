@@ -498,7 +498,7 @@ void starter_start(struct starter *starter, const struct boot_record *record)
 
 int starter_is_one_shot(enum starter_kind kind)
 {
-    return starter_method_of(kind)->start_all != NULL;
+    return starter_method_of(kind)->start == NULL;
 }
 
 /* The places of the names that were not given before, added to both; those names. */

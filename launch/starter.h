@@ -34,6 +34,7 @@ void starter_start(struct starter *starter, const struct boot_record *record);
  * time-out, each place on its own. */
 void starter_start_all(struct starter *starter, const struct boot_record *root,
                        const struct addresses *root_addresses);
+/* The root sees to the daemons of all places, and no daemon starts another. */
 int starter_is_one_shot(enum starter_kind kind);
 /* The place has joined: its start time-out no longer runs. */
 void starter_joined(struct starter *starter, uint32_t place);

@@ -19,7 +19,7 @@ struct starter_method {
     void (*start_all)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                       uint32_t index, const struct hostlist *nodes, const struct helper_fd *fds,
                       uint32_t fds_count);
-    /* Starts the daemon of a node as process id of the helper, with fds as its 0, 1 and 2. */
+    /* NULL where the root sees to all.  Starts the daemon of a node as process id of the helper, with fds as its 0, 1 and 2. */
     void (*start)(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                   const char *node_name, const struct helper_fd *fds, uint32_t fds_count);
     /* Starts `banyand --clean` there as process id; 0 if no process was needed for it. */
