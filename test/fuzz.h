@@ -10,9 +10,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* The function under test. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes);
+
+/* A fuzzer of several things chooses one by the first byte; FUZZ_ONLY=N makes it the same always, so
+ * that each can have its time alone. */
+static inline size_t fuzz_choice(uint8_t byte, size_t choices)
+{
+    const char *only = getenv("FUZZ_ONLY");
+
+    return only != NULL ? strtoul(only, NULL, 10) % choices : byte % choices;
+}
 
 /* Writes the `number`th valid input into the buffer and returns its length; 0 when there are no
  * more. `make check` starts from these and spoils them. */

@@ -47,6 +47,35 @@ static void read_placement(const uint8_t *data, size_t data_bytes,
     placement_fini(&placement);
 }
 
+static void lists_are_equal(const struct map_list *left, const struct map_list *right)
+{
+    assert(left->count == right->count && (left->cores == NULL) == (right->cores == NULL));
+    for (uint32_t i = 0; i < left->count; i++) {
+        assert(left->nodes[i] == right->nodes[i]);
+        assert(left->cores == NULL || ranges_equal(&left->cores[i], &right->cores[i]));
+    }
+}
+
+/* What was read is read again from what it prints as. */
+static void list_returns(const struct map_list *list, const struct allocation *allocation)
+{
+    struct map_list *again;
+    struct buffer text = {0};
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        buffer_printf(&text, "rank %u=+n%u", i, list->nodes[i]);
+        if (list->cores != NULL) {
+            buffer_append_string(&text, " slot=");
+            ranges_print(&list->cores[i], &text);
+        }
+        buffer_append_string(&text, "\n");
+    }
+    assert(map_list_parse_ranks("again", buffer_string(&text), allocation, &again, NULL) == 0);
+    lists_are_equal(list, again);
+    map_list_destroy(again);
+    buffer_fini(&text);
+}
+
 static void read_list(const char *text, int is_sequence, const struct allocation *allocation)
 {
     struct map_rule rule = {.policy = MAP_BY_LIST, .oversubscribe = 1};
@@ -58,6 +87,7 @@ static void read_list(const char *text, int is_sequence, const struct allocation
     assert((rc < 0) == (error.text[0] != '\0'));
     if (rc < 0)
         return;
+    list_returns(rule.list, allocation);
     if (rule.list->cores == NULL)
         map_all(&placement, allocation);
     map_list_destroy(rule.list);
@@ -85,18 +115,37 @@ static void read_require(const char *text)
     buffer_fini(&words);
 }
 
+/* What was read is the same after it was printed and read again; lists are files. */
+static void rule_returns(const struct map_rule *rule)
+{
+    struct map_rule again = {.policy = MAP_BY_SLOT};
+    struct map_extra extra = {.no_local = 0};
+    struct buffer words = {0}, left = {0}, right = {0};
+
+    map_rule_print(rule, &words);
+    assert(map_rule_parse(buffer_string(&words), &again, &extra, NULL) == 0);
+    map_rule_encode(rule, &left);
+    map_rule_encode(&again, &right);
+    assert(left.length_bytes == right.length_bytes &&
+           memcmp(left.data, right.data, left.length_bytes) == 0);
+    buffer_fini(&words);
+    buffer_fini(&left);
+    buffer_fini(&right);
+}
+
 static void read_words(const char *text)
 {
     struct map_rule rule = {.policy = MAP_BY_SLOT};
     struct map_extra extra = {.no_local = 0};
     struct error error = ERROR_NONE;
-    struct buffer words = {0};
+    int rc = map_rule_parse(text, &rule, &extra, &error);
 
-    assert((map_rule_parse(text, &rule, &extra, &error) < 0) == (error.text[0] != '\0'));
+    assert((rc < 0) == (error.text[0] != '\0'));
+    if (rc == 0 && rule.policy != MAP_BY_LIST)
+        rule_returns(&rule);
     (void)map_bind_parse(text, &rule, NULL);
     (void)map_rank_by_parse(text, &rule, NULL);
-    map_rule_print(&rule, &words);
-    buffer_fini(&words);
+    (void)map_memory_parse(text, &rule, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
@@ -111,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     text[data_bytes - 1] = '\0';
     allocation_init(&allocation);
     allocation_generate(&allocation, "n", 3, 4);
-    switch (data[0] % 5) {
+    switch (fuzz_choice(data[0], 5)) {
     case 0:
         read_placement(data + 1, data_bytes - 1, &allocation);
         break;

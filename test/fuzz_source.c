@@ -82,6 +82,67 @@ static int fuzz_flux(void *context, const char *job, struct flux_resources *ret_
     return 0;
 }
 
+static void allocations_are_equal(const struct allocation *left, const struct allocation *right)
+{
+    char one[HOST_NAME_BYTES_MAX + 1], other[HOST_NAME_BYTES_MAX + 1];
+    uint32_t nodes = allocation_nodes(left);
+
+    assert(allocation_nodes(right) == nodes);
+    for (uint32_t i = 0; i < nodes; i += 1 + nodes / NAMES_CHECKED_MAX) {
+        hostlist_name(left->names, i, one);
+        hostlist_name(right->names, i, other);
+        assert(strcmp(one, other) == 0);
+    }
+    assert(left->runs_count == right->runs_count);
+    for (uint32_t i = 0; i < left->runs_count; i++)
+        assert(left->runs[i].nodes == right->runs[i].nodes &&
+               left->runs[i].slots == right->runs[i].slots);
+}
+
+/* As --host has it: names and slots of each run of equal nodes; addresses of IPv6 in brackets. */
+static int print_hosts(const struct allocation *allocation, struct buffer *out)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t node = 0;
+
+    if (allocation->user[0] != '\0')
+        buffer_printf(out, "%s@", allocation->user);
+    for (uint32_t i = 0; i < allocation->runs_count; i++) {
+        for (uint32_t k = 0; k < allocation->runs[i].nodes; k++, node++) {
+            if (node > NAMES_CHECKED_MAX || allocation->runs[i].slots == 0)
+                return 0; /* too long for this, or nothing that --host can say */
+            hostlist_name(allocation->names, node, name);
+            buffer_printf(out, strchr(name, ':') != NULL ? "%s[%s]:%u" : "%s%s:%u",
+                          node > 0 ? "," : "", name, allocation->runs[i].slots);
+        }
+    }
+    return 1;
+}
+
+/* It is the same after the wire, and after --host has read what it prints as. */
+static void allocation_returns(const struct allocation *allocation)
+{
+    struct allocation again;
+    struct wire_reader reader;
+    struct buffer bytes = {0}, words = {0};
+    struct error error = ERROR_NONE;
+
+    allocation_encode(allocation, &bytes);
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    assert(allocation_decode(&again, &reader) == 0 && wire_left(&reader) == 0);
+    allocations_are_equal(allocation, &again);
+    allocation_fini(&again);
+    if (print_hosts(allocation, &words)) {
+        allocation_init(&again);
+        assert(allocation_parse_hosts(&again, buffer_string(&words), &error) == 0);
+        allocations_are_equal(allocation, &again);
+        assert(strcmp(allocation->user, again.user) == 0);
+        allocation_fini(&again);
+    }
+    buffer_fini(&bytes);
+    buffer_fini(&words);
+}
+
 /* What was accepted is a usable allocation. */
 static void allocation_check(const struct allocation *allocation)
 {
@@ -100,6 +161,7 @@ static void allocation_check(const struct allocation *allocation)
         hostlist_name(allocation->names, i, name);
         assert(host_name_check(name, strlen(name), &offset, NULL) == 0);
     }
+    allocation_returns(allocation);
 }
 
 static void source_case(const struct source *source)
@@ -158,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         return 0;
     while (source_at(sources) != NULL)
         sources++;
-    which = data[0] % (sources + 2);
+    which = fuzz_choice(data[0], sources + 2);
     texts_split(data + 1, data_bytes - 1);
     if (which < sources)
         source_case(source_at(which));
