@@ -11,6 +11,8 @@
  */
 #include "config.h"
 
+#include "contrib/bench/measure.h"
+
 #include <inttypes.h>
 #include <pmix.h>
 #include <stdbool.h>
@@ -18,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FENCES = 21, LARGE_FENCES = 5, BLOB_BYTES = 64, BLOB_BYTES_MAX = 1024 * 1024 };
 
@@ -32,22 +33,6 @@ static void check(pmix_status_t status, const char *what)
         return;
     fprintf(stderr, "fence: rank %u: %s: %s\n", self.rank, what, PMIx_Error_string(status));
     exit(9);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-
-    return (*a > *b) - (*a < *b);
 }
 
 static uint64_t timed_fence(bool collect)
@@ -149,8 +134,8 @@ int main(int argc, char **argv)
     check_next(size, rounds);
     timed_fence(false);
     if (self.rank == 0) {
-        qsort(barrier_ns, FENCES, sizeof *barrier_ns, compare);
-        qsort(modex_ns, rounds, sizeof *modex_ns, compare);
+        qsort(barrier_ns, FENCES, sizeof *barrier_ns, measure_compare);
+        qsort(modex_ns, rounds, sizeof *modex_ns, measure_compare);
         printf("fence %u %" PRIu64 " %" PRIu64 "\n", size, barrier_ns[FENCES / 2],
                modex_ns[rounds / 2]);
     }

@@ -11,6 +11,8 @@
  */
 #include "config.h"
 
+#include "contrib/bench/measure.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS_MAX = 10000, VALUE_BYTES = 256, LINE_BYTES = 2048, ENVIRONMENT_BYTES = 65536 };
@@ -66,14 +67,6 @@ static void put(int round, int bytes)
     }
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static size_t read_file(const char *process, const char *file, char *text, size_t bytes)
 {
     char path[64];
@@ -96,15 +89,6 @@ static uint64_t run_ns(const char *process)
 
     read_file(process, "schedstat", text, sizeof text);
     return strtoull(text, NULL, 10);
-}
-
-/* What the kernel tells in /proc of a running process is old. */
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 /* Daemons, helpers and ranks have one thread each. */
@@ -130,14 +114,6 @@ static uint64_t others_ns(const char *mark)
     return sum_ns;
 }
 
-static int compare(const void *left, const void *right)
-{
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
 static void open_pmi(void)
 {
     const char *fd = getenv("PMI_FD");
@@ -159,7 +135,7 @@ static void open_pmi(void)
 int main(int argc, char **argv)
 {
     static uint64_t wall_ns[ROUNDS_MAX];
-    uint64_t start_cpu_ns = 0, cpu_ns = 0, own_ns = 0;
+    uint64_t start_cpu_ns = 0, used_ns = 0, own_ns = 0;
     int rounds = argc == 4 ? atoi(argv[1]) : 0;
 
     if (rounds < 1 || rounds > ROUNDS_MAX)
@@ -169,8 +145,8 @@ int main(int argc, char **argv)
     if (rank == 0) {
         start_cpu_ns = others_ns(argv[3]);
         barrier(); /* the others have slept meanwhile */
-        cpu_ns = others_ns(argv[3]);
-        own_ns = own_cpu_ns();
+        used_ns = others_ns(argv[3]);
+        own_ns = cpu_ns();
     } else {
         barrier();
     }
@@ -183,11 +159,11 @@ int main(int argc, char **argv)
         wall_ns[round] = now_ns() - began_ns;
     }
     if (rank == 0) {
-        own_ns = own_cpu_ns() - own_ns;
-        cpu_ns = others_ns(argv[3]) - cpu_ns + own_ns;
-        qsort(wall_ns + 1, (size_t)rounds - 1, sizeof *wall_ns, compare);
+        own_ns = cpu_ns() - own_ns;
+        used_ns = others_ns(argv[3]) - used_ns + own_ns;
+        qsort(wall_ns + 1, (size_t)rounds - 1, sizeof *wall_ns, measure_compare);
         printf("sim_rank %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", getenv("PMI_SIZE"),
-               start_cpu_ns, wall_ns[rounds / 2], cpu_ns / (uint64_t)rounds);
+               start_cpu_ns, wall_ns[rounds / 2], used_ns / (uint64_t)rounds);
     }
     barrier();
     ask("cmd=finalize_ack", "cmd=finalize\n");

@@ -11,6 +11,8 @@
  */
 #include "config.h"
 
+#include "contrib/bench/measure.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,16 +27,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t children_cpu_ns(void)
 {

@@ -9,6 +9,8 @@
  */
 #include "config.h"
 
+#include "contrib/bench/measure.h"
+
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,7 +20,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EXECS = 300, ROUNDS = 2000, WARM_UP = 200, MESSAGE_BYTES = 64 };
@@ -27,28 +28,6 @@ static void fail(const char *what)
 {
     perror(what);
     exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
-static uint64_t median(uint64_t *samples, size_t count)
-{
-    qsort(samples, count, sizeof *samples, compare);
-    return samples[count / 2];
 }
 
 static pid_t start(char **argv)
