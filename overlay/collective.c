@@ -12,9 +12,7 @@
  * decisions of this or a later attempt only.
  *
  * When members are dead the answer is an error, and those who have not called yet need not: they
- * are asked (QUERY) and answer ABSENT.  So it is when a member waits no longer (CANCEL, up): who
- * knows of that tells its parent, and each new one, until there is a decision; who has not called
- * by then finds it when it does.
+ * are asked (QUERY) and answer ABSENT.  So it is when a member waits no longer (cancel.c).
  *
  * A decision is kept until every member has it, which `low` (up) and `stable` (down) of later
  * operations of the series tell, or until the set is forgotten.
@@ -46,12 +44,23 @@ static struct wire_bytes bytes_of(const struct message *payload)
 static void send_query(struct overlay *overlay, const struct series *series,
                        const struct operation *operation, uint32_t place, enum overlay_want want)
 {
-    struct overlay_query query = {
-        .key = operation_key(series, operation), .set = series->set, .want = (uint8_t)want};
+    const struct child *child = membership_linked(overlay, place);
+    struct overlay_query query = {.key = operation_key(series, operation),
+                                  .set = series->set,
+                                  .within = {0, ranges_max(&series->set)},
+                                  .want = (uint8_t)want,
+                                  .lossy = series_has_dead(overlay, series)};
+    struct ranges slice = {0};
     struct frame frame;
 
+    if (series->is_long) {
+        series_slice(&series->set, child->range, &slice);
+        query.set = slice;
+        query.within = child->range;
+    }
     overlay_encode_query(&query, operation->attempt, &frame);
     overlay_send(overlay, place, &frame);
+    ranges_fini(&slice);
 }
 
 static void encode_release(const struct series *series, const struct operation *operation,
@@ -94,17 +103,11 @@ bool collective_can_contribute(const struct overlay *overlay, const struct serie
            overlay_is_ready(overlay);
 }
 
-/* Borrowed.  None: our parent knows it by the series' name. */
-static struct ranges set_to_tell(const struct series *series)
-{
-    return series->is_long && series->known_above ? (struct ranges){0} : series->set;
-}
-
-static void send_decided(struct overlay *overlay, const struct series *series,
+static void send_decided(struct overlay *overlay, struct series *series,
                          struct operation *operation, bool whole)
 {
     struct overlay_contribute contribute = {.key = operation_key(series, operation),
-                                            .set = set_to_tell(series),
+                                            .set = series_set_to_tell(overlay, series),
                                             .state = OVERLAY_PART_DECIDED,
                                             .status = operation->status,
                                             .lost = operation->lost,
@@ -301,7 +304,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
                            struct operation *operation)
 {
     struct overlay_contribute contribute = {.key = operation_key(series, operation),
-                                            .set = set_to_tell(series),
+                                            .set = series_set_to_tell(overlay, series),
                                             .low = collective_low(overlay, series, operation)};
     struct buffer out = {0};
     struct frame frame;
@@ -352,23 +355,7 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
     }
 }
 
-static void tell_cancel(struct overlay *overlay, const struct series *series,
-                        struct operation *operation)
-{
-    struct overlay_roll_call call = {.key = operation_key(series, operation), .set = series->set};
-    struct frame frame;
-
-    if (!operation->cancelled || operation->cancel_sent ||
-        !collective_can_contribute(overlay, series))
-        return;
-    operation->cancel_sent = true;
-    overlay_encode_named(OVERLAY_CANCEL, &call, &frame);
-    overlay_send(overlay, overlay->join.target, &frame);
-}
-
-/* Does what can be done now.  The operation may be gone afterwards. */
-static void operation_advance(struct overlay *overlay, struct series *series,
-                              struct operation *operation)
+void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     bool open = !operation->decided || operation_is_stored(operation);
 
@@ -387,7 +374,7 @@ static void operation_advance(struct overlay *overlay, struct series *series,
         series_drop_stable(overlay, series);
         return;
     }
-    tell_cancel(overlay, series, operation); /* before what it explains */
+    cancel_tell(overlay, series, operation); /* before what it explains */
     if (operation->waiting == 0 && operation->sent != operation->attempt &&
         has_voice(overlay, series, operation) && collective_can_contribute(overlay, series))
         send_collected(overlay, series, operation);
@@ -395,41 +382,74 @@ static void operation_advance(struct overlay *overlay, struct series *series,
 
 /* ---- attempts ---- */
 
-/* Asks those below who have not been heard in this attempt, when waiting for calls is pointless. */
-static void query_child(struct overlay *overlay, const struct series *series,
-                        struct operation *operation, uint32_t index)
+void operation_query_child(struct overlay *overlay, const struct series *series,
+                           struct operation *operation, uint32_t index)
 {
     const struct child *child = &overlay->children[index];
 
-    if (child->state == CHILD_LINKED && !operation->decided &&
-        operation_is_hopeless(overlay, series, operation) &&
+    if (child->state == CHILD_LINKED && !operation->decided && series_suffices(overlay, series) &&
+        (operation_is_hopeless(overlay, series, operation) ||
+         (series->is_long && operation->attempt > 0)) &&
         series_expects(overlay, series, child) &&
         !part_counts(operation_part(overlay, operation, index)))
         send_query(overlay, series, operation, child->head,
                    operation->cancelled ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
 }
 
-/* Begins the current attempt: counts who is to be heard. */
+/* Counts who is still to be heard in this attempt, and asks who must be asked. */
+static void count_waiting(struct overlay *overlay, const struct series *series,
+                          struct operation *operation)
+{
+    operation->waiting = WAITING_UNKNOWN;
+    if (!series_suffices(overlay, series))
+        return;
+    operation->waiting = series_is_member(overlay, series) && !operation->called &&
+                         !operation_is_hopeless(overlay, series, operation);
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct part *part = operation_part(overlay, operation, i);
+
+        if (!part_counts(part) && series_expects(overlay, series, &overlay->children[i]))
+            operation->waiting++;
+        operation_query_child(overlay, series, operation, i);
+    }
+}
+
+/* Begins the current attempt. */
 static void operation_restart(struct overlay *overlay, struct series *series,
                               struct operation *operation)
 {
-    bool hopeless = operation_is_hopeless(overlay, series, operation);
-
     if (operation->over)
         return;
     large_reset(overlay, operation);
     operation->attempt = series_attempt(overlay, series);
     operation->sent = ATTEMPT_NONE;
-    operation->waiting =
-        series_is_member(overlay, series) && !operation->called && !hopeless ? 1 : 0;
-    for (uint32_t i = 0; i < overlay->children_count; i++) {
-        struct part *part = operation_part(overlay, operation, i);
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        part_clear(operation_part(overlay, operation, i));
+    count_waiting(overlay, series, operation);
+}
 
-        part_clear(part);
-        if (series_expects(overlay, series, &overlay->children[i]))
-            operation->waiting++;
-        query_child(overlay, series, operation, i);
+/* We are told of a set, perhaps by a query of our parent; then perhaps enough is known of it.
+ * -EBADMSG if it cannot be the same set. */
+static int series_learn(struct overlay *overlay, struct series *series, const struct ranges *set,
+                        struct range within, const struct overlay_query *query, uint32_t attempt)
+{
+    bool suffices = series_suffices(overlay, series);
+    struct operation *next;
+
+    if (series_tell(overlay, series, set, within) < 0)
+        return -EBADMSG;
+    if (query != NULL)
+        series_judge(series, attempt, query->lossy != 0);
+    if (suffices || !series_suffices(overlay, series))
+        return 0;
+    for (struct operation *operation = series->operations; operation != NULL; operation = next) {
+        next = operation->next;
+        if (operation->over || operation->going)
+            continue;
+        count_waiting(overlay, series, operation);
+        operation_advance(overlay, series, operation);
     }
+    return 0;
 }
 
 /* Finds or makes the record of an operation; NULL if it is over. */
@@ -473,7 +493,9 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
         return;
     }
     if (series == NULL)
-        series = series_create(overlay, &event->key, event->set);
+        series = series_create(overlay, &event->key, event->set, SERIES_WHOLE);
+    else
+        (void)series_learn(overlay, series, event->set, SERIES_WHOLE, NULL, 0);
     operation = operation_open(overlay, series, event->key.generation);
     assert(operation != NULL && !operation->called);
     operation->called = true;
@@ -482,37 +504,14 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
         series->called_to = event->key.generation;
     if (operation->decided) {
         deliver(overlay, series, operation);
+        series_trim(overlay, series);
         return;
     }
     operation->own = message_reference(event->payload);
     if (!operation_is_hopeless(overlay, series, operation))
-        operation->waiting--;
+        operation_count_down(operation);
     roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);
-}
-
-/* Nobody waits for calls any more.  What is going has been decided, unless somebody dies yet: then
- * those who were told tell it again.  The operation may be gone afterwards. */
-static void cancel(struct overlay *overlay, struct series *series, struct operation *operation)
-{
-    if (operation->cancelled || operation->decided || operation->over)
-        return;
-    if (!operation->called && series_is_member(overlay, series) &&
-        !series_has_dead(overlay, series))
-        operation->waiting--;
-    operation->cancelled = true;
-    for (uint32_t i = 0; i < overlay->children_count && !operation->going; i++)
-        query_child(overlay, series, operation, i);
-    operation_advance(overlay, series, operation);
-}
-
-void collective_cancel(struct overlay *overlay, const struct node_key *key)
-{
-    struct series *series = series_find(overlay, key);
-    struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
-
-    if (operation != NULL && operation->called)
-        cancel(overlay, series, operation);
 }
 
 /* ---- frames ---- */
@@ -525,10 +524,12 @@ static bool is_sane(const struct overlay *overlay, const struct node_key *key,
 }
 
 /* The series of a peer's frame: made if need be; NULL with *ret_rc < 0 if the frame cannot be, with
- * 0 if it is to be ignored. */
+ * 0 if it is to be ignored.  query: of our parent, or NULL. */
 static struct series *series_of_frame(struct overlay *overlay, const struct node_key *key,
-                                      const struct ranges *set, int *ret_rc)
+                                      const struct ranges *set, const struct overlay_query *query,
+                                      uint32_t attempt, int *ret_rc)
 {
+    struct range within = query != NULL ? query->within : SERIES_WHOLE;
     struct range covering;
     struct series *series;
 
@@ -539,20 +540,19 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     if (*ret_rc < 0 || series_is_forgotten(overlay, key->set_id))
         return NULL;
     series = series_find(overlay, key);
-    if (series != NULL && !ranges_equal(&series->set, set))
-        *ret_rc = -EBADMSG;
     covering = series_covering(overlay, key, set);
     if (overlay->place < covering.first || overlay->place > covering.last)
         return NULL; /* not our business, by our tree */
     if (series == NULL)
-        series = series_create(overlay, key, set);
-    return *ret_rc == 0 ? series : NULL;
+        series = series_create(overlay, key, set, within);
+    *ret_rc = series_learn(overlay, series, set, within, query, attempt);
+    return *ret_rc < 0 ? NULL : series;
 }
 
 struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
                                   const struct ranges *set, struct series **ret_series, int *ret_rc)
 {
-    *ret_series = series_of_frame(overlay, key, set, ret_rc);
+    *ret_series = series_of_frame(overlay, key, set, NULL, 0, ret_rc);
     return *ret_series != NULL ? operation_open(overlay, *ret_series, key->generation) : NULL;
 }
 
@@ -620,7 +620,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
         return;
     }
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
-        operation->waiting--;
+        operation_count_down(operation);
     roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);
 }
@@ -638,13 +638,13 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
         overlay_contribute_fini(&contribute);
         return -EBADMSG;
     }
-    series = series_of_frame(overlay, &contribute.key, &contribute.set, &rc);
+    series = series_of_frame(overlay, &contribute.key, &contribute.set, NULL, 0, &rc);
     /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
     if (series != NULL && frame->attempt == series_attempt(overlay, series)) {
         operation = operation_open(overlay, series, contribute.key.generation);
         /* Who is absent is not waited for only if all above know why. */
         if (operation != NULL && !operation->decided && !operation->over &&
-            contribute.state == OVERLAY_PART_ABSENT &&
+            contribute.state == OVERLAY_PART_ABSENT && series_suffices(overlay, series) &&
             !operation_is_hopeless(overlay, series, operation))
             rc = -EBADMSG;
         else if (operation != NULL)
@@ -664,35 +664,21 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
     (void)from;
     if (rc < 0)
         return rc;
-    series = series_of_frame(overlay, &query.key, &query.set, &rc);
+    series = series_of_frame(overlay, &query.key, &query.set, &query, frame->attempt, &rc);
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
     if (operation != NULL && query.want == OVERLAY_WANT_RESULT && operation->decided &&
         !operation_is_stored(operation) && collective_can_contribute(overlay, series)) {
         send_decided(overlay, series, operation, true);
-    } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL && !operation->cancelled) {
+    } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL && !operation->cancelled &&
+               !operation->decided) {
         operation->cancel_sent = true;
-        cancel(overlay, series, operation);
+        cancel_take(overlay, series, operation);
     } else if (operation != NULL) {
+        if (operation->decided && series->is_long)
+            operation->sent = ATTEMPT_NONE; /* the name may have meant nothing to our parent */
         operation_advance(overlay, series, operation);
     }
     overlay_query_fini(&query);
-    return rc;
-}
-
-int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame)
-{
-    struct overlay_roll_call call;
-    struct operation *operation;
-    struct series *series;
-    int rc = overlay_decode_named(frame, &call);
-
-    (void)from;
-    if (rc < 0)
-        return rc;
-    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
-    if (operation != NULL)
-        cancel(overlay, series, operation);
-    overlay_roll_call_fini(&call);
     return rc;
 }
 
@@ -711,10 +697,10 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
     if (rc < 0)
         return rc;
     series = series_find(overlay, &release.key);
-    if (series != NULL)
-        series->known_above = true;
-    if (series != NULL)
+    if (series != NULL) {
+        series_heard(series, frame->attempt);
         operation = series_operation(series, release.key.generation);
+    }
     if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) {
         operation->sent = operation->attempt; /* the parent knows */
         large_reset(overlay, operation);
@@ -725,6 +711,8 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
     } else if (series != NULL) {
         collective_raise_stable(overlay, series, release.stable);
     }
+    if (series != NULL)
+        series_trim(overlay, series);
     overlay_release_fini(&release);
     return 0;
 }
@@ -751,7 +739,7 @@ void collective_death(struct overlay *overlay, struct range range)
 void collective_joined(struct overlay *overlay)
 {
     for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
-        series->known_above = false;
+        series_joined(series);
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next) {
             operation->sent = ATTEMPT_NONE;
@@ -780,6 +768,6 @@ void collective_linked(struct overlay *overlay, struct child *child)
     for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
-            query_child(overlay, series, operation, index);
+            operation_query_child(overlay, series, operation, index);
     }
 }

@@ -11,7 +11,8 @@
  *     broadcast.c   the root's ordered log; broadcast_large.c: of much
  *     growth.c      places that come and places that leave
  *     roll_call.c   who is missing in an operation
- *     collective.c  exchange and gather; large.c: of much
+ *     collective.c  exchange and gather; large.c: of much; cancel.c: given up;
+ *                   series*.c: their records, their sets
  *     stream.c      bytes on their way over two trees
  *     lateral.c     links beside the tree
  *     route.c       send, request, reply
@@ -172,6 +173,7 @@ struct overlay {
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
     uint64_t stall_ns;
+    uint32_t long_set_ranges;
     node_merge_function *const *merges;
     uint32_t merges_count;
     bool started;

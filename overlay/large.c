@@ -163,7 +163,8 @@ static void take_route(struct overlay *overlay, struct series *series, struct op
     struct ranges living = {0};
 
     stream_route(stream, operation->attempt, operation->round, algorithm == STREAM_TWO_TREES);
-    if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series)) {
+    if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series) &&
+        series_is_whole(series)) {
         ranges_copy(&living, &series->set);
         ranges_remove_all(&living, &overlay->dead);
         stream_add_two_trees(overlay, stream, &living, TREE_NO_PLACE);
@@ -421,8 +422,9 @@ int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *fr
     if (operation != NULL && operation->going && is_done(overlay, series, operation))
         pass_over(overlay, series, operation, over.stable);
     if (series != NULL) {
-        series->known_above = true;
+        series_heard(series, frame->attempt);
         collective_raise_stable(overlay, series, over.stable);
+        series_trim(overlay, series);
     }
     return 0;
 }

@@ -67,8 +67,9 @@ struct node_config {
     uint64_t lease_ns;      /* 0 = 8 s */
     uint64_t rejoin_ns;     /* 0 = 4 s: an orphan without a parent by then ends */
     uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
-    uint64_t stall_ns;    /* 0 = 5 s: an exchange without progress for so long is told (missing) */
-    struct addresses own; /* where this place listens */
+    uint64_t stall_ns; /* 0 = 5 s: an exchange without progress for so long is told (missing) */
+    uint32_t long_set_ranges;              /* 0 = 65: a set of so many ranges is held in slices */
+    struct addresses own;                  /* where this place listens */
     const struct node_ancestor *ancestors; /* nearest first, the root last; copied */
     uint32_t ancestors_count;
     node_merge_function *const *merges; /* static */

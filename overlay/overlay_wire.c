@@ -528,6 +528,8 @@ void overlay_encode_query(const struct overlay_query *query, uint32_t attempt,
     wire_put_key(&query->key, &out);
     ranges_encode(&query->set, &out);
     wire_put_u8(&out, query->want);
+    put_range(query->within, &out);
+    wire_put_u8(&out, query->lossy);
     wire_frame_of(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
@@ -541,7 +543,9 @@ int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_qu
     wire_get_key(&reader, &ret_query->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_query->set);
     ret_query->want = wire_get_u8(&reader);
-    if (ret_query->want >= OVERLAY_WANT_COUNT)
+    ret_query->within = get_range(&reader);
+    ret_query->lossy = wire_get_u8(&reader);
+    if (ret_query->want >= OVERLAY_WANT_COUNT || ret_query->lossy > 1)
         wire_fail(&reader);
     if (wire_finish(&reader) < 0)
         overlay_query_fini(ret_query);

@@ -182,8 +182,10 @@ enum overlay_want {
 
 struct overlay_query {
     struct node_key key;
-    struct ranges set;
-    uint8_t want; /* enum overlay_want */
+    struct ranges set;   /* in `within` all members; beyond, the first and the last of all */
+    struct range within; /* all, of a set of few ranges */
+    uint8_t want;        /* enum overlay_want */
+    uint8_t lossy;       /* 1: a member has died */
 };
 
 struct overlay_release {

@@ -151,6 +151,7 @@ static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index
     const struct child *child = &overlay->children[index];
     struct overlay_roll_call call = {
         .key = roll->key, .set = roll->set, .patience_ns = patience_ns / 4 * 3};
+    struct ranges slice = {0};
     struct frame frame;
 
     if (child->state == CHILD_EMPTY) {
@@ -159,8 +160,12 @@ static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index
         add_members(overlay, roll, child->range, &roll->result.missing.silent);
     } else {
         ranges_add(&roll->asked, index, index);
+        series_slice(&roll->set, child->range, &slice);
+        if (slice.count < roll->set.count / 2) /* they need no more, but it reads better whole */
+            call.set = slice;
         overlay_encode_roll_call(&call, &frame);
         overlay_send(overlay, child->head, &frame);
+        ranges_fini(&slice);
     }
 }
 
@@ -269,10 +274,9 @@ void roll_call_decided(struct overlay *overlay, const struct series *series,
 }
 
 /* It waits for somebody below, or for our own call. */
-static void stalled(struct overlay *overlay, const struct series *series,
-                    struct operation *operation)
+static void stalled(struct overlay *overlay, struct series *series, struct operation *operation)
 {
-    struct overlay_roll_call call = {.key = series->key, .set = series->set};
+    struct overlay_roll_call call = {.key = series->key};
     struct frame frame;
 
     if (operation->stalls < TOLD_MAX)
@@ -280,13 +284,15 @@ static void stalled(struct overlay *overlay, const struct series *series,
     call.key.generation = operation->generation;
     if (series_meets_here(overlay, series)) {
         roll_start(overlay, &call.key, &series->set, true, PATIENCE_NS);
-    } else if (operation->sent != operation->attempt && join_has_parent(overlay)) {
+    } else if (operation->sent != operation->attempt && join_has_parent(overlay) &&
+               series_can_tell(overlay, series)) {
+        call.set = series_set_to_tell(overlay, series);
         overlay_encode_named(OVERLAY_STALLED, &call, &frame);
         overlay_send(overlay, overlay->join.target, &frame);
     }
 }
 
-static void check_operation(struct overlay *overlay, const struct series *series,
+static void check_operation(struct overlay *overlay, struct series *series,
                             struct operation *operation)
 {
     uint64_t due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);

@@ -38,17 +38,13 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
 }
 
 struct series *series_create(struct overlay *overlay, const struct node_key *key,
-                             const struct ranges *set)
+                             const struct ranges *set, struct range within)
 {
     struct series *series = memory_allocate_zeroed(sizeof(*series));
-    struct buffer encoded = {0};
 
-    ranges_encode(set, &encoded);
-    series->is_long = encoded.length_bytes > SET_INLINE_BYTES;
-    buffer_fini(&encoded);
     series->key = *key;
     series->key.generation = 0;
-    ranges_copy(&series->set, set);
+    series_set_init(overlay, series, set, within);
     series->covering = series_covering(overlay, key, set);
     series->next = overlay->collective.first;
     overlay->collective.first = series;
@@ -151,11 +147,6 @@ bool series_meets_here(const struct overlay *overlay, const struct series *serie
     struct tree tree = overlay_tree(overlay);
 
     return tree_head(&tree, series->covering) == overlay->place;
-}
-
-bool series_has_dead(const struct overlay *overlay, const struct series *series)
-{
-    return ranges_overlap_set(&series->set, &overlay->dead);
 }
 
 bool operation_is_hopeless(const struct overlay *overlay, const struct series *series,

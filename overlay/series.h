@@ -12,8 +12,8 @@
 
 #include "overlay/core.h"
 
-#define ATTEMPT_NONE     UINT32_MAX
-#define SET_INLINE_BYTES 4096 /* a longer set is told to a parent once */
+#define ATTEMPT_NONE    UINT32_MAX
+#define WAITING_UNKNOWN UINT32_MAX
 
 /* What one child range has contributed. */
 struct part {
@@ -40,7 +40,7 @@ struct operation {
     struct operation *next; /* ascending generations */
     uint32_t generation;
     uint32_t attempt;     /* that waiting counts for */
-    uint32_t waiting;     /* contributors not yet heard in this attempt */
+    uint32_t waiting;     /* contributors not yet heard in this attempt, or WAITING_UNKNOWN */
     uint32_t stalls;      /* so often it has been looked for who is missing */
     uint64_t progress_ns; /* last heard of */
     uint32_t sent;        /* attempt in which we contributed to our parent, or ATTEMPT_NONE */
@@ -69,10 +69,14 @@ struct operation {
 struct series {
     struct series *next;
     struct node_key key; /* generation 0 */
-    struct ranges set;
+    struct ranges set;   /* in `within` all members; beyond, the first and the last of all */
+    struct range within; /* series_set.c has these seven */
+    bool is_long;
+    bool lossy;      /* a member has died, says who knows all */
+    uint32_t judged; /* the attempt in which it said so, or ATTEMPT_NONE */
+    uint32_t said;   /* the attempt in which our parent was sent the whole set, or ATTEMPT_NONE */
+    uint32_t told;   /* and in which it is sure to know it */
     struct range covering;
-    bool is_long;       /* the set takes more than SET_INLINE_BYTES */
-    bool known_above;   /* our parent has spoken of the series: it knows the set */
     uint32_t stable;    /* generations below have ended at every member */
     uint32_t called_to; /* highest generation called here */
     uint64_t narrow_ns; /* until then lateral links are not tried: one has failed */
@@ -85,7 +89,7 @@ struct series *series_find(const struct overlay *overlay, const struct node_key 
 struct range series_covering(const struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set);
 struct series *series_create(struct overlay *overlay, const struct node_key *key,
-                             const struct ranges *set);
+                             const struct ranges *set, struct range within);
 struct operation *series_operation(const struct series *series, uint32_t generation);
 /* Forgets what has ended at every member. */
 void series_drop_stable(struct overlay *overlay, struct series *series);
@@ -120,6 +124,54 @@ bool series_expects(const struct overlay *overlay, const struct series *series,
                     const struct child *child);
 /* Lowest generation that has not ended here; UINT32_MAX if this place is no member. */
 uint32_t series_low(const struct overlay *overlay, const struct series *series);
+
+/* series_set.c */
+#define SERIES_WHOLE ((struct range){0, UINT32_MAX})
+void series_set_init(struct overlay *overlay, struct series *series, const struct ranges *set,
+                     struct range within);
+/* Who all members are is known here. */
+bool series_is_whole(const struct series *series);
+/* Enough is known here, in this attempt, to count on who is below. */
+bool series_suffices(const struct overlay *overlay, const struct series *series);
+/* We are told of a set, all of it or what lies within a range.  -1 if it cannot be the same set. */
+int series_tell(struct overlay *overlay, struct series *series, const struct ranges *set,
+                struct range within);
+/* Our parent knows the set, in this attempt. */
+bool series_is_told(const struct overlay *overlay, const struct series *series);
+/* What is said to our parent of the series will be understood. */
+bool series_can_tell(const struct overlay *overlay, const struct series *series);
+/* Borrowed.  None: our parent knows it by the series' name. */
+struct ranges series_set_to_tell(const struct overlay *overlay, struct series *series);
+/* Our parent has answered in this attempt; or has asked, and says whether a member has died. */
+void series_heard(struct series *series, uint32_t attempt);
+void series_judge(struct series *series, uint32_t attempt, bool lossy);
+/* A new parent knows nothing. */
+void series_joined(struct series *series);
+/* The members in a range, and the first and the last of all; replaces ret_slice. */
+void series_slice(const struct ranges *set, struct range range, struct ranges *ret_slice);
+/* Forgets what nobody here needs of a long set. */
+void series_trim(struct overlay *overlay, struct series *series);
+
+/* collective.c, for cancel.c */
+/* Does what can be done now.  The operation may be gone afterwards. */
+void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Asks those below who have not been heard in this attempt, when waiting for calls is pointless; and
+ * after a death those of a long set, who may know less of it than they need. */
+void operation_query_child(struct overlay *overlay, const struct series *series,
+                           struct operation *operation, uint32_t index);
+/* Somebody who was waited for need not be. */
+static inline void operation_count_down(struct operation *operation)
+{
+    if (operation->waiting != WAITING_UNKNOWN)
+        operation->waiting--;
+}
+
+/* cancel.c */
+/* What is going has been decided, unless somebody dies yet: then those who were told tell it again.
+ * The operation may be gone afterwards. */
+void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Tells our parent, if it does not know. */
+void cancel_tell(struct overlay *overlay, struct series *series, struct operation *operation);
 
 /* collective.c, for large.c */
 /* May we speak to our parent about this series now?  What we would say before we are ready would be

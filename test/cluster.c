@@ -155,6 +155,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .ancestors = ancestors,
         .merges = cluster->config.merges,
         .merges_count = cluster->config.merges_count,
+        .long_set_ranges = cluster->config.long_set_ranges,
     };
 
     if (at->node != NULL || at->killed)

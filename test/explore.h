@@ -77,6 +77,7 @@ struct scenario {
     uint32_t hurries;  /* so often a timer may come before frames that are on their way */
     bool from_start;   /* the joining is explored too */
     bool root_may_die; /* instead of another */
+    bool long_sets;    /* sets are held in slices */
     uint32_t absent;   /* the last so many places never start: what is left is deeper */
     struct call calls[EXPLORE_CALLS_MAX];
 };

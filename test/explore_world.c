@@ -560,6 +560,7 @@ static void start(uint32_t place)
                                  .incarnation = 1,
                                  .heartbeat_ns = HEARTBEAT_NS,
                                  .lease_ns = LEASE_NS,
+                                 .long_set_ranges = world->scenario->long_sets,
                                  .ancestors = ancestors,
                                  .merges = merges,
                                  .merges_count = 1};

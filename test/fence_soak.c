@@ -246,7 +246,8 @@ static void start_place(void *context, uint64_t place)
     cluster_start(world->cluster, (uint32_t)place);
 }
 
-/* The first set is anyone's; the second is the same one again; the others overlap it. */
+/* The first set is anyone's; the second is the same one again; the others overlap it.  Half of the
+ * worlds hold all sets in slices. */
 static void choose_set(struct world *world, struct fence *fence)
 {
     uint32_t first = below(world, world->places - 1);
@@ -258,7 +259,14 @@ static void choose_set(struct world *world, struct fence *fence)
         return;
     }
     ranges_add(&fence->set, first, last);
-    if (below(world, 3) == 0) {
+    if (below(world, 4) == 0) { /* a few, with relays that are none of them */
+        ranges_clear(&fence->set);
+        for (uint32_t i = 0; i < 3; i++) {
+            uint32_t place = first + below(world, last - first + 1);
+
+            ranges_add(&fence->set, place, place);
+        }
+    } else if (below(world, 3) == 0) {
         for (uint32_t place = first + 1; place < last; place += 2)
             ranges_remove(&fence->set, place, place);
     }
@@ -294,6 +302,7 @@ static void world_init(struct world *world, uint64_t seed)
     world->places = 3 + below(world, below(world, 2) == 0 ? 12 : 120);
     world->radix = 2 + below(world, 6);
     config.radix = world->radix;
+    config.long_set_ranges = below(world, 2); /* in every second world all sets are long */
     config.sim = (struct sim_config){.places = world->places,
                                      .seed = seed,
                                      .latency_ns = 20000 + below(world, 200000),

@@ -4,6 +4,9 @@
  * places (a leaf, a head with all its children, the root) are made in a tree of 1,000 and in one of
  * 100,000, joined, and given exchanges to relay; what they then hold is counted by the allocator.
  * The larger tree may cost what its depth and its longer numbers cost, no more.
+ *
+ * And sets of many ranges: after an exchange among every second place each place but where it meets
+ * holds what lies in its own range, and the next exchange names the set and does not tell it.
  */
 #include "config.h"
 
@@ -203,6 +206,99 @@ static void compare(const char *what, uint32_t few, uint32_t few_place, uint32_t
     ok(large.busy <= large.bound, "%s: that is within %zu", what, large.bound);
 }
 
+/* ---- sets of many ranges ---- */
+
+static void every_second(uint32_t places, struct ranges *set)
+{
+    for (uint32_t place = 1; place < places; place += 2)
+        ranges_add(set, place, place);
+}
+
+static const struct frame *sent_contribute(const struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        if (bench->actions.items[i].kind == OVERLAY_ACTION_SEND &&
+            bench->actions.items[i].frame.type == OVERLAY_CONTRIBUTE)
+            return &bench->actions.items[i].frame;
+    }
+    return NULL;
+}
+
+/* All below contribute, and the place itself if it is a member; the parent releases.  Returns the
+ * bytes of what the place has contributed. */
+static size_t exchange(struct bench *bench, const struct tree *tree, uint32_t place,
+                       const struct ranges *set, uint32_t generation)
+{
+    struct node_key key = {.set_id = 7, .generation = generation};
+    struct overlay_contribute contribute = {.key = key, .state = OVERLAY_PART_COLLECTED};
+    struct overlay_release release = {.key = key, .stable = generation};
+    struct tree_cursor cursor = {{0}};
+    const struct frame *sent;
+    struct range range;
+    struct frame frame;
+    size_t bytes;
+    uint32_t head;
+
+    contribute.low = generation;
+    if (generation == 1)
+        contribute.set = *set;
+    if (ranges_contains(set, place))
+        step(bench,
+             (struct overlay_event){.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .set = set});
+    while (tree_next_child(tree, place, &cursor, &range, &head)) {
+        if (!ranges_overlap(set, range.first, range.last))
+            continue;
+        overlay_encode_contribute(&contribute, 0, &frame);
+        step_frame(bench, head, &frame);
+    }
+    sent = sent_contribute(bench);
+    bytes = sent != NULL ? sent->payload->length_bytes : 0;
+    overlay_encode_release(&release, 0, &frame);
+    step_frame(bench, tree_parent(tree, place), &frame);
+    overlay_actions_fini(&bench->actions);
+    return bytes;
+}
+
+/* What the set costs a place, twice: at rest after the first exchange, and after the second. */
+static void check_slice(uint32_t places, uint32_t place)
+{
+    struct tree tree = {.places = places, .radix = RADIX};
+    struct range scope = tree_scope(&tree, place);
+    struct ranges set = {0};
+    struct bench bench;
+    size_t before, kept[2], bytes[2], slice_bytes, bound;
+
+    every_second(places, &set);
+    slice_bytes = sizeof(struct range) * (2 + ranges_count_within(&set, scope.first, scope.last));
+    make_core(&bench, &tree, place);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+    join_parent(&bench, &tree, place);
+    adopt_all(&bench, &tree, place);
+    overlay_actions_fini(&bench.actions);
+    before = held();
+    for (uint32_t generation = 1; generation <= 2; generation++) {
+        bytes[generation - 1] = exchange(&bench, &tree, place, &set, generation);
+        kept[generation - 1] = held() - before;
+    }
+    bound = 2 * slice_bytes + 1024; /* an array grows by doubling; records of the operation */
+    ok(kept[0] <= bound && kept[1] <= bound,
+       "%u of %u holds %zu and %zu bytes of a set of %u ranges; its slice has %zu", place, places,
+       kept[0], kept[1], set.count, slice_bytes);
+    ok(bytes[0] > set.count && bytes[1] < 64,
+       "its first contribution has %zu bytes, its second %zu", bytes[0], bytes[1]);
+    overlay_destroy(bench.overlay);
+    ranges_fini(&set);
+}
+
+/* From the last leaf up: members and such as only relay. */
+static void check_slices(uint32_t places)
+{
+    struct tree tree = {.places = places, .radix = RADIX};
+
+    for (uint32_t place = places - 1; place != 0; place = tree_parent(&tree, place))
+        check_slice(places, place);
+}
+
 int main(void)
 {
     struct tree few = {.places = 1000, .radix = RADIX};
@@ -211,5 +307,7 @@ int main(void)
     compare("the root", few.places, 0, many.places, 0);
     compare("its first child", few.places, 1, many.places, 1);
     compare("a leaf", few.places, few.places - 1, many.places, many.places - 1);
+    check_slices(few.places);
+    check_slices(many.places);
     return done_testing();
 }

@@ -367,6 +367,7 @@ void world_init(struct world *world, uint64_t seed)
     world->places = random_places(world);
     world->radix = 2 + world_below(world, world_below(world, 2) == 0 ? 3 : 31);
     config.radix = world->radix;
+    config.long_set_ranges = seed % 2; /* every second world holds all sets in slices */
     config.sim =
         (struct sim_config){.places = world->places,
                             .seed = seed,

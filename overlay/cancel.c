@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A member that has called waits no longer: the operation ends for all.  CANCEL goes up to where it
+ * meets; who knows of it waits for no calls, asks those below that it has not heard (QUERY), and tells
+ * each new parent until there is a decision.  From there on all is as when a member has died: who has
+ * not called answers ABSENT, what was decided stands, and who calls late finds the decision.
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "overlay/series.h"
+
+void cancel_tell(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct overlay_roll_call call = {.key = operation_key(series, operation)};
+    struct frame frame;
+
+    if (!operation->cancelled || operation->cancel_sent || !series_can_tell(overlay, series) ||
+        !collective_can_contribute(overlay, series))
+        return;
+    operation->cancel_sent = true;
+    call.set = series_set_to_tell(overlay, series);
+    overlay_encode_named(OVERLAY_CANCEL, &call, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    if (operation->cancelled || operation->decided || operation->over)
+        return;
+    if (!operation->called && series_is_member(overlay, series) &&
+        !series_has_dead(overlay, series))
+        operation_count_down(operation);
+    operation->cancelled = true;
+    for (uint32_t i = 0; i < overlay->children_count && !operation->going; i++)
+        operation_query_child(overlay, series, operation, i);
+    operation_advance(overlay, series, operation);
+}
+
+void collective_cancel(struct overlay *overlay, const struct node_key *key)
+{
+    struct series *series = series_find(overlay, key);
+    struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
+
+    if (operation != NULL && operation->called)
+        cancel_take(overlay, series, operation);
+}
+
+int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct overlay_roll_call call;
+    struct operation *operation;
+    struct series *series;
+    int rc = overlay_decode_named(frame, &call);
+
+    (void)from;
+    if (rc < 0)
+        return rc;
+    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
+    if (operation != NULL)
+        cancel_take(overlay, series, operation);
+    overlay_roll_call_fini(&call);
+    return rc;
+}

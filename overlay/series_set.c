@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a place knows of the set of a series.  Members name it when they call.  A set of few ranges
+ * goes with every message.  A long one is told to a parent once in an attempt; until the parent has
+ * spoken the place holds all of it, and then no more than lies in its own scope, with the first and
+ * the last member, from which the covering range follows.  So a relay holds its slice, the meeting
+ * point all, and a member that has called all until it is answered.
+ *
+ * After a death everyone knows too little: who heads a larger range now, and what the slice of a
+ * dead parent was.  But then everyone contributes again, and who has called tells the whole set
+ * again; who is told asks all below (QUERY, with their slices) before it counts on them.  Until a
+ * place is told it counts on nobody, and waits.  Who knows a slice only cannot say that nobody has
+ * died elsewhere: `lossy`, of the attempt `judged`, says what who knew all said.
+ */
+#include "config.h"
+
+#include "overlay/series.h"
+
+#include <stdlib.h>
+
+static struct range whole_of(const struct ranges *set)
+{
+    return (struct range){ranges_min(set), ranges_max(set)};
+}
+
+static bool covers(struct range outer, struct range inner)
+{
+    return outer.first <= inner.first && inner.last <= outer.last;
+}
+
+void series_slice(const struct ranges *set, struct range range, struct ranges *ret_slice)
+{
+    struct range whole = whole_of(set);
+    uint32_t place = range.first;
+
+    ranges_clear(ret_slice);
+    ranges_add(ret_slice, whole.first, whole.first);
+    while (ranges_next(set, place, &place) && place <= range.last) {
+        uint32_t end;
+
+        if (!ranges_first_gap(set, place, range.last, &end))
+            end = range.last + 1;
+        ranges_add(ret_slice, place, end - 1);
+        if (end > range.last)
+            break;
+        place = end;
+    }
+    ranges_add(ret_slice, whole.last, whole.last);
+}
+
+bool series_is_whole(const struct series *series)
+{
+    return covers(series->within, whole_of(&series->set));
+}
+
+/* What of the covering range this place heads now. */
+static struct range own_range(const struct overlay *overlay, const struct series *series)
+{
+    struct tree tree = overlay_tree(overlay);
+    struct range scope = tree_scope(&tree, overlay->place);
+
+    if (scope.first < series->covering.first)
+        scope.first = series->covering.first;
+    if (scope.last > series->covering.last)
+        scope.last = series->covering.last;
+    return scope;
+}
+
+bool series_suffices(const struct overlay *overlay, const struct series *series)
+{
+    return series_is_whole(series) || (series->judged == series_attempt(overlay, series) &&
+                                       covers(series->within, own_range(overlay, series)));
+}
+
+bool series_has_dead(const struct overlay *overlay, const struct series *series)
+{
+    return (series->lossy && series->judged == series_attempt(overlay, series)) ||
+           ranges_overlap_set(&series->set, &overlay->dead);
+}
+
+bool series_is_told(const struct overlay *overlay, const struct series *series)
+{
+    return series->told == series_attempt(overlay, series);
+}
+
+bool series_can_tell(const struct overlay *overlay, const struct series *series)
+{
+    return series_is_whole(series) || series_is_told(overlay, series);
+}
+
+struct ranges series_set_to_tell(const struct overlay *overlay, struct series *series)
+{
+    if (!series_is_whole(series) || (series->is_long && series_is_told(overlay, series)))
+        return (struct ranges){0};
+    series->said = series_attempt(overlay, series);
+    return series->set;
+}
+
+void series_heard(struct series *series, uint32_t attempt)
+{
+    if (series->said == attempt)
+        series->told = attempt;
+}
+
+void series_judge(struct series *series, uint32_t attempt, bool lossy)
+{
+    series->told = attempt;
+    series->judged = attempt;
+    series->lossy = lossy;
+}
+
+void series_joined(struct series *series)
+{
+    series->told = ATTEMPT_NONE;
+    series->said = ATTEMPT_NONE;
+}
+
+static void learn(struct overlay *overlay, struct series *series, const struct ranges *set,
+                  struct range within)
+{
+    ranges_copy(&series->set, set);
+    series->within = within;
+    series->is_long =
+        series->is_long || !series_is_whole(series) || set->count >= overlay->long_set_ranges;
+}
+
+void series_set_init(struct overlay *overlay, struct series *series, const struct ranges *set,
+                     struct range within)
+{
+    series_joined(series);
+    series->judged = ATTEMPT_NONE;
+    learn(overlay, series, set, within);
+}
+
+/* As far as both know. */
+static bool agree(const struct series *series, const struct ranges *set, struct range within)
+{
+    struct ranges ours = {0}, theirs = {0};
+    bool same =
+        ranges_min(set) == ranges_min(&series->set) && ranges_max(set) == ranges_max(&series->set);
+    struct range both = {series->within.first > within.first ? series->within.first : within.first,
+                         series->within.last < within.last ? series->within.last : within.last};
+
+    if (same && series_is_whole(series) && covers(within, whole_of(set)))
+        return ranges_equal(&series->set, set);
+    if (same && both.first <= both.last) {
+        series_slice(&series->set, both, &ours);
+        series_slice(set, both, &theirs);
+        same = ranges_equal(&ours, &theirs);
+    }
+    ranges_fini(&ours);
+    ranges_fini(&theirs);
+    return same;
+}
+
+int series_tell(struct overlay *overlay, struct series *series, const struct ranges *set,
+                struct range within)
+{
+    if (!agree(series, set, within))
+        return -1;
+    if (!series_is_whole(series) && !covers(series->within, within))
+        learn(overlay, series, set, within);
+    return 0;
+}
+
+/* Somebody here needs to know who all members are. */
+static bool is_needed(const struct series *series)
+{
+    for (const struct operation *operation = series->operations; operation != NULL;
+         operation = operation->next) {
+        if (operation->stream != NULL || (operation->called && !operation->decided))
+            return true;
+    }
+    return false;
+}
+
+void series_trim(struct overlay *overlay, struct series *series)
+{
+    struct ranges slice = {0};
+    struct range range;
+
+    if (!series->is_long || !series_is_whole(series) || !series_is_told(overlay, series) ||
+        series_meets_here(overlay, series) || is_needed(series))
+        return;
+    range = own_range(overlay, series);
+    series->lossy = series_has_dead(overlay, series);
+    series->judged = series_attempt(overlay, series);
+    series_slice(&series->set, range, &slice);
+    ranges_fini(&series->set);
+    ranges_copy(&series->set, &slice);
+    ranges_fini(&slice);
+    series->within = range;
+}
