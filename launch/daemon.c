@@ -260,6 +260,7 @@ static void close_parts(struct daemon *daemon)
 {
     if (daemon->node)
         daemon_job_close(daemon);
+    daemon_survey_close(daemon);
     doctor_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
     if (daemon->root)

@@ -24,11 +24,13 @@
 #include "overlay/tree.h"
 
 /* Ids of processes at the helper: the starter's are below. */
-#define DAEMON_RANK_ID 0x80000000u
+#define DAEMON_RANK_ID   0x80000000u
+#define DAEMON_SURVEY_ID (DAEMON_RANK_ID - 1)
 
 struct root;
 struct join_root;
 struct roll_call;
+struct daemon_survey;
 
 struct daemon {
     struct boot_record record;
@@ -44,10 +46,11 @@ struct daemon {
     struct loop_timer *job_timer;
     struct loop_timer *lease_timer;
     struct loop_timer *end_timer;
-    struct join_root *join_root; /* at place 0, if daemons join by tokens; else NULL */
-    struct roll_call *roll_call; /* NULL elsewhere than at place 0 */
-    struct doctor *doctor;       /* NULL unless the instance is there to examine its nodes */
-    struct root *root;           /* the front end's side; NULL elsewhere than at place 0 */
+    struct join_root *join_root;  /* at place 0, if daemons join by tokens; else NULL */
+    struct roll_call *roll_call;  /* NULL elsewhere than at place 0 */
+    struct doctor *doctor;        /* NULL unless the instance is there to examine its nodes */
+    struct root *root;            /* the front end's side; NULL elsewhere than at place 0 */
+    struct daemon_survey *survey; /* NULL: the node is not being looked at */
     /* the job that has processes here */
     uint32_t job; /* 0: none */
     struct output *output;
@@ -99,6 +102,12 @@ void daemon_job_close(struct daemon *daemon);
 /* Output credit and stdin that came from the root. */
 void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader);
 void daemon_job_timer(void *context);
+
+/* daemon_survey.c */
+/* Asks the helper what this node is like; the job logic gets the answer as an event. */
+void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
+                         const char *require);
+void daemon_survey_close(struct daemon *daemon);
 
 /* root.c */
 void root_message(struct daemon *daemon, uint32_t source, struct message *payload);

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "launch/rank_start.h"
 #include "launch/roll_call.h"
-#include "launch/survey.h"
 
 static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
 {
@@ -258,20 +257,6 @@ void daemon_job_close(struct daemon *daemon)
     daemon->job = 0;
 }
 
-/* What this node is like; hwloc is loaded for it, some milliseconds. */
-static void job_survey(struct daemon *daemon, const struct job_action *action)
-{
-    struct buffer payload = {0};
-    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = action->job};
-
-    survey_read((unsigned int)action->number, (const char *)action->message->data,
-                daemon->record.place - 1, &payload);
-    event.message = message_from_buffer(&payload);
-    daemon_job_event(daemon, &event);
-    message_release(event.message);
-    buffer_fini(&payload);
-}
-
 static void set_timer(struct daemon *daemon, int64_t deadline_ns)
 {
     if (deadline_ns < 0)
@@ -301,7 +286,8 @@ static void action_run(struct daemon *daemon, struct job_action *action)
         node_send(daemon->node, action->place, FRAME_CONTROL, message);
         break;
     case JOB_ACTION_SURVEY:
-        job_survey(daemon, action);
+        daemon_survey_start(daemon, action->job, (unsigned int)action->number,
+                            (const char *)action->message->data);
         break;
     case JOB_ACTION_OPEN:
         job_open(daemon, action->job);
@@ -389,6 +375,8 @@ static void process_failed(void *context, uint32_t id, int code, const char *wha
     struct job_event event = {
         .kind = JOB_EVENT_START_FAILED, .job = daemon->job, .number = code, .text = what};
 
+    if (id == DAEMON_SURVEY_ID) /* its end of the pipe is closed: that tells */
+        return;
     if (id < DAEMON_RANK_ID) {
         starter_process_failed(daemon->starter, id, code, what);
         daemon_check_end(daemon);
@@ -403,6 +391,8 @@ static void process_exited(void *context, uint32_t id, int wait_status, int by_u
     struct daemon *daemon = context;
     struct job_event event = {.job = daemon->job, .index = id - DAEMON_RANK_ID};
 
+    if (id == DAEMON_SURVEY_ID)
+        return;
     if (id < DAEMON_RANK_ID) {
         starter_process_exited(daemon->starter, id, wait_status);
         daemon_check_end(daemon);

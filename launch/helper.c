@@ -463,6 +463,21 @@ void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual
     send_request(helper, &request, plain);
 }
 
+void helper_survey(struct helper *helper, uint32_t id, unsigned int want, const char *require,
+                   uint32_t node, int fd)
+{
+    char number[16];
+    char *argv[] = {number, NULL};
+    struct helper_request request = {
+        .type = HELPER_SURVEY, .id = id, .value = want, .name = require, .argv = argv};
+    const struct helper_fd fds = {.fd = fd, .target = STDOUT_FILENO};
+    int plain[HELPER_FDS_MAX];
+
+    snprintf(number, sizeof(number), "%u", node);
+    set_fds(&request, plain, &fds, 1);
+    send_request(helper, &request, plain);
+}
+
 void helper_signal_group(struct helper *helper, uint32_t group, int number)
 {
     send_request(helper,

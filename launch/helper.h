@@ -83,6 +83,10 @@ void helper_spare_daemons(struct helper *helper);
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */
 void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count);
+/* Looks at this machine, in a process of its own: survey_read (survey.h), whose answer is written to
+ * fd, of which a duplicate travels.  Ends with it. */
+void helper_survey(struct helper *helper, uint32_t id, unsigned int want, const char *require,
+                   uint32_t node, int fd);
 /* Sends a signal to every process group of the job / one process's group. */
 void helper_signal_group(struct helper *helper, uint32_t group, int number);
 void helper_signal(struct helper *helper, uint32_t id, int number);

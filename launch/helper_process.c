@@ -24,6 +24,7 @@
 #include "launch/orphan.h"
 #include "launch/process_title.h"
 #include "launch/session.h"
+#include "launch/survey.h"
 #include "launch/virtual_node.h"
 
 #define NS_PER_MS      1000000ull
@@ -294,6 +295,49 @@ static void start_daemon(struct helper_state *state, const struct helper_request
     helper_tell(state, HELPER_STARTED, request->id, pid, 0);
 }
 
+/* ---- What the machine is like: in a process of its own, as it may take long ---- */
+
+static void run_survey(struct helper_state *state, const struct helper_order *order, pid_t helper)
+{
+    const struct helper_request *request = &order->request;
+    struct buffer answer = {0};
+    size_t written = 0;
+    ssize_t put = 1;
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != helper)
+        _exit(FAILED_STATUS);
+    (void)setpgid(0, 0);
+    process_title_set(SURVEY_NAME, NULL);
+    place_standard_fds(state, request);
+    (void)fcntl(STDOUT_FILENO, F_SETFL, 0); /* a pipe that may be full */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    survey_read(request->value, request->name, (uint32_t)strtoul(order->argv[0], NULL, 10),
+                &answer);
+    while (written < answer.length_bytes && put > 0) {
+        put = write(STDOUT_FILENO, answer.data + written, answer.length_bytes - written);
+        written += put > 0 ? (size_t)put : 0;
+    }
+    _exit(written == answer.length_bytes ? 0 : FAILED_STATUS);
+}
+
+static void start_survey(struct helper_state *state, const struct helper_order *order)
+{
+    pid_t helper = getpid();
+    pid_t pid = fork();
+
+    if (pid == 0)
+        run_survey(state, order, helper);
+    if (pid < 0) {
+        helper_tell(state, HELPER_FAILED, order->request.id, -errno, HELPER_STEP_FORK);
+        return;
+    }
+    add_worker(state, &order->request, pid);
+    helper_tell(state, HELPER_STARTED, order->request.id, pid, 0);
+}
+
 /* ---- Requests ---- */
 
 static void signal_worker(struct helper_state *state, uint32_t id, int number)
@@ -349,6 +393,9 @@ static void obey(struct helper_state *state, struct helper_order *order)
         break;
     case HELPER_START_DAEMON:
         start_daemon(state, request);
+        break;
+    case HELPER_SURVEY:
+        start_survey(state, order);
         break;
     case HELPER_SIGNAL_GROUP:
         group_signal(state, request->group, (int)request->value);

@@ -23,6 +23,7 @@
 enum helper_request_type {
     HELPER_START,
     HELPER_START_DAEMON,
+    HELPER_SURVEY,
     HELPER_SIGNAL_GROUP,
     HELPER_SIGNAL,
     HELPER_END_GROUP,
@@ -36,11 +37,12 @@ struct helper_request {
     enum helper_request_type type;
     uint32_t id;
     uint32_t group;
-    uint32_t value;   /* signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
+    uint32_t
+        value; /* bits of survey_want, signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
                           daemon that outlives us */
-    const char *path; /* working directory, owned directory or virtual base; may be NULL */
-    const char *name; /* of the virtual node; may be NULL */
-    char *const *argv; /* may be NULL */
+    const char *path;  /* working directory, owned directory or virtual base; may be NULL */
+    const char *name;  /* of the virtual node, or what is required of this one; may be NULL */
+    char *const *argv; /* of a survey: the node's number; may be NULL */
     char *const *environment;
     const unsigned char *cpus;   /* to run on, a mask as the kernel has it; NULL: as the helper */
     const unsigned char *memory; /* NUMA nodes, likewise */
