@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "overlay/overlay_wire.h"
+
 #define JOB_RANGES_MAX 65536u
 
 void job_failure_encode(const struct job_failure *failure, struct buffer *out)
@@ -114,29 +116,9 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
     return 0;
 }
 
-static void put_key(const struct node_key *key, struct buffer *out)
-{
-    wire_put_u64(out, key->set_id);
-    wire_put_u32(out, key->generation);
-    wire_put_u8(out, key->kind);
-    wire_put_u8(out, key->merge);
-    wire_put_u8(out, key->target);
-}
-
-static void get_key(struct wire_reader *reader, struct node_key *ret_key)
-{
-    ret_key->set_id = wire_get_u64(reader);
-    ret_key->generation = wire_get_u32(reader);
-    ret_key->kind = wire_get_u8(reader);
-    ret_key->merge = wire_get_u8(reader);
-    ret_key->target = wire_get_u8(reader);
-    if (ret_key->target >= NODE_TARGET_COUNT || ret_key->generation == 0)
-        wire_fail(reader);
-}
-
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 {
-    put_key(&message->key, out);
+    wire_put_key(&message->key, out);
     wire_put_u8(out, message->over);
     ranges_encode(&message->set, out);
     ranges_encode(&message->missing.absent, out);
@@ -149,7 +131,7 @@ int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *read
 {
     struct job_stalled message = {.over = 0};
 
-    get_key(reader, &message.key);
+    wire_get_key(reader, &message.key);
     message.over = (uint8_t)wire_get_varint_max(reader, 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
     ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.absent);
@@ -175,7 +157,7 @@ void job_stalled_fini(struct job_stalled *message)
 void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out)
 {
     wire_put_u32(out, message->number);
-    put_key(&message->key, out);
+    wire_put_key(&message->key, out);
     ranges_encode(&message->set, out);
 }
 
@@ -183,7 +165,7 @@ int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_re
 {
     struct job_roll_request message = {.number = wire_get_u32(reader)};
 
-    get_key(reader, &message.key);
+    wire_get_key(reader, &message.key);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
     if (wire_finish(reader) < 0) {
         ranges_fini(&message.set);

@@ -307,17 +307,17 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
     struct series *series;
     struct stream_go go;
     int rc = stream_decode_go(frame, &go);
+    bool is_first;
 
     (void)from;
     if (rc < 0)
         return rc;
     operation = operation_of(overlay, &go.name.key, frame->attempt, &series);
-    if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL)
+    is_first = operation != NULL && !operation->going && operation->sent == operation->attempt;
+    if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL ||
+        (is_first && !go.result && large_bytes(operation) > go.total_bytes - go.base))
         rc = -EBADMSG;
-    else if (operation != NULL && !operation->going && operation->sent == operation->attempt)
-        rc = !go.result && large_bytes(operation) > go.total_bytes - go.base ? -EBADMSG : 0;
-    if (rc == 0 && operation != NULL && !operation->going &&
-        operation->sent == operation->attempt) {
+    if (rc == 0 && is_first) {
         operation->round = frame->stream;
         begin(overlay, series, operation, &go);
     } else if (rc == 0 && operation != NULL && operation->going &&
