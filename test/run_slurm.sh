@@ -132,6 +132,49 @@ diag "$(cat "$OUT.absent")"
 ok "nothing ran on this machine instead" test ! -e "$OUT.never"
 ok "no daemon is left" until_true 10 no_daemon
 
+# ---- Boot records that do not go over stdin ----
+
+export OUT=$scratch/boot
+mkdir "$scratch/shared"
+cat >boot.sh <<'J'
+#!/bin/bash
+munge=$(scontrol show config | sed -n 's/^AuthInfo.*socket=\([^,]*\).*/\1/p')
+try() {
+    "$banyan" run --boot "$2" hostname >$OUT.$1 2>$OUT.$1.err </dev/null
+    echo $? >$OUT.$1.status
+    sort -o $OUT.$1 $OUT.$1
+}
+BANYAN_MUNGE_SOCKET=$munge try munge munge
+try file "file:$scratch/shared"
+try directory file:/no/such/directory
+try word nonsense
+BANYAN_MUNGE_SOCKET=/no/such/socket try socket munge
+scontrol show hostnames "$SLURM_JOB_NODELIST" | sort >$OUT.want
+J
+chmod +x boot.sh
+export scratch
+timeout 90 salloc -Q -N3 -n3 ./boot.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+for way in munge file; do
+    if [ $way = munge ] && grep -q 'built without MUNGE' "$OUT.$way.err"; then
+        skip "--boot munge: this banyan is built without it"
+        continue
+    fi
+    is "$(cat "$OUT.$way.status" "$OUT.$way" "$OUT.$way.err" | xargs)" "0 $(xargs <"$OUT.want")" \
+        "--boot $way: it runs on all nodes"
+done
+is "$(find "$scratch/shared" -mindepth 1)" "" "--boot file: the record is gone"
+# ends_with WHICH REGEX NAME: status 125 and one line.
+ends_with() {
+    is "$(cat "$OUT.$1.status") $(wc -l <"$OUT.$1.err")" "125 1" "$3: status 125 and one line"
+    like "$(cat "$OUT.$1.err")" "$2" "$3: which says why"
+}
+ends_with directory 'cannot start the daemon.* on sim.*/no/such/directory/' "a directory that is not there"
+ends_with word "option --boot: 'nonsense' is neither munge nor file:DIR" "a word of no kind"
+if ! grep -q 'built without MUNGE' "$OUT.socket.err"; then
+    ends_with socket 'cannot start the daemon.* on sim.*MUNGE' "a munged that is not there"
+fi
+ok "no daemon is left" until_true 10 no_daemon
+
 # ---- Features ----
 
 export OUT=$scratch/require
