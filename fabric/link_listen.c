@@ -127,20 +127,21 @@ static int listen_one(struct link_set *set, struct address address, uint16_t *po
         rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, NULL);
         address_set_port(&address, 0);
     }
-    if (rc == -EADDRINUSE)
+    if (rc < 0)
         rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, error);
     if (rc < 0)
         return rc;
     sock_local_address(*listener, actual);
     set->addresses.count = (uint8_t)++set->listener_count;
-    if (wanted == 0 && *port == 0)
+    if (wanted == 0)
         *port = address_port(actual);
     return 0;
 }
 
-int link_listen_all(struct link_set *set, const struct addresses *addresses, struct error *error)
+int link_listen_all(struct link_set *set, const struct addresses *addresses, uint16_t wished,
+                    struct error *error)
 {
-    uint16_t port = 0;
+    uint16_t port = wished;
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < addresses->count; i++)

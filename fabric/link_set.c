@@ -451,7 +451,7 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
     if (rc == 0)
         rc = sock_set_create(&set->host.socks, error);
     if (rc == 0)
-        rc = link_listen_all(set, &config->listen_on, error);
+        rc = link_listen_all(set, &config->listen_on, config->port_wished, error);
     if (rc < 0) {
         link_set_destroy(set);
         return NULL;

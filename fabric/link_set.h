@@ -54,6 +54,7 @@ struct link_set_config {
     struct addresses listen_on; /* none: this place only connects */
     uint16_t port_first;        /* for addresses with port 0; 0, 0 = any */
     uint16_t port_last;
+    uint16_t port_wished; /* tried before those; 0: none */
     const struct transport_events *events;
     void *context;
     const struct link_guests *guests; /* NULL: none are let in */

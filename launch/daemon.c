@@ -167,6 +167,15 @@ static int open_node(struct daemon *daemon, const struct node_config *config, st
     return 0;
 }
 
+/* One port for the whole instance, where it can be had: the root's, who is the furthest ancestor. */
+static uint16_t root_port(const struct boot_record *record)
+{
+    const struct node_ancestor *root =
+        record->ancestors_count > 0 ? &record->ancestors[record->ancestors_count - 1] : NULL;
+
+    return root != NULL && root->addresses.count > 0 ? address_port(&root->addresses.items[0]) : 0;
+}
+
 static int open_tree(struct daemon *daemon, struct error *error)
 {
     const struct boot_record *record = &daemon->record;
@@ -190,6 +199,7 @@ static int open_tree(struct daemon *daemon, struct error *error)
         .incarnation = record->incarnation,
         .port_first = record->instance.port_first,
         .port_last = record->instance.port_last,
+        .port_wished = root_port(record),
     };
     int rc = listen_addresses(daemon, &link_config.listen_on, error);
 

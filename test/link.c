@@ -442,6 +442,46 @@ static void test_wrong_place(void)
     stop(&c);
 }
 
+/* The port that a set of b's, listening on ip, has got, who wishes for a's. */
+static uint16_t port_got(const char *ip)
+{
+    static const struct transport_events events = {.up = on_up};
+    struct error error = ERROR_NONE;
+    struct link_set_config config = {
+        .loop = loop,
+        .secret = secret,
+        .session = "abc123",
+        .place = 2,
+        .incarnation = 1,
+        .listen_on = {.count = 1},
+        .port_wished = address_port(&a.addresses.items[0]),
+        .events = &events,
+        .context = &b,
+    };
+    struct addresses addresses;
+
+    address_parse(ip, &config.listen_on.items[0], NULL);
+    b.links = link_set_create(&config, &error);
+    if (b.links == NULL)
+        bail_out("%s", error.text);
+    link_set_addresses(b.links, &addresses);
+    stop(&b);
+    return address_port(&addresses.items[0]);
+}
+
+static void test_port_wished(void)
+{
+    uint16_t wished;
+    uint16_t other;
+
+    start(&a, 1);
+    wished = address_port(&a.addresses.items[0]);
+    is_uint(port_got("127.7.7.7"), wished, "a port that is wished for is taken");
+    other = port_got("127.0.0.1");
+    ok(other != wished && other != 0, "where it is taken already another is");
+    stop(&a);
+}
+
 /* A port that nobody listens on: one that was given back. */
 static void nobody_at(struct node *node)
 {
@@ -769,6 +809,7 @@ int main(void)
     test_wrong_session();
     test_wrong_place();
     test_refused();
+    test_port_wished();
     test_several_addresses();
     test_second_connection();
     test_new_incarnation();

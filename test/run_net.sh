@@ -115,6 +115,12 @@ from front --host 'n[1-3]' --net eth1 --port-range 7000 true
 like "$status $err" '^125 .*no port of 7000-7000 is free' "a range that is used up: its own words"
 ok "in one line" [ "$(wc -l <<<"$err")" = 1 ]
 release "the first is unharmed"
+hold front --host 'n[1-2]' --net eth1
+ports=$(for node in front n1 n2; do
+    at $node ss -Hltn | grep -o '10\.1\.0\.[0-9]*:[0-9]*' | cut -d: -f2
+done)
+is "$(wc -l <<<"$ports") $(sort -u <<<"$ports" | wc -l)" "3 1" "one port serves the whole instance"
+release "which ends well"
 from front --host n1 --port-range 7001-7000 true
 like "$status $err" '^125 .*--port-range.*7001-7000' "a range that is none"
 
