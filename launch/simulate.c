@@ -170,7 +170,9 @@ static int replay(const struct simulate_plan *plan, struct error *error)
     buffer_printf(&text, "place %u of %u: %llu steps in %.3f s%s, %s\n", result.place,
                   result.places, (unsigned long long)result.steps,
                   (double)(result.last_ns - result.first_ns) / 1e9,
-                  result.is_cut ? ", up to the limit of the recording" : "",
+                  result.is_cut    ? ", up to the limit of the recording"
+                  : result.is_torn ? ", up to where the recording breaks off within a step"
+                                   : "",
                   result.is_same ? "each the same again" : "the last of them differs");
     status = print(&text);
     return status == EXIT_SUCCESS && !result.is_same ? STATUS_WRONG : status;

@@ -256,6 +256,7 @@ struct replay_result {
     uint64_t last_ns;
     bool is_same; /* all steps did what they did when they were recorded */
     bool is_cut;  /* the recording ends at its limit */
+    bool is_torn; /* it ends within a step: its daemon died, or the file has been cut off */
 };
 
 /* -errno if the file cannot be read; prints the first step that differs, and each if verbose. */

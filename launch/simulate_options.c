@@ -168,6 +168,8 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
     while (kind < OPERATION_KIND_COUNT && (strlen(operation_names[kind]) != name_bytes ||
                                            strncmp(operation_names[kind], word, name_bytes) != 0))
         kind++;
+    if (kind == OPERATION_KIND_COUNT && word[0] == '-')
+        return error_set(error, -EINVAL, "option %.40s: options come before the operations", word);
     if (kind == OPERATION_KIND_COUNT)
         return error_set(error, -EINVAL,
                          "'%.40s' is not an operation: they are start, launch, barrier, "
@@ -293,6 +295,10 @@ static int take_settings(const struct settings *settings, struct simulate_plan *
     plan->pause_ns = pause_ps / 1000;
     if (rc == 0 && settings->sizes != NULL)
         rc = parse_sizes(settings->sizes, &plan->sizes, error);
+    if (rc == 0 && (uint64_t)plan->nodes * plan->per_node > MAP_PROCESSES_MAX)
+        rc = error_set(error, -E2BIG,
+                       "option --per-node: %u processes on each of %u nodes are more than %u",
+                       plan->per_node, plan->nodes, MAP_PROCESSES_MAX);
     if (rc == 0 && settings->set != NULL)
         rc = parse_set(settings->set, plan->nodes + 1, &plan->set, error);
     if (rc == 0 && settings->faults.count > SIMULATE_FAULTS_MAX)
@@ -334,6 +340,8 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
         rc = take_settings(&settings, ret_plan, error);
     if (rc == 0 && settings.replay != NULL && first < argc)
         rc = error_set(error, -EINVAL, "option --replay: no operation is done beside it");
+    else if (rc == 0 && settings.replay != NULL && settings.json > 0)
+        rc = error_set(error, -EINVAL, "option --json: a replay is told in words only");
     else if (rc == 0 && !ret_plan->wants_help && settings.replay == NULL)
         rc = parse_operations(ret_plan, argc, argv, first, error);
     option_list_fini(&settings.faults);

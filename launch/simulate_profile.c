@@ -145,15 +145,14 @@ int profile_field_parse(enum profile_field field, const char *text, uint64_t *re
 
     if (fields[field].is_count) {
         if (options_number(text, 0, SIMULATE_NODES_MAX, &count) < 0)
-            return error_set(error, -EINVAL, "%s: '%.40s' is not a whole number from 0 to %u",
-                             fields[field].name, text, SIMULATE_NODES_MAX);
+            return error_set(error, -EINVAL, "'%.40s' is not a whole number from 0 to %u", text,
+                             SIMULATE_NODES_MAX);
         *ret_value = count;
         return 0;
     }
     if (simulate_time_parse(text, ret_value) < 0)
         return error_set(error, -EINVAL,
-                         "%s: '%.40s' is not a time of at most 1 hour such as 50us, 1.5ns, 20ps",
-                         fields[field].name, text);
+                         "'%.40s' is not a time of at most 1 hour such as 50us, 1.5ns, 20ps", text);
     return 0;
 }
 
@@ -193,7 +192,7 @@ static int take_field(struct profile *profile, const char *path, const char *nam
                              name);
         rc = profile_field_parse((enum profile_field)field, text, &profile->values[field], error);
         if (rc < 0)
-            error_prefix(error, "%s", path);
+            error_prefix(error, "%s: %s", path, name);
         return rc;
     }
     return error_set(error, -EINVAL,
@@ -207,6 +206,7 @@ static json_t *load(const char *path, struct error *error)
     FILE *file = fopen(path, "re");
     char *text;
     size_t bytes;
+    int rc = 0;
 
     if (file == NULL) {
         error_set(error, -errno, "cannot read profile %s: %s", path, strerror(errno));
@@ -214,8 +214,13 @@ static json_t *load(const char *path, struct error *error)
     }
     text = memory_allocate(SIMULATE_PROFILE_BYTES_MAX + 1);
     bytes = fread(text, 1, SIMULATE_PROFILE_BYTES_MAX + 1, file);
+    if (ferror(file))
+        rc = -errno;
     fclose(file);
-    if (bytes > SIMULATE_PROFILE_BYTES_MAX) {
+    if (rc < 0) {
+        error_set(error, rc, "cannot read profile %s: %s", path, strerror(-rc));
+        root = NULL;
+    } else if (bytes > SIMULATE_PROFILE_BYTES_MAX) {
         error_set(error, -E2BIG, "profile %s has more than %u bytes", path,
                   SIMULATE_PROFILE_BYTES_MAX);
         root = NULL;

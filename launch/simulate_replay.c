@@ -23,6 +23,13 @@ struct replay {
     bool is_verbose;
 };
 
+static int cannot_read(const struct replay *replay, struct error *error)
+{
+    int code = errno;
+
+    return error_set(error, -code, "cannot read recording %s: %s", replay->path, strerror(code));
+}
+
 /* The next length and so many bytes; 0 at the end, 1, or -errno. */
 static int read_entry(struct replay *replay, struct buffer *text, struct error *error)
 {
@@ -32,20 +39,22 @@ static int read_entry(struct replay *replay, struct buffer *text, struct error *
     size_t got = fread(head, 1, sizeof head, replay->file);
 
     buffer_clear(text);
-    if (got == 0 && !ferror(replay->file))
+    if (ferror(replay->file))
+        return cannot_read(replay, error);
+    if (got == 0)
         return 0;
+    replay->result->is_torn = true;
     wire_reader_init(&reader, head, got);
     bytes = wire_get_u32(&reader);
     if (wire_finish(&reader) < 0)
-        return 0; /* the daemon died while it wrote */
+        return 0;
     if (bytes > RECORD_ENTRY_BYTES_MAX)
         return error_set(error, -EBADMSG, "%s: an entry of %u bytes is no entry of a recording",
                          replay->path, bytes);
     if (fread(buffer_reserve(text, bytes), 1, bytes, replay->file) != bytes)
-        return ferror(replay->file)
-                   ? error_set(error, -EIO, "cannot read %s: %s", replay->path, strerror(errno))
-                   : 0;
+        return ferror(replay->file) ? cannot_read(replay, error) : 0;
     buffer_commit(text, bytes);
+    replay->result->is_torn = false;
     return 1;
 }
 
@@ -60,12 +69,16 @@ static int open_overlay(struct replay *replay, struct error *error)
 
     if (fread(magic, 1, sizeof magic - 1, replay->file) != sizeof magic - 1 ||
         memcmp(magic, RECORD_MAGIC, sizeof magic - 1) != 0)
-        return error_set(error, -EINVAL, "%s is not a recording of this version (%.15s)",
-                         replay->path, RECORD_MAGIC);
+        return ferror(replay->file)
+                   ? cannot_read(replay, error)
+                   : error_set(error, -EINVAL, "%s is not a recording of this version (%.15s)",
+                               replay->path, RECORD_MAGIC);
     rc = read_entry(replay, &text, error);
     wire_reader_init(&reader, text.data, text.length_bytes);
     if (rc >= 0 && (rc == 0 || record_decode_config(&reader, &config, &ancestors) < 0))
-        rc = error_set(error, -EBADMSG, "%s: its configuration cannot be read", replay->path);
+        rc = error_set(error, -EBADMSG,
+                       "%s: its configuration cannot be read: the file is cut off or damaged",
+                       replay->path);
     buffer_fini(&text);
     if (rc < 0)
         return rc;

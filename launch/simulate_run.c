@@ -461,9 +461,6 @@ static void configure(struct simulation *simulation)
                                           .strangers = simulation->strangers};
     profile_apply(&plan->profile, config);
     config->program.endless = 1;
-    if ((uint64_t)plan->nodes * plan->per_node > MAP_PROCESSES_MAX)
-        simulation_fail(simulation, "%u processes on each of %u nodes are more than %u",
-                        plan->per_node, plan->nodes, MAP_PROCESSES_MAX);
     config->rule.per = plan->per_node;
     config->rule.processes = plan->nodes * plan->per_node;
 }

@@ -30,7 +30,7 @@ refused 'is not a size below' exchange=65G
 refused 'one must live' -N 3 heal=3
 refused "unknown option '--node': did you mean '--nodes'" --node 3 barrier
 refused 'option --nodes: .0. is not a whole number from 1 to' --nodes 0 barrier
-refused 'option --latency: .*5 parsecs' --latency '5 parsecs' barrier
+refused 'option --latency: .5 parsecs. is not a time' --latency '5 parsecs' barrier
 refused 'option --latency: .*1000h' --latency 1000h barrier
 refused 'option --cores: .*-1' --cores -1 barrier
 refused 'option --sizes' --sizes odd exchange
@@ -42,6 +42,10 @@ refused 'option --radix' --radix 1 barrier
 refused 'a trace is of one world' --seeds 2 --trace "$scratch/t" barrier
 refused 'cannot write /nonexistent/t: No such file' --trace /nonexistent/t barrier
 refused 'cannot read profile /nonexistent/p: No such file' --profile /nonexistent/p barrier
+refused 'cannot read profile .*: Is a directory' --profile "$scratch" barrier
+refused 'option -N: options come before the operations' barrier -N 8
+refused 'option --per-node: 4096 processes on each of 100000 nodes are more' -N 100000 \
+    --per-node 4096 launch
 for fault in melt kill=0 kill=99 kill=x kill=1/2 root=1 partition=odd slow=1/0 delay=1/x kill@x \
     kill@1ms:0 stop=1:x "kill=$(printf '%080d' 1)"; do
     refused 'option --fault' -N 8 --fault "$fault" barrier
@@ -56,7 +60,7 @@ bad_profile 'profile:1:.*' '{"version": 1'
 bad_profile 'is not a profile' '[]'
 bad_profile 'is not a profile' '{"version": 2}'
 bad_profile "'speed' is not a field" '{"version": 1, "speed": "1us"}'
-bad_profile 'latency.*fast' '{"version": 1, "latency": "fast"}'
+bad_profile 'profile: latency: .fast. is not a time' '{"version": 1, "latency": "fast"}'
 bad_profile 'latency is neither' '{"version": 1, "latency": [1]}'
 bad_profile 'duplicate' '{"version": 1, "latency": "1us", "latency": "2us"}'
 head -c 70000 /dev/zero | tr '\0' ' ' >"$scratch/profile"
@@ -163,6 +167,8 @@ run "$banyan" run --virtual-nodes 2 --record /nonexistent -n 1 true </dev/null
 like "$status $err" '^125 banyan: .*cannot create /nonexistent/' "where nothing can be recorded"
 refused 'cannot read recording /nonexistent: No such file' --replay /nonexistent
 refused 'no operation is done beside it' --replay "$record" barrier
+refused 'cannot read recording .*: Is a directory' --replay "$scratch"
+refused 'option --json: a replay is told in words' --json --replay "$record"
 refused 'is not a recording of this version' --replay "$scratch/profile"
 head -c 10 "$record" >"$scratch/cut"
 refused 'is not a recording of this version' --replay "$scratch/cut"
@@ -170,7 +176,8 @@ head -c 30 "$record" >"$scratch/cut"
 refused 'its configuration cannot be read' --replay "$scratch/cut"
 head -c $(($(stat -c %s "$record") - 5)) "$record" >"$scratch/cut"
 run "$banyan" sim --replay "$scratch/cut"
-like "$status $out" '^0 .*the same again' "one that ends in the middle is run up to there"
+like "$status $out" '^0 .*up to where the recording breaks off.*the same again' \
+    "one that ends in the middle is run up to there, and says so"
 # Some bytes are others: the core does something else somewhere, or a step cannot be read.
 size=$(stat -c %s "$record")
 odd=0
