@@ -417,36 +417,24 @@ static void print_line(const char *marker, const char *text)
         _exit(EXIT_FAILURE); /* whoever started us is gone */
 }
 
-/* NULL if the starter's variable is not there: then no place can be found. */
-static const char *one_shot_name(const struct one_shot *one_shot)
-{
-    const char *name = one_shot != NULL ? getenv(one_shot->node_variable) : NULL;
-
-    return name != NULL && name[0] != '\0' ? name : NULL;
-}
-
 static int take_place(struct boot_record *record, const struct one_shot *one_shot,
                       struct error *error)
 {
-    const char *name = one_shot_name(one_shot);
+    char name[HOST_NAME_BYTES_MAX + 1];
 
-    if (name == NULL)
-        return error_set(error, -EINVAL, "%s is not set: this daemon was not started by %s",
-                         one_shot->node_variable, one_shot->starter);
+    if (one_shot->node_name(name, error) == NULL)
+        return -EINVAL;
     return one_shot_take_place(record, name, error);
 }
 
 static void print_error(const struct one_shot *one_shot, const char *text)
 {
-    const char *name = one_shot_name(one_shot);
+    char buffer[HOST_NAME_BYTES_MAX + 1];
+    const char *name = one_shot != NULL ? one_shot->node_name(buffer, NULL) : NULL;
     char line[ERROR_TEXT_BYTES + HOST_NAME_BYTES_MAX + 3];
 
-    if (name == NULL)
-        print_line(BOOT_ERROR_MARKER, text);
-    snprintf(line, sizeof(line), "%c%.*s %s", ONE_SHOT_NAME_MARK, HOST_NAME_BYTES_MAX,
-             name != NULL ? name : "", text);
-    if (name != NULL)
-        print_line(BOOT_ERROR_MARKER, line);
+    snprintf(line, sizeof(line), "%c%s %s", ONE_SHOT_NAME_MARK, name != NULL ? name : "", text);
+    print_line(BOOT_ERROR_MARKER, name != NULL ? line : text);
 }
 
 /* one_shot: who started all daemons with one call, or NULL.  word: where the boot record is, or NULL. */
@@ -469,6 +457,11 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
     }
     if (rc == 0 && one_shot != NULL)
         rc = take_place(&daemon.record, one_shot, &error);
+    if (rc == -ENOENT && one_shot != NULL && one_shot->is_everywhere) {
+        print_line(BOOT_WAITING_MARKER, error.text); /* to be told if nobody else finds his place */
+        helper_close(daemon.helper);
+        return EXIT_SUCCESS;
+    }
     if (rc == 0)
         rc = daemon_run(&daemon, &error);
     else if (daemon.helper)

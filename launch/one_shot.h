@@ -15,8 +15,10 @@
 #define ONE_SHOT_NAME_MARK '@'
 
 struct one_shot {
-    const char *starter;       /* as the starter says it: banyand --started-by NAME */
-    const char *node_variable; /* this node's name, in the environment of what is started */
+    const char *starter; /* as the starter says it: banyand --started-by NAME */
+    /* What the scheduler calls this node; NULL with an error if it cannot be told. */
+    const char *(*node_name)(char name[HOST_NAME_BYTES_MAX + 1], struct error *error);
+    int is_everywhere; /* it starts on nodes that are none of ours, too */
 };
 
 /* NULL with an error if there is no such starter. */
@@ -24,7 +26,8 @@ const struct one_shot *one_shot_find(const char *starter, struct error *error);
 /* The record that all get: parent's, with the root's addresses.  ret_record need not be initialised. */
 void one_shot_record(const struct boot_record *root, const struct addresses *root_addresses,
                      struct boot_record *ret_record);
-/* Makes the record that all got the one of the node of that name: -ENOENT if it has no place. */
+/* Makes the record that all got the one of the node of that name, or of the only one that is called
+ * so up to the first dot: -ENOENT if it has no place. */
 int one_shot_take_place(struct boot_record *record, const char *node_name, struct error *error);
 
 #endif

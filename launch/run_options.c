@@ -23,6 +23,7 @@
 
 #define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
 #define MS_PER_S              1000
+#define BOOT_WITHOUT_STDIN    "munge"
 
 struct word_value {
     const char *word;
@@ -184,7 +185,9 @@ static int choose_boot(const struct run_settings *settings, struct instance_spec
         error_prefix(error, "option --boot");
         return rc;
     }
-    if (instance->starter == STARTER_SSH || instance->starter == STARTER_SRUN)
+    if (instance->starter == STARTER_PALS && settings->boot == NULL)
+        instance->boot = memory_copy_string(BOOT_WITHOUT_STDIN);
+    else if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
         instance->boot = copy_or_null(settings->boot);
     return 0;
 }

@@ -30,7 +30,8 @@ static const char *const failure_names[RUN_FAILURE_COUNT] = {
 
 static const char *const starter_names[STARTER_KIND_COUNT] = {
     [STARTER_LOCAL] = "local", [STARTER_VIRTUAL] = "virtual", [STARTER_SSH] = "ssh",
-    [STARTER_SRUN] = "srun",   [STARTER_JOIN] = "join",
+    [STARTER_SRUN] = "srun",   [STARTER_PALS] = "pals",       [STARTER_FLUX] = "flux",
+    [STARTER_JOIN] = "join",
 };
 
 int run_record_reach(struct run_record *record, enum run_phase phase, uint64_t now_ns)

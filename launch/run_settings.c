@@ -239,8 +239,10 @@ const struct option_rule run_rules[] = {
      .name = "starter",
      .value = "NAME",
      FIELD(starter),
-     .help = "how daemons are started: local, virtual, ssh or srun (default: what the nodes need); "
-             "join: not by banyan, but with a token on each node by banyand --join"},
+     .help =
+         "how daemons are started: local, virtual, ssh, srun, pals or flux (default: what the nodes "
+         "need); "
+         "join: not by banyan, but with a token on each node by banyand --join"},
     {.kind = OPTION_TEXT,
      .name = "join-file",
      .value = "FILE",

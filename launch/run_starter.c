@@ -19,7 +19,8 @@ static const struct starter_word {
     enum starter_kind kind;
 } starter_words[] = {
     {"local", STARTER_LOCAL}, {"virtual", STARTER_VIRTUAL}, {"ssh", STARTER_SSH},
-    {"srun", STARTER_SRUN},   {"join", STARTER_JOIN},
+    {"srun", STARTER_SRUN},   {"pals", STARTER_PALS},       {"flux", STARTER_FLUX},
+    {"join", STARTER_JOIN},
 };
 
 /* What a scheduler has for starting something on a node of its job. */
@@ -31,6 +32,9 @@ static const struct scheduler_starter {
     int root_only;       /* only the job's first node may start something */
 } scheduler_starters[] = {
     {"slurm", STARTER_SRUN, "srun", NULL, 0},
+    {"flux", STARTER_FLUX, "flux", NULL, 0},
+    {"pals", STARTER_PALS, "aprun", NULL, 0},
+    {"pbs", STARTER_PALS, "aprun", NULL, 0}, /* a job of PBS on a machine of PALS */
     {"pbs", STARTER_SSH, "pbs_tmrsh", "pbs_tmrsh", 0},
     {"lsf", STARTER_SSH, "blaunch", "blaunch", 0},
     {"gridengine", STARTER_SSH, "qrsh", "qrsh -inherit -V", 1},
@@ -47,8 +51,9 @@ static int starter_find(const char *word, enum starter_kind *ret_kind, struct er
             return 0;
         }
     }
-    return error_set(error, -EINVAL,
-                     "option --starter: '%.80s' is not local, virtual, ssh, srun or join", word);
+    return error_set(
+        error, -EINVAL,
+        "option --starter: '%.80s' is not local, virtual, ssh, srun, pals, flux or join", word);
 }
 
 /* Ends at the first name that is another machine's, which is the first or second as a rule. */
@@ -161,7 +166,8 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
                                                                              : JOIN_FILE_DEFAULT);
     if (settings->start_timeout_s > 0)
         instance->start_timeout_s = settings->start_timeout_s;
-    else if (instance->starter == STARTER_SRUN)
+    else if (instance->starter == STARTER_SRUN || instance->starter == STARTER_PALS ||
+             instance->starter == STARTER_FLUX)
         instance->start_timeout_s = STEP_TIMEOUT_DEFAULT_S;
     else if (instance->starter == STARTER_JOIN)
         instance->start_timeout_s = JOIN_TIMEOUT_DEFAULT_S;

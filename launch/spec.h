@@ -22,6 +22,8 @@ enum starter_kind {
     STARTER_VIRTUAL,
     STARTER_SSH,
     STARTER_SRUN,
+    STARTER_PALS,
+    STARTER_FLUX,
     STARTER_JOIN,
     STARTER_KIND_COUNT
 };
@@ -33,8 +35,8 @@ struct instance_spec {
     uint32_t places; /* nodes + 1 */
     uint32_t radix;
     enum starter_kind starter;
-    /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; STARTER_SRUN: the program, NULL
-     * is srun; else NULL. */
+    /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; one-shot starters: the
+     * program, NULL is their own; else NULL. */
     char *agent;
     char *banyand; /* its absolute path on the nodes */
     char *net;     /* CIDR or interface list, NULL = default */

@@ -85,6 +85,7 @@ static const struct starter_method starter_join = {.name = "join",
 static const struct starter_method *const methods[STARTER_KIND_COUNT] = {
     [STARTER_LOCAL] = &starter_local, [STARTER_VIRTUAL] = &starter_virtual,
     [STARTER_SSH] = &starter_ssh,     [STARTER_SRUN] = &starter_srun,
+    [STARTER_PALS] = &starter_pals,   [STARTER_FLUX] = &starter_flux,
     [STARTER_JOIN] = &starter_join,
 };
 

@@ -33,7 +33,9 @@ const struct starter_method *starter_method_of(enum starter_kind kind);
 
 /* In starter_ssh.c: AGENT HOST COMMAND. */
 extern const struct starter_method starter_ssh;
-/* In starter_srun.c: one step for all. */
+/* One call for all: a step of srun, an application of PALS, flux exec. */
 extern const struct starter_method starter_srun;
+extern const struct starter_method starter_pals;
+extern const struct starter_method starter_flux;
 
 #endif

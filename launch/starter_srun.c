@@ -13,12 +13,10 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "launch/starter_method.h"
+#include "launch/starter_call.h"
 
-#define SRUN_DEFAULT    "srun"
-#define COMPONENTS_MAX  1024u
-#define NODES_BYTES_MAX (120u * 1024) /* the system takes 128 KiB as one argument */
-#define ARGUMENTS_MAX   32
+#define SRUN_DEFAULT   "srun"
+#define COMPONENTS_MAX 1024u
 
 /* What salloc, sbatch or an outer srun left becomes srun's options; none of it is meant for us. */
 static const char *const dropped[] = {
@@ -118,23 +116,8 @@ static int select_srun(uint32_t index, const struct hostlist *names, struct host
 
 /* ---- The call ---- */
 
-struct call {
-    char *items[ARGUMENTS_MAX];
-    size_t count;
-};
-
-static void call_add(struct call *call, char *text)
-{
-    call->items[call->count++] = text;
-}
-
-static void call_add_words(struct call *call, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        call_add(call, memory_copy_string(*words));
-}
-
-static void call_begin(struct call *call, const struct instance_spec *instance, uint32_t nodes)
+static void call_begin(struct starter_call *call, const struct instance_spec *instance,
+                       uint32_t nodes)
 {
     /* No share of the job is kept from the job's own steps (--overlap), no task is bound, and one that
      * ends does not take the others along. */
@@ -142,60 +125,18 @@ static void call_begin(struct call *call, const struct instance_spec *instance, 
         "--ntasks-per-node=1",  "--overlap", "--mpi=none", "--cpu-bind=none", "--export=ALL",
         "--kill-on-bad-exit=0", "--no-kill", "--wait=0",   "--label",         NULL};
 
-    call_add(call, memory_copy_string(srun_of(instance)));
-    call_add(call, memory_printf("--nodes=%u", nodes));
-    call_add(call, memory_printf("--ntasks=%u", nodes));
-    call_add_words(call, words);
+    starter_call_add(call, memory_copy_string(srun_of(instance)));
+    starter_call_add(call, memory_printf("--nodes=%u", nodes));
+    starter_call_add(call, memory_printf("--ntasks=%u", nodes));
+    starter_call_add_words(call, words);
 }
 
-/* As Slurm of any version reads it: newer ones alone take something behind a bracket. */
-static void print_nodes(const struct hostlist *names, struct buffer *out)
-{
-    char name[HOST_NAME_BYTES_MAX + 1];
-    struct hostlist *plain = hostlist_create();
-
-    for (uint32_t i = 0; i < hostlist_runs(names); i++) {
-        struct host_run run = hostlist_run(names, i);
-
-        if (run.suffix_bytes == 0)
-            hostlist_append_run(plain, &run);
-        for (uint32_t k = 0; run.suffix_bytes > 0 && k < run.count; k++) {
-            host_run_name(&run, k, name);
-            buffer_printf(out, "%s%s", out->length_bytes > 0 ? "," : "", name);
-        }
-    }
-    if (hostlist_count(plain) > 0) {
-        buffer_append_string(out, out->length_bytes > 0 ? "," : "");
-        hostlist_print(plain, out);
-    }
-    hostlist_destroy(plain);
-}
-
-static void call_add_nodes(struct call *call, const struct hostlist *nodes)
-{
-    struct buffer text = {0};
-
-    print_nodes(nodes, &text);
-    /* A longer list can only be that of the whole job, which is what srun takes without it. */
-    if (text.length_bytes < NODES_BYTES_MAX)
-        call_add(call, memory_printf("--nodelist=%s", buffer_string(&text)));
-    buffer_fini(&text);
-}
-
-static void call_make(struct call *call, struct helper *helper, uint32_t id,
+static void call_make(struct starter_call *call, struct helper *helper, uint32_t id,
                       const struct helper_fd *fds, uint32_t fds_count)
 {
     char **environment = srun_environment();
-    struct helper_process process = {.id = id,
-                                     .argv = call->items,
-                                     .environment = environment,
-                                     .fds = fds,
-                                     .fds_count = fds_count};
 
-    call->items[call->count] = NULL;
-    helper_start(helper, &process);
-    for (size_t i = 0; i < call->count; i++)
-        free(call->items[i]);
+    starter_call_make(call, helper, id, environment, fds, fds_count);
     free(environment);
 }
 
@@ -203,44 +144,32 @@ static void start_all_srun(struct helper *helper, uint32_t id, const struct inst
                            uint32_t index, const struct hostlist *nodes,
                            const struct helper_fd *fds, uint32_t fds_count)
 {
-    struct call call = {.count = 0};
+    struct starter_call call = {.count = 0};
 
     call_begin(&call, instance, hostlist_count(nodes));
-    call_add(&call, memory_copy_string("--input=all"));
+    starter_call_add(&call, memory_copy_string("--input=all"));
     if (components() > 0)
-        call_add(&call, memory_printf("--het-group=%u", index));
-    call_add_nodes(&call, nodes);
-    call_add(&call, memory_copy_string(instance->banyand));
-    call_add(&call, memory_copy_string("--started-by"));
-    call_add(&call, memory_copy_string("srun"));
-    if (instance->boot_word != NULL) {
-        call_add(&call, memory_copy_string("--boot"));
-        call_add(&call, memory_copy_string(instance->boot_word));
-    }
+        starter_call_add(&call, memory_printf("--het-group=%u", index));
+    starter_call_add_nodes(&call, "--nodelist", nodes, 1);
+    starter_call_add_daemon(&call, instance, "srun");
     call_make(&call, helper, id, fds, fds_count);
 }
 
 static int clean_srun(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                       uint32_t place, const char *node_name)
 {
-    struct call call = {.count = 0};
+    struct starter_call call = {.count = 0};
 
     call_begin(&call, instance, 1);
     for (uint32_t i = 0; i < components(); i++) {
         struct hostlist *nodes = component_nodes(i);
 
-        if (hostlist_find(nodes, node_name, 0) >= 0 && call.count < ARGUMENTS_MAX / 2)
-            call_add(&call, memory_printf("--het-group=%u", i));
+        if (hostlist_find(nodes, node_name, 0) >= 0 && call.count < STARTER_CALL_WORDS_MAX / 2)
+            starter_call_add(&call, memory_printf("--het-group=%u", i));
         hostlist_destroy(nodes);
     }
-    call_add(&call, memory_printf("--nodelist=%s", node_name));
-    call_add(&call, memory_copy_string(instance->banyand));
-    call_add(&call, memory_copy_string("--clean"));
-    call_add(&call, memory_printf("%s.%u", instance->session, place));
-    if (instance->tmpdir != NULL) {
-        call_add(&call, memory_copy_string("--tmpdir"));
-        call_add(&call, memory_copy_string(instance->tmpdir));
-    }
+    starter_call_add(&call, memory_printf("--nodelist=%s", node_name));
+    starter_call_add_clean(&call, instance, place);
     call_make(&call, helper, id, NULL, 0);
     return 1;
 }

@@ -52,7 +52,7 @@ static const char *choose(struct source_test *test, struct run_settings settings
                               .read_file = read_file,
                               .has_program = has_program,
                               .sources = &sources};
-    static const char *const starters[] = {"local", "virtual", "ssh", "srun"};
+    static const char *const starters[] = {"local", "virtual", "ssh", "srun", "pals", "flux"};
     struct instance_spec instance;
     struct run_nodes nodes;
     struct error error = ERROR_NONE;
@@ -146,6 +146,23 @@ static void test_force(void)
               "LSF: LSB_DJOB_HOSTFILE is not set", "what is forced must be there");
 }
 
+/* On a machine of PALS a job is one of PBS. */
+static void test_one_shot(void)
+{
+    struct source_test pbs = {.variables = ENV("PBS_JOBID=5", "PBS_NODEFILE=/f"),
+                              .files = FILES("/f", "a\na\nb\n")};
+
+    programs = " aprun pbs_tmrsh ";
+    is_string(choose(&pbs, (struct run_settings){0}), "a,b 3, PBS, PBS_NODEFILE, pals",
+              "aprun starts all");
+    programs = " pbs_tmrsh ";
+    is_string(choose(&pbs, (struct run_settings){0}), "a,b 3, PBS, PBS_NODEFILE, ssh pbs_tmrsh",
+              "else one is started after the other");
+    is_string(choose(&pbs, (struct run_settings){.starter = "flux"}),
+              "a,b 3, PBS, PBS_NODEFILE, flux", "or as one says");
+    programs = " ";
+}
+
 static void test_one_node(void)
 {
     struct source_test here = {.variables = ENV("COBALT_JOBID=1", "COBALT_NODEFILE=/f"),
@@ -189,6 +206,7 @@ int main(void)
 {
     test_order();
     test_force();
+    test_one_shot();
     test_one_node();
     test_never_here();
     return done_testing();
