@@ -60,6 +60,30 @@ else
     skip "mpicc.openmpi is not installed"
 fi
 
+# Other providers: libfabric's oldest, and where there is an RDMA device, also of soft-RoCE or siw
+# (`rdma link add rxe0 type rxe netdev eth0`), verbs.
+few=16
+[ -z "${BANYAN_SANITIZERS:-}" ] || few=4
+# shellcheck disable=SC2016
+of_provider() {
+    provider=$1
+    same "$1: $few daemons" --virtual-nodes $few -n $few --per-node 1 \
+        sh -c 'echo "$BANYAN_RANK on $BANYAN_NODE"; seq 1 2000'
+    provider='tcp;ofi_rxm'
+}
+if fi_info -p sockets >/dev/null 2>&1 || ! command -v fi_info >/dev/null; then
+    of_provider sockets
+else
+    skip "sockets: libfabric has none"
+fi
+if [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    of_provider 'verbs;ofi_rxm'
+else
+    run "$banyan" run --virtual-nodes 2 -n 2 --fabric 'ofi:verbs;ofi_rxm' true </dev/null
+    is "$status $(wc -l <<<"$err")" "125 1" "verbs: without a device (/sys/class/infiniband) one line"
+    like "$err" 'libfabric has no reliable datagrams of verbs;ofi_rxm' "verbs: which says so"
+fi
+
 # A daemon is killed: its link tells.
 cat >"$scratch/kill-daemon" <<'SH'
 if [ "$BANYAN_RANK" = 2 ]; then
