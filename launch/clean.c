@@ -221,6 +221,11 @@ static void remove_directories(const struct target *target, const char *tmpdir)
     remove_matching(path, "", target);
     rmdir(path);
     remove_matching(SHARED_BASE, "banyan-", target);
+    if (target->place[0] != '\0')
+        return;
+    snprintf(path, sizeof(path), "%s/" SESSION_VIRTUAL_PREFIX "%s", session_base(tmpdir),
+             target->session);
+    (void)session_remove_tree(path);
 }
 
 int session_clean(const char *session, const char *tmpdir, struct error *error)

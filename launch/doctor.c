@@ -177,6 +177,10 @@ static void on_end_signal(void *context)
     struct visit_signal *entry = context;
     struct visit *visit = entry->visit;
 
+    if (visit->status < STATUS_SIGNAL_BASE)
+        say(entry->number == SIGINT    ? "interrupted"
+            : entry->number == SIGTERM ? "terminated"
+                                       : "hung up");
     visit->status = STATUS_SIGNAL_BASE + entry->number;
     visit->has_report = 0;
     if (visit->channel != NULL)

@@ -197,7 +197,7 @@ void doctor_check_leftovers(const struct doctor_request *request)
     look_into(&leftovers, SHARED_BASE, "banyan-");
     snprintf(path, sizeof(path), "%.4000s/banyan-%u", base, (unsigned int)geteuid());
     look_into(&leftovers, path, "");
-    look_into(&leftovers, base, "bv-");
+    look_into(&leftovers, base, SESSION_VIRTUAL_PREFIX);
     look_at_processes(&leftovers);
     for (uint32_t i = 0; i < leftovers.count; i++)
         tell(request, &leftovers.items[i]);

@@ -210,8 +210,8 @@ static int find_named(const struct run_settings *settings, const struct run_worl
         rc = find_in_file(settings->host_file, world, &base, &nodes->allocation, error);
     } else {
         rc = allocation_parse_hosts_of(&nodes->allocation, settings->hosts, &base, error);
-        if (rc < 0)
-            error_prefix(error, "option --host");
+        if (rc < 0) /* it begins with "--host: " */
+            error_set(error, rc, "option %s", error->text);
     }
     if (search.is_found)
         run_nodes_fini(&search.found);

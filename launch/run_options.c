@@ -20,6 +20,7 @@
 #include "launch/run_placement.h"
 #include "launch/run_settings.h"
 #include "launch/run_starter.h"
+#include "launch/session.h"
 
 #define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
 #define MS_PER_S              1000
@@ -154,7 +155,8 @@ static void choose_virtual_base(struct instance_spec *instance, const struct run
         tmpdir = run_environment_get(world->environment, "TMPDIR");
     if (tmpdir == NULL || tmpdir[0] == '\0')
         tmpdir = "/tmp";
-    instance->virtual_base = memory_printf("%s/bv-%s", tmpdir, instance->session);
+    instance->virtual_base =
+        memory_printf("%s/" SESSION_VIRTUAL_PREFIX "%s", tmpdir, instance->session);
 }
 
 static int choose_net(const struct run_settings *settings, struct instance_spec *instance,

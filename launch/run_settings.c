@@ -301,9 +301,9 @@ const struct option_rule run_rules[] = {
     {.kind = OPTION_END}};
 
 static const char *const doctor_names[] = {
-    "host",      "hostfile", "source",        "virtual-nodes", "slots",   "env",
-    "wdir",      "verbose",  "start-timeout", "radix",         "starter", "ssh-agent",
-    "join-file", "banyand",  "net",           "port-range",    "tmpdir",  "help"};
+    "host",    "hostfile",      "source",     "virtual-nodes", "slots",     "env",       "wdir",
+    "verbose", "start-timeout", "radix",      "starter",       "ssh-agent", "join-file", "banyand",
+    "net",     "boot",          "port-range", "tmpdir",        "help"};
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "launch/spec.h"
 
+#define SESSION_VIRTUAL_PREFIX \
+    "bv-" /* and the session: the directory of virtual nodes, in the base */
 #define SESSION_FREE_BYTES_MIN (1024u * 1024) /* below this TMPDIR counts as full */
 
 struct session {

@@ -258,8 +258,9 @@ nothing_left "virtual nodes: nothing is left"
 
 # The end.
 new_mark
-env BT_MARK="$mark" nsenter --net=/run/netns/front timeout -s INT 1 "$banyan" doctor \
-    --ssh-agent "sleep 60 #" --host 'n[1-3]' >/dev/null 2>&1
+run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout --preserve-status -s INT 1 "$banyan" \
+    doctor --ssh-agent "sleep 60 #" --host 'n[1-3]'
+is "$status $out$err" "130 banyan: interrupted" "interrupted: one line"
 nothing_left "interrupted: nothing is left"
 run "$banyan" doctor --np 3
 like "$status $err" '^125 banyan: .*--np' "an option that it does not have"

@@ -232,8 +232,10 @@ static void test_clean(void)
         memory_printf("%s BANYAN_SESSION=" SESSION " sh -c 'setsid sleep 300 & sleep 300 & wait' & "
                       "%s BANYAN_SESSION=0" SESSION " sleep 300 &",
                       mark, mark);
+    char *virtual_base = memory_printf("%s/" SESSION_VIRTUAL_PREFIX SESSION, scratch);
 
     set_tmpdir(scratch);
+    is_int(mkdir(virtual_base, 0700), 0, "a directory of virtual nodes");
     is_int(session_open(&session, &instance, 5, &error), 0, "a session");
     is_int(session_create(&session, &error), 0, "with its directory");
     is_int(system(command), 0, "and processes of it and of another");
@@ -242,6 +244,8 @@ static void test_clean(void)
     is_uint(processes_count(mark), 1, "its processes are gone, the other's are not");
     ok(!exists(session.directory), "its directory is removed");
     ok(!exists(session.shared_directory), "and the one in memory");
+    ok(!exists(virtual_base), "and that of virtual nodes");
+    free(virtual_base);
     is_int(session_clean("../../etc", scratch, &error), -EINVAL, "what is no session is refused");
     has_string(error.text, "../../etc", "and named");
     processes_kill(mark);
