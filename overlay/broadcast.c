@@ -191,7 +191,7 @@ int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame 
 
 bool broadcast_is_caught_up(const struct overlay *overlay)
 {
-    return overlay->broadcast.received >= overlay->broadcast.head;
+    return overlay->broadcast.received >= overlay->broadcast.head && !overlay->broadcast.replaying;
 }
 
 void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome)
@@ -203,6 +203,10 @@ void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *we
         broadcast->received = welcome->base;
     broadcast->base = welcome->base;
     broadcast->head = welcome->head;
+    /* What we are ahead of for having heard of our parent's departure we have not kept. */
+    broadcast->replaying = overlay->join.is_kept && welcome->base < welcome->head &&
+                           (welcome->range.first != overlay->join.kept.first ||
+                            welcome->range.last != overlay->join.kept.last);
     broadcast->acked = welcome->base;
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         if (overlay->children[i].acked < welcome->base)
@@ -370,6 +374,8 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
         growth_depart(overlay);
         return 0;
     }
+    if (entry->sequence >= broadcast->head)
+        broadcast->replaying = false;
     if (is_about_large(entry->kind))
         broadcast_large_take(overlay, entry, &large, is_new);
     item_insert(overlay, entry, places, payload);

@@ -94,6 +94,8 @@ struct join {
     uint64_t cut_ns;    /* since when we or somebody above us seeks a parent; NEVER: nobody */
     uint64_t asked_ns;  /* the target, since */
     uint64_t retry_ns;
+    bool is_kept;      /* our parent has left, and our scope is larger than what we have kept */
+    struct range kept; /* the log for: */
     struct message *ancestors; /* packed: place, addresses; nearest first */
     uint32_t ancestors_count;
 };
@@ -112,6 +114,7 @@ struct broadcast {
     struct log_item *last;
     uint64_t received; /* highest sequence; all that is relevant up to it has come */
     uint64_t head;     /* caught up when received >= head */
+    bool replaying;    /* and what comes again of before has come too, up to head */
     uint64_t base;     /* of the last WELCOME: what new child ranges begin with */
     uint64_t acked;    /* told to the parent */
     struct large_entry *large;
@@ -243,6 +246,8 @@ void join_up(struct overlay *overlay, uint32_t place);
 void join_down(struct overlay *overlay);
 /* The same for a place that leaves: it needs none any more. */
 void join_part(struct overlay *overlay);
+/* The parent, who leaves, is about to count as dead. */
+void join_remember_scope(struct overlay *overlay);
 void join_timer(struct overlay *overlay);
 uint64_t join_deadline_ns(const struct overlay *overlay);
 /* Nobody between us and the root is known to seek a parent. */

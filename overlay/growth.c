@@ -74,6 +74,10 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
     ranges_move(&overlay->dead, &welcome->dead);
     ranges_move(&overlay->left, &welcome->left);
     membership_grown(overlay, overlay->broadcast.base);
+    /* What was called before was called for a tree in which everyone lived. */
+    for (uint32_t i = 0; i < overlay->dead.count; i++)
+        collective_death(overlay, overlay->dead.items[i]);
+    route_death(overlay);
 }
 
 /* ---- who must leave ---- */

@@ -156,7 +156,7 @@ void join_up(struct overlay *overlay, uint32_t place)
         .radix = overlay->radix,
         .received = overlay->broadcast.received,
         .stamp_ns = overlay->now_ns,
-        .scope = tree_scope(&tree, overlay->place),
+        .scope = overlay->join.is_kept ? overlay->join.kept : tree_scope(&tree, overlay->place),
         .arrived = overlay->arrived, /* borrowed */
     };
     struct wire_reader reader;
@@ -203,6 +203,18 @@ void join_down(struct overlay *overlay)
     } else {
         join_next(overlay);
     }
+}
+
+/* Of a death of its parent a place hears from the next, after all that came before it; of its
+ * departure from itself, and of what came before for the others of their range it has kept nothing.
+ * It must not say that it has. */
+void join_remember_scope(struct overlay *overlay)
+{
+    struct tree tree = overlay_tree(overlay);
+
+    if (!overlay->join.is_kept)
+        overlay->join.kept = tree_scope(&tree, overlay->place);
+    overlay->join.is_kept = true;
 }
 
 void join_part(struct overlay *overlay)

@@ -75,7 +75,7 @@ static void lateral_drop(struct overlay *overlay, struct lateral *lateral)
     lateral_remove(overlay, lateral);
     if (has_link)
         overlay_close(overlay, place);
-    else
+    else if (membership_linked(overlay, place) == NULL) /* else it has become our child meanwhile */
         stream_link_down(overlay, place, true);
 }
 

@@ -686,6 +686,8 @@ static void evict_guests(struct overlay *overlay, struct range range)
 
 void membership_gone(struct overlay *overlay, struct range range, bool has_left)
 {
+    if (has_left && range.first <= overlay->join.target && overlay->join.target <= range.last)
+        join_remember_scope(overlay);
     ranges_add(&overlay->dead, range.first, range.last);
     if (has_left)
         ranges_add(&overlay->left, range.first, range.last);
@@ -693,7 +695,8 @@ void membership_gone(struct overlay *overlay, struct range range, bool has_left)
     broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, range);
     evict_guests(overlay, range);
     /* Before we were ever ready nobody can have been below: they are yet to start. */
-    children_refresh(overlay, overlay->settled ? CHILD_HEIR : CHILD_EMPTY, overlay->broadcast.base);
+    children_refresh(overlay, overlay->settled ? CHILD_HEIR : CHILD_EMPTY,
+                     overlay->join.is_kept ? 0 : overlay->broadcast.base);
     if (overlay->join.target >= range.first && overlay->join.target <= range.last) {
         overlay_close(overlay, overlay->join.target);
         join_down(overlay);

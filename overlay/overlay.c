@@ -218,6 +218,7 @@ bool overlay_is_ready(const struct overlay *overlay)
 
 void overlay_became_ready(struct overlay *overlay)
 {
+    overlay->join.is_kept = false;
     collective_ready(overlay);
     membership_changed(overlay);
     if (overlay->ended)

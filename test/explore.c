@@ -62,6 +62,19 @@ struct row {
         CALL_REQUEST, from, to \
     }
 
+#define BROADCAST_ALL                   \
+    {                                   \
+        CALL_BROADCAST, 0, 0, EVERYBODY \
+    }
+#define GROW         \
+    {                \
+        CALL_GROW, 0 \
+    }
+#define SHRINK(first, last)         \
+    {                               \
+        CALL_SHRINK, 0, first, last \
+    }
+
 /* Name, places, radix, deaths, hurries. */
 static const struct row rows[] = {
     {{"join-3", 3, 2, 2, .from_start = true}},
@@ -125,6 +138,16 @@ static const struct row rows[] = {
     {{"request-deep", 9, 2, 1, .absent = 5, .calls = {REQUEST(3, 0), REQUEST(0, 3)}}, true},
     {{"leave-4", 4, 2, 1, .calls = {{CALL_LEAVE}}}},
     {{"leave-deep", 9, 2, 1, .absent = 5, .calls = {{CALL_LEAVE}}}},
+    {{"grow-dies", 3, 2, 1, .more = 1, .calls = {GROW, BROADCAST_ALL}}},
+    {{"grow-alone", 1, 2, 1, .more = 2, .calls = {GROW, BROADCAST_ALL}}},
+    {{"grow-exchange", 2, 2, 1, .more = 1, .calls = {GROW, EXCHANGE(1, 2)}}},
+    {{"grow-row-dies", 2, 2, 1, .more = 2, .calls = {GROW, BROADCAST_ALL}}, true},
+    {{"shrink-exchange", 4, 2, 1, .calls = {EXCHANGE(1, 2), SHRINK(1, 1)}}},
+    {{"shrink-member", 4, 2, 1, .calls = {EXCHANGE(1, 2), SHRINK(2, 2)}}},
+    {{"shrink-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(2, 3), SHRINK(1, 1)}}, true},
+    {{"shrink-deep", 9, 2, 1, .absent = 5, .calls = {BROADCAST_ALL, SHRINK(1, 2)}}},
+    {{"shrink-range-dies", 5, 2, 1, .calls = {BROADCAST_ALL, SHRINK(1, 2)}}, true},
+    {{"shrink-grow", 3, 2, 0, .more = 1, .calls = {GROW, SHRINK(1, 1), BROADCAST_ALL}}},
     {{"root-dies-3", 3, 2, 1, .root_may_die = true, .calls = {EXCHANGE(0, 2)}}, true},
     {{"root-dies-deep", 9, 2, 1, .absent = 5, .root_may_die = true}},
 };

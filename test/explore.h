@@ -56,15 +56,17 @@ enum call_kind {
     CALL_GATHER,
     CALL_REQUEST,
     CALL_CANCEL, /* the first exchange of the set, once the place has called it */
-    CALL_LEAVE
+    CALL_LEAVE,
+    CALL_GROW,  /* by `more` of the scenario */
+    CALL_SHRINK /* first..last */
 };
 
 /* What is asked of a place, at any time after the beginning. */
 struct call {
     enum call_kind kind;
     uint32_t place;
-    uint32_t first; /* the set is first..last; `first` is who is asked */
-    uint32_t last;
+    uint32_t first;       /* the set is first..last; `first` is who is asked */
+    uint32_t last;        /* of a broadcast EVERYBODY: to all there are */
     uint32_t generations; /* so many operations, each as soon as the one before is told */
     uint32_t bytes;       /* at least so many contributes the last of the set */
 };
@@ -78,6 +80,7 @@ struct scenario {
     bool from_start;   /* the joining is explored too */
     bool root_may_die; /* instead of another */
     bool long_sets;    /* sets are held in slices */
+    uint32_t more;     /* places that CALL_GROW gives */
     uint32_t absent;   /* the last so many places never start: what is left is deeper */
     struct call calls[EXPLORE_CALLS_MAX];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "test/explore.h"
+#include "test/explore_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,54 +21,13 @@
 /* Of healing.  Who died with all who would have noticed is counted after a lease. */
 #define BOUND_NS (LEASE_NS / 2 * 3)
 
-enum end_state { END_NONE, END_CONNECTING, END_UP };
+struct world *world;
 
-/* A frame under way. */
-struct packet {
-    struct packet *next;
-    struct frame frame;
-};
-
-/* A place's end of its link to a peer, and what is under way to it. */
-struct end {
-    enum end_state state;
-    uint32_t link;  /* equal at both ends; of who has connected */
-    bool connected; /* to be told */
-    bool down;      /* to be told, after what is under way */
-    bool is_cut;    /* or instead of it */
-    struct packet *packets[FRAME_CLASS_COUNT];
-};
-
-struct place {
-    struct overlay *overlay; /* NULL before the start */
-    bool gone;               /* killed, or has ended */
-    bool failed;             /* the starter will say so */
-    uint64_t deadline_ns;
-    uint32_t links[EXPLORE_PLACES_MAX]; /* connections to a peer, so far */
-    uint32_t asks[EXPLORE_PLACES_MAX];  /* link that it wants to a peer, under way; 0: none */
-    struct end ends[EXPLORE_PLACES_MAX];
-};
-
-struct task {
-    struct call call;
-    uint32_t begun; /* generations */
-};
-
-struct world {
-    const struct scenario *scenario;
-    bool is_open; /* calls and deaths may come */
-    uint64_t now_ns;
-    uint32_t deaths;
-    uint32_t hurries;
-    uint32_t tasks_count;
-    struct task tasks[EXPLORE_CALLS_MAX * EXPLORE_PLACES_MAX];
-    struct place places[EXPLORE_PLACES_MAX];
-    struct checker checker;
-};
-
-static struct world *world; /* in the arena, always at the same place */
-
-static void step(uint32_t place, struct overlay_event *event);
+/* Places that there may come to be. */
+static uint32_t capacity(void)
+{
+    return world->scenario->places + world->scenario->more;
+}
 
 /* ---- links ---- */
 
@@ -162,159 +121,15 @@ static void place_is_gone(uint32_t place, bool is_cut)
 {
     world->places[place].gone = true;
     world->places[place].deadline_ns = NEVER_NS;
-    for (uint32_t peer = 0; peer < world->scenario->places; peer++)
+    for (uint32_t peer = 0; peer < capacity(); peer++)
         link_close(place, peer, is_cut);
     if (!world->checker.complete)
         world->places[place].failed = true;
 }
 
-static bool is_alive(uint32_t place)
+bool world_is_alive(uint32_t place)
 {
     return world->places[place].overlay != NULL && !world->places[place].gone;
-}
-
-/* ---- what places do ---- */
-
-static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
-{
-    buffer_append(merged, other, other_bytes);
-}
-
-static node_merge_function *const merges[] = {merge_concatenate};
-
-static struct message *contribution(const struct task *task, uint32_t generation)
-{
-    struct buffer bytes = {0};
-    struct message *message;
-
-    buffer_printf(&bytes, "%u.%u", task->call.place, generation);
-    while (task->call.place == task->call.last && bytes.length_bytes < task->call.bytes)
-        buffer_append_string(&bytes, "................");
-    message = message_from_buffer(&bytes);
-    buffer_fini(&bytes);
-    return message;
-}
-
-static struct node_key key_of(const struct call *call, uint32_t generation)
-{
-    return (struct node_key){.set_id = 100 * call->first + call->last + 1,
-                             .generation = generation,
-                             .target =
-                                 call->kind == CALL_GATHER ? NODE_TARGET_ROOT : NODE_TARGET_ALL};
-}
-
-static bool is_operation(const struct call *call)
-{
-    return call->kind == CALL_EXCHANGE || call->kind == CALL_GATHER;
-}
-
-static void contribute(struct task *task)
-{
-    struct node_key key = key_of(&task->call, ++task->begun);
-    struct message *payload = contribution(task, task->begun);
-    struct overlay_event event = {.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .payload = payload};
-    struct ranges set = {0};
-
-    ranges_add(&set, task->call.first, task->call.last);
-    event.set = &set;
-    checker_called(&world->checker, task->call.place, &key, &set, payload);
-    step(task->call.place, &event);
-    ranges_fini(&set);
-    message_release(payload);
-}
-
-static void cancel(const struct task *task)
-{
-    struct overlay_event event = {.kind = OVERLAY_EVENT_CANCEL, .key = key_of(&task->call, 1)};
-
-    checker_cancelled(&world->checker, &event.key);
-    step(task->call.place, &event);
-}
-
-/* What a cancel is about has been called. */
-static bool is_called(const struct task *cancel)
-{
-    for (uint32_t i = 0; i < world->tasks_count; i++) {
-        const struct call *call = &world->tasks[i].call;
-
-        if (call->kind == CALL_EXCHANGE && call->place == cancel->call.place &&
-            call->first == cancel->call.first && call->last == cancel->call.last)
-            return world->tasks[i].begun > 0;
-    }
-    return false;
-}
-
-static void broadcast(const struct task *task)
-{
-    struct overlay_event event = {.kind = OVERLAY_EVENT_BROADCAST};
-    struct message *payload;
-    struct buffer bytes = {0};
-    struct ranges set = {0};
-
-    buffer_printf(&bytes, "%u-%u", task->call.first, task->call.last);
-    while (bytes.length_bytes < task->call.bytes)
-        buffer_append_string(&bytes, "................");
-    payload = message_from_buffer(&bytes);
-    buffer_fini(&bytes);
-    ranges_add(&set, task->call.first, task->call.last);
-    event.payload = payload;
-    event.set = &set;
-    checker_broadcast(&world->checker, &set, payload);
-    step(0, &event);
-    ranges_fini(&set);
-    message_release(payload);
-}
-
-static void request(const struct task *task)
-{
-    struct message *payload = message_create("?", 1);
-    struct overlay_event event = {.kind = OVERLAY_EVENT_REQUEST,
-                                  .place = task->call.first,
-                                  .id = (uint32_t)(task - world->tasks) + 1,
-                                  .payload = payload};
-
-    checker_requested(&world->checker, task->call.place, event.id, event.place);
-    step(task->call.place, &event);
-    message_release(payload);
-}
-
-static void task_begin(struct task *task)
-{
-    struct overlay_event leave = {.kind = OVERLAY_EVENT_LEAVE};
-
-    switch (task->call.kind) {
-    case CALL_EXCHANGE:
-    case CALL_GATHER:
-        contribute(task);
-        return;
-    case CALL_BROADCAST:
-        broadcast(task);
-        break;
-    case CALL_REQUEST:
-        request(task);
-        break;
-    case CALL_CANCEL:
-        cancel(task);
-        break;
-    default:
-        checker_leaving(&world->checker);
-        step(0, &leave);
-    }
-    task->begun = 1;
-}
-
-/* A member calls its next operation as soon as the one before is told. */
-static void go_on(uint32_t place, const struct node_key *key)
-{
-    for (uint32_t i = 0; i < world->tasks_count; i++) {
-        struct task *task = &world->tasks[i];
-        struct node_key last = key_of(&task->call, task->begun);
-
-        if (is_operation(&task->call) && task->call.place == place && is_alive(place) &&
-            last.set_id == key->set_id && last.target == key->target &&
-            last.generation == key->generation && task->begun < task->call.generations)
-            contribute(task);
-    }
 }
 
 static void answer(uint32_t place, const struct overlay_action *action)
@@ -324,8 +139,8 @@ static void answer(uint32_t place, const struct overlay_action *action)
                                   .id = action->id,
                                   .payload = action->payload};
 
-    if (is_alive(place))
-        step(place, &event);
+    if (world_is_alive(place))
+        world_step(place, &event);
 }
 
 /* ---- one step ---- */
@@ -337,7 +152,7 @@ static void act(uint32_t place, struct overlay_action *action)
     switch (action->kind) {
     case OVERLAY_ACTION_CONNECT:
         if (!link_connect(place, action->place))
-            step(place, &refused);
+            world_step(place, &refused);
         break;
     case OVERLAY_ACTION_CLOSE:
         link_close(place, action->place, false);
@@ -371,7 +186,7 @@ static void tell(uint32_t place, const struct overlay_action *action)
     case OVERLAY_ACTION_RESULT:
         checker_told_result(checker, place, world->now_ns, &action->key, action->status,
                             &action->places, action->payload);
-        go_on(place, &action->key);
+        task_go_on(place, &action->key);
         break;
     case OVERLAY_ACTION_REQUEST:
         answer(place, action);
@@ -381,6 +196,12 @@ static void tell(uint32_t place, const struct overlay_action *action)
         break;
     case OVERLAY_ACTION_DEAD:
         checker_told_dead(checker, place, world->now_ns, &action->places);
+        break;
+    case OVERLAY_ACTION_LEFT:
+        checker_told_left(checker, place, world->now_ns, &action->places);
+        break;
+    case OVERLAY_ACTION_GROWN:
+        checker_told_grown(checker, place, world->now_ns, &action->places);
         break;
     case OVERLAY_ACTION_ENDED:
         checker_ended(checker, place, action->end);
@@ -400,7 +221,7 @@ static struct checker_view view_of(const struct overlay *overlay)
 }
 
 /* What goes to the world is done first, as overlay/node.c does. */
-static void step(uint32_t place, struct overlay_event *event)
+void world_step(uint32_t place, struct overlay_event *event)
 {
     struct overlay *overlay = world->places[place].overlay;
     struct overlay_actions actions = {0};
@@ -427,7 +248,7 @@ static uint64_t next_deadline_ns(void)
 {
     uint64_t next_ns = NEVER_NS;
 
-    for (uint32_t place = 0; place < world->scenario->places; place++) {
+    for (uint32_t place = 0; place < capacity(); place++) {
         if (world->places[place].deadline_ns < next_ns)
             next_ns = world->places[place].deadline_ns;
     }
@@ -468,21 +289,21 @@ static void add_of_end(uint8_t place, uint8_t peer, struct choice *choices, uint
 /* What is under way, and what is due. */
 static void add_deliveries(struct choice *choices, uint32_t *count)
 {
-    for (uint8_t place = 0; place < world->scenario->places; place++) {
+    for (uint8_t place = 0; place < capacity(); place++) {
         const struct place *at = &world->places[place];
 
-        for (uint8_t peer = 0; peer < world->scenario->places; peer++)
+        for (uint8_t peer = 0; peer < capacity(); peer++)
             add_of_end(place, peer, choices, count);
         if (at->deadline_ns <= world->now_ns)
             add(choices, count, (struct choice){.kind = CHOICE_TIMER, .place = place});
-        if (at->failed && is_alive(0))
+        if (at->failed && world_is_alive(0))
             add(choices, count, (struct choice){.kind = CHOICE_FAILED, .place = place});
     }
 }
 
 static void add_starts(struct choice *choices, uint32_t *count)
 {
-    for (uint8_t place = 0; place < world->scenario->places; place++) {
+    for (uint8_t place = 0; place < world->checker.population; place++) {
         if (world->places[place].overlay == NULL && !world->places[place].gone)
             add(choices, count, (struct choice){.kind = CHOICE_START, .place = place});
     }
@@ -491,8 +312,7 @@ static void add_starts(struct choice *choices, uint32_t *count)
 static void add_calls(struct choice *choices, uint32_t *count)
 {
     for (uint8_t i = 0; i < world->tasks_count; i++) {
-        if (world->tasks[i].begun == 0 && is_alive(world->tasks[i].call.place) &&
-            (world->tasks[i].call.kind != CALL_CANCEL || is_called(&world->tasks[i])))
+        if (task_may_begin(&world->tasks[i]))
             add(choices, count,
                 (struct choice){
                     .kind = CHOICE_CALL, .index = i, .place = (uint8_t)world->tasks[i].call.place});
@@ -503,9 +323,9 @@ static void add_kills(struct choice *choices, uint32_t *count)
 {
     const struct scenario *scenario = world->scenario;
 
-    for (uint8_t place = 0; place < scenario->places && world->deaths > 0; place++) {
+    for (uint8_t place = 0; place < capacity() && world->deaths > 0; place++) {
         if (!world->places[place].gone && scenario->root_may_die == (place == 0) &&
-            (scenario->from_start || is_alive(place)))
+            (scenario->from_start || world_is_alive(place)))
             add(choices, count, (struct choice){.kind = CHOICE_KILL, .place = place});
     }
 }
@@ -552,7 +372,9 @@ uint32_t world_choices(struct choice *choices)
 /* The static ancestors, nearest first, as a boot record would name them. */
 static void start(uint32_t place)
 {
-    struct tree tree = {.places = world->scenario->places, .radix = world->scenario->radix};
+    struct tree tree = {.places = world->scenario->places,
+                        .radix = world->scenario->radix,
+                        .population = place + 1};
     struct node_ancestor ancestors[EXPLORE_PLACES_MAX] = {{0}};
     struct node_config config = {.place = place,
                                  .places = tree.places,
@@ -562,7 +384,7 @@ static void start(uint32_t place)
                                  .lease_ns = LEASE_NS,
                                  .long_set_ranges = world->scenario->long_sets,
                                  .ancestors = ancestors,
-                                 .merges = merges,
+                                 .merges = explore_merges,
                                  .merges_count = 1};
     struct overlay_event event = {.kind = OVERLAY_EVENT_START};
 
@@ -575,7 +397,7 @@ static void start(uint32_t place)
     }
     world->places[place].overlay = overlay_create(&config);
     checker_started(&world->checker, place, 1);
-    step(place, &event);
+    world_step(place, &event);
 }
 
 static void accept(uint32_t place, uint32_t peer)
@@ -585,14 +407,14 @@ static void accept(uint32_t place, uint32_t peer)
     struct end *ours = &world->places[place].ends[peer];
 
     world->places[peer].asks[place] = 0;
-    if (!is_alive(place) || ours->state != END_NONE) {
+    if (!world_is_alive(place) || ours->state != END_NONE) {
         theirs->down = true;
         return;
     }
     ours->state = END_UP;
     ours->link = theirs->link;
     theirs->connected = true;
-    step(place, &event);
+    world_step(place, &event);
 }
 
 static void connected(uint32_t place, uint32_t peer)
@@ -601,7 +423,7 @@ static void connected(uint32_t place, uint32_t peer)
 
     world->places[place].ends[peer].connected = false;
     world->places[place].ends[peer].state = END_UP;
-    step(place, &event);
+    world_step(place, &event);
 }
 
 static void deliver(uint32_t place, uint32_t peer, uint32_t class)
@@ -610,7 +432,7 @@ static void deliver(uint32_t place, uint32_t peer, uint32_t class)
     struct overlay_event event = {.kind = OVERLAY_EVENT_FRAME, .place = peer, .frame = &frame};
 
     checker_delivered(&world->checker, peer, place, &frame);
-    step(place, &event);
+    world_step(place, &event);
     message_release(frame.payload);
 }
 
@@ -619,7 +441,7 @@ static void down(uint32_t place, uint32_t peer)
     struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = peer};
 
     end_clear(&world->places[place].ends[peer]);
-    step(place, &event);
+    world_step(place, &event);
 }
 
 static void kill(uint32_t place)
@@ -648,7 +470,7 @@ static void apply(const struct choice *choice)
         break;
     case CHOICE_TIMER:
         world->places[choice->place].deadline_ns = NEVER_NS;
-        step(choice->place, &event);
+        world_step(choice->place, &event);
         break;
     case CHOICE_ADVANCE:
         world->hurries -= choice->index;
@@ -663,7 +485,7 @@ static void apply(const struct choice *choice)
     case CHOICE_FAILED:
         event.kind = OVERLAY_EVENT_FAILED;
         world->places[choice->place].failed = false;
-        step(0, &event);
+        world_step(0, &event);
         break;
     default:
         kill(choice->place);
@@ -719,8 +541,8 @@ void world_describe(const struct choice *choice, struct buffer *out)
 
 static void add_tasks(const struct call *call)
 {
-    for (uint32_t place = 0; place < world->scenario->places; place++) {
-        bool is_member = !is_operation(call) || (place >= call->first && place <= call->last);
+    for (uint32_t place = 0; place < capacity(); place++) {
+        bool is_member = !call_is_operation(call) || (place >= call->first && place <= call->last);
 
         if ((call->place != place && call->place != EVERYBODY) || !is_member)
             continue;
@@ -750,9 +572,10 @@ void world_create(const struct scenario *scenario)
     world->now_ns = BEGIN_NS;
     world->deaths = scenario->deaths;
     world->hurries = scenario->hurries;
-    for (uint32_t place = 0; place < scenario->places; place++)
+    for (uint32_t place = 0; place < capacity(); place++)
         world->places[place].deadline_ns = NEVER_NS;
     checker_init(&world->checker, scenario->places, scenario->radix, LEASE_NS);
+    checker_set_capacity(&world->checker, capacity());
     for (uint32_t i = 0; i < scenario->absent; i++) {
         checker_killed(&world->checker, scenario->places - 1 - i, BEGIN_NS);
         place_is_gone(scenario->places - 1 - i, true);
@@ -775,8 +598,8 @@ void world_finish(void)
     struct checker_view views[EXPLORE_PLACES_MAX] = {{0}};
 
     arena_enter();
-    for (uint32_t place = 0; place < world->scenario->places; place++) {
-        if (is_alive(place))
+    for (uint32_t place = 0; place < capacity(); place++) {
+        if (world_is_alive(place))
             views[place] = view_of(world->places[place].overlay);
     }
     checker_finish(&world->checker, world->now_ns, BOUND_NS, views);

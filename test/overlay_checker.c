@@ -13,21 +13,7 @@
 #include "base/hash.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
-
-#define NEVER_NS UINT64_MAX
-
-struct checker_place {
-    bool started;
-    bool joined;
-    bool killed;
-    bool ended;
-    bool troubled;
-    bool is_stale; /* the last frame it got was a release of an older attempt */
-    uint32_t incarnation;
-    uint32_t entries_told; /* of the root's order, those that are not its own included */
-    uint32_t deaths_told;
-    uint64_t dead_ns; /* the root said so; NEVER: it has not */
-};
+#include "test/overlay_checker_internal.h"
 
 struct checker_entry {
     struct ranges set; /* empty: everyone */
@@ -83,6 +69,8 @@ void checker_init(struct checker *checker, uint32_t places, uint32_t radix, uint
 {
     memset(checker, 0, sizeof(*checker));
     checker->places_count = places;
+    checker->population = places;
+    checker->capacity = places;
     checker->radix = radix;
     checker->lease_ns = lease_ns;
     checker->places = memory_allocate_zeroed(places * sizeof(*checker->places));
@@ -121,57 +109,6 @@ void checker_fini(struct checker *checker)
     free(checker->entries);
     free(checker->deaths);
     free(checker->places);
-}
-
-/* ---- what befalls places ---- */
-
-void checker_started(struct checker *checker, uint32_t place, uint32_t incarnation)
-{
-    checker->places[place].started = true;
-    checker->places[place].incarnation = incarnation;
-    checker->places[place].joined = place == 0;
-}
-
-void checker_killed(struct checker *checker, uint32_t place, uint64_t now_ns)
-{
-    checker->places[place].killed = true;
-    checker->last_fault_ns = now_ns;
-}
-
-void checker_troubled(struct checker *checker, uint32_t place, uint64_t now_ns)
-{
-    checker->places[place].troubled = true;
-    if (now_ns > checker->last_fault_ns)
-        checker->last_fault_ns = now_ns;
-}
-
-void checker_leaving(struct checker *checker)
-{
-    checker->leaving = true;
-}
-
-bool checker_is_alive(const struct checker *checker, uint32_t place)
-{
-    const struct checker_place *at = &checker->places[place];
-
-    return at->started && !at->killed && !at->ended;
-}
-
-static bool may_be_dead(const struct checker *checker, uint32_t place)
-{
-    return checker->places[place].killed || checker->places[place].troubled;
-}
-
-/* What is told to somebody shows that it is alive and believes to be a member. */
-static void note_sign_of_life(struct checker *checker, uint32_t place, uint64_t now_ns)
-{
-    const struct checker_place *at = &checker->places[place];
-
-    if (!checker_is_alive(checker, place))
-        checker_fault(checker, "%u is told something though it is gone", place);
-    if (at->dead_ns != NEVER_NS && now_ns > at->dead_ns + checker->lease_ns / 2 * 3)
-        checker_fault(checker, "%u acts %.1f s after it was counted as dead", place,
-                      (double)(now_ns - at->dead_ns) / 1e9);
 }
 
 /* ---- broadcasts ---- */
@@ -213,7 +150,7 @@ void checker_told_broadcast(struct checker *checker, uint32_t place, uint64_t no
 {
     struct checker_place *at = &checker->places[place];
 
-    note_sign_of_life(checker, place, now_ns);
+    checker_note_life(checker, place, now_ns);
     skip_entries(checker, place);
     if (at->entries_told == checker->entries_count)
         checker_fault(checker, "%u is told a broadcast twice, or one not its own", place);
@@ -221,79 +158,6 @@ void checker_told_broadcast(struct checker *checker, uint32_t place, uint64_t no
         checker_fault(checker, "%u misses a broadcast or has it out of order", place);
     else
         at->entries_told++;
-}
-
-/* ---- membership ---- */
-
-void checker_told_joined(struct checker *checker, uint32_t place)
-{
-    if (checker->places[place].joined)
-        checker_fault(checker, "%u joins twice", place);
-    checker->places[place].joined = true;
-}
-
-void checker_told_complete(struct checker *checker)
-{
-    if (checker->complete)
-        checker_fault(checker, "the root is complete twice");
-    checker->complete = true;
-    for (uint32_t i = 0; i < checker->places_count; i++) {
-        if (!checker->places[i].started && !may_be_dead(checker, i))
-            checker_fault(checker, "the root is complete without %u", i);
-    }
-}
-
-static void note_death(struct checker *checker, uint32_t place, uint64_t now_ns)
-{
-    if (place == 0 || place >= checker->places_count || !may_be_dead(checker, place)) {
-        checker_fault(checker, "%u is counted as dead and lives", place);
-        return;
-    }
-    if (checker->places[place].dead_ns != NEVER_NS)
-        checker_fault(checker, "%u dies twice", place);
-    checker->places[place].dead_ns = now_ns;
-    checker->deaths =
-        memory_resize(checker->deaths, (checker->deaths_count + 1) * sizeof(*checker->deaths));
-    checker->deaths[checker->deaths_count++] = place;
-}
-
-void checker_told_dead(struct checker *checker, uint32_t place, uint64_t now_ns,
-                       const struct ranges *places)
-{
-    struct checker_place *at = &checker->places[place];
-
-    note_sign_of_life(checker, place, now_ns);
-    for (uint32_t i = 0; i < places->count; i++) {
-        for (uint32_t dead = places->items[i].first; dead <= places->items[i].last; dead++) {
-            if (place == 0)
-                note_death(checker, dead, now_ns);
-            if (at->deaths_told >= checker->deaths_count ||
-                checker->deaths[at->deaths_told] != dead)
-                checker_fault(checker, "%u is told of the death of %u out of the root's order",
-                              place, dead);
-            at->deaths_told++;
-        }
-    }
-}
-
-void checker_ended(struct checker *checker, uint32_t place, enum node_end end)
-{
-    struct checker_place *at = &checker->places[place];
-    bool without_root = !checker_is_alive(checker, 0);
-
-    if (at->killed || at->ended)
-        checker_fault(checker, "%u ends though it is gone", place);
-    at->ended = true;
-    if (at->troubled && end != NODE_END_REFUSED && end != NODE_END_LEFT)
-        return;
-    if (checker->leaving && end == NODE_END_LEFT)
-        return;
-    /* Who loses its parent to a death while all leave may find nobody left. */
-    if (checker->leaving && checker->last_fault_ns > 0 && end != NODE_END_REFUSED)
-        return;
-    if (without_root && (end == NODE_END_ORPHAN || end == NODE_END_LEASE))
-        return;
-    checker_fault(checker, "%u ends (%d) though nothing befell it", place, end);
 }
 
 /* ---- operations ---- */
@@ -326,7 +190,7 @@ static struct checker_operation *operation_create(struct checker *checker,
     operation->members_count = (uint32_t)ranges_count(set);
     operation->members = memory_allocate(operation->members_count * sizeof(uint32_t));
     operation->parts = memory_allocate_zeroed(operation->members_count * sizeof(struct part));
-    operation->attempts = memory_allocate_zeroed(checker->places_count * sizeof(uint32_t));
+    operation->attempts = memory_allocate_zeroed(checker->capacity * sizeof(uint32_t));
     for (uint32_t i = 0; ranges_next(set, place, &place); place++)
         operation->members[i++] = place;
     operation->next = checker->operations;
@@ -423,7 +287,7 @@ static void check_lost(struct checker *checker, const struct checker_operation *
     }
     for (uint32_t i = 0; i < lost->count; i++) {
         for (uint32_t place = lost->items[i].first; place <= lost->items[i].last; place++) {
-            if (!may_be_dead(checker, place))
+            if (!checker_may_be_gone(checker, place))
                 checker_fault(checker, "an error names %u, which lives", place);
         }
     }
@@ -446,7 +310,7 @@ void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_n
     bool is_whole = key->target == NODE_TARGET_ALL || place == 0;
     struct part *part = operation != NULL ? part_find(operation, place) : NULL;
 
-    note_sign_of_life(checker, place, now_ns);
+    checker_note_life(checker, place, now_ns);
     if (operation != NULL && part == NULL && place == 0 && key->target == NODE_TARGET_ROOT)
         part = &operation->root;
     else if (part == NULL || !part->called) {
@@ -503,7 +367,7 @@ void checker_told_reply(struct checker *checker, uint32_t place, uint32_t id, in
     if (request->answered)
         checker_fault(checker, "a request of %u is answered twice", place);
     request->answered = true;
-    if (status != 0 && !may_be_dead(checker, request->to))
+    if (status != 0 && !checker_may_be_gone(checker, request->to))
         checker_fault(checker, "a request to %u, which lives, fails", request->to);
 }
 
@@ -562,7 +426,9 @@ static uint32_t operations_count(const struct checker *checker)
 
 void checker_limits(struct checker *checker, uint32_t place, const struct checker_view *view)
 {
-    struct tree tree = {.places = checker->places_count, .radix = checker->radix};
+    struct tree tree = {.places = checker->places_count,
+                        .radix = checker->radix,
+                        .population = checker->population};
 
     if (view->degree > 1 + checker->radix * tree_depth(&tree))
         checker_fault(checker, "%u has degree %u", place, view->degree);
@@ -597,7 +463,7 @@ static bool may_wait(const struct checker *checker, const struct checker_operati
     if (operation->cancelled)
         return false;
     for (uint32_t i = 0; i < operation->members_count; i++) {
-        if (may_be_dead(checker, operation->members[i]))
+        if (checker_may_be_gone(checker, operation->members[i]))
             return false;
         may = may || !operation->parts[i].called;
     }
@@ -623,7 +489,7 @@ static bool place_is_quiet(const struct checker *checker, uint32_t place)
     if (!at->started)
         return true;
     if (checker_is_alive(checker, place))
-        return at->joined && entries_are_told(checker, place) &&
+        return !at->asked && at->joined && entries_are_told(checker, place) &&
                at->deaths_told == checker->deaths_count;
     return place == 0 || at->dead_ns != NEVER_NS;
 }
@@ -639,7 +505,7 @@ static const struct checker_request *request_unanswered(const struct checker *ch
 
 static bool nobody_lives(const struct checker *checker)
 {
-    for (uint32_t place = 0; place < checker->places_count; place++) {
+    for (uint32_t place = 0; place < checker->population; place++) {
         if (checker_is_alive(checker, place))
             return false;
     }
@@ -650,7 +516,7 @@ bool checker_is_quiet(const struct checker *checker)
 {
     if (checker->places[0].killed || checker->leaving)
         return nobody_lives(checker);
-    for (uint32_t place = 0; place < checker->places_count; place++) {
+    for (uint32_t place = 0; place < checker->population; place++) {
         if (!place_is_quiet(checker, place))
             return false;
     }
@@ -671,7 +537,7 @@ static void finish_operation(struct checker *checker, const struct checker_opera
     for (uint32_t i = 0; i < operation->members_count; i++) {
         const struct part *part = &operation->parts[i];
 
-        somebody_is_dead = somebody_is_dead || may_be_dead(checker, operation->members[i]);
+        somebody_is_dead = somebody_is_dead || checker_may_be_gone(checker, operation->members[i]);
         if (is_waiting(checker, operation, i))
             checker_fault(checker, "%u waits for generation %u for ever", operation->members[i],
                           operation->key.generation);
@@ -708,7 +574,7 @@ static void finish_place(struct checker *checker, const struct tree *tree, uint3
 /* Who is counted as dead is gone, and who is gone is counted. */
 static void finish_deaths(struct checker *checker, struct ranges *ret_dead)
 {
-    for (uint32_t place = 0; place < checker->places_count; place++) {
+    for (uint32_t place = 0; place < checker->population; place++) {
         bool is_counted = checker->places[place].dead_ns != NEVER_NS;
 
         if (is_counted)
@@ -723,7 +589,9 @@ static void finish_deaths(struct checker *checker, struct ranges *ret_dead)
 void checker_finish(struct checker *checker, uint64_t now_ns, uint64_t bound_ns,
                     const struct checker_view *views)
 {
-    struct tree tree = {.places = checker->places_count, .radix = checker->radix};
+    struct tree tree = {.places = checker->places_count,
+                        .radix = checker->radix,
+                        .population = checker->population};
     struct ranges dead = {0};
 
     if (now_ns > checker->last_fault_ns + bound_ns)
@@ -738,7 +606,7 @@ void checker_finish(struct checker *checker, uint64_t now_ns, uint64_t bound_ns,
         checker_fault(checker, "the root is never complete");
     finish_deaths(checker, &dead);
     tree.dead = &dead;
-    for (uint32_t place = 0; place < checker->places_count; place++) {
+    for (uint32_t place = 0; place < checker->population; place++) {
         if (checker_is_alive(checker, place))
             finish_place(checker, &tree, place, &views[place]);
     }

@@ -9,9 +9,11 @@
  * a result only of what it has called, once, and if it is success exactly every member's
  * contribution, ascending; an error names only members, and the dead; an answer comes once, to who
  * asked; nobody acts on an older attempt or on frames of an older incarnation, nor long after it was
- * counted as dead; degree and what is kept stay within limits.
+ * counted as dead; degree and what is kept stay within limits; only who was asked to leave leaves,
+ * and new places are those that were never given.
  * At rest (checker_finish): nobody waits; survivors agree; everyone knows the same deaths; every
- * living range has one head, to which its place is linked; it was healed in time.
+ * living range has one head, to which its place is linked, annexes included; who was asked to leave
+ * has left; it was healed in time.
  *
  * Merging must be concatenation.  Cost: O(bytes) per result, a comparison with the first success.
  */
@@ -34,7 +36,9 @@ struct checker_request;
 struct checker_place;
 
 struct checker {
-    uint32_t places_count;
+    uint32_t places_count; /* at the beginning */
+    uint32_t population;   /* now */
+    uint32_t capacity;     /* at most */
     uint32_t radix;
     uint64_t lease_ns;
     bool leaving;
@@ -43,7 +47,7 @@ struct checker {
     struct checker_place *places;
     struct checker_entry *entries; /* broadcasts, in the root's order */
     uint32_t entries_count;
-    uint32_t *deaths; /* places, in the root's order */
+    uint32_t *deaths; /* places that died, left or are new, in the root's order */
     uint32_t deaths_count;
     struct checker_operation *operations;
     struct checker_request *requests;
@@ -70,6 +74,11 @@ void checker_killed(struct checker *checker, uint32_t place, uint64_t now_ns);
 /* Something that may cost the place its membership, without its death. */
 void checker_troubled(struct checker *checker, uint32_t place, uint64_t now_ns);
 void checker_leaving(struct checker *checker);
+/* There may come to be so many places; to be called before anything happens. */
+void checker_set_capacity(struct checker *checker, uint32_t capacity);
+/* The root is asked for `count` places more, and for these to leave. */
+void checker_grow(struct checker *checker, uint32_t count);
+void checker_shrink(struct checker *checker, const struct ranges *places, uint64_t now_ns);
 
 /* What is asked for.  set NULL: everyone. */
 void checker_broadcast(struct checker *checker, const struct ranges *set,
@@ -91,6 +100,10 @@ void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_n
 void checker_told_reply(struct checker *checker, uint32_t place, uint32_t id, int status);
 void checker_told_dead(struct checker *checker, uint32_t place, uint64_t now_ns,
                        const struct ranges *places);
+void checker_told_left(struct checker *checker, uint32_t place, uint64_t now_ns,
+                       const struct ranges *places);
+void checker_told_grown(struct checker *checker, uint32_t place, uint64_t now_ns,
+                        const struct ranges *places);
 void checker_ended(struct checker *checker, uint32_t place, enum node_end end);
 /* A frame is sent, a frame is handed to its receiver. */
 void checker_sent(struct checker *checker, uint32_t from, const struct frame *frame);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random worlds: trees of 2 to 5,000 places with delays and deaths, in which every place runs a
- * program of exchanges and gathers over random sets, the root broadcasts, places ask each other; a
+ * program of exchanges and gathers over random sets, the root broadcasts, places ask each other, in
+ * every second world places come and leave; a
  * checker that knows nothing of the code under test looks at what they were told.
  *
  *     SEEDS=n  so many worlds (default 2,000)      SEED=s  this one only
@@ -106,6 +107,8 @@ int main(void)
     uint64_t deaths = 0;
     uint64_t places = 0;
     uint64_t frames = 0;
+    uint64_t grown = 0;
+    uint64_t left = 0;
 
     for (uint64_t seed = first; seed < first + count && failures < 5; seed++) {
         soak_one(&world, seed);
@@ -118,11 +121,14 @@ int main(void)
         }
         deaths += ranges_count(&world.killed);
         places += world.places;
+        grown += world.population - world.places;
+        left += ranges_count(&world.left);
         frames += sim_frames_sent(world.cluster->sim);
         world_fini(&world);
     }
-    diag("%llu worlds, %llu places, %llu deaths, %llu frames", (unsigned long long)count,
-         (unsigned long long)places, (unsigned long long)deaths, (unsigned long long)frames);
+    diag("%llu worlds, %llu places, %llu new ones, %llu asked to leave, %llu deaths, %llu frames",
+         (unsigned long long)count, (unsigned long long)places, (unsigned long long)grown,
+         (unsigned long long)left, (unsigned long long)deaths, (unsigned long long)frames);
     is_uint(failures, 0, "no violation in %llu worlds from seed %llu", (unsigned long long)count,
             (unsigned long long)first);
     return done_testing();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A random world for test/overlay_soak.c: what its places do and were told (soak_world.c), what
- * befalls them (soak_plan.c), and whether that was right (soak_check.c, which knows nothing of the
+ * befalls them (soak_plan.c), who comes and leaves (soak_growth.c), and whether that was right (soak_check.c, which knows nothing of the
  * code under test but the arithmetic of the tree).
  */
 #ifndef TEST_SOAK_H
@@ -39,6 +39,7 @@ struct program {
     uint32_t members_count;
     uint32_t *members;
     uint32_t generations;
+    bool is_late;    /* plan_late_set's */
     uint32_t window; /* so many operations of the set may be open at a member */
     uint8_t target;
     uint32_t filler_bytes;    /* at most so much is added to a contribution: makes it large */
@@ -53,12 +54,17 @@ struct program {
 struct told {
     uint32_t *broadcasts;
     uint32_t broadcasts_count;
-    uint32_t *deaths;
+    uint32_t *deaths; /* and the other changes of the tree, by a mark */
     uint32_t deaths_count;
-    uint32_t last_received; /* of the stream of sends of its one sender */
-    uint64_t dead_ns;       /* the root counts it as dead since; 0: it does not */
+    uint32_t deaths_from;     /* of the root's: those before were not told */
+    uint32_t broadcasts_from; /* of broadcast_order: the same */
+    uint32_t last_received;   /* of the stream of sends of its one sender */
+    uint64_t dead_ns;         /* the root counts it as dead since; 0: it does not */
     bool joined;
 };
+
+#define MARK_LEFT  (1u << 30)
+#define MARK_GROWN (1u << 31)
 
 struct request {
     uint32_t from;
@@ -73,7 +79,9 @@ struct world {
     uint64_t seed;
     struct random_state random;
     struct cluster *cluster;
-    uint32_t places;
+    uint32_t places;     /* at the beginning */
+    uint32_t population; /* now */
+    uint32_t capacity;   /* at most */
     uint32_t radix;
     uint32_t sets_count;
     struct program sets[SETS_MAX];
@@ -86,6 +94,7 @@ struct world {
     struct request requests[REQUESTS_MAX];
     uint32_t requests_count;
     struct ranges killed;
+    struct ranges left;      /* asked to leave */
     struct ranges evictable; /* a broken link may cost them their place */
     struct ambush {
         uint8_t type;     /* of the message */
@@ -125,6 +134,11 @@ void program_run(struct world *world, uint32_t set, uint32_t place);
 
 /* soak_plan.c */
 void plan_all(struct world *world);
+/* A set of any places that there are now, if there is room for one: its members begin when they know
+ * of the last of them. */
+void plan_late_set(struct world *world);
+void plan_kill(struct world *world, uint32_t place, uint64_t at_ns);
+void plan_kill_now(struct world *world, uint32_t place);
 /* A message is sent: somebody may have waited for it, to kill. */
 void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type);
 /* A chunk is sent: the link, if it is a lateral one, may break. */
@@ -133,6 +147,9 @@ void plan_break(struct world *world, uint32_t from, uint32_t to);
 void plan_failed(struct world *world, uint32_t place);
 void plan_leave(struct world *world);
 void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
+
+/* soak_growth.c */
+void plan_growth(struct world *world, uint64_t span_ns);
 
 /* soak_check.c */
 bool check_is_quiet(const struct world *world); /* everything has been told that will be told */

@@ -76,6 +76,7 @@ static void check_operation(struct world *world, uint32_t set, uint32_t generati
     if (program->succeeded[generation - 1])
         check_success(world, program, set, generation);
     if (first != NULL && first->status != 0 && !ranges_overlap_set(&program->set, &world->killed) &&
+        !ranges_overlap_set(&program->set, &world->left) &&
         !ranges_overlap_set(&program->set, &world->evictable))
         world_fault(world, "an error though nobody died");
 }
@@ -85,7 +86,7 @@ static void check_broadcasts(struct world *world, uint32_t place)
     const struct told *told = &world->told[place];
     uint32_t at = 0;
 
-    for (uint32_t i = 0; i < world->broadcasts_sent; i++) {
+    for (uint32_t i = told->broadcasts_from; i < world->broadcasts_sent; i++) {
         uint32_t id = world->broadcast_order[i];
 
         if (id != FORGET && !ranges_is_empty(&world->broadcast_sets[id]) &&
@@ -110,10 +111,14 @@ static void check_place(struct world *world, const struct tree *tree, uint32_t p
     struct node *node = world->cluster->places[place].node;
     uint32_t depth = tree_depth(tree);
 
-    if (told->deaths_count != root->deaths_count ||
-        (root->deaths_count > 0 &&
-         memcmp(told->deaths, root->deaths, root->deaths_count * sizeof(uint32_t)) != 0))
+    if (told->deaths_count + told->deaths_from != root->deaths_count ||
+        (told->deaths_count > 0 && memcmp(told->deaths, root->deaths + told->deaths_from,
+                                          told->deaths_count * sizeof(uint32_t)) != 0))
         world_fault(world, "%u knows other deaths than the root", place);
+    else if (node_population(node) != world->population)
+        world_fault(world, "%u knows %u places", place, node_population(node));
+    else if (ranges_contains(&world->left, place))
+        world_fault(world, "%u stays though it was asked to leave", place);
     else if (node_parent(node) != tree_parent(tree, place))
         world_fault(world, "%u has parent %u, should have %u", place, node_parent(node),
                     tree_parent(tree, place));
@@ -146,7 +151,8 @@ void check_lazy(struct world *world)
 
 void check_all(struct world *world)
 {
-    struct tree tree = {.places = world->places, .radix = world->radix, .dead = NULL};
+    struct tree tree = {
+        .places = world->places, .radix = world->radix, .population = world->population};
 
     if (!world->complete)
         world_fault(world, "the root is never complete");
@@ -157,7 +163,7 @@ void check_all(struct world *world)
             check_operation(world, set, generation);
     }
     tree.dead = node_dead(world->cluster->places[0].node);
-    for (uint32_t place = 0; place < world->places; place++) {
+    for (uint32_t place = 0; place < world->population; place++) {
         if (world_survives(world, place))
             check_place(world, &tree, place);
         check_broadcasts(world, place);
@@ -170,6 +176,7 @@ void check_all(struct world *world)
                         request->to);
         if (request->answers > 0 && request->status != 0 &&
             !ranges_contains(&world->killed, request->to) &&
+            !ranges_contains(&world->left, request->to) &&
             !ranges_contains(&world->evictable, request->to))
             world_fault(world, "a request to the living fails");
     }
@@ -189,7 +196,9 @@ bool check_is_quiet(const struct world *world)
                 return false;
         }
     }
-    for (uint32_t place = 1; place < world->places; place++) {
+    for (uint32_t place = 1; place < world->population; place++) {
+        if (world_survives(world, place) && ranges_contains(&world->left, place))
+            return false;
         if (!world_survives(world, place) &&
             !ranges_contains(node_dead(world->cluster->places[0].node), place))
             return false;
@@ -210,7 +219,7 @@ void check_healed(struct world *world)
 
 void check_left(struct world *world)
 {
-    for (uint32_t place = 0; place < world->places; place++) {
+    for (uint32_t place = 0; place < world->population; place++) {
         if (world_survives(world, place))
             world_fault(world, "%u never leaves", place);
     }

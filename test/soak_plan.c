@@ -117,20 +117,19 @@ static void call_send(void *context, uint64_t number)
     node_send(world->cluster->places[0].node, to, FRAME_BULK, message_create(words, sizeof(words)));
 }
 
-static void random_set(struct world *world, struct ranges *set)
+static void random_set(struct world *world, uint32_t places, struct ranges *set)
 {
     uint32_t kind = world_below(world, 4);
-    uint32_t first = world_below(world, world->places);
-    uint32_t length = 1 + world_below(world, world->places - first);
+    uint32_t first = world_below(world, places);
+    uint32_t length = 1 + world_below(world, places - first);
     uint32_t step = 1 + world_below(world, 4);
 
     ranges_clear(set);
     if (kind == 0) { /* everyone, with or without the root */
-        ranges_add(set, world_below(world, 2) < world->places - 1 ? world_below(world, 2) : 0,
-                   world->places - 1);
+        ranges_add(set, world_below(world, 2) < places - 1 ? world_below(world, 2) : 0, places - 1);
     } else if (kind == 1) { /* a few anywhere */
         for (uint32_t i = 0; i < 1 + world_below(world, 5); i++) {
-            uint32_t place = world_below(world, world->places);
+            uint32_t place = world_below(world, places);
 
             ranges_add(set, place, place);
         }
@@ -140,12 +139,12 @@ static void random_set(struct world *world, struct ranges *set)
     }
 }
 
-static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
+/* A program over random places. */
+static struct program *make_program(struct world *world, uint32_t index, uint32_t places)
 {
     struct program *program = &world->sets[index];
-    static struct begin begins[SETS_MAX];
 
-    random_set(world, &program->set);
+    random_set(world, places, &program->set);
     program->members_count = (uint32_t)ranges_count(&program->set);
     program->members = memory_allocate(program->members_count * sizeof(uint32_t));
     program->generations = 1 + world_below(world, GENERATIONS_MAX);
@@ -156,16 +155,32 @@ static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
     if (world_below(world, 2) == 0)
         program->filler_bytes = 1 + 3000000 / (program->members_count + 20);
     program->lazy = TREE_NO_PLACE;
+    for (uint32_t i = 0, place = 0; ranges_next(&program->set, place, &place); place++, i++)
+        program->members[i] = place;
+    return program;
+}
+
+void plan_late_set(struct world *world)
+{
+    if (world->sets_count < SETS_MAX)
+        make_program(world, world->sets_count++, world->population)->is_late = true;
+}
+
+static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
+{
+    struct program *program = make_program(world, index, world->places);
+    static struct begin begins[SETS_MAX];
+
     if (world->places < 100 && world_below(world, 20) == 0)
         program->lazy = ranges_max(&program->set);
     begins[index] = (struct begin){.world = world, .set = index};
-    for (uint32_t i = 0, place = 0; ranges_next(&program->set, place, &place); place++, i++) {
+    for (uint32_t place = 0; ranges_next(&program->set, place, &place); place++) {
         uint64_t at_ns = 40 * MS + random_below(&world->random, span_ns);
 
-        program->members[i] = place;
         if (place == program->lazy)
             at_ns += LAZY_NS;
-        sim_at(world->cluster->sim, at_ns, begin_member, &begins[index], place);
+        /* Who is stopped does so when it continues. */
+        sim_work(world->cluster->sim, place, at_ns, 0, begin_member, &begins[index], place);
     }
 }
 
@@ -175,9 +190,14 @@ static void call_check_lazy(void *context, uint64_t unused)
     check_lazy(context);
 }
 
-static void plan_kill(struct world *world, uint32_t place, uint64_t at_ns)
+void plan_kill_now(struct world *world, uint32_t place)
 {
-    if (place == 0 || place >= world->places)
+    call_kill(world, place);
+}
+
+void plan_kill(struct world *world, uint32_t place, uint64_t at_ns)
+{
+    if (place == 0 || place >= world->population)
         return;
     world->deaths_planned++;
     sim_at(world->cluster->sim, at_ns, call_kill, world, place);
@@ -374,7 +394,7 @@ void plan_all(struct world *world)
     world->broadcasts_count = world_below(world, BROADCASTS_MAX);
     for (uint32_t i = 0; i < world->broadcasts_count; i++) {
         if (world_below(world, 2) == 0)
-            random_set(world, &world->broadcast_sets[i]);
+            random_set(world, world->places, &world->broadcast_sets[i]);
         sim_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS), call_broadcast,
                world, i);
     }
@@ -393,6 +413,7 @@ void plan_all(struct world *world)
     world->breaks = world_below(world, 3) == 0 ? 1 + world_below(world, 4) : 0;
     world->break_chunks = world_below(world, 100);
     plan_troubles(world, span_ns);
+    plan_growth(world, span_ns);
 }
 
 void plan_forget(struct world *world)

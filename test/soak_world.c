@@ -165,7 +165,7 @@ static void check_lost(struct world *world, const struct program *program,
         world_fault(world, "an error names nobody, or who is not a member");
     for (uint32_t i = 0; i < lost->count; i++) {
         for (uint32_t place = lost->items[i].first; place <= lost->items[i].last; place++) {
-            if (!ranges_contains(&world->killed, place) &&
+            if (!ranges_contains(&world->killed, place) && !ranges_contains(&world->left, place) &&
                 !ranges_contains(&world->evictable, place))
                 world_fault(world, "an error names %u, which lives", place);
         }
@@ -236,6 +236,18 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
     }
 }
 
+/* Who has come now, or knows now of all members, begins. */
+static void begin_late(struct world *world, uint32_t place)
+{
+    for (uint32_t set = 0; set < world->sets_count; set++) {
+        const struct program *program = &world->sets[set];
+
+        if (program->is_late && program_member(program, place) >= 0 &&
+            ranges_max(&program->set) < node_population(world->cluster->places[place].node))
+            program_run(world, set, place);
+    }
+}
+
 static void on_joined(struct cluster *cluster, uint32_t place)
 {
     struct world *world = world_of(cluster);
@@ -243,6 +255,7 @@ static void on_joined(struct cluster *cluster, uint32_t place)
     if (world->told[place].joined || place == 0)
         world_fault(world, "%u joins twice", place);
     world->told[place].joined = true;
+    begin_late(world, place);
 }
 
 static void on_complete(struct cluster *cluster)
@@ -280,19 +293,48 @@ static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int s
     world_fault(world, "%u gets an answer to nothing", place);
 }
 
+static void note_gone(struct world *world, uint32_t place, const struct ranges *places,
+                      uint32_t mark)
+{
+    struct told *told = &world->told[place];
+
+    check_lease(world, place);
+    for (uint32_t i = 0; i < places->count; i++) {
+        for (uint32_t gone = places->items[i].first; gone <= places->items[i].last; gone++) {
+            append_number(&told->deaths, &told->deaths_count, gone | mark);
+            if (place == 0)
+                world->told[gone].dead_ns = sim_now_ns(world->cluster->sim);
+        }
+    }
+}
+
 static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges *places)
+{
+    note_gone(world_of(cluster), place, places, 0);
+}
+
+static void on_left(struct cluster *cluster, uint32_t place, const struct ranges *places)
+{
+    struct world *world = world_of(cluster);
+
+    note_gone(world, place, places, MARK_LEFT);
+    if (!ranges_contains_all(&world->left, places))
+        world_fault(world, "somebody leaves who was not asked to");
+}
+
+static void on_grown(struct cluster *cluster, uint32_t place, const struct ranges *places)
 {
     struct world *world = world_of(cluster);
     struct told *told = &world->told[place];
 
     check_lease(world, place);
-    for (uint32_t i = 0; i < places->count; i++) {
-        for (uint32_t lost = places->items[i].first; lost <= places->items[i].last; lost++) {
-            append_number(&told->deaths, &told->deaths_count, lost);
-            if (place == 0)
-                world->told[lost].dead_ns = sim_now_ns(cluster->sim);
-        }
+    append_number(&told->deaths, &told->deaths_count, ranges_min(places) | MARK_GROWN);
+    if (place == 0) {
+        world->complete = false;
+        for (uint32_t i = ranges_min(places); i <= ranges_max(places); i++)
+            world->told[i].deaths_from = told->deaths_count;
     }
+    begin_late(world, place);
 }
 
 static void on_received(struct cluster *cluster, uint32_t place, uint32_t source, uint8_t class,
@@ -321,6 +363,8 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
     world_disturb(world);
     if (!world->complete)
         plan_failed(world, place); /* its starter sees it end */
+    if (end == NODE_END_LEFT && ranges_contains(&world->left, place))
+        return;
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
     /* Who loses its parent to a death while all leave may find nobody left. */
@@ -339,6 +383,8 @@ static const struct cluster_events cluster_events = {
     .request = on_request,
     .reply = on_reply,
     .lost = on_lost,
+    .grown = on_grown,
+    .left = on_left,
     .ended = on_ended,
 };
 
@@ -366,22 +412,25 @@ void world_init(struct world *world, uint64_t seed)
     random_init(&world->random, seed);
     world->places = random_places(world);
     world->radix = 2 + world_below(world, world_below(world, 2) == 0 ? 3 : 31);
+    world->population = world->places;
+    world->capacity = world->places + 4 + world_below(world, world->places);
     config.radix = world->radix;
     config.long_set_ranges = seed % 2; /* every second world holds all sets in slices */
+    config.places = world->places;
     config.sim =
-        (struct sim_config){.places = world->places,
+        (struct sim_config){.places = world->capacity,
                             .seed = seed,
                             .latency_ns = 20000 + world_below(world, 500000),
                             .jitter_ns = world_below(world, 2) * world_below(world, 5000000)};
     world->cluster = cluster_create(&config);
-    world->told = memory_allocate_zeroed(world->places * sizeof(*world->told));
+    world->told = memory_allocate_zeroed(world->capacity * sizeof(*world->told));
     plan_all(world);
 }
 
 void world_fini(struct world *world)
 {
     cluster_destroy(world->cluster);
-    for (uint32_t i = 0; i < world->places; i++) {
+    for (uint32_t i = 0; i < world->capacity; i++) {
         free(world->told[i].broadcasts);
         free(world->told[i].deaths);
     }
@@ -396,5 +445,6 @@ void world_fini(struct world *world)
     for (uint32_t i = 0; i < BROADCASTS_MAX; i++)
         ranges_fini(&world->broadcast_sets[i]);
     ranges_fini(&world->killed);
+    ranges_fini(&world->left);
     ranges_fini(&world->evictable);
 }
