@@ -89,6 +89,7 @@ struct join {
     uint32_t redirects; /* in this round */
     uint32_t avoid;     /* the parent just lost: asked last in the first round */
     bool ever;          /* has had a parent */
+    bool doubtful;      /* a JOIN was not answered: it may have been taken */
     uint64_t since_ns;  /* seeking since */
     uint64_t end_ns;    /* until when at most */
     uint64_t cut_ns;    /* since when we or somebody above us seeks a parent; NEVER: nobody */

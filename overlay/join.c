@@ -158,6 +158,7 @@ void join_up(struct overlay *overlay, uint32_t place)
         .stamp_ns = overlay->now_ns,
         .scope = overlay->join.is_kept ? overlay->join.kept : tree_scope(&tree, overlay->place),
         .arrived = overlay->arrived, /* borrowed */
+        .fresh = !overlay->join.ever && !overlay->join.doubtful,
     };
     struct wire_reader reader;
     struct frame frame;
@@ -193,6 +194,7 @@ void join_down(struct overlay *overlay)
         overlay_end(overlay, NODE_END_LEFT, "the parent has left");
         return;
     }
+    join->doubtful = join->doubtful || join->state == JOIN_ASKING;
     if (join->state == JOIN_ASKING)
         join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
     if (join->state == JOIN_JOINED) {

@@ -346,8 +346,19 @@ static void guest_refuse_gone(struct overlay *overlay, struct guest *guest)
 {
     if (ranges_contains(&overlay->left, guest->place))
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "this place was asked to leave");
+    else if (!ranges_contains(&overlay->dead, guest->place))
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "another daemon has this place");
     else
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+}
+
+/* Who should inherit comes as if for the first time, though it was here before: that is a second
+ * daemon of its place.  The first one, if it lives, will ask too. */
+static bool is_second(const struct overlay *overlay, const struct guest *guest,
+                      const struct child *child)
+{
+    return child->state == CHILD_HEIR && child->head == guest->place && guest->join.fresh &&
+           ranges_contains(&overlay->arrived, guest->place);
 }
 
 /* Returns true if the guest became a child. */
@@ -364,6 +375,8 @@ static bool guest_answer(struct overlay *overlay, struct guest *guest)
 
         guest_remove(overlay, guest); /* not below us: it asks the wrong place */
         overlay_close(overlay, place);
+    } else if (is_second(overlay, guest, child)) {
+        guest_refuse_gone(overlay, guest);
     } else if (child->state == CHILD_GONE) {
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "the instance is leaving");
     } else if (child->head != guest->place && child->state == CHILD_LINKED) {

@@ -93,6 +93,7 @@ void overlay_encode_join(const struct overlay_join *join, struct frame *ret_fram
     overlay_put_addresses(&join->addresses, &out);
     ranges_encode(&join->arrived, &out);
     ranges_encode(&join->waiting, &out);
+    wire_put_u8(&out, join->fresh);
     wire_frame_of(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
 }
 
@@ -111,6 +112,9 @@ int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join
     overlay_get_addresses(&reader, &ret_join->addresses);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->arrived);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->waiting);
+    ret_join->fresh = wire_get_u8(&reader);
+    if (ret_join->fresh > 1)
+        wire_fail(&reader);
     if (wire_finish(&reader) < 0)
         overlay_join_fini(ret_join);
     return wire_finish(&reader);

@@ -69,6 +69,7 @@ struct overlay_join {
     struct addresses addresses;
     struct ranges arrived; /* of its scope */
     struct ranges waiting; /* who waits at it, or below who waits, for an answer to JOIN */
+    uint8_t fresh;         /* 1: the sender has had no parent, and no JOIN of it is unanswered */
 };
 
 /* A wave of the root's heartbeat as one hop hands it to a child. */

@@ -341,6 +341,34 @@ static void test_stale_welcome(void)
     close_bench(&bench);
 }
 
+/* 2 inherits from 1.  A second daemon of it knows nothing of what the first one was. */
+static void test_second_daemon(void)
+{
+    struct overlay_join join = {
+        .version = OVERLAY_VERSION, .places = 7, .radix = 2, .scope = {2, 2}, .fresh = 1};
+    struct range items[] = {{1, 3}};
+    struct ranges arrived = {.items = items, .count = 1};
+    struct bench bench;
+    struct frame frame;
+
+    for (int i = 0; i < 2; i++) {
+        open_bench(&bench, 0, 7);
+        adopt(&bench, 1, 1, 3, 7);
+        overlay_encode_arrived(&arrived, &frame);
+        step_frame(&bench, 1, &frame);
+        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+        step_up(&bench, 2);
+        join.fresh = i == 0;
+        overlay_encode_join(&join, &frame);
+        step_frame(&bench, 2, &frame);
+        if (i == 0)
+            ok(sent(&bench, 2, OVERLAY_REFUSE) != NULL, "a second daemon of a place is refused");
+        else
+            ok(sent(&bench, 2, OVERLAY_WELCOME) != NULL, "the first one inherits");
+        close_bench(&bench);
+    }
+}
+
 /* ---- wrong frames ---- */
 
 static void test_wrong_role(void)
@@ -712,6 +740,7 @@ int main(void)
     test_fuzz();
     test_forget();
     test_lying_low();
+    test_second_daemon();
     test_lying_absent();
     test_too_large();
     test_known_set();
