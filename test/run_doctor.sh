@@ -258,8 +258,10 @@ nothing_left "virtual nodes: nothing is left"
 
 # The end.
 new_mark
+printf '#!/bin/sh\nexec sleep 60\n' >"$scratch/slow"
+chmod +x "$scratch/slow"
 run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout --preserve-status -s INT 1 "$banyan" \
-    doctor --ssh-agent "sleep 60 #" --host 'n[1-3]'
+    doctor --ssh-agent "$scratch/slow" --host 'n[1-3]'
 is "$status $out$err" "130 banyan: interrupted" "interrupted: one line"
 nothing_left "interrupted: nothing is left"
 run "$banyan" doctor --np 3
