@@ -46,6 +46,47 @@ void place_draw_seat(const struct place_map *map, uint32_t node, const struct pl
     }
 }
 
+/* The objects of a level that hold threads of a set. */
+static void objects_of(const struct topology *topology, enum topology_level level,
+                       const struct ranges *cpus, struct ranges *ret_objects)
+{
+    for (uint32_t i = 0; i < topology->threads; i++) {
+        uint32_t object = topology->objects[level][i];
+
+        if (object != TOPOLOGY_NONE && ranges_contains(cpus, topology->os[i]))
+            ranges_add(ret_objects, object, object);
+    }
+}
+
+void place_print_locality(const struct place_map *map, uint32_t node, const struct place_seat *seat,
+                          struct buffer *out)
+{
+    static const struct {
+        const char *name;
+        enum topology_level level;
+    } levels[] = {{"SK", TOPOLOGY_PACKAGE}, {"NM", TOPOLOGY_NUMA}, {"L3", TOPOLOGY_L3},
+                  {"L2", TOPOLOGY_L2},      {"L1", TOPOLOGY_L1},   {"CR", TOPOLOGY_CORE},
+                  {"HT", TOPOLOGY_THREAD}};
+    const struct place_machines *machines = &map->placement->machines;
+    uint32_t kind = place_machines_kind(machines, node);
+    const char *between = "";
+
+    if (ranges_is_empty(&seat->cpus) || kind == UINT32_MAX)
+        return;
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        struct ranges objects = {0};
+
+        objects_of(&machines->classes[machines->kinds[kind].class], levels[i].level, &seat->cpus,
+                   &objects);
+        if (!ranges_is_empty(&objects)) {
+            buffer_printf(out, "%s%s", between, levels[i].name);
+            ranges_print(&objects, out);
+            between = ":";
+        }
+        ranges_fini(&objects);
+    }
+}
+
 void place_print_seat(const struct place_seat *seat, struct buffer *out)
 {
     if (ranges_is_empty(&seat->cpus))

@@ -11,6 +11,10 @@
 /* Appends the drawing of a seat on a node, or "not bound". */
 void place_draw_seat(const struct place_map *map, uint32_t node, const struct place_seat *seat,
                      struct buffer *out);
+/* "SK0:NM0:L30:L20:L10:CR0:HT0-1": numbers of the objects of each level that the seat's threads are
+ * in, as hwloc counts them; nothing if it is not bound or the machine is not known. */
+void place_print_locality(const struct place_map *map, uint32_t node, const struct place_seat *seat,
+                          struct buffer *out);
 /* Appends the threads as the kernel lists them, and GPUs, "0-3,64-67 gpu 0,1"; "-": not bound. */
 void place_print_seat(const struct place_seat *seat, struct buffer *out);
 

@@ -65,6 +65,8 @@ void services_pmix_close(struct services *services);
 void services_pmix_exited(struct services *services, uint32_t index);
 void services_pmix_result(struct services *services, const struct node_key *key, int status,
                           struct message *payload);
+/* Tells the PMIx host about the job (services_job.c). */
+int services_job_register(struct services *services, struct error *error);
 uint32_t services_pmix_last_generation(const struct services *services, uint64_t set_id);
 /* The last operation of this set that was contributed to, 0: none. */
 uint32_t services_last_generation(const struct services *services, const struct node_key *key);

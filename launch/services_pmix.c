@@ -344,62 +344,6 @@ static void host_ready(void *context, int fd, unsigned int ready)
     services->pmix.table->process(services->pmix.host);
 }
 
-/* "n1,n2" and "0,1;2,3": libpmix wants the whole map, O(ranks of the job). */
-static void job_maps(const struct services *services, struct buffer *names, struct buffer *ranks,
-                     uint32_t *ret_own_index)
-{
-    const struct job_local *job = services->config.job;
-    char name[HOST_NAME_BYTES_MAX + 1];
-    uint32_t place = 0, index = 0;
-
-    while (ranges_next(&job->places, place, &place)) {
-        uint32_t count = place_map_count(&job->map, place - 1);
-
-        hostlist_name(services->config.allocation->names, place - 1, name);
-        buffer_printf(names, "%s%s", index ? "," : "", name);
-        for (uint32_t i = 0; i < count; i++)
-            buffer_printf(ranks, "%s%u",
-                          i       ? ","
-                          : index ? ";"
-                                  : "",
-                          place_map_rank(&job->map, place - 1, i));
-        if (place == services->config.place)
-            *ret_own_index = index;
-        index++;
-        place++;
-    }
-}
-
-static int job_register(struct services *services, struct error *error)
-{
-    const struct job_local *local = services->config.job;
-    struct buffer names = {0}, ranks = {0};
-    char number[16];
-    struct host_job job = {
-        .namespace = services->namespace,
-        .size = local->map.processes,
-        .universe_size = (uint32_t)allocation_slots(services->config.allocation),
-        .apps_count = local->spec.apps_count,
-        .job_id = number,
-        .directory = services->config.session->directory,
-        .uid = getuid(),
-        .gid = getgid(),
-        .local_ranks = services->ranks,
-        .local_apps = services->apps,
-        .local_count = local->count,
-    };
-    int rc;
-
-    snprintf(number, sizeof number, "%u", local->number);
-    job_maps(services, &names, &ranks, &job.node_index);
-    job.node_names = buffer_string(&names);
-    job.ranks_by_node = buffer_string(&ranks);
-    rc = services->pmix.table->job_register(services->pmix.host, &job, error);
-    buffer_fini(&names);
-    buffer_fini(&ranks);
-    return rc;
-}
-
 static struct host *host_create(struct services *services, struct error *error)
 {
     struct host_world world = {
@@ -441,7 +385,7 @@ static int host_start(struct services *services)
     pmix->listener_watch = NULL;
     pmix->host = host_create(services, &error);
     pmix->listener = -1;
-    if (pmix->host && job_register(services, &error) == 0) {
+    if (pmix->host && services_job_register(services, &error) == 0) {
         pmix->host_watch =
             loop_watch_create(services->config.loop, pmix->table->descriptor(pmix->host), LOOP_READ,
                               host_ready, services);

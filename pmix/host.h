@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-#define HOST_ABI             1
+#define HOST_ABI             2
 #define HOST_RANK_ALL        UINT32_MAX /* every rank of the namespace */
 #define HOST_NAMESPACE_BYTES 256
 
@@ -62,6 +62,26 @@ struct host_config {
     const struct host_world *world; /* copied */
 };
 
+/* One application of a job. */
+struct host_app {
+    uint32_t size; /* processes */
+    uint32_t first_rank;
+    const char *directory; /* NULL: not told; likewise below */
+    const char *arguments; /* the command line, with blanks */
+};
+
+/* Where a process is bound, as text in the standard's forms ("hwloc:0-3", "hwloc:SK0:CR0:HT0-1");
+ * NULL: it is not bound. */
+struct host_binding {
+    const char *cpus;
+    const char *locality;
+    uint16_t package_rank; /* how many of the job are on its package before it */
+};
+
+/* Jobs of more processes tell their clients where others run, and nothing else of them: each costs
+ * 0.4 kB and 4 to 8 us in libpmix 4.2.2 beside the 1.9 kB and 5 us that it takes anyway. */
+#define HOST_DETAILS_MAX 8192u
+
 /* One job as this node must know it.  All strings are copied. */
 struct host_job {
     const char *namespace;
@@ -78,6 +98,15 @@ struct host_job {
     const uint32_t *local_ranks; /* ascending */
     const uint32_t *local_apps;  /* application number of each local rank */
     uint32_t local_count;
+    const struct host_app *apps;         /* apps_count of them; NULL: nothing is told */
+    const struct host_binding *bindings; /* of the local ranks; NULL: none is bound */
+    /* By rank: index of its node in node_names, and its number there; NULL: only of local ranks. */
+    const uint32_t *nodes;
+    const uint16_t *local_numbers;
+    uint32_t slots;     /* of the allocation */
+    const char *map_by; /* of the first application, as the user would type it; NULL: not told */
+    const char *rank_by;
+    const char *bind_to;
 };
 
 struct host_table {

@@ -143,10 +143,15 @@ static void put_pmix(struct buffer *out, const struct host_environment *environm
 
 /* Open MPI 4 takes itself for a singleton unless a launcher that it knows is around; schizo=ompi
  * says that one is, and makes it blind for the variables of Slurm and ALPS.  Later versions look for
- * PMIx and ignore all this. */
+ * PMIx and ignore all this.  Scripts around programs read the numbers, as to choose a GPU. */
 static void put_openmpi(struct buffer *out, const struct host_environment *environment)
 {
     put_string(out, "OMPI_MCA_schizo", "ompi");
+    put_number(out, "OMPI_COMM_WORLD_RANK", environment->rank);
+    put_number(out, "OMPI_COMM_WORLD_SIZE", environment->size);
+    put_number(out, "OMPI_COMM_WORLD_LOCAL_RANK", environment->local_rank);
+    put_number(out, "OMPI_COMM_WORLD_LOCAL_SIZE", environment->local_size);
+    put_number(out, "OMPI_COMM_WORLD_NODE_RANK", environment->local_rank);
     put_string(out, "OMPI_MCA_orte_externally_bound", "1");
     put_string(out, "OMPI_MCA_hwloc_base_binding_policy", "none");
     if (environment->crowded)

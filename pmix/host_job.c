@@ -84,7 +84,38 @@ static pmix_status_t add_maps(struct info_list *list, const struct host_job *job
     return status;
 }
 
-static void add_job_keys(struct info_list *list, const struct host_job *job)
+/* How many processes of the node stand before the first of a new job. */
+static uint32_t node_rank_base(const struct host *host)
+{
+    const struct host_registration *registration;
+    uint32_t base = 0;
+    size_t cursor = 0;
+
+    while ((registration = map_next(host->jobs, &cursor)) != NULL)
+        base += registration->local_count;
+    return base;
+}
+
+/* "0-1:2-3": of the local processes in their order; those that are not bound have none. */
+static void add_local_cpusets(struct info_list *list, const struct host_job *job)
+{
+    struct buffer sets = {0};
+    int is_bound = 0;
+
+    for (uint32_t i = 0; job->bindings != NULL && i < job->local_count; i++) {
+        const char *cpus = job->bindings[i].cpus;
+        const char *numbers = cpus != NULL ? strchr(cpus, ':') : NULL;
+
+        is_bound |= numbers != NULL;
+        buffer_printf(&sets, "%s%s", i > 0 ? ":" : "", numbers != NULL ? numbers + 1 : "");
+    }
+    if (is_bound)
+        info_add_string(list, PMIX_LOCAL_CPUSETS, buffer_string(&sets));
+    buffer_fini(&sets);
+}
+
+static void add_job_keys(struct info_list *list, const struct host *host,
+                         const struct host_job *job)
 {
     struct buffer peers = {0};
 
@@ -100,22 +131,65 @@ static void add_job_keys(struct info_list *list, const struct host_job *job)
     info_add_string(list, PMIX_NSDIR, job->directory);
     info_add_true(list, PMIX_TDIR_RMCLEAN);
     info_add_u32(list, PMIX_LOCAL_SIZE, job->local_count);
+    info_add_u32(list, PMIX_NODE_SIZE, node_rank_base(host) + job->local_count);
     info_add_string(list, PMIX_LOCAL_PEERS, buffer_string(&peers));
     if (job->local_count > 0)
         info_add_rank(list, PMIX_LOCALLDR, job->local_ranks[0]);
+    info_add_rank(list, PMIX_NPROC_OFFSET, 0);
+    if (job->slots > 0)
+        info_add_u32(list, PMIX_NUM_SLOTS, job->slots);
+    if (job->map_by != NULL)
+        info_add_string(list, PMIX_MAPBY, job->map_by);
+    if (job->rank_by != NULL)
+        info_add_string(list, PMIX_RANKBY, job->rank_by);
+    if (job->bind_to != NULL)
+        info_add_string(list, PMIX_BINDTO, job->bind_to);
+    add_local_cpusets(list, job);
     buffer_fini(&peers);
 }
 
-/* How many processes of the node stand before the first of a new job. */
-static uint32_t node_rank_base(const struct host *host)
+/* A key whose value is an array of keys and values. */
+static void load_array(pmix_info_t *ret_info, const char *key, const struct info_list *list)
 {
-    const struct host_registration *registration;
-    uint32_t base = 0;
-    size_t cursor = 0;
+    pmix_data_array_t *array;
 
-    while ((registration = map_next(host->jobs, &cursor)) != NULL)
-        base += registration->local_count;
-    return base;
+    PMIX_DATA_ARRAY_CREATE(array, list->count, PMIX_INFO);
+    memcpy(array->array, list->items, list->count * sizeof(list->items[0]));
+    PMIX_LOAD_KEY(ret_info->key, key);
+    ret_info->value.type = PMIX_DATA_ARRAY;
+    ret_info->value.data.darray = array;
+}
+
+/* The application of a rank; their ranks follow each other. */
+static uint32_t app_of(const struct host_job *job, uint32_t rank)
+{
+    uint32_t app = 0;
+
+    while (job->apps != NULL && app + 1 < job->apps_count && rank >= job->apps[app + 1].first_rank)
+        app++;
+    return app;
+}
+
+/* What is told of every process, here or elsewhere: what identifies it. */
+static void add_identity(struct info_list *list, const struct host_job *job, uint32_t rank)
+{
+    uint32_t app = app_of(job, rank);
+
+    info_add_rank(list, PMIX_RANK, rank);
+    info_add_rank(list, PMIX_GLOBAL_RANK, rank);
+    if (job->apps != NULL || job->apps_count == 1)
+        info_add_rank(list, PMIX_APP_RANK,
+                      rank - (job->apps != NULL ? job->apps[app].first_rank : 0));
+}
+
+static void add_binding(struct info_list *list, const struct host_binding *binding)
+{
+    if (binding->cpus == NULL)
+        return;
+    info_add_string(list, PMIX_CPUSET, binding->cpus);
+    if (binding->locality != NULL)
+        info_add_string(list, PMIX_LOCALITY_STRING, binding->locality);
+    info_add_u16(list, PMIX_PACKAGE_RANK, binding->package_rank);
 }
 
 /* One local process.  libpmix takes a process array whose first key is the rank, and once there is
@@ -124,13 +198,9 @@ static void add_process(const struct host *host, const struct host_job *job, uin
                         pmix_info_t *ret_info)
 {
     struct info_list list = {.count = 0};
-    pmix_data_array_t *array;
     char *directory = memory_printf("%s/%u", job->directory, job->local_ranks[index]);
 
-    info_add_rank(&list, PMIX_RANK, job->local_ranks[index]);
-    info_add_rank(&list, PMIX_GLOBAL_RANK, job->local_ranks[index]);
-    if (job->apps_count == 1)
-        info_add_rank(&list, PMIX_APP_RANK, job->local_ranks[index]);
+    add_identity(&list, job, job->local_ranks[index]);
     info_add_u32(&list, PMIX_APPNUM, job->local_apps[index]);
     info_add_u16(&list, PMIX_LOCAL_RANK, (uint16_t)index);
     info_add_u16(&list, PMIX_NODE_RANK, (uint16_t)(node_rank_base(host) + index));
@@ -138,12 +208,55 @@ static void add_process(const struct host *host, const struct host_job *job, uin
     info_add_u32(&list, PMIX_REINCARNATION, 0);
     info_add_string(&list, PMIX_HOSTNAME, host->node_name);
     info_add_string(&list, PMIX_PROCDIR, directory);
+    if (job->bindings != NULL)
+        add_binding(&list, &job->bindings[index]);
     free(directory);
-    PMIX_DATA_ARRAY_CREATE(array, list.count, PMIX_INFO);
-    memcpy(array->array, list.items, list.count * sizeof(list.items[0]));
-    PMIX_LOAD_KEY(ret_info->key, PMIX_PROC_DATA);
-    ret_info->value.type = PMIX_DATA_ARRAY;
-    ret_info->value.data.darray = array;
+    load_array(ret_info, PMIX_PROC_DATA, &list);
+}
+
+/* One of another node, of which libpmix itself tells the host name only. */
+static void add_remote(const struct host_job *job, uint32_t rank, pmix_info_t *ret_info)
+{
+    struct info_list list = {.count = 0};
+
+    add_identity(&list, job, rank);
+    info_add_u32(&list, PMIX_APPNUM, app_of(job, rank));
+    info_add_u16(&list, PMIX_LOCAL_RANK, job->local_numbers[rank]);
+    info_add_u16(&list, PMIX_NODE_RANK, job->local_numbers[rank]);
+    info_add_u32(&list, PMIX_NODEID, job->nodes[rank]);
+    info_add_u32(&list, PMIX_REINCARNATION, 0);
+    load_array(ret_info, PMIX_PROC_DATA, &list);
+}
+
+static void add_app(const struct host_job *job, uint32_t app, pmix_info_t *ret_info)
+{
+    const struct host_app *own = &job->apps[app];
+    struct info_list list = {.count = 0};
+
+    info_add_u32(&list, PMIX_APPNUM, app);
+    info_add_u32(&list, PMIX_APP_SIZE, own->size);
+    info_add_rank(&list, PMIX_APPLDR, own->first_rank);
+    if (own->directory != NULL)
+        info_add_string(&list, PMIX_WDIR, own->directory);
+    if (own->arguments != NULL)
+        info_add_string(&list, PMIX_APP_ARGV, own->arguments);
+    load_array(ret_info, PMIX_APP_INFO_ARRAY, &list);
+}
+
+/* Local processes, those elsewhere if there are not too many, applications. */
+static size_t add_arrays(const struct host *host, const struct host_job *job, pmix_info_t *ret_info)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < job->local_count; i++)
+        add_process(host, job, i, &ret_info[count++]);
+    for (uint32_t rank = 0; job->nodes != NULL && rank < job->size; rank++) {
+        if (job->nodes[rank] != job->node_index)
+            add_remote(job, rank, &ret_info[count++]);
+    }
+    for (uint32_t i = 0; job->apps != NULL && i < job->apps_count; i++)
+        add_app(job, i, &ret_info[count++]);
+    return count;
 }
 
 static pmix_status_t register_namespace(struct host *host, const struct host_job *job)
@@ -152,20 +265,20 @@ static pmix_status_t register_namespace(struct host *host, const struct host_job
     pmix_info_t *info;
     pmix_nspace_t namespace;
     pmix_status_t status;
-    size_t count;
+    size_t room, count;
 
     status = add_maps(&list, job);
     if (status != PMIX_SUCCESS)
         return status;
-    add_job_keys(&list, job);
-    count = list.count + job->local_count;
-    PMIX_INFO_CREATE(info, count);
+    add_job_keys(&list, host, job);
+    room = list.count + job->local_count + (job->nodes != NULL ? job->size : 0) +
+           (job->apps != NULL ? job->apps_count : 0);
+    PMIX_INFO_CREATE(info, room);
     memcpy(info, list.items, list.count * sizeof(list.items[0]));
-    for (uint32_t i = 0; i < job->local_count; i++)
-        add_process(host, job, i, &info[list.count + i]);
+    count = list.count + add_arrays(host, job, &info[list.count]);
     PMIX_LOAD_NSPACE(namespace, job->namespace);
     status = PMIx_server_register_nspace(namespace, (int)job->local_count, info, count, NULL, NULL);
-    PMIX_INFO_FREE(info, count);
+    PMIX_INFO_FREE(info, room);
     return status;
 }
 

@@ -2,8 +2,8 @@
 /*
  * What libpmix must know of a job: the whole map, and the local processes in full.
  *
- * Cost: O(processes of the job) in libpmix, about 1.7 kB each (it derives every rank's place from
- * the map), which is why details are given for local ranks only.
+ * Cost: O(processes of the job) in libpmix, about 1.9 kB each (it derives every rank's place from
+ * the map), which is why details of other nodes' ranks are given in smaller jobs only.
  */
 #ifndef PMIX_HOST_JOB_H
 #define PMIX_HOST_JOB_H
