@@ -20,6 +20,29 @@ static const char *bind_name(const struct map_rule *rule, int in_threads)
     return level == TOPOLOGY_NODE ? "none" : topology_level_name(level);
 }
 
+/* "n[1-4] " of those that --topology names, else "every node" or "every other node". */
+static void print_whose(const struct map_machines *machines, uint32_t index, struct buffer *out)
+{
+    if (machines->items[index].names != NULL)
+        hostlist_print(machines->items[index].names, out);
+    else
+        buffer_append_string(out, index > 0 ? "every other node" : "every node");
+}
+
+static void explain_machines(const struct map_report *report, struct buffer *out)
+{
+    const struct map_machines *machines = report->machines;
+
+    for (uint32_t i = 0; i < machines->count; i++) {
+        buffer_append_string(out, "# ");
+        print_whose(machines, i, out);
+        buffer_printf(out, " is taken to be %s: %u cores, %u hardware threads\n",
+                      machines->is_described ? "as --topology says" : "as this machine",
+                      machines->items[i].topology.counts[TOPOLOGY_CORE],
+                      machines->items[i].topology.threads);
+    }
+}
+
 static void explain_apps(const struct map_report *report, struct buffer *out)
 {
     const struct allocation *allocation = report->allocation;
@@ -28,9 +51,7 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     buffer_printf(out, "# %u nodes, %llu slots%s%s\n", allocation_nodes(allocation),
                   (unsigned long long)allocation_slots(allocation),
                   allocation->origin[0] != '\0' ? " from " : "", allocation->origin);
-    buffer_printf(out, "# every node is taken to be %s: %u cores, %u hardware threads\n",
-                  report->is_described ? "as --topology says" : "as this machine",
-                  report->topology->counts[TOPOLOGY_CORE], report->topology->threads);
+    explain_machines(report, out);
     if (!ranges_is_empty(&report->placement.excluded))
         buffer_printf(out, "# %llu nodes are left out by nolocal\n",
                       (unsigned long long)ranges_count(&report->placement.excluded));
@@ -110,11 +131,11 @@ void map_report_text(const struct map_report *report, int explain, struct buffer
     place_sorts_destroy(sorts);
 }
 
-void map_report_topology(const struct map_report *report, struct buffer *out)
+static void print_topology(const struct map_machine *machine, struct buffer *out)
 {
     struct topology view;
 
-    if (topology_restrict(report->topology, report->allowed, &view) < 0)
+    if (topology_restrict(&machine->topology, &machine->allowed, &view) < 0)
         return;
     for (int level = TOPOLOGY_PACKAGE; level < TOPOLOGY_LEVEL_COUNT; level++)
         buffer_printf(out, "%-9s %u\n", topology_level_name((enum topology_level)level),
@@ -132,6 +153,17 @@ void map_report_topology(const struct map_report *report, struct buffer *out)
         buffer_append_string(out, "\n");
     }
     topology_fini(&view);
+}
+
+void map_report_topology(const struct map_report *report, struct buffer *out)
+{
+    for (uint32_t i = 0; i < report->machines->count; i++) {
+        if (report->machines->count > 1) {
+            print_whose(report->machines, i, out);
+            buffer_append_string(out, ":\n");
+        }
+        print_topology(&report->machines->items[i], out);
+    }
 }
 
 /* ---- For programs ---- */

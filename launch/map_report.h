@@ -10,13 +10,12 @@
 #include "alloc/place_map.h"
 #include "alloc/source.h"
 #include "base/buffer.h"
+#include "launch/map_machines.h"
 
 struct map_report {
     const struct allocation *allocation;
-    const struct topology *topology; /* of every node */
-    const struct ranges *allowed;
+    const struct map_machines *machines;
     const struct source *source; /* where the nodes come from; NULL: no scheduler */
-    int is_described;            /* the topology is not this machine's */
     struct placement placement;
     struct place_map map; /* of all that */
 };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "alloc/place_require.h"
-#include "fabric/topology_read.h"
+#include "launch/map_machines.h"
 #include "launch/map_report.h"
 #include "launch/options.h"
 #include "launch/run_facts.h"
@@ -30,10 +30,11 @@ static const struct option_rule map_rules[] = {
          "nodes that need not be there, as n[1-1000]; each has a slot for every core, or --slots"},
     {.kind = OPTION_TEXT,
      .name = "topology",
-     .value = "XML|WORDS",
+     .value = "[LIST=]XML|WORDS;...",
      FIELD(topology),
-     .help = "what the nodes are like: a file of lstopo, or hwloc's words, as "
-             "\"package:2 l3:4 core:8 pu:2\" (default: this machine)"},
+     .help = "what the nodes, or those of a list, are like: a file of lstopo, or hwloc's words, as "
+             "\"package:2 l3:4 core:8 pu:2\" or \"n[1-4]=fat.xml;core:8 pu:1\" (default: this "
+             "machine)"},
     {.kind = OPTION_HEADING, .help = "What you see"},
     {.kind = OPTION_FLAG,
      .name = "explain",
@@ -72,58 +73,47 @@ void map_help(struct buffer *out)
 
 /* --nodes: as many slots as --slots or the topology's cores say. */
 static int describe_nodes(const struct run_settings *settings, const struct run_world *world,
-                          const struct topology *topology, struct allocation *allocation,
+                          const struct map_machines *machines, struct allocation *allocation,
                           struct error *error)
 {
-    int slots = (int)settings->slots;
-    char *text;
-    int rc;
+    int is_counted = strchr(settings->nodes, ':') != NULL;
+    int rc = allocation_parse_hosts(allocation, settings->nodes, error), cores = 0;
 
-    if (slots == 0)
-        slots = topology != NULL ? (int)topology->counts[TOPOLOGY_CORE] : world->cores(error);
-    if (slots < 0)
-        return slots;
-    text = memory_printf("%s:%d", settings->nodes, slots);
-    if (strchr(settings->nodes, ':') != NULL)
-        rc = allocation_parse_hosts(allocation, settings->nodes, error);
-    else
-        rc = allocation_parse_hosts(allocation, text, error);
-    free(text);
-    if (rc < 0)
+    if (rc < 0) {
         error_prefix(error, "option --nodes");
-    else
+        return rc;
+    }
+    if (!is_counted && settings->slots > 0) {
+        allocation_set_slots(allocation, settings->slots);
+    } else if (!is_counted && machines->is_described) {
+        rc = map_machines_set_slots(machines, allocation, error);
+    } else if (!is_counted) {
+        cores = world->cores(error);
+        rc = cores < 0 ? cores : 0;
+        if (rc == 0)
+            allocation_set_slots(allocation, (uint32_t)cores);
+    }
+    if (rc == 0)
         snprintf(allocation->origin, sizeof(allocation->origin), "%s",
                  settings->slots > 0 ? "--slots" : "the cores of a node");
     return rc;
 }
 
 static int find_nodes(const struct run_settings *settings, const struct run_world *world,
-                      const struct topology *topology, struct allocation *allocation,
+                      const struct map_machines *machines, struct allocation *allocation,
                       const struct source **ret_source, struct error *error)
 {
     struct run_nodes nodes;
     int rc;
 
     if (settings->nodes != NULL)
-        return describe_nodes(settings, world, topology, allocation, error);
+        return describe_nodes(settings, world, machines, allocation, error);
     rc = run_nodes_find(settings, world, &nodes, error);
     if (rc == 0) {
         allocation_fini(allocation);
         *allocation = nodes.allocation; /* which is moved */
         *ret_source = nodes.source;
     }
-    return rc;
-}
-
-static int read_topology(const struct run_settings *settings, struct topology *topology,
-                         struct ranges *allowed, struct error *error)
-{
-    int rc = settings->topology != NULL
-                 ? topology_read_text(settings->topology, topology, allowed, error)
-                 : topology_read(1, topology, allowed, error);
-
-    if (rc < 0 && settings->topology != NULL)
-        error_prefix(error, "option --topology");
     return rc;
 }
 
@@ -134,19 +124,22 @@ static int find_facts(struct map_report *report, const struct run_apps *apps,
                       const struct run_world *world, struct error *error)
 {
     struct facts_table *table = &report->placement.facts;
-    struct node_facts own = {.known = 1u << FACT_GPUS | 1u << FACT_FEATURES,
-                             .gpus = topology_gpus(report->topology)};
-    struct ranges nodes = {0};
     int rc = run_facts_find(apps, world, report->source, report->allocation, table, error);
 
-    if (rc == 0 && place_require_wanted(&report->placement)) {
-        ranges_add(&nodes, 0, allocation_nodes(report->allocation) - 1);
-        if (!report->is_described && world->facts != NULL)
+    for (uint32_t i = 0;
+         rc == 0 && place_require_wanted(&report->placement) && i < report->machines->count; i++) {
+        struct node_facts own = {.known = 1u << FACT_GPUS | 1u << FACT_FEATURES,
+                                 .gpus = topology_gpus(&report->machines->items[i].topology)};
+        struct ranges nodes = {0};
+
+        map_machines_nodes(report->machines, i, report->allocation, &nodes);
+        if (!report->machines->is_described && world->facts != NULL)
             world->facts(&own);
-        facts_table_add(table, &own, &nodes);
+        if (!ranges_is_empty(&nodes))
+            facts_table_add(table, &own, &nodes);
+        node_facts_fini(&own);
+        ranges_fini(&nodes);
     }
-    node_facts_fini(&own);
-    ranges_fini(&nodes);
     return rc;
 }
 
@@ -158,11 +151,11 @@ static int make_map(struct map_report *report, const struct run_apps *apps,
 
     if (rc == 0)
         rc = find_facts(report, apps, world, error);
+    if (rc == 0)
+        rc = map_machines_add(report->machines, report->allocation, &report->placement.machines,
+                              error);
     if (rc < 0)
         return rc;
-    if (place_machines_add(&report->placement.machines, report->topology, report->allowed, 0,
-                           allocation_nodes(report->allocation) - 1) < 0)
-        return error_set(error, -ENOENT, "no processor of the topology may be used");
     rc = place_require_settle(&report->placement, report->allocation, error);
     if (rc == 0) {
         rc = place_map_make(&report->map, &report->placement, report->allocation, error);
@@ -188,30 +181,23 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
 {
     struct run_settings settings = apps->items[0].settings;
     struct allocation allocation;
-    struct topology topology;
-    struct ranges allowed = {0};
-    struct map_report report = {
-        .allocation = &allocation, .topology = &topology, .allowed = &allowed};
-    int rc = read_topology(&settings, &topology, &allowed, error);
+    struct map_machines machines = {.count = 0};
+    struct map_report report = {.allocation = &allocation, .machines = &machines};
+    int rc = map_machines_read(&machines, settings.topology, error);
 
-    if (rc < 0)
-        return rc;
-    report.is_described = settings.topology != NULL;
-    if (settings.show_topology > 0) {
+    if (rc == 0 && settings.show_topology > 0) {
         map_report_topology(&report, out);
-    } else {
+    } else if (rc == 0) {
         settings.processes = (uint32_t)run_apps_processes(apps);
         allocation_init(&allocation);
-        rc = find_nodes(&settings, world, settings.topology != NULL ? &topology : NULL, &allocation,
-                        &report.source, error);
+        rc = find_nodes(&settings, world, &machines, &allocation, &report.source, error);
         if (rc == 0)
             rc = make_map(&report, apps, world, out, error);
         place_map_fini(&report.map);
         placement_fini(&report.placement);
         allocation_fini(&allocation);
     }
-    topology_fini(&topology);
-    ranges_fini(&allowed);
+    map_machines_fini(&machines);
     return rc;
 }
 

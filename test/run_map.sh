@@ -64,6 +64,25 @@ maps "n1: ranks 0-1
     --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=1 true : \
     -n 1 --map-by hwthread true
 
+# Nodes that are not alike.
+mixed="n[1-2]=$two_packages;n3=core:2 pu:1"
+maps "n1: ranks 0-3
+  rank 0: [BB/..][../..] cpus 0-1
+  rank 1: [../BB][../..] cpus 2-3
+  rank 2: [../..][BB/..] cpus 4-5
+  rank 3: [../..][../BB] cpus 6-7
+n3: ranks 4-5
+  rank 4: [B/.] cpus 0
+  rank 5: [./B] cpus 1" "each node has its own topology, and slots" \
+    --nodes n1,n3 --topology "$mixed" --map-by core
+maps "n1: ranks 0-1
+n2: rank 2
+n3: ranks 3-4" "what stands for no list is for all others" \
+    --nodes 'n[1-3]' --topology "n2=core:1 pu:1;core:2 pu:1"
+run "$banyan" map --nodes 'n[1-3]' --topology "$mixed" --explain
+like "$out" '# n\[1-2\] is taken to be as --topology says: 4 cores, 8 .*# n3 is taken .*: 2 cores' \
+    "--explain tells which is which"
+
 refused() {
     local regex=$1 name=$2
     shift 2
@@ -85,6 +104,12 @@ refused 'there are 3 GPUs, too few' "too few GPUs" \
     --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
 refused 'there is no device mlx5_9' "a device that is not there" \
     --nodes n1 --topology "$gpus" --map-by dist:mlx5_9
+refused 'option --topology: it does not say what node n4 is like' "a node that nobody describes" \
+    --nodes 'n[3-4]' --topology "$mixed" --map-by core
+refused "option --topology: 'n2=core:1' comes behind a topology without LIST=" "a list behind the rest" \
+    --nodes 'n[1-4]' --topology "core:2 pu:1;n2=core:1"
+refused 'node n3 has no l3cache' "a level that one of them lacks" \
+    --nodes 'n[1-3]' --topology "n[1-2]=l3:2 core:2 pu:1;n3=core:2 pu:1" --map-by l3cache
 refused "option --topology: topology 'core:x' cannot be read" "a topology that is none" \
     --nodes n1 --topology core:x
 
