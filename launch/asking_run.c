@@ -33,6 +33,7 @@ struct asking {
     int begun_fd;  /* where the run says that it has begun */
     pid_t run_pid; /* 0: it has not, or is on another machine */
     int signals_fd;
+    int ended_by; /* the signal by which somebody ended the waiting, or 0 */
     int has_ended;
     int wait_status;
     uint64_t start_ns;
@@ -113,6 +114,7 @@ static void take_line(struct asking *asking)
 {
     const char *line = asking->line;
     size_t name_bytes = strlen(asking->command.name);
+    int is_error;
 
     if (strncmp(line, asking->command.name, name_bytes) == 0 &&
         strncmp(line + name_bytes, ": ", 2) == 0)
@@ -123,7 +125,8 @@ static void take_line(struct asking *asking)
     if (strstr(line, "Granted job allocation") != NULL)
         return;
     /* The last error before the run is why there is none. */
-    if ((strstr(line, "error") == NULL) == (asking->run_pid == 0))
+    is_error = strstr(line, "error") != NULL || strstr(line, "fatal") != NULL;
+    if (is_error == (asking->run_pid != 0) && asking->ended_by == 0)
         fprintf(stderr, "banyan: %s: %s\n", asking->command.name, line);
 }
 
@@ -171,6 +174,11 @@ static void tell_progress(const struct asking *asking)
 
 /* ---- Signals ---- */
 
+static int ends(uint32_t number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 /* The run ends in order if it gets the signal; the command would take the nodes away from it.  What
  * the terminal sends has reached both. */
 static void take_signals(struct asking *asking)
@@ -178,6 +186,8 @@ static void take_signals(struct asking *asking)
     struct signalfd_siginfo info;
 
     while (read(asking->signals_fd, &info, sizeof(info)) == sizeof(info)) {
+        if (asking->run_pid == 0 && ends(info.ssi_signo))
+            asking->ended_by = (int)info.ssi_signo;
         if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
             kill(asking->run_pid > 0 ? asking->run_pid : asking->pid, (int)info.ssi_signo);
     }
@@ -218,6 +228,13 @@ static int status_of(const struct asking *asking)
 
     if (asking->run_pid > 0 || !asking->command.quiet_errors)
         return status;
+    if (asking->ended_by != 0) {
+        fprintf(stderr,
+                "banyan: ended by signal %d (%s) while waiting for nodes: they are not "
+                "wanted any more\n",
+                asking->ended_by, strsignal(asking->ended_by));
+        return STATUS_SIGNAL_BASE + asking->ended_by;
+    }
     fprintf(stderr, "banyan: no nodes: %s: %s\n", asking->command.name,
             asking->last[0] != '\0' ? asking->last : "it said nothing");
     return STATUS_FAILED;

@@ -132,6 +132,10 @@ run "$banyan" run --alloc "slurm: -N2 -p nowhere" touch never </dev/null
 is "$status" 125 "what Slurm refuses"
 like "$err" "^banyan: no nodes: salloc: error: .*nvalid partition" "is said in its words"
 ok "nothing has run" test ! -e never
+printf 'SlurmctldHost=nowhere\nnonsense\n' >nowhere.conf
+run env SLURM_CONF="$PWD/nowhere.conf" "$banyan" run --alloc "slurm: -N2" touch never </dev/null
+like "$status:$err" "^125:banyan: no nodes: salloc: [a-z]+: [^
+]*$" "where there is no Slurm one line says so"
 
 for signal in TERM KILL; do
     "$banyan" run --alloc "slurm: -N3" sleep 8642 </dev/null >/dev/null 2>"err.$signal" &
@@ -159,6 +163,20 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 ok "killed while it waits it wants nothing any more" \
     until_true 20 eval '[ "$(squeue -h -t PD | wc -l)" = 0 ]'
+for signal in INT TERM; do
+    env --default-signal=INT "$banyan" run --alloc "slurm: -N3" sleep 8642 </dev/null >/dev/null \
+        2>"err.queued.$signal" &
+    pid=$!
+    ok "another one waits" until_true 20 eval '[ "$(squeue -h -t PD | wc -l)" = 1 ]'
+    kill -s "$signal" "$pid"
+    wait "$pid"
+    is $? $([ $signal = INT ] && echo 130 || echo 143) "SIG$signal while it waits: the status"
+    ok "it wants nothing any more" until_true 20 eval '[ "$(squeue -h -t PD | wc -l)" = 0 ]'
+    like "$(grep -v 'salloc: .*\(Pending\|queued\)' "err.queued.$signal")" \
+        "^banyan: ended by signal [0-9]+ [^
+]* while waiting for nodes: [^
+]*$" "which is told in one line"
+done
 kill "$holder"
 wait "$holder" 2>/dev/null
 done_testing
