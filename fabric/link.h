@@ -134,6 +134,7 @@ struct link {
     struct list_node dirty_node; /* the owner's: dirty or patient */
     void *attempt;               /* the owner's */
     int half_open;               /* the owner's */
+    int is_guest;                /* the owner's: what is written is wiped behind it */
     int overflowed;              /* more waits than a class may: to be given up */
     struct link_host *host;
     struct sock *sock;

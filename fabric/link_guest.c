@@ -114,8 +114,12 @@ static void connect_to(struct visit *visit, const struct link_guest *guest,
 {
     struct error why = ERROR_NONE;
     struct tls *tls = tls_create_client(guest->identity, guest->key, &why);
-    struct link *link =
-        tls != NULL ? link_connect(&visit->host, guest->host_place, address, tls, &why) : NULL;
+    struct link *link = NULL;
+
+    if (tls != NULL) {
+        tls_wipe_plaintext(tls);
+        link = link_connect(&visit->host, guest->host_place, address, tls, &why);
+    }
 
     if (link == NULL) {
         add_reason(visit, &why);

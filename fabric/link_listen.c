@@ -184,6 +184,7 @@ int link_listen_guest(struct link_set *set, struct link *link)
         refuse_guest(set, link, &why);
         return 1;
     }
+    link->is_guest = 1;
     link_admit(link);
     link_send(link, &frame);
     link_set_close(set, link, LINK_CLOSED, "");

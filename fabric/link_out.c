@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "fabric/link_private.h"
+#include "fabric/secret.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -205,6 +206,8 @@ static int encrypt(struct link *link)
             rc = tls_write(link->tls, host->plain, bytes);
         }
     }
+    if (link->is_guest)
+        secret_clear(host->plain, TLS_RECORD_BYTES_MAX);
     return rc;
 }
 

@@ -343,6 +343,11 @@ void tls_destroy(struct tls *tls)
     free(tls);
 }
 
+void tls_wipe_plaintext(struct tls *tls)
+{
+    SSL_set_options(tls->ssl, SSL_OP_CLEANSE_PLAINTEXT);
+}
+
 void tls_input(struct tls *tls, const void *data, size_t bytes)
 {
     tls->input = data;

@@ -35,6 +35,8 @@ void tls_stop(void);
 struct tls *tls_create_client(const char *identity, const unsigned char *key, struct error *error);
 struct tls *tls_create_server(tls_key_function *find_key, void *context, struct error *error);
 void tls_destroy(struct tls *tls); /* NULL is fine */
+/* What is decrypted for this connection is wiped in OpenSSL's memory once it is read. */
+void tls_wipe_plaintext(struct tls *tls);
 
 /* Lends ciphertext that came; it is used up when the next call returns -EAGAIN. */
 void tls_input(struct tls *tls, const void *data, size_t bytes);

@@ -30,7 +30,7 @@ pids_of() {
 scan() {
     local name=$1 record
     shift
-    record=$(find "$scratch" -maxdepth 1 -name 'record.*' -size +0 | head -n 1)
+    record=${known:-$(find "$scratch" -maxdepth 1 -name 'record.*' -size +0 | head -n 1)}
     run "$top_builddir/test/secret_scan" "$record" "$@"
     is "$status" 0 "$name: $# processes can be looked into"
     is "$(grep -v '^hidden:' <<<"$out")" "" "$name: the secret is nowhere but in pages that are hidden"
@@ -62,4 +62,39 @@ if ! [ -r /proc/self/smaps ]; then
 fi
 look ssh --ssh-agent "$scratch/agent" --net lo --host n1,n2,n3
 is "$hidden" 4 "ssh: the root and three daemons have it, each once"
+
+# Daemons that join: two of three; the record of the third, and the tokens, tell what to look for.
+new_mark
+cd "$scratch" || exit 1
+"$banyan" run -v -v --starter join --net lo --host n1,n2,n3 --timeout 60 -x BT_MARK="$mark" true \
+    >"$scratch/out" 2>"$scratch/err" </dev/null &
+front=$!
+ok "join: the tokens are there" until_true 20 [ -e banyan.join ]
+cp banyan.join tokens
+daemons=()
+for node in n1 n2; do
+    "$BANYAN_DAEMON" --join tokens --node $node </dev/null &
+    daemons+=($!)
+done
+ok "join: two have joined" until_true 20 eval '[ "$(grep -c "n[12]) joined after" err)" = 2 ]'
+ok "join: a record is fetched" eval '"$top_builddir/test/join_visit" n3 tokens >"$scratch/known"'
+of_daemons() {
+    for pid in "${daemons[@]}"; do
+        echo "$pid"
+        descendants "$pid"
+    done
+}
+known=$scratch/known
+# shellcheck disable=SC2046
+scan "join, the session's secret" $(pids_of banyan) $(of_daemons)
+is "$hidden" 4 "join: both daemons have it once, the root a second time for who may come"
+# shellcheck disable=SC2059
+printf "record$(grep '^n1 ' tokens | grep -o '.\{72\}$' | cut -c1-64 | sed 's/../\\x&/g')" >token
+known=$scratch/token
+# shellcheck disable=SC2046
+scan "join, a token that was used" $(pids_of banyan) $(of_daemons)
+is "$hidden" 1 "join: only the root knows it"
+kill "$front"
+wait "$front" "${daemons[@]}" 2>/dev/null
+nothing_left "join: nothing is left"
 done_testing
