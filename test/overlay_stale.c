@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nothing acts on what is old, and nothing that is said twice counts twice: one core, and frames as
+ * only a daemon gone wrong, or a link that was broken in an unlucky moment, would bring them.  No
+ * world of the explorer and of the soaks brings them, so that these checks of the core could go
+ * without a test's noticing.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "overlay/overlay.h"
+#include "overlay/overlay_wire.h"
+#include "test/tap.h"
+
+#define MS 1000000ull
+
+/* A core, the time, and what the last step gave. */
+struct bench {
+    struct overlay *overlay;
+    struct overlay_actions actions;
+    uint64_t now_ns;
+};
+
+static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    buffer_append(merged, other, other_bytes);
+}
+
+static node_merge_function *const merges[] = {merge_concatenate};
+
+static void step(struct bench *bench, struct overlay_event event)
+{
+    overlay_actions_fini(&bench->actions);
+    event.now_ns = bench->now_ns;
+    overlay_step(bench->overlay, &event, &bench->actions);
+}
+
+static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_FRAME, .place = from, .frame = frame});
+    message_release(frame->payload);
+}
+
+/* One of three places, of which 1 and 2 are children of 0. */
+static void open_bench(struct bench *bench, uint32_t place)
+{
+    struct node_ancestor root = {.place = 0, .addresses = {.count = 1, .items = {{4, {0}}}}};
+    struct node_config config = {.place = place,
+                                 .places = 3,
+                                 .radix = 2,
+                                 .incarnation = 1,
+                                 .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
+                                 .ancestors = &root,
+                                 .ancestors_count = place > 0,
+                                 .merges = merges,
+                                 .merges_count = 1};
+
+    *bench = (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS};
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+}
+
+static void close_bench(struct bench *bench)
+{
+    overlay_actions_fini(&bench->actions);
+    overlay_destroy(bench->overlay);
+}
+
+static void step_up(struct bench *bench, uint32_t place)
+{
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_UP, .place = place, .incarnation = 1});
+}
+
+static void adopt(struct bench *bench, uint32_t place)
+{
+    struct overlay_join join = {.version = OVERLAY_VERSION,
+                                .places = 3,
+                                .radix = 2,
+                                .stamp_ns = 5 * MS,
+                                .scope = {place, place}};
+    struct frame frame;
+
+    join.addresses.count = 1;
+    ranges_add(&join.arrived, place, place);
+    step_up(bench, place);
+    overlay_encode_join(&join, &frame);
+    step_frame(bench, place, &frame);
+    overlay_join_fini(&join);
+}
+
+/* The log up to head is to follow. */
+static void welcome(struct bench *bench, uint64_t head)
+{
+    struct overlay_welcome message = {.range = {1, 1}, .head = head, .lease = {.round = 1}};
+    struct frame frame;
+
+    step_up(bench, 0);
+    message.lease.echo_stamp_ns = bench->now_ns;
+    overlay_encode_welcome(&message, &frame);
+    step_frame(bench, 0, &frame);
+}
+
+/* Place 1, joined. */
+static void open_joined(struct bench *bench, uint64_t head)
+{
+    open_bench(bench, 1);
+    welcome(bench, head);
+}
+
+/* The last frame of a type that the last step sent to a place, or NULL. */
+static const struct frame *sent(const struct bench *bench, uint32_t place, uint8_t type)
+{
+    const struct frame *found = NULL;
+
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        const struct overlay_action *action = &bench->actions.items[i];
+
+        if (action->kind == OVERLAY_ACTION_SEND && action->place == place &&
+            action->frame.type == type)
+            found = &action->frame;
+    }
+    return found;
+}
+
+static uint32_t count(const struct bench *bench, enum overlay_action_kind kind)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < bench->actions.count; i++)
+        found += bench->actions.items[i].kind == kind;
+    return found;
+}
+
+static const char *result_text(const struct bench *bench)
+{
+    static char text[64];
+
+    snprintf(text, sizeof text, "none");
+    for (uint32_t i = 0; i < bench->actions.count; i++) {
+        const struct overlay_action *action = &bench->actions.items[i];
+
+        if (action->kind == OVERLAY_ACTION_RESULT)
+            snprintf(text, sizeof text, "%.*s",
+                     action->payload != NULL ? (int)action->payload->length_bytes : 0,
+                     action->payload != NULL ? (const char *)action->payload->data : "");
+    }
+    return text;
+}
+
+/* ---- exchanges ---- */
+
+static const struct node_key key = {.set_id = 5, .generation = 1};
+
+static struct ranges everyone(void)
+{
+    struct ranges set = {0};
+
+    ranges_add(&set, 0, 2);
+    return set;
+}
+
+static void call(struct bench *bench, const char *text)
+{
+    struct ranges set = everyone();
+
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_CONTRIBUTE,
+                                       .key = key,
+                                       .set = &set,
+                                       .payload = message_create(text, strlen(text))});
+    ranges_fini(&set);
+}
+
+static void contribute(struct bench *bench, uint32_t from, uint32_t attempt, const char *text)
+{
+    struct overlay_contribute contribute = {.key = key,
+                                            .set = everyone(),
+                                            .state = OVERLAY_PART_COLLECTED,
+                                            .low = 1,
+                                            .payload = {(const unsigned char *)text, strlen(text)}};
+    struct frame frame;
+
+    overlay_encode_contribute(&contribute, attempt, &frame);
+    step_frame(bench, from, &frame);
+    ranges_fini(&contribute.set);
+}
+
+static void release(struct bench *bench, uint32_t attempt, const char *text)
+{
+    struct overlay_release release = {.key = key,
+                                      .payload = {(const unsigned char *)text, strlen(text)}};
+    struct frame frame;
+
+    overlay_encode_release(&release, attempt, &frame);
+    step_frame(bench, 0, &frame);
+}
+
+static void test_contribute_twice(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 0);
+    adopt(&bench, 1);
+    adopt(&bench, 2);
+    call(&bench, "r");
+    contribute(&bench, 1, 0, "a");
+    contribute(&bench, 1, 0, "a");
+    is_uint(count(&bench, OVERLAY_ACTION_RESULT), 0, "who says it twice is not two");
+    contribute(&bench, 2, 1, "x");
+    is_uint(count(&bench, OVERLAY_ACTION_RESULT), 0, "another attempt is not this one");
+    contribute(&bench, 2, 0, "b");
+    is_string(result_text(&bench), "rab", "each counts once");
+    ok(sent(&bench, 1, OVERLAY_RELEASE) != NULL && sent(&bench, 2, OVERLAY_RELEASE) != NULL,
+       "and is released");
+    contribute(&bench, 1, 0, "z");
+    is_uint(count(&bench, OVERLAY_ACTION_RESULT), 0, "what is decided is not decided again");
+    ok(sent(&bench, 2, OVERLAY_RELEASE) == NULL, "and the others hear nothing more");
+    close_bench(&bench);
+}
+
+static void entry(struct bench *bench, uint64_t sequence, uint8_t kind, const void *data,
+                  size_t bytes)
+{
+    struct overlay_entry entry = {
+        .sequence = sequence, .kind = kind, .payload = {(const unsigned char *)data, bytes}};
+    struct frame frame;
+
+    overlay_encode_entry(&entry, &frame);
+    step_frame(bench, 0, &frame);
+}
+
+static void test_release_of_old_attempt(void)
+{
+    struct overlay_death death = {.range = {2, 2}};
+    struct buffer text = {0};
+    struct bench bench;
+
+    overlay_put_death(&death, &text);
+    open_joined(&bench, 0);
+    call(&bench, "a");
+    ok(sent(&bench, 0, OVERLAY_CONTRIBUTE) != NULL, "a leaf contributes");
+    entry(&bench, 1, OVERLAY_ENTRY_DEATH, text.data, text.length_bytes);
+    is_uint(sent(&bench, 0, OVERLAY_CONTRIBUTE)->attempt, 1, "and again after a death");
+    release(&bench, 0, "old");
+    is_string(result_text(&bench), "none", "a release of the attempt before it is not heard");
+    release(&bench, 1, "new");
+    is_string(result_text(&bench), "new", "that of the present is");
+    release(&bench, 1, "other");
+    is_string(result_text(&bench), "none", "once");
+    close_bench(&bench);
+    buffer_fini(&text);
+}
+
+static void test_joined_again(void)
+{
+    struct bench bench;
+
+    open_joined(&bench, 0);
+    call(&bench, "a");
+    ok(sent(&bench, 0, OVERLAY_CONTRIBUTE) != NULL, "a leaf contributes");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 0});
+    bench.now_ns += 100 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    welcome(&bench, 0);
+    ok(sent(&bench, 0, OVERLAY_CONTRIBUTE) != NULL, "and again when it has joined again");
+    close_bench(&bench);
+}
+
+/* ---- the log ---- */
+
+static void test_entry_twice(void)
+{
+    struct bench bench;
+
+    open_joined(&bench, 0);
+    entry(&bench, 1, OVERLAY_ENTRY_USER, "a", 1);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 1, "an entry is delivered");
+    entry(&bench, 1, OVERLAY_ENTRY_USER, "a", 1);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 0, "once");
+    entry(&bench, 3, OVERLAY_ENTRY_USER, "c", 1);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 1, "one that is not for all may be left out");
+    entry(&bench, 2, OVERLAY_ENTRY_USER, "b", 1);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 0, "and is not delivered behind the next");
+    close_bench(&bench);
+}
+
+static void test_not_caught_up(void)
+{
+    struct bench bench;
+    uint64_t acked = 0;
+
+    open_joined(&bench, 2);
+    entry(&bench, 1, OVERLAY_ENTRY_USER, "a", 1);
+    ok(sent(&bench, 0, OVERLAY_ACK) == NULL, "who is not caught up acknowledges nothing");
+    entry(&bench, 2, OVERLAY_ENTRY_USER, "b", 1);
+    ok(sent(&bench, 0, OVERLAY_ACK) != NULL &&
+           overlay_decode_ack(sent(&bench, 0, OVERLAY_ACK), &acked) == 0,
+       "then all of it");
+    is_uint(acked, 2, "at once");
+    close_bench(&bench);
+}
+
+int main(void)
+{
+    test_contribute_twice();
+    test_release_of_old_attempt();
+    test_joined_again();
+    test_entry_twice();
+    test_not_caught_up();
+    return done_testing();
+}
