@@ -163,12 +163,12 @@ static struct ranges everyone(void)
 
 static void call(struct bench *bench, const char *text)
 {
+    struct message *payload = message_create(text, strlen(text));
     struct ranges set = everyone();
 
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_CONTRIBUTE,
-                                       .key = key,
-                                       .set = &set,
-                                       .payload = message_create(text, strlen(text))});
+    step(bench, (struct overlay_event){
+                    .kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .set = &set, .payload = payload});
+    message_release(payload);
     ranges_fini(&set);
 }
 
