@@ -15,12 +15,13 @@
 #include "launch/compress.h"
 #include "overlay/tree.h"
 
-#define SPEC_TEXT_BYTES_MAX    131072u            /* what the system takes as one argument */
-#define SPEC_STRING_BYTES_MAX  (4u * 1024 * 1024) /* one argument or variable */
-#define SPEC_STRINGS_MAX       (1024u * 1024)
-#define SPEC_PROGRAM_BYTES_MAX (64u * 1024 * 1024)
-#define SPEC_APPS_MAX          4096u
-#define SPEC_DURATION_MAX      (1000u * 1000 * 1000)
+#define SPEC_TEXT_BYTES_MAX      131072u            /* what the system takes as one argument */
+#define SPEC_STRING_BYTES_MAX    (4u * 1024 * 1024) /* one argument or variable */
+#define SPEC_STRINGS_MAX         (1024u * 1024)
+#define SPEC_PROGRAM_BYTES_MAX   (64u * 1024 * 1024)
+#define SPEC_PLACEMENT_BYTES_MAX (1024u * 1024 * 1024)
+#define SPEC_APPS_MAX            4096u
+#define SPEC_DURATION_MAX        (1000u * 1000 * 1000)
 
 static void put_optional(struct buffer *out, const char *text)
 {
@@ -155,7 +156,7 @@ static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
 
 void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 {
-    struct buffer programs = {0};
+    struct buffer programs = {0}, placement = {0};
 
     wire_put_varint(out, spec->number);
     wire_put_varint(out, spec->uid);
@@ -163,7 +164,9 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->stdin_rank);
     wire_put_varint(out, spec->on_failure);
     wire_put_u8(out, spec->report_bindings);
-    placement_encode(&spec->placement, out);
+    placement_encode(&spec->placement, &placement);
+    compress_put(out, placement.data, placement.length_bytes);
+    buffer_fini(&placement);
     wire_put_varint(out, spec->apps_count);
     for (uint32_t i = 0; i < spec->apps_count; i++)
         put_app(&programs, &spec->apps[i]);
@@ -188,6 +191,19 @@ static void get_apps(struct wire_reader *reader, struct job_spec *ret_spec)
     buffer_fini(&programs);
 }
 
+/* Lists and machines that are all different make it long. */
+static void get_placement(struct wire_reader *reader, struct placement *ret_placement)
+{
+    struct buffer bytes = {0};
+    struct wire_reader inner;
+
+    compress_get(reader, SPEC_PLACEMENT_BYTES_MAX, &bytes);
+    wire_reader_init(&inner, bytes.data, bytes.length_bytes);
+    if (placement_decode(ret_placement, &inner) < 0 || wire_finish(&inner) < 0)
+        wire_fail(reader);
+    buffer_fini(&bytes);
+}
+
 int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
 {
     struct job_spec spec;
@@ -199,8 +215,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.stdin_rank = get_number(reader, UINT32_MAX);
     spec.on_failure = (enum job_on_failure)get_number(reader, JOB_ON_FAILURE_COUNT - 1);
     spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);
-    if (placement_decode(&spec.placement, reader) < 0)
-        wire_fail(reader);
+    get_placement(reader, &spec.placement);
     spec.processes = placement_processes(&spec.placement);
     get_apps(reader, &spec);
     if (spec.apps_count != spec.placement.rules_count)
