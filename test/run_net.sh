@@ -98,6 +98,24 @@ like "$status $err" '^125 .*n\[1-2\].*10\.1\.0\.1:6000: .*--port-range' "a block
 works "another range of ports" front --host 'n[1-3]' --port-range 6020-6030
 nothing_left "ports: nothing is left"
 
+# Daemons that join from their own networks, and one that has no way to the root.
+node island
+at front "$banyan" run --starter join --join-file "$scratch/tokens" --timeout 60 --host 'n[1-2]' \
+    --radix 2 --tmpdir "$TMPDIR" --per-node 1 sh -c 'echo "$BANYAN_NODE"' >"$scratch/out" \
+    2>"$scratch/err" </dev/null &
+joined=($!)
+until_true 20 [ -e "$scratch/tokens" ]
+run at island "$BANYAN_DAEMON" --join "$scratch/tokens" --node n1
+like "$status $err" '^125 banyand: cannot join session [0-9a-f]*: .*10\.1\.0\.1:[0-9]+: Network is unreachable' \
+    "who has no way to the root says so"
+for name in n1 n2; do
+    at $name "$BANYAN_DAEMON" --join "$scratch/tokens" --node $name </dev/null &
+    joined+=($!)
+done
+wait "${joined[@]}"
+is "$? $(sort "$scratch/out" | xargs)" "0 n1 n2" "nodes of other networks join"
+nothing_left "join: nothing is left"
+
 # Names lead elsewhere, differently on each side: after the start nobody asks for them.
 echo "10.1.0.3 n1 n3" >"$scratch/n2.hosts"
 echo "10.2.0.9 front n2 n3" >"$scratch/n1.hosts"
