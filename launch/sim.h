@@ -49,6 +49,7 @@ struct sim_machine_config {
     double daemon_silent;    /* chance that nothing is ever heard of it */
     uint64_t reader_byte_ns; /* what the front end takes to write a byte */
     struct map_rule rule;    /* without a list */
+    uint32_t machine_sorts;  /* how many sorts of machines the nodes are; 0: one */
     struct sim_program program;
     uint8_t idle; /* no job at time 0, but with sim_machine_run_job */
 };
@@ -103,6 +104,10 @@ struct sim_output {
     uint64_t received_bytes; /* by the front end until the report */
     uint64_t given_up_bytes; /* at nodes, because nobody waited for them */
 };
+
+/* Adds what the machine of a place (from 1) is like: two packages of eight cores; of other sorts there
+ * are ones with two threads a core, with fewer cores, or of which some may not be used. */
+void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines);
 
 /* watch and its context stay the caller's; it is not told of strangers.  The user runs the job at
  * time 0, unless the machine is idle. */

@@ -211,32 +211,18 @@ static void root_action(struct sim_daemon *root, const struct job_action *action
     }
 }
 
-/* Every node has two packages of eight cores. */
 static void sim_survey(struct sim_daemon *daemon, uint32_t number)
 {
     struct survey survey = {.why = ""};
-    struct topology topology;
-    struct ranges allowed = {0};
     struct buffer payload = {0};
     struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = number};
 
-    topology_init(&topology, 16);
-    for (uint32_t i = 0; i < topology.threads; i++) {
-        topology.os[i] = i;
-        topology.objects[TOPOLOGY_CORE][i] = i;
-        topology.objects[TOPOLOGY_PACKAGE][i] = i / 8;
-    }
-    topology_number(&topology);
-    topology_all(&topology, &allowed);
-    (void)place_machines_add(&survey.machines, &topology, &allowed, daemon->place - 1,
-                             daemon->place - 1);
+    sim_machine_add(daemon->machine->config.machine_sorts, daemon->place, &survey.machines);
     survey_encode(&survey, &payload);
     event.message = message_from_buffer(&payload);
     sim_daemon_event(daemon, &event);
     message_release(event.message);
-    topology_fini(&topology);
     survey_fini(&survey);
-    ranges_fini(&allowed);
     buffer_fini(&payload);
 }
 

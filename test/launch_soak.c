@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_local.h"
 #include "base/buffer.h"
 #include "base/random.h"
 #include "overlay/tree.h"
@@ -36,7 +37,7 @@
 #define HUNTED_MAX 3u
 
 struct totals {
-    uint64_t places, events, processes, deaths, well, failed, lost, not_started, interrupted;
+    uint64_t places, events, processes, deaths, well, failed, lost, not_started, interrupted, bound;
 };
 
 static struct random_state hunter;
@@ -78,13 +79,54 @@ static void pick_allocation(struct random_state *random, struct allocation *ret_
     }
 }
 
+/* Processes that the rule gives; 0 if it cannot be had on these machines. */
+static uint32_t count_processes(const struct sim_machine_config *config)
+{
+    struct placement placement = {0};
+    struct place_map map;
+    uint32_t processes = 0;
+
+    placement_add(&placement, &config->rule);
+    for (uint32_t i = 0;
+         placement_wants_topology(&placement) && i < allocation_nodes(config->allocation); i++)
+        sim_machine_add(config->machine_sorts, i + 1, &placement.machines);
+    if (place_map_make(&map, &placement, config->allocation, NULL) == 0) {
+        if (place_map_check(&map, config->allocation, NULL) == 0)
+            processes = map.processes;
+        place_map_fini(&map);
+    }
+    placement_fini(&placement);
+    return processes;
+}
+
+/* Cores matter: the parts are hashed with them. */
+static void pick_binding(struct random_state *random, struct sim_machine_config *config)
+{
+    static const enum topology_level levels[] = {TOPOLOGY_PACKAGE, TOPOLOGY_CORE, TOPOLOGY_THREAD};
+    struct map_rule *rule = &config->rule;
+
+    config->machine_sorts = (uint32_t)pick(random, 1, 8);
+    if (random_chance(random, 0.5)) {
+        rule->level = levels[random_below(random, 3)];
+        if (rule->policy != MAP_PER_OBJECT)
+            rule->policy = MAP_BY_OBJECT;
+    }
+    if (random_chance(random, 0.3))
+        rule->pe = (uint32_t)pick(random, 1, 3);
+    rule->span = random_chance(random, 0.2) && rule->policy != MAP_PER_OBJECT;
+    if (random_chance(random, 0.5)) {
+        rule->bind = MAP_BIND_LEVEL;
+        rule->bind_level = levels[random_below(random, 3)];
+    }
+    if (random_chance(random, 0.3))
+        rule->rank_by = (enum map_rank_by)random_below(random, MAP_RANK_BY_COUNT);
+}
+
 static void pick_rule(struct random_state *random, struct sim_machine_config *config)
 {
     uint64_t slots = allocation_slots(config->allocation);
     static const enum map_policy policies[] = {MAP_BY_SLOT, MAP_BY_NODE, MAP_PER_OBJECT};
-    struct placement placement = {0};
-    struct place_map map;
-    struct error error = ERROR_NONE;
+    struct map_rule plain;
 
     config->rule.policy = policies[random_below(random, 3)];
     if (config->rule.policy == MAP_PER_OBJECT)
@@ -93,12 +135,14 @@ static void pick_rule(struct random_state *random, struct sim_machine_config *co
         config->rule.processes = (uint32_t)pick(random, 1, slots);
     else
         config->rule.processes = (uint32_t)pick(random, 1, slots < 8 ? slots : 8);
-    placement_add(&placement, &config->rule);
-    if (place_map_make(&map, &placement, config->allocation, &error) < 0)
-        bail_out("%s", error.text);
-    config->rule.processes = map.processes;
-    place_map_fini(&map);
-    placement_fini(&placement);
+    plain = config->rule;
+    if (allocation_nodes(config->allocation) < 300 && random_chance(random, 0.4))
+        pick_binding(random, config);
+    if (count_processes(config) == 0)
+        config->rule = plain;
+    config->rule.processes = count_processes(config);
+    if (config->rule.processes == 0)
+        bail_out("a plain rule cannot be placed");
 }
 
 /* The more processes, the fewer of them are special: else no job would ever end well. */
@@ -249,6 +293,7 @@ static void count(struct totals *totals, const struct checker *checker)
     totals->events += sim_machine_events(checker->machine);
     totals->processes += checker->processes_started;
     totals->deaths += ranges_count(&checker->killed);
+    totals->bound += placement_wants_topology(&checker->placement) != 0;
     if (checker->report.status == 0)
         totals->well++;
     else if (checker->report.status == 130)
@@ -339,12 +384,12 @@ int main(void)
     is_uint(wrong, 0, "%llu worlds come out right", (unsigned long long)seeds);
     diag(
         "%llu places, %llu events, %llu processes, %llu deaths; jobs: %llu well, %llu failed, %llu "
-        "lost a node, %llu were not started, %llu interrupted",
+        "lost a node, %llu were not started, %llu interrupted; %llu on cores",
         (unsigned long long)totals.places, (unsigned long long)totals.events,
         (unsigned long long)totals.processes, (unsigned long long)totals.deaths,
         (unsigned long long)totals.well, (unsigned long long)totals.failed,
         (unsigned long long)totals.lost, (unsigned long long)totals.not_started,
-        (unsigned long long)totals.interrupted);
+        (unsigned long long)totals.interrupted, (unsigned long long)totals.bound);
     test_repeatable();
     return done_testing();
 }
