@@ -196,6 +196,34 @@ static void release(struct bench *bench, uint32_t attempt, const char *text)
     step_frame(bench, 0, &frame);
 }
 
+/* The parent, a new one perhaps, wants the result that is held here. */
+static void ask(struct bench *bench, uint32_t attempt)
+{
+    struct overlay_query query = {
+        .key = key, .set = everyone(), .within = {0, 2}, .want = OVERLAY_WANT_RESULT, .lossy = 1};
+    struct frame frame;
+
+    overlay_encode_query(&query, attempt, &frame);
+    step_frame(bench, 0, &frame);
+    ranges_fini(&query.set);
+}
+
+/* Of the last contribution that the last step sent up. */
+static const char *contributed_text(const struct bench *bench)
+{
+    static char text[64];
+    struct overlay_contribute contribute;
+    const struct frame *frame = sent(bench, 0, OVERLAY_CONTRIBUTE);
+
+    snprintf(text, sizeof text, "none");
+    if (frame != NULL && overlay_decode_contribute(frame, &contribute) == 0) {
+        snprintf(text, sizeof text, "%.*s", (int)contribute.payload.length_bytes,
+                 (const char *)contribute.payload.data);
+        overlay_contribute_fini(&contribute);
+    }
+    return text;
+}
+
 static void test_contribute_twice(void)
 {
     struct bench bench;
@@ -248,6 +276,8 @@ static void test_release_of_old_attempt(void)
     is_string(result_text(&bench), "new", "that of the present is");
     release(&bench, 1, "other");
     is_string(result_text(&bench), "none", "once");
+    ask(&bench, 1);
+    is_string(contributed_text(&bench), "new", "and it stays the result, for who asks");
     close_bench(&bench);
     buffer_fini(&text);
 }
