@@ -12,6 +12,7 @@
 #include "alloc/allocation_builder.h"
 #include "alloc/host_choice.h"
 #include "alloc/host_name.h"
+#include "alloc/node_pool.h"
 
 #define SLOTS_NOT_GIVEN UINT32_MAX
 #define QUOTED_BYTES    40 /* of the user's text in a message */
@@ -212,8 +213,66 @@ static int names_exclude(struct allocation_builder *builder, struct source *sour
     return rc;
 }
 
-static int names_add(struct allocation_builder *builder, struct source *source, size_t from,
-                     size_t to, uint32_t slots)
+/* "512+100/" before a list: 100 of its names, from the one with the number 512 on. */
+struct cut {
+    size_t offset; /* where it stands */
+    uint64_t number;
+    uint32_t count; /* 0: there is none */
+};
+
+/* Digits at *at, which is moved behind them; 0 if there are none or too many. */
+static int digits_take(const struct source *source, size_t *at, size_t to, uint64_t maximum,
+                       uint64_t *ret_number)
+{
+    size_t from = *at;
+
+    *ret_number = 0;
+    while (*at < to && source->text[*at] >= '0' && source->text[*at] <= '9' &&
+           *ret_number <= maximum)
+        *ret_number = 10 * *ret_number + (uint64_t)(source->text[(*at)++] - '0');
+    return *at > from && *ret_number <= maximum;
+}
+
+/* Takes such a cut away from the front, if it is one: no name has a '/'. */
+static int cut_parse(struct source *source, size_t *from, size_t to, struct cut *ret_cut)
+{
+    uint64_t number, count;
+    size_t at = *from;
+
+    *ret_cut = (struct cut){.offset = *from};
+    if (!digits_take(source, &at, to, UINT64_MAX / 16, &number) || at == to ||
+        source->text[at] != '+')
+        return 0;
+    at++;
+    if (!digits_take(source, &at, to, HOSTLIST_HOSTS_MAX, &count) || at == to ||
+        source->text[at] != '/')
+        return 0;
+    if (count == 0)
+        return error_set(source_error(source, *from), -EINVAL, "no name is wanted of the list");
+    *from = at + 1;
+    ret_cut->number = number;
+    ret_cut->count = (uint32_t)count;
+    return 0;
+}
+
+/* Puts what is wanted of a list in its place. */
+static int cut_apply(const struct cut *cut, struct source *source, struct hostlist **names)
+{
+    struct hostlist *kept;
+    int rc;
+
+    if (cut->count == 0)
+        return 0;
+    kept = hostlist_create();
+    rc =
+        node_names_derive(*names, cut->number, cut->count, kept, source_error(source, cut->offset));
+    hostlist_destroy(*names);
+    *names = kept;
+    return rc;
+}
+
+static int names_add(struct allocation_builder *builder, struct source *source,
+                     const struct cut *cut, size_t from, size_t to, uint32_t slots)
 {
     struct hostlist *names = hostlist_create();
     size_t offset = 0;
@@ -221,6 +280,8 @@ static int names_add(struct allocation_builder *builder, struct source *source, 
 
     rc = hostlist_parse_bytes(names, source->text + from, to - from, &offset, source->error);
     source->error_offset = from + offset;
+    if (rc == 0)
+        rc = cut_apply(cut, source, &names);
     for (uint32_t i = 0; rc == 0 && i < hostlist_runs(names); i++) {
         struct host_run run = hostlist_run(names, i);
 
@@ -249,6 +310,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
                        size_t to, const struct attributes *given)
 {
     size_t close, colon;
+    struct cut cut;
     uint32_t slots;
     int rc;
 
@@ -261,7 +323,10 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     if (rc < 0)
         return rc;
     source->choice.has_names = 1;
-    if (is_address(source, from, to, &close)) {
+    rc = cut_parse(source, &from, to, &cut);
+    if (rc < 0)
+        return rc;
+    if (cut.count == 0 && is_address(source, from, to, &close)) {
         colon = close + 1;
         if (colon < to && source->text[colon] != ':')
             return name_byte_error(source, colon);
@@ -274,7 +339,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     if (colon == from)
         return error_set(source_error(source, from), -EINVAL, "a name is missing before ':'");
     rc = entry_slots(source, colon, to, given, &slots);
-    return rc < 0 ? rc : names_add(builder, source, from, colon, slots);
+    return rc < 0 ? rc : names_add(builder, source, &cut, from, colon, slots);
 }
 
 /* Where the entry at from ends: at a separator outside brackets. */

@@ -30,6 +30,19 @@ refuses() {
 alloc "equal nodes are one line" "8 nodes, 14 slots NODES SLOTS NAMES 6 1 a,n[01-05] 2 4 b,c" \
     --host 'a,b:4,n[01-05],c:4'
 printf '# cluster\na slots=2\nb:3\n^a\nme@n[1-4] slots=8\n' >hosts
+alloc "100 names from a number on" "101 nodes, 201 slots NODES SLOTS NAMES 100 2 q[512-611] 1 1 x" \
+    --host '512+100/q[0-1024]:2,x'
+printf '8+2/q[0-9]-ib slots=3\n' >cut
+alloc "in a host file" "2 nodes, 6 slots NODES SLOTS NAMES 2 3 q[8-9]-ib" --hostfile cut
+refuses "more names than there are" "option --host: column 3: 9 names from number 2 on are wanted, and 8" \
+    --host 'a,2+9/q[0-9]'
+refuses "a number that no name has" "option --host: column 1: no name has the number 10" \
+    --host '10+1/q[0-9]'
+refuses "no names" "option --host: column 1: no name is wanted" --host '1+0/q[0-9]'
+refuses "half of the form" "option --host: column 2: '\+' cannot be in a node name" --host '1+2'
+run "$banyan" run --ssh-agent "$top_builddir/contrib/testbed/fakessh" --net lo \
+    --banyand "$BANYAN_DAEMON" --host '7+2/q[0-9]:2' sh -c 'echo $BANYAN_NODE' </dev/null
+is "$status:$(sort <<<"$out" | xargs)" "0:q7 q7 q8 q8" "and a run uses them"
 run "$banyan" alloc --virtual-nodes 3 --facts 'v[2-3]:mem=64G,feature=ib|fast' --facts v3:gpus=2
 like "$out" " v1  mem=.*,arch=.*,os=linux" "facts of this machine are known"
 like "$out" " v2  mem=64G,arch=.*,os=linux,feature=fast\|ib
