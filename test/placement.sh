@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Who goes where, against a mapper that was written from doc/placement.rst alone: PLACEMENT_CASES
-# random cases (4,000), from seed PLACEMENT_SEED (1).
+# random cases (4,000) of alloc/, and PLACEMENT_COMMANDS random commands (200) of `banyan map`, from seed
+# PLACEMENT_SEED (1).
 . "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
 
 command -v python3 >/dev/null || skip_all "there is no python3"
@@ -11,6 +12,11 @@ seed=${PLACEMENT_SEED:-1}
 run bash -c "set -o pipefail; '$top_builddir/test/place_cases' $seed $cases |
     python3 '$srcdir/test/placement_reference.py'"
 is "$status" 0 "$cases random cases are placed as the documentation says"
+[ "$status" = 0 ] || diag "PLACEMENT_SEED=$seed: $out $err"
+diag "$out"
+commands=${PLACEMENT_COMMANDS:-200}
+run python3 -B "$srcdir/test/placement_commands.py" "$banyan" "$commands" "$seed"
+is "$status" 0 "$commands random commands of banyan map are placed as the documentation says"
 [ "$status" = 0 ] || diag "PLACEMENT_SEED=$seed: $out $err"
 diag "$out"
 done_testing
