@@ -115,12 +115,15 @@ static void get_secret(struct wire_reader *reader, unsigned char secret[SECRET_B
 
 static void get_range(struct wire_reader *reader, struct boot_record *record)
 {
-    uint32_t last_place = record->instance.places - 1;
+    uint32_t places = record->instance.places;
 
-    record->range.first = (uint32_t)wire_get_varint_max(reader, last_place);
-    record->range.last = (uint32_t)wire_get_varint_max(reader, last_place);
+    record->range.first = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
+    record->range.last = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
     if (record->range.first > record->range.last || record->place < record->range.first ||
         record->place > record->range.last)
+        wire_fail(reader);
+    /* Behind the first places are those that come when the instance grows. */
+    if (record->range.first < places && record->range.last >= places)
         wire_fail(reader);
 }
 
@@ -176,6 +179,18 @@ void boot_record_child(const struct boot_record *parent, const struct addresses 
     hostlist_append_slice(ret_child->names, parent->names, skipped,
                           child_range.last - child_range.first + 1);
     set_ancestors(ret_child, parent, parent_addresses);
+}
+
+void boot_record_newcomer(const struct boot_record *root, const struct addresses *root_addresses,
+                          uint32_t place, const char *name, struct boot_record *ret_child)
+{
+    assert(root->place == 0 && place >= root->instance.places);
+    *ret_child = (struct boot_record){.place = place, .incarnation = 1, .range = {place, place}};
+    instance_spec_copy(&ret_child->instance, &root->instance);
+    snprintf(ret_child->name, sizeof ret_child->name, "%s", name);
+    ret_child->names = hostlist_create();
+    hostlist_append(ret_child->names, name);
+    set_ancestors(ret_child, root, root_addresses);
 }
 
 int boot_tell(const char *marker, const char *text)

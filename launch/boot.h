@@ -49,6 +49,11 @@ int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reade
 void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
                        struct range child_range, struct boot_record *ret_child);
 
+/* The record of a place that comes when the instance grows: its starter is the root, which hands it
+ * on.  ret_child need not be initialised. */
+void boot_record_newcomer(const struct boot_record *root, const struct addresses *root_addresses,
+                          uint32_t place, const char *name, struct boot_record *ret_child);
+
 /* Both are written to descriptor 1, which is the starter's, as one line; -errno of that. */
 int boot_tell(const char *marker, const char *text);
 int boot_tell_waiting(const char *what, const char *why);

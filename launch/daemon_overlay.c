@@ -221,6 +221,7 @@ const struct node_events daemon_node_events = {
     .request = request,
     .reply = reply,
     .lost = lost,
+    .left = lost, /* to a job it is the same */
     .missing = operation_stalled,
     .ended = ended,
 };

@@ -23,7 +23,7 @@ static void call_kill(void *context, uint64_t argument)
 
 void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
-    assert(place < machine->places);
+    assert(place < machine->capacity);
     sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
 }
 
@@ -63,7 +63,7 @@ static void call_continue(void *context, uint64_t argument)
 
 void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
-    assert(place < machine->places);
+    assert(place < machine->capacity);
     sim_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
 }
 
@@ -80,7 +80,7 @@ static void call_restart(void *context, uint64_t argument)
 
 void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
-    assert(place > 0 && place < machine->places);
+    assert(place > 0 && place < machine->capacity);
     sim_at(machine->sim, time_ns, call_restart, &machine->daemons[place], 0);
 }
 
@@ -92,8 +92,9 @@ static void call_claim(void *context, uint64_t place)
 void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
                           uint32_t place)
 {
-    assert(stranger < machine->config.strangers && place > 0 && place < machine->places);
-    sim_at(machine->sim, time_ns, call_claim, &machine->daemons[machine->places + stranger], place);
+    assert(stranger < machine->config.strangers && place > 0 && place < machine->capacity);
+    sim_at(machine->sim, time_ns, call_claim, &machine->daemons[machine->capacity + stranger],
+           place);
 }
 
 static void call_end(void *context, uint64_t argument)
@@ -172,7 +173,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
 {
     struct sim_machine *machine = memory_allocate_zeroed(sizeof *machine);
     uint32_t places = allocation_nodes(config->allocation) + 1;
-    struct sim_config world = {.places = places,
+    struct sim_config world = {.places = places + config->more,
                                .seed = config->seed,
                                .latency_ns = config->latency_ns,
                                .jitter_ns = config->jitter_ns,
@@ -181,6 +182,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
 
     machine->config = *config;
     machine->places = places;
+    machine->capacity = places + config->more;
     machine->watch = watch;
     machine->context = context;
     machine->sim = sim_create(&world);
@@ -190,8 +192,8 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->instance.places = places;
     machine->instance.radix = config->radix;
     machine->daemons =
-        memory_allocate_zeroed((places + config->strangers) * sizeof *machine->daemons);
-    for (uint32_t slot = 0; slot < places + config->strangers; slot++) {
+        memory_allocate_zeroed((machine->capacity + config->strangers) * sizeof *machine->daemons);
+    for (uint32_t slot = 0; slot < machine->capacity + config->strangers; slot++) {
         machine->daemons[slot].machine = machine;
         machine->daemons[slot].slot = machine->daemons[slot].place = slot;
     }
@@ -204,7 +206,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
 
 void sim_machine_destroy(struct sim_machine *machine)
 {
-    for (uint32_t slot = 0; slot < machine->places + machine->config.strangers; slot++)
+    for (uint32_t slot = 0; slot < machine->capacity + machine->config.strangers; slot++)
         sim_daemon_fini(&machine->daemons[slot]);
     sim_destroy(machine->sim);
     free(machine->daemons);
@@ -233,7 +235,7 @@ void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const s
                             uint32_t generation, struct message *payload)
 {
     struct sim_daemon *daemon = &machine->daemons[place];
-    struct node_key key = {.set_id = (uint64_t)SIM_OPERATION << 32,
+    struct node_key key = {.set_id = ((uint64_t)SIM_OPERATION << 32) + machine->set_version,
                            .kind = SIM_OPERATION,
                            .merge = JOB_MERGE_CONCATENATE,
                            .target = NODE_TARGET_ALL,
@@ -243,6 +245,30 @@ void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const s
         node_contribute(daemon->node, &key, set, payload);
     else
         message_release(payload);
+}
+
+uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+    uint32_t first = TREE_NO_PLACE;
+
+    if (sim_daemon_is_up(root) && count <= machine->capacity - node_population(root->node))
+        first = node_grow(root->node, count);
+    if (first == TREE_NO_PLACE)
+        return first;
+    machine->set_version++;
+    for (uint32_t i = 0; i < count; i++)
+        sim_daemon_start_new(root, first + i);
+    return first;
+}
+
+void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+
+    machine->set_version++;
+    if (sim_daemon_is_up(root))
+        (void)node_shrink(root->node, places);
 }
 
 void sim_machine_leave(struct sim_machine *machine)
@@ -274,7 +300,7 @@ int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place)
 int sim_machine_is_usurped(const struct sim_machine *machine)
 {
     for (uint32_t i = 0; i < machine->config.strangers; i++) {
-        const struct sim_daemon *stranger = &machine->daemons[machine->places + i];
+        const struct sim_daemon *stranger = &machine->daemons[machine->capacity + i];
 
         if (sim_daemon_is_up(stranger) && !sim_daemon_is_up(&machine->daemons[stranger->place]))
             return 1;

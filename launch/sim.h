@@ -39,6 +39,7 @@ struct sim_machine_config {
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;
     struct sim_network network;
+    uint32_t more;           /* places that it may grow by */
     uint32_t strangers;      /* daemons that claim a place: sim_machine_claim */
     uint64_t daemon_ns;      /* a starter brings a daemon up in no less than that */
     uint64_t daemon_ns_max;  /* and within so much more */
@@ -131,6 +132,11 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int nu
 
 /* What happens now, between two events.  The job, where the machine was idle: once. */
 void sim_machine_run_job(struct sim_machine *machine);
+/* So many nodes more: the root gives them places and starts their daemons, each with its boot
+ * record.  The first place; UINT32_MAX if the root is gone or cannot. */
+uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count);
+/* These places leave. */
+void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places);
 /* Where there is no job whose end would do it: everyone leaves. */
 void sim_machine_leave(struct sim_machine *machine);
 /* The root, if it lives, tells everyone.  Payloads' references are taken. */

@@ -8,6 +8,7 @@
 #include "launch/sim_internal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,7 +316,9 @@ static void complete(void *context)
 
     if (watch_of(daemon)->complete)
         watch_of(daemon)->complete(daemon->machine->context, sim_now_ns(daemon->machine->sim));
-    sim_daemon_event(daemon, &event);
+    /* A job runs on the nodes that its instance began with. */
+    if (node_population(daemon->node) == daemon->machine->places)
+        sim_daemon_event(daemon, &event);
 }
 
 static void broadcast(void *context, struct message *payload)
@@ -418,6 +421,7 @@ static const struct node_events node_events = {
     .request = request,
     .reply = reply,
     .lost = lost,
+    .left = lost, /* to a job it is the same */
     .ended = ended,
 };
 
@@ -466,23 +470,19 @@ static void call_started(void *context, uint64_t delay_ns)
              machine->config.daemon_cpu_ns, call_boot, child, 0);
 }
 
-static void start_child(struct sim_daemon *daemon, const struct boot_record *own_record,
-                        struct range range)
+/* Hands a boot record to a starter; takes it. */
+static void start_with(struct sim_daemon *daemon, struct boot_record *record)
 {
     struct sim_machine *machine = daemon->machine;
-    struct sim_daemon *child = &machine->daemons[range.first];
+    struct sim_daemon *child = &machine->daemons[record->place];
     uint64_t now_ns = sim_now_ns(machine->sim);
     uint64_t delay_ns =
         1 + machine->config.daemon_ns + sim_random(machine, machine->config.daemon_ns_max);
-    struct boot_record record;
     struct buffer text = {0};
-    struct addresses own;
 
     child->starter = daemon->place;
-    sim_address(daemon->place, &own);
-    boot_record_child(own_record, &own, range, &record);
-    boot_record_encode(&record, &text);
-    boot_record_fini(&record);
+    boot_record_encode(record, &text);
+    boot_record_fini(record);
     child->boot = message_from_buffer(&text);
     buffer_fini(&text);
     sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * SIM_NS_PER_MS,
@@ -494,6 +494,18 @@ static void start_child(struct sim_daemon *daemon, const struct boot_record *own
                  child, delay_ns);
 }
 
+static void start_child(struct sim_daemon *daemon, const struct boot_record *own_record,
+                        struct range range)
+{
+    struct boot_record record;
+    struct addresses own;
+
+    sim_address(daemon->place, &own);
+    boot_record_child(own_record, &own, range, &record);
+    start_with(daemon, &record);
+}
+
+/* Who is new has nobody to start. */
 static void start_children(struct sim_daemon *daemon, const struct boot_record *record)
 {
     struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
@@ -552,6 +564,21 @@ void sim_daemon_start(struct sim_daemon *daemon)
     come_up(daemon, &record);
     start_children(daemon, &record);
     boot_record_fini(&record);
+}
+
+void sim_daemon_start_new(struct sim_daemon *root, uint32_t place)
+{
+    struct boot_record record;
+    struct boot_record own_record;
+    struct addresses own;
+    char name[32];
+
+    snprintf(name, sizeof name, "new%u", place);
+    sim_address(0, &own);
+    read_record(root, &own_record);
+    boot_record_newcomer(&own_record, &own, place, name, &record);
+    boot_record_fini(&own_record);
+    start_with(root, &record);
 }
 
 void sim_daemon_restart(struct sim_daemon *daemon)

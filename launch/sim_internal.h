@@ -64,7 +64,9 @@ struct sim_machine {
     struct sim *sim;
     struct random_state random;
     struct instance_spec instance;
-    uint32_t places;
+    uint32_t places;      /* at the beginning */
+    uint32_t capacity;    /* slots of places; strangers stand behind them */
+    uint32_t set_version; /* of who takes part in the operations that are not the job's */
     struct sim_daemon *daemons;
     struct control_end *ends; /* that the user will ask for */
     uint32_t ends_count;
@@ -88,7 +90,7 @@ static inline int sim_daemon_is_up(const struct sim_daemon *daemon)
 
 static inline int sim_daemon_is_stranger(const struct sim_daemon *daemon)
 {
-    return daemon->slot >= daemon->machine->places;
+    return daemon->slot >= daemon->machine->capacity;
 }
 
 /* sim_daemon.c */
@@ -96,6 +98,8 @@ void sim_daemon_restart(struct sim_daemon *daemon);
 /* daemon is a stranger that has not been started yet. */
 void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place);
 void sim_daemon_start(struct sim_daemon *daemon);
+/* By the root, as a place that is new. */
+void sim_daemon_start_new(struct sim_daemon *root, uint32_t place);
 void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event);
 void sim_daemon_end(struct sim_daemon *daemon, enum node_end end);
 /* The root asks everyone to leave. */

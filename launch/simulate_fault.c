@@ -245,7 +245,7 @@ static void stranger_comes(struct simulation *simulation, const struct fault *fa
     uint32_t stranger = stranger_of(simulation, fault);
 
     if (fault->kind == FAULT_SECRET)
-        sim_set_secret(sim_machine_world(machine), simulation->places + stranger, 1);
+        sim_set_secret(sim_machine_world(machine), simulation->capacity + stranger, 1);
     sim_machine_claim_at(machine, sim_machine_now_ns(machine), stranger, fault->place);
 }
 

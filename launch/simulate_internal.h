@@ -96,13 +96,15 @@ enum operation_kind {
     OPERATION_BROADCAST,
     OPERATION_EXCHANGE,
     OPERATION_HEAL,
+    OPERATION_GROW,
+    OPERATION_SHRINK,
     OPERATION_END,
     OPERATION_KIND_COUNT
 };
 
 struct operation {
     enum operation_kind kind;
-    uint64_t amount; /* bytes, of heal: places */
+    uint64_t amount; /* bytes; of heal, grow and shrink: places */
 };
 
 enum size_rule { SIZES_EQUAL, SIZES_SINGLE, SIZES_SKEWED, SIZES_COUNT };
@@ -193,7 +195,8 @@ struct simulate_trace;
 struct simulation {
     const struct simulate_plan *plan;
     uint32_t seed;
-    uint32_t places;
+    uint32_t places;   /* now */
+    uint32_t capacity; /* at most */
     struct random_state random;
     struct allocation allocation;
     struct sim_machine_config config;
@@ -207,10 +210,11 @@ struct simulation {
     struct outcome *current; /* NULL: none */
     uint32_t generation;
     uint32_t left;
-    uint8_t *waits;       /* per place: is one of those left */
-    uint32_t *heard;      /* per place: deaths it was told of, while healing */
-    uint32_t deaths;      /* of the healing */
-    struct ranges killed; /* by it */
+    uint8_t *waits;         /* per place: is one of those left */
+    uint32_t *heard;        /* per place: deaths it was told of, while healing */
+    uint32_t deaths;        /* of the healing */
+    struct ranges killed;   /* by it */
+    struct ranges departed; /* by any shrinking */
     uint64_t expected_bytes;
     uint64_t *sizes; /* per place */
     uint64_t digest; /* of the first result */

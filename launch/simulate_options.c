@@ -23,6 +23,7 @@ const char *const operation_names[OPERATION_KIND_COUNT] = {
     [OPERATION_START] = "start",       [OPERATION_LAUNCH] = "launch",
     [OPERATION_BARRIER] = "barrier",   [OPERATION_BROADCAST] = "broadcast",
     [OPERATION_EXCHANGE] = "exchange", [OPERATION_HEAL] = "heal",
+    [OPERATION_GROW] = "grow",         [OPERATION_SHRINK] = "shrink",
     [OPERATION_END] = "end",
 };
 
@@ -146,6 +147,8 @@ void simulate_help(struct buffer *out)
              "      broadcast[=SIZE]  of so many bytes from the root to all (1K, 2M)\n"
              "      exchange[=SIZE]   of so many bytes of each\n"
              "      heal[=N]          kills N nodes at once, until all others know (1)\n"
+             "      grow[=N]          N nodes more, until they have joined (1)\n"
+             "      shrink[=N]        N nodes leave, until their daemons have ended (1)\n"
              "      end               of the job and of all daemons\n");
     options_help(rules, out);
     buffer_append_string(
@@ -171,10 +174,11 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
     if (kind == OPERATION_KIND_COUNT && word[0] == '-')
         return error_set(error, -EINVAL, "option %.40s: options come before the operations", word);
     if (kind == OPERATION_KIND_COUNT)
-        return error_set(error, -EINVAL,
-                         "'%.40s' is not an operation: they are start, launch, barrier, "
-                         "broadcast[=SIZE], exchange[=SIZE], heal[=N] and end",
-                         word);
+        return error_set(
+            error, -EINVAL,
+            "'%.40s' is not an operation: they are start, launch, barrier, "
+            "broadcast[=SIZE], exchange[=SIZE], heal[=N], grow[=N], shrink[=N] and end",
+            word);
     *ret_operation = (struct operation){.kind = (enum operation_kind)kind};
     if (kind == OPERATION_BROADCAST || kind == OPERATION_EXCHANGE) {
         ret_operation->amount = BYTES_DEFAULT;
@@ -182,7 +186,7 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
                               ret_operation->amount >= NODE_PAYLOAD_BYTES_MAX))
             return error_set(error, -EINVAL, "'%.40s': '%.40s' is not a size below %u MiB", word,
                              value, NODE_PAYLOAD_BYTES_MAX >> 20);
-    } else if (kind == OPERATION_HEAL) {
+    } else if (kind == OPERATION_HEAL || kind == OPERATION_GROW || kind == OPERATION_SHRINK) {
         count = 1;
         if (value != NULL && options_number(value, 1, SIMULATE_NODES_MAX, &count) < 0)
             return error_set(error, -EINVAL, "'%.40s': '%.40s' is not a number of nodes", word,
@@ -197,6 +201,8 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
 static int parse_operations(struct simulate_plan *plan, int argc, char **argv, int first,
                             struct error *error)
 {
+    uint64_t nodes = plan->nodes; /* that live */
+
     if (first == argc)
         return error_set(error, -EINVAL,
                          "sim needs an operation, such as: banyan sim -N 4096 barrier");
@@ -213,9 +219,17 @@ static int parse_operations(struct simulate_plan *plan, int argc, char **argv, i
             return error_set(error, -EINVAL, "start can only be the first operation");
         if (operation->kind == OPERATION_END && i + 1 < argc)
             return error_set(error, -EINVAL, "end can only be the last operation");
-        if (operation->kind == OPERATION_HEAL && operation->amount >= plan->nodes)
-            return error_set(error, -EINVAL, "heal=%llu: there are %u nodes, and one must live",
-                             (unsigned long long)operation->amount, plan->nodes);
+        if ((operation->kind == OPERATION_HEAL || operation->kind == OPERATION_SHRINK) &&
+            operation->amount >= nodes)
+            return error_set(error, -EINVAL, "%s=%llu: there are %llu nodes, and one must live",
+                             operation_names[operation->kind],
+                             (unsigned long long)operation->amount, (unsigned long long)nodes);
+        if (operation->kind == OPERATION_GROW)
+            nodes += operation->amount;
+        if (operation->kind == OPERATION_HEAL || operation->kind == OPERATION_SHRINK)
+            nodes -= operation->amount;
+        if (nodes > SIMULATE_NODES_MAX)
+            return error_set(error, -E2BIG, "%s: more than %u nodes", argv[i], SIMULATE_NODES_MAX);
         plan->operations_count++;
     }
     return 0;

@@ -12,7 +12,9 @@ static void operation_print(const struct operation *operation, struct buffer *ou
 {
     buffer_append_string(out, operation_names[operation->kind]);
     if (operation->kind == OPERATION_BROADCAST || operation->kind == OPERATION_EXCHANGE ||
-        (operation->kind == OPERATION_HEAL && operation->amount > 1))
+        ((operation->kind == OPERATION_HEAL || operation->kind == OPERATION_GROW ||
+          operation->kind == OPERATION_SHRINK) &&
+         operation->amount > 1))
         buffer_printf(out, "=%llu", (unsigned long long)operation->amount);
 }
 

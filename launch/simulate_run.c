@@ -85,7 +85,8 @@ static void on_complete(void *context, uint64_t now_ns)
     struct simulation *simulation = context;
 
     (void)now_ns;
-    if (simulation->current != NULL && simulation->current->operation.kind == OPERATION_START)
+    if (simulation->current != NULL && (simulation->current->operation.kind == OPERATION_START ||
+                                        simulation->current->operation.kind == OPERATION_GROW))
         simulation->is_over = true;
 }
 
@@ -149,7 +150,10 @@ static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_e
     struct simulation *simulation = context;
 
     (void)now_ns;
-    (void)end;
+    if (ranges_contains(&simulation->departed, place) && end != NODE_END_LEFT &&
+        simulation->faults_count == 0)
+        simulation_fail(simulation, "shrink: place %u was asked to leave and ended otherwise",
+                        place);
     simulation->ended_places++;
     simulation_place_gone(simulation, place);
 }
@@ -208,6 +212,13 @@ static void choose_sizes(struct simulation *simulation, const struct ranges *set
     }
 }
 
+/* Who has left takes part in nothing. */
+static void everyone(const struct simulation *simulation, struct ranges *ret_all)
+{
+    ranges_add(ret_all, 0, simulation->places - 1);
+    ranges_remove_all(ret_all, &simulation->departed);
+}
+
 static void call_contribute(void *context, uint64_t place)
 {
     struct simulation *simulation = context;
@@ -220,7 +231,7 @@ static void call_contribute(void *context, uint64_t place)
         memset(buffer_reserve(&text, bytes), (int)(1 + place % 251), bytes);
         buffer_commit(&text, bytes);
     }
-    ranges_add(&all, 0, simulation->places - 1);
+    everyone(simulation, &all);
     sim_machine_contribute(simulation->machine, (uint32_t)place,
                            ranges_is_empty(&plan->set) ? &all : &plan->set, simulation->generation,
                            bytes > 0 ? message_from_buffer(&text) : NULL);
@@ -242,7 +253,7 @@ static void begin_exchange(struct simulation *simulation, uint64_t bytes)
     const struct ranges *set = &simulation->plan->set;
     struct ranges all = {0};
 
-    ranges_add(&all, 0, simulation->places - 1);
+    everyone(simulation, &all);
     if (ranges_is_empty(set))
         set = &all;
     simulation->generation++;
@@ -267,19 +278,50 @@ static void begin_broadcast(struct simulation *simulation, uint64_t bytes)
     buffer_fini(&text);
 }
 
+/* So many that are up, but the root. */
+static void choose_victims(struct simulation *simulation, uint64_t count, struct ranges *victims)
+{
+    uint32_t tries = 0;
+
+    ranges_clear(victims);
+    while (ranges_count(victims) < count && tries++ < 100 * simulation->places) {
+        uint32_t place = 1 + (uint32_t)random_below(&simulation->random, simulation->places - 1);
+
+        if (sim_machine_is_up(simulation->machine, place))
+            ranges_add(victims, place, place);
+    }
+}
+
+static void begin_grow(struct simulation *simulation, uint64_t count)
+{
+    uint32_t first = sim_machine_grow(simulation->machine, (uint32_t)count);
+
+    simulation->current->members = (uint32_t)count;
+    if (first != simulation->places) {
+        simulation_fail(simulation, "grow: the first new place is %u, not %u", first,
+                        simulation->places);
+        return;
+    }
+    simulation->places += (uint32_t)count;
+}
+
+static void begin_shrink(struct simulation *simulation, uint64_t count)
+{
+    struct ranges leaving = {0};
+
+    choose_victims(simulation, count, &leaving);
+    wait_for(simulation, &leaving);
+    ranges_add_all(&simulation->departed, &leaving);
+    sim_machine_shrink(simulation->machine, &leaving);
+    ranges_fini(&leaving);
+}
+
 static void begin_heal(struct simulation *simulation, uint64_t count)
 {
     struct sim_machine *machine = simulation->machine;
-    uint32_t tries = 0;
 
-    ranges_clear(&simulation->killed);
     memset(simulation->heard, 0, simulation->places * sizeof *simulation->heard);
-    while (ranges_count(&simulation->killed) < count && tries++ < 100 * simulation->places) {
-        uint32_t place = 1 + (uint32_t)random_below(&simulation->random, simulation->places - 1);
-
-        if (sim_machine_is_up(machine, place))
-            ranges_add(&simulation->killed, place, place);
-    }
+    choose_victims(simulation, count, &simulation->killed);
     simulation->deaths = (uint32_t)ranges_count(&simulation->killed);
     wait_for(simulation, NULL);
     for (uint32_t place = 1; place < simulation->places; place++)
@@ -325,6 +367,12 @@ static void begin(struct simulation *simulation, const struct operation *operati
     case OPERATION_HEAL:
         begin_heal(simulation, operation->amount);
         break;
+    case OPERATION_GROW:
+        begin_grow(simulation, operation->amount);
+        break;
+    case OPERATION_SHRINK:
+        begin_shrink(simulation, operation->amount);
+        break;
     default:
         outcome->members = sim_machine_daemons(simulation->machine);
         begin_end(simulation);
@@ -334,7 +382,7 @@ static void begin(struct simulation *simulation, const struct operation *operati
 static bool counts_places(enum operation_kind kind)
 {
     return kind == OPERATION_BARRIER || kind == OPERATION_BROADCAST || kind == OPERATION_EXCHANGE ||
-           kind == OPERATION_HEAL;
+           kind == OPERATION_HEAL || kind == OPERATION_SHRINK;
 }
 
 /* Who is stopped for ever cannot end. */
@@ -458,6 +506,7 @@ static void configure(struct simulation *simulation)
                                           .radix = plan->radix,
                                           .seed = simulation->seed,
                                           .idle = 1,
+                                          .more = simulation->capacity - simulation->places,
                                           .strangers = simulation->strangers};
     profile_apply(&plan->profile, config);
     config->program.endless = 1;
@@ -473,12 +522,16 @@ void simulation_run(struct simulation *simulation, const struct simulate_plan *p
 
     *simulation =
         (struct simulation){.plan = plan, .seed = seed, .places = plan->nodes + 1, .trace = trace};
+    simulation->capacity = simulation->places;
+    for (uint32_t i = 0; i < plan->operations_count; i++)
+        if (plan->operations[i].kind == OPERATION_GROW)
+            simulation->capacity += (uint32_t)plan->operations[i].amount;
     random_init(&simulation->random, seed ^ 0x66617565ull);
     simulate_faults_choose(simulation);
     configure(simulation);
-    simulation->waits = memory_allocate_zeroed(simulation->places);
-    simulation->heard = memory_allocate_zeroed(simulation->places * sizeof *simulation->heard);
-    simulation->sizes = memory_allocate_zeroed(simulation->places * sizeof *simulation->sizes);
+    simulation->waits = memory_allocate_zeroed(simulation->capacity);
+    simulation->heard = memory_allocate_zeroed(simulation->capacity * sizeof *simulation->heard);
+    simulation->sizes = memory_allocate_zeroed(simulation->capacity * sizeof *simulation->sizes);
     simulation->machine = sim_machine_create(&simulation->config, &watch, simulation);
     if (trace != NULL)
         simulate_trace_attach(trace, sim_machine_world(simulation->machine));
@@ -501,6 +554,7 @@ void simulation_fini(struct simulation *simulation)
     sim_machine_destroy(simulation->machine);
     allocation_fini(&simulation->allocation);
     ranges_fini(&simulation->killed);
+    ranges_fini(&simulation->departed);
     free(simulation->waits);
     free(simulation->heard);
     free(simulation->sizes);

@@ -161,9 +161,42 @@ static void test_refused(void)
     is_int(decode_range(4, (struct range){5, 4}, "a"), -EBADMSG, "a range upside down");
 }
 
+/* Of a place behind the first: its starter is the root, and it has nobody to start. */
+static void test_newcomer(void)
+{
+    struct addresses addresses = {.count = 1};
+    struct boot_record root, newcomer, read;
+    struct wire_reader reader;
+    struct buffer text = {0};
+
+    fill_address(&addresses.items[0], 1);
+    fill_root(&root);
+    boot_record_newcomer(&root, &addresses, 1003, "spare7", &newcomer);
+    boot_record_encode(&newcomer, &text);
+    wire_reader_init(&reader, text.data, text.length_bytes);
+    boot_record_init(&read);
+    is_int(boot_record_decode(&read, &reader), 0, "a newcomer's record can be read");
+    is_uint(read.place, 1003, "its place is behind the first 1,001");
+    is_uint(read.instance.places, 1001, "which are those that the instance began with");
+    is_string(read.name, "spare7", "it has its own name");
+    ok(read.range.first == 1003 && read.range.last == 1003, "and nobody to start");
+    ok(read.ancestors_count == 1 && read.ancestors[0].place == 0, "it asks the root");
+    buffer_clear(&text);
+    newcomer.range.first = 1000;
+    boot_record_encode(&newcomer, &text);
+    wire_reader_init(&reader, text.data, text.length_bytes);
+    ok(boot_record_decode(&read, &reader) < 0,
+       "no range is among the first places and behind them");
+    buffer_fini(&text);
+    boot_record_fini(&read);
+    boot_record_fini(&newcomer);
+    boot_record_fini(&root);
+}
+
 int main(void)
 {
     test_child();
+    test_newcomer();
     test_round_trip();
     test_refused();
     return done_testing();

@@ -14,6 +14,7 @@
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/wire.h"
 #include "overlay/overlay_wire.h"
@@ -206,6 +207,46 @@ static void compare(const char *what, uint32_t few, uint32_t few_place, uint32_t
     ok(large.busy <= large.bound, "%s: that is within %zu", what, large.bound);
 }
 
+/* ---- places that are still to come ---- */
+
+static void grow_to_the_limit(struct bench *bench, uint32_t parent, uint32_t places)
+{
+    struct overlay_entry entry = {.sequence = 1, .kind = OVERLAY_ENTRY_GROW};
+    struct buffer payload = {0};
+    struct frame frame;
+
+    overlay_put_places((struct range){places, TREE_PLACES_MAX - 1}, &payload);
+    entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
+    overlay_encode_entry(&entry, &frame);
+    step_frame(bench, parent, &frame);
+    overlay_actions_fini(&bench->actions);
+    buffer_fini(&payload);
+}
+
+static void test_population(void)
+{
+    static struct bench benches[COPIES];
+    struct tree tree = {.places = 1000, .radix = RADIX};
+    uint32_t place = 999;
+    size_t before = held();
+    size_t joined;
+
+    for (int i = 0; i < COPIES; i++) {
+        make_core(&benches[i], &tree, place);
+        step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
+        join_parent(&benches[i], &tree, place);
+        overlay_actions_fini(&benches[i].actions);
+    }
+    joined = (held() - before) / COPIES;
+    for (int i = 0; i < COPIES; i++)
+        grow_to_the_limit(&benches[i], tree_parent(&tree, place), tree.places);
+    is_uint(overlay_population(benches[0].overlay), TREE_PLACES_MAX, "a leaf learns of 16 million");
+    ok((held() - before) / COPIES <= joined + 16,
+       "they cost it nothing: %zu bytes before, %zu then", joined, (held() - before) / COPIES);
+    for (int i = 0; i < COPIES; i++)
+        overlay_destroy(benches[i].overlay);
+}
+
 /* ---- sets of many ranges ---- */
 
 static void every_second(uint32_t places, struct ranges *set)
@@ -299,8 +340,19 @@ static void check_slices(uint32_t places)
         check_slice(places, place);
 }
 
-int main(void)
+/* What malloc keeps of each thread's freed blocks counts as held: it must not. */
+static void without_cache(char **argv)
 {
+    if (getenv("GLIBC_TUNABLES") != NULL)
+        return;
+    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
+    execv("/proc/self/exe", argv);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    without_cache(argv);
     struct tree few = {.places = 1000, .radix = RADIX};
     struct tree many = {.places = 100000, .radix = RADIX};
 
@@ -309,5 +361,6 @@ int main(void)
     compare("a leaf", few.places, few.places - 1, many.places, many.places - 1);
     check_slices(few.places);
     check_slices(many.places);
+    test_population();
     return done_testing();
 }

@@ -28,6 +28,8 @@ refused 'barrier takes no value' barrier=3
 refused "'many' is not a size" broadcast=many
 refused 'is not a size below' exchange=65G
 refused 'one must live' -N 3 heal=3
+refused 'one must live' -N 3 grow heal shrink=3
+refused 'is not a number of nodes' grow=few
 refused "unknown option '--node': did you mean '--nodes'" --node 3 barrier
 refused 'option --nodes: .0. is not a whole number from 1 to' --nodes 0 barrier
 refused 'option --latency: .5 parsecs. is not a time' --latency '5 parsecs' barrier
@@ -105,6 +107,14 @@ print([row["operation"] for row in world["operations"]], world["failure"], world
     "$scratch/json")" \
     "['start', 'launch', 'barrier', 'broadcast=10240', 'exchange=1024', 'heal=2', 'end'] None 40" \
     "all operations end"
+sim -N 40 -r 4 barrier grow=20 barrier exchange=10K shrink=15 barrier grow=3 heal=2 end
+is "$(python3 -c '
+import json, sys
+world = json.load(open(sys.argv[1]))[0]
+print([(row["operation"], row["places"]) for row in world["operations"]][2:7], world["failure"])' \
+    "$scratch/json")" \
+    "[('grow=20', 20), ('barrier', 61), ('exchange=10240', 61), ('shrink=15', 15), ('barrier', 46)] None" \
+    "it grows and shrinks, and who is new takes part"
 for rule in equal single skewed; do
     ok "exchange of $rule sizes" sim -N 100 --sizes $rule exchange=3K
 done
