@@ -13,6 +13,7 @@
 
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
+#include "overlay/stream_wire.h"
 #include "test/tap.h"
 
 #define MS 1000000ull
@@ -331,6 +332,55 @@ static void test_not_caught_up(void)
     close_bench(&bench);
 }
 
+/* ---- a streamed broadcast ---- */
+
+#define STREAM_BYTES 60000u
+
+static void streamed_entry(struct bench *bench, uint64_t sequence, uint8_t kind, uint64_t meant)
+{
+    struct stream_large large = {.sequence = meant,
+                                 .total_bytes = STREAM_BYTES,
+                                 .chunk_bytes = STREAM_CHUNK_BYTES_MAX,
+                                 .algorithm = STREAM_MAIN_TREE};
+    struct buffer text = {0};
+
+    stream_put_large(&large, &text);
+    entry(bench, sequence, kind, text.data, text.length_bytes);
+    buffer_fini(&text);
+}
+
+static void chunk(struct bench *bench, uint32_t offset)
+{
+    static const unsigned char half[STREAM_BYTES / 2];
+    struct stream_chunk_frame chunk = {
+        .name = {.entry = 1}, .offset = offset, .payload = {half, sizeof half}};
+    struct frame frame;
+
+    stream_encode_chunk(&chunk, &frame);
+    step_frame(bench, 0, &frame);
+}
+
+static void test_stream(void)
+{
+    struct bench bench;
+
+    open_joined(&bench, 0);
+    streamed_entry(&bench, 1, OVERLAY_ENTRY_LARGE, 0);
+    ok(sent(&bench, 0, OVERLAY_OPEN) != NULL, "a place opens its edge to the parent");
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 0});
+    bench.now_ns += 100 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    welcome(&bench, 0);
+    ok(sent(&bench, 0, OVERLAY_OPEN) != NULL, "and again over a new link");
+    chunk(&bench, 0);
+    chunk(&bench, 0);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 0, "half of it twice is not the whole");
+    streamed_entry(&bench, 2, OVERLAY_ENTRY_SETTLED, 1);
+    chunk(&bench, STREAM_BYTES / 2);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 1, "who has not got it still waits for it");
+    close_bench(&bench);
+}
+
 int main(void)
 {
     test_contribute_twice();
@@ -338,5 +388,6 @@ int main(void)
     test_joined_again();
     test_entry_twice();
     test_not_caught_up();
+    test_stream();
     return done_testing();
 }
