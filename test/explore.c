@@ -368,7 +368,7 @@ int main(void)
             continue;
         if (which == NULL && rows[i].is_long)
             continue;
-        if (which == NULL && is_slow && scenario->places > 3) {
+        if (which == NULL && is_slow && scenario->places + scenario->more > 3) {
             skip(1, "%s takes too long under sanitizers", scenario->name);
             continue;
         }
