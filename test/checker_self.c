@@ -22,7 +22,7 @@ static const struct node_key gather_key = {.set_id = 7,
                                            .generation = 1,
                                            .target = NODE_TARGET_ROOT};
 
-static struct checker_view views[PLACES];
+static struct checker_view views[PLACES + 1]; /* and a place that comes */
 
 /* ---- the parts of traces ---- */
 
@@ -212,7 +212,99 @@ static void good_leave(struct checker *checker)
     finish(checker);
 }
 
+/* 4 is new: a place behind the first. */
+static void four_comes(struct checker *checker)
+{
+    struct ranges four = {0};
+
+    ranges_add(&four, 4, 4);
+    checker_set_capacity(checker, PLACES + 1);
+    checker_grow(checker, 1);
+    for (uint32_t place = 0; place < PLACES; place++)
+        checker_told_grown(checker, place, 100, &four);
+    views[4] = (struct checker_view){.parent = 0, .degree = 1};
+    ranges_fini(&four);
+}
+
+static void good_grow(struct checker *checker)
+{
+    say(checker, "before", 0, 0);
+    told(checker, 0, "before");
+    four_comes(checker);
+    checker_started(checker, 4, 1);
+    checker_told_joined(checker, 4);
+    checker_told_complete(checker);
+    finish(checker);
+}
+
+static void left(struct checker *checker, uint32_t place, uint32_t who)
+{
+    struct ranges set = {0};
+
+    ranges_add(&set, who, who);
+    checker_told_left(checker, place, 100, &set);
+    ranges_fini(&set);
+}
+
+static void two_is_asked(struct checker *checker)
+{
+    struct ranges two = {0};
+
+    ranges_add(&two, 2, 2);
+    checker_shrink(checker, &two, 100);
+    ranges_fini(&two);
+}
+
+static void good_shrink(struct checker *checker)
+{
+    two_is_asked(checker);
+    left(checker, 0, 2);
+    left(checker, 1, 2);
+    left(checker, 3, 2);
+    checker_ended(checker, 2, NODE_END_LEFT);
+    finish(checker);
+}
+
 /* ---- what is wrong ---- */
+
+static void new_one_does_not_come(struct checker *checker)
+{
+    four_comes(checker);
+    finish(checker);
+}
+
+static void old_place_is_new(struct checker *checker)
+{
+    checker_set_capacity(checker, PLACES + 1);
+    checker_started(checker, 4, 1);
+    four_comes(checker);
+}
+
+static void leaves_unasked(struct checker *checker)
+{
+    left(checker, 0, 2);
+}
+
+static void stays(struct checker *checker)
+{
+    two_is_asked(checker);
+    left(checker, 0, 2);
+    left(checker, 1, 2);
+    left(checker, 3, 2);
+    finish(checker);
+}
+
+static void leaver_counts_as_dead(struct checker *checker)
+{
+    two_is_asked(checker);
+    dead(checker, 0, 2);
+}
+
+static void leaver_is_evicted(struct checker *checker)
+{
+    two_is_asked(checker);
+    checker_ended(checker, 2, NODE_END_EVICTED);
+}
 
 static void twice_told(struct checker *checker)
 {
@@ -547,6 +639,14 @@ static const struct {
     {good_dead_disagree, "", "the dead have seen success, the survivors loss"},
     {good_request, "", "requests to the living and to the dead"},
     {good_leave, "", "everyone leaves"},
+    {good_grow, "", "a new place comes"},
+    {good_shrink, "", "a place leaves"},
+    {new_one_does_not_come, "never complete", "a new place that does not come"},
+    {old_place_is_new, "has been used before", "an old place given again"},
+    {leaves_unasked, "counted as left and lives", "a departure that nobody asked for"},
+    {stays, "lives on", "somebody who stays"},
+    {leaver_counts_as_dead, "counted as dead and lives", "a departure told as a death"},
+    {leaver_is_evicted, "nothing befell", "who leaves ending otherwise"},
     {twice_told, "1 is told a broadcast twice", "a broadcast twice"},
     {told_out_of_order, "out of order", "broadcasts out of order"},
     {told_not_its_own, "not its own", "a broadcast to who is not in its set"},
