@@ -11,14 +11,23 @@
 struct long_run {
     struct host_run run; /* its texts are copies, one block */
     uint32_t host;
-    uint32_t next; /* run of the same prefix, index + 1 */
+};
+
+/* The runs of one prefix, in the order of their first numbers. */
+struct prefix_runs {
+    uint32_t *runs;  /* indexes */
+    uint64_t *reach; /* the highest number of the runs up to there */
+    uint32_t count;
+    uint32_t capacity;
+    uint8_t suffix_bytes; /* of all of them */
+    uint8_t is_mixed;     /* ... or they differ */
 };
 
 /* A name of two runs begins with both prefixes, and the longer one goes on with a digit where the
  * shorter one's number begins. */
 struct name_index {
     struct map *names;       /* to host + 1 */
-    struct map *by_prefix;   /* to the latest run of that prefix, index + 1 */
+    struct map *by_prefix;   /* to struct prefix_runs */
     struct map *digit_stems; /* what stands before each digit of the prefixes; to anything */
     struct long_run *runs;
     uint32_t runs_count;
@@ -37,8 +46,16 @@ struct name_index *name_index_create(void)
 
 void name_index_destroy(struct name_index *index)
 {
+    size_t cursor = 0;
+    struct prefix_runs *list;
+
     if (index == NULL)
         return;
+    while ((list = map_next(index->by_prefix, &cursor)) != NULL) {
+        free(list->runs);
+        free(list->reach);
+        free(list);
+    }
     for (uint32_t i = 0; i < index->runs_count; i++)
         free((char *)index->runs[i].run.prefix);
     free(index->runs);
@@ -53,33 +70,91 @@ static int is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* The latest run of a prefix, index + 1, or 0. */
-static uint32_t runs_of_prefix(const struct name_index *index, const char *prefix, size_t bytes)
+/* How many of the runs begin at or before a number. */
+static uint32_t runs_up_to(const struct name_index *index, const struct prefix_runs *list,
+                           uint64_t number)
 {
-    return (uint32_t)(uintptr_t)map_get(index->by_prefix, prefix, bytes);
+    uint32_t low = 0, high = list->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (index->runs[list->runs[middle]].run.first <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes)
+/* The host of a name whose number begins at `at`, or -1.  Where the number ends the suffixes say, which
+ * may begin with digits. */
+static int64_t find_in_prefix(const struct name_index *index, const struct prefix_runs *list,
+                              const char *name, size_t name_bytes, size_t at)
 {
-    void *value = map_get(index->names, name, name_bytes);
+    uint64_t number = 0;
     uint32_t offset;
 
-    if (value != NULL)
-        return (int64_t)(uintptr_t)value - 1;
-    for (size_t i = 0; index->runs_count > 0 && i < name_bytes; i++) {
-        uint32_t next = is_digit(name[i]) ? runs_of_prefix(index, name, i) : 0;
+    while (at < name_bytes && is_digit(name[at]) && number < UINT64_MAX / 16) {
+        number = 10 * number + (uint64_t)(name[at++] - '0');
+        if (!list->is_mixed && name_bytes - at != list->suffix_bytes)
+            continue;
+        for (uint32_t i = runs_up_to(index, list, number); i > 0 && list->reach[i - 1] >= number;
+             i--) {
+            const struct long_run *found = &index->runs[list->runs[i - 1]];
 
-        for (; next > 0; next = index->runs[next - 1].next) {
-            if (host_run_find(&index->runs[next - 1].run, name, name_bytes, &offset))
-                return (int64_t)index->runs[next - 1].host + offset;
+            if (host_run_find(&found->run, name, name_bytes, &offset))
+                return (int64_t)found->host + offset;
         }
     }
     return -1;
 }
 
+int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes)
+{
+    void *value = map_get(index->names, name, name_bytes);
+    int64_t host = -1;
+
+    if (value != NULL)
+        return (int64_t)(uintptr_t)value - 1;
+    for (size_t i = 0; host < 0 && index->runs_count > 0 && i < name_bytes; i++) {
+        const struct prefix_runs *list =
+            is_digit(name[i]) ? map_get(index->by_prefix, name, i) : NULL;
+
+        if (list != NULL)
+            host = find_in_prefix(index, list, name, name_bytes, i);
+    }
+    return host;
+}
+
+/* Puts the run of an index where it belongs.  O(1) if it has the highest numbers, else a move of what
+ * is behind it. */
+static void prefix_runs_add(struct name_index *index, struct prefix_runs *list, uint32_t number)
+{
+    const struct host_run *run = &index->runs[number].run;
+    uint64_t last = run->first + run->count - 1;
+    uint32_t at = runs_up_to(index, list, run->first);
+
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity > 0 ? 2 * list->capacity : 4;
+        list->runs = memory_resize(list->runs, list->capacity * sizeof(*list->runs));
+        list->reach = memory_resize(list->reach, list->capacity * sizeof(*list->reach));
+    }
+    memmove(&list->runs[at + 1], &list->runs[at], (list->count - at) * sizeof(*list->runs));
+    memmove(&list->reach[at + 1], &list->reach[at], (list->count - at) * sizeof(*list->reach));
+    list->runs[at] = number;
+    list->reach[at] = at > 0 && list->reach[at - 1] > last ? list->reach[at - 1] : last;
+    list->is_mixed |= list->count > 0 && list->suffix_bytes != run->suffix_bytes;
+    list->suffix_bytes = run->suffix_bytes;
+    list->count++;
+    for (uint32_t i = at + 1; i < list->count && list->reach[i] < last; i++)
+        list->reach[i] = last;
+}
+
 static void long_run_add(struct name_index *index, const struct host_run *run, uint32_t host)
 {
     char *texts = memory_allocate((size_t)run->prefix_bytes + run->suffix_bytes);
+    struct prefix_runs *list = map_get(index->by_prefix, run->prefix, run->prefix_bytes);
     struct long_run *made;
 
     memcpy(texts, run->prefix, run->prefix_bytes);
@@ -92,8 +167,11 @@ static void long_run_add(struct name_index *index, const struct host_run *run, u
     *made = (struct long_run){.run = *run, .host = host};
     made->run.prefix = texts;
     made->run.suffix = texts + run->prefix_bytes;
-    made->next = runs_of_prefix(index, texts, run->prefix_bytes);
-    map_put(index->by_prefix, texts, run->prefix_bytes, (void *)(uintptr_t)index->runs_count);
+    if (list == NULL) {
+        list = memory_allocate_zeroed(sizeof(*list));
+        map_put(index->by_prefix, texts, run->prefix_bytes, list);
+    }
+    prefix_runs_add(index, list, index->runs_count - 1);
     for (size_t i = 0; i < run->prefix_bytes; i++) {
         if (is_digit(texts[i]))
             map_put(index->digit_stems, texts, i, texts);
@@ -173,18 +251,30 @@ static int runs_may_share(const struct host_run *a, const struct host_run *b)
     return 1;
 }
 
+/* Runs of the same texts share a name only where their numbers overlap; of others all are asked. */
+static int prefix_may_hold(const struct name_index *index, const struct prefix_runs *list,
+                           const struct host_run *run, int is_same_prefix)
+{
+    int by_number = is_same_prefix && !list->is_mixed && list->suffix_bytes == run->suffix_bytes;
+    uint32_t i = by_number ? runs_up_to(index, list, run->first + run->count - 1) : list->count;
+
+    for (; i > 0 && (!by_number || list->reach[i - 1] >= run->first); i--) {
+        if (runs_may_share(&index->runs[list->runs[i - 1]].run, run))
+            return 1;
+    }
+    return 0;
+}
+
 static int long_runs_may_hold(const struct name_index *index, const struct host_run *run)
 {
     if (map_get(index->digit_stems, run->prefix, run->prefix_bytes) != NULL)
         return 1;
     for (size_t i = 0; i <= run->prefix_bytes; i++) {
         int begins = i == run->prefix_bytes || is_digit(run->prefix[i]);
-        uint32_t next = begins ? runs_of_prefix(index, run->prefix, i) : 0;
+        const struct prefix_runs *list = begins ? map_get(index->by_prefix, run->prefix, i) : NULL;
 
-        for (; next > 0; next = index->runs[next - 1].next) {
-            if (runs_may_share(&index->runs[next - 1].run, run))
-                return 1;
-        }
+        if (list != NULL && prefix_may_hold(index, list, run, i == run->prefix_bytes))
+            return 1;
     }
     return 0;
 }
