@@ -37,7 +37,7 @@ floors() {
 
         # 3. A library is known in one place: the headers on the left only in the files on the right.
         only["^event2/|^event\\.h"]       = "^fabric/loop\\.c$"
-        only["^openssl/"]                 = "^fabric/|^test/"
+        only["^openssl/"]                 = "^fabric/|^contrib/bench/|^test/"
         only["^hwloc"]                    = "^fabric/|^test/"
         only["^rdma/"]                    = "^fabric/"
         only["^pmix"]                     = "^pmix/host|^contrib/bench/|^test/"
