@@ -214,15 +214,15 @@ static void keep_features(const struct require *require, struct node_facts *fact
     struct node_facts kept = {.known = 0};
 
     for (uint32_t i = 0; i < require->count; i++) {
-        const char *word = require->terms[i].words;
-        const char *end = word + require->terms[i].words_bytes;
+        const struct require_term *term = &require->terms[i];
 
-        while (require->terms[i].fact == FACT_FEATURES && word < end) {
+        for (size_t at = 0; term->fact == FACT_FEATURES && at < term->words_bytes;) {
+            const char *word = term->words + at;
             size_t bytes = strcspn(word, "|,");
 
             if (node_facts_has_feature(facts, word, bytes))
                 (void)node_facts_add_feature(&kept, word, bytes);
-            word += bytes + 1;
+            at += bytes + 1;
         }
     }
     free(facts->features);

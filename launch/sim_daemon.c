@@ -242,7 +242,8 @@ static void do_action(struct sim_daemon *daemon, struct job_action *action)
     case JOB_ACTION_SEND:
         node_send(daemon->node, action->place, FRAME_CONTROL, message);
         break;
-    case JOB_ACTION_SURVEY:
+    case JOB_ACTION_SURVEY: /* what is asked for counts on real nodes only */
+        message_release(message);
         sim_survey(daemon, action->job);
         break;
     case JOB_ACTION_OPEN:
