@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "launch/boot.h"
+#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define PREFIX       "banyan-join-"
@@ -25,13 +26,6 @@ static uint32_t check_sum(const unsigned char *data, size_t bytes)
 
 /* ---- Printing ---- */
 
-static void put_addresses(struct buffer *out, const struct addresses *addresses)
-{
-    wire_put_u8(out, addresses->count);
-    for (uint8_t i = 0; i < addresses->count; i++)
-        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
-}
-
 void join_token_print(const struct join_token *token, struct buffer *out)
 {
     struct buffer body = {0};
@@ -41,7 +35,7 @@ void join_token_print(const struct join_token *token, struct buffer *out)
     buffer_reserve(out, JOIN_TOKEN_BYTES_MAX);
     wire_put_string(&body, token->session);
     wire_put_varint(&body, token->place);
-    put_addresses(&body, &token->addresses);
+    overlay_put_addresses(&token->addresses, &body);
     wire_put_bytes(&body, token->secret, sizeof(token->secret));
     wire_put_u32(&body, check_sum(body.data, body.length_bytes));
     buffer_printf(out, PREFIX "%d-", BOOT_PROTOCOL_VERSION);
@@ -75,22 +69,6 @@ static int read_hex(const char *text, size_t bytes, unsigned char *ret_data)
     return 0;
 }
 
-static void get_addresses(struct wire_reader *reader, struct addresses *ret_addresses)
-{
-    ret_addresses->count = wire_get_u8(reader);
-    if (ret_addresses->count > ADDRESSES_MAX) {
-        wire_fail(reader);
-        ret_addresses->count = 0;
-    }
-    for (uint8_t i = 0; i < ret_addresses->count; i++) {
-        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
-
-        ret_addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
-        if (bytes.length_bytes > 0)
-            memcpy(ret_addresses->items[i].bytes, bytes.data, bytes.length_bytes);
-    }
-}
-
 static int read_body(const unsigned char *data, size_t bytes, struct join_token *token)
 {
     struct wire_reader reader;
@@ -99,7 +77,7 @@ static int read_body(const unsigned char *data, size_t bytes, struct join_token 
     wire_reader_init(&reader, data, bytes);
     wire_get_string_into(&reader, token->session, sizeof(token->session));
     token->place = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX - 1);
-    get_addresses(&reader, &token->addresses);
+    overlay_get_addresses(&reader, &token->addresses);
     secret = wire_get_bytes(&reader, SECRET_BYTES);
     if (secret.length_bytes == SECRET_BYTES)
         memcpy(token->secret, secret.data, SECRET_BYTES);
