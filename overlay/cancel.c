@@ -49,17 +49,12 @@ void collective_cancel(struct overlay *overlay, const struct node_key *key)
 
 int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
-    struct overlay_roll_call call;
     struct operation *operation;
     struct series *series;
-    int rc = overlay_decode_named(frame, &call);
+    int rc = collective_open_named(overlay, frame, &series, &operation);
 
     (void)from;
-    if (rc < 0)
-        return rc;
-    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
     if (operation != NULL)
         cancel_take(overlay, series, operation);
-    overlay_roll_call_fini(&call);
     return rc;
 }

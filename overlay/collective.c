@@ -556,6 +556,20 @@ struct operation *collective_open(struct overlay *overlay, const struct node_key
     return *ret_series != NULL ? operation_open(overlay, *ret_series, key->generation) : NULL;
 }
 
+int collective_open_named(struct overlay *overlay, const struct frame *frame,
+                          struct series **ret_series, struct operation **ret_operation)
+{
+    struct overlay_roll_call call;
+    int rc = overlay_decode_named(frame, &call);
+
+    *ret_operation = NULL;
+    if (rc < 0)
+        return rc;
+    *ret_operation = collective_open(overlay, &call.key, &call.set, ret_series, &rc);
+    overlay_roll_call_fini(&call);
+    return rc;
+}
+
 /* A child range says that the operation is decided. */
 static void take_decision(struct overlay *overlay, struct series *series,
                           struct operation *operation, struct overlay_contribute *contribute,

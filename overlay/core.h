@@ -391,6 +391,9 @@ int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct fr
 struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
                                   const struct ranges *set, struct series **ret_series,
                                   int *ret_rc);
+/* The same of what a frame of overlay_encode_named() speaks of; below 0 if that drops the peer. */
+int collective_open_named(struct overlay *overlay, const struct frame *frame,
+                          struct series **ret_series, struct operation **ret_operation);
 void collective_fini(struct overlay *overlay);
 
 /* roll_call.c */

@@ -324,18 +324,13 @@ static void check_operations(struct overlay *overlay)
 /* Whoever is below waits; what we know of the operation may be nothing yet. */
 int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
-    struct overlay_roll_call call;
     struct operation *operation;
     struct series *series;
-    int rc = overlay_decode_named(frame, &call);
+    int rc = collective_open_named(overlay, frame, &series, &operation);
 
     (void)from;
-    if (rc < 0)
-        return rc;
-    operation = collective_open(overlay, &call.key, &call.set, &series, &rc);
     if (operation != NULL && !operation->decided && operation->stalls == 0)
         stalled(overlay, series, operation);
-    overlay_roll_call_fini(&call);
     return rc;
 }
 
