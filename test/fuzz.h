@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
 
 /* The function under test. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes);
@@ -27,5 +30,16 @@ static inline size_t fuzz_choice(uint8_t byte, size_t choices)
 /* Writes the `number`th valid input into the buffer and returns its length; 0 when there are no
  * more. `make check` starts from these and spoils them. */
 size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes);
+
+/* Hands a sample over, as fuzz_sample() does, and frees it; 0 if it does not fit. */
+static inline size_t fuzz_hand_over(struct buffer *sample, uint8_t *buffer, size_t buffer_bytes)
+{
+    size_t length = sample->length_bytes <= buffer_bytes ? sample->length_bytes : 0;
+
+    if (length > 0)
+        memcpy(buffer, sample->data, length);
+    buffer_fini(sample);
+    return length;
+}
 
 #endif

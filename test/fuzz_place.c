@@ -223,7 +223,6 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
                                           "\4dist:mlx5_0:nolocal",
                                           "\4core:overload-allowed"};
     struct buffer bytes = {0};
-    size_t length = 0;
 
     if (number == 0) {
         buffer_append(&bytes, "", 1);
@@ -231,11 +230,5 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     } else if (number <= sizeof(samples) / sizeof(samples[0])) {
         buffer_append_string(&bytes, samples[number - 1]);
     }
-    if (bytes.length_bytes <= buffer_bytes) {
-        length = bytes.length_bytes;
-        if (length > 0)
-            memcpy(buffer, bytes.data, length);
-    }
-    buffer_fini(&bytes);
-    return length;
+    return fuzz_hand_over(&bytes, buffer, buffer_bytes);
 }

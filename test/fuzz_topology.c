@@ -158,7 +158,6 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     static const char *const samples[] = {"\1package:2 l3:2 core:2 pu:2", "\1numa:2 core:3",
                                           "\1[numa] pack:1 core:2 pu:2(indexes=0,2,1,3)"};
     struct buffer bytes = {0};
-    size_t length = 0;
 
     if (number == 0) {
         buffer_append(&bytes, "", 1);
@@ -166,11 +165,5 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     } else if (number <= sizeof(samples) / sizeof(samples[0])) {
         buffer_append_string(&bytes, samples[number - 1]);
     }
-    if (bytes.length_bytes <= buffer_bytes) {
-        length = bytes.length_bytes;
-        if (length > 0)
-            memcpy(buffer, bytes.data, length);
-    }
-    buffer_fini(&bytes);
-    return length;
+    return fuzz_hand_over(&bytes, buffer, buffer_bytes);
 }
