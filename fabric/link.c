@@ -87,12 +87,12 @@ static enum link_state on_close(struct link *link)
 
 static enum link_state on_flushed(struct link *link)
 {
-    return sock_shutdown_write(link->sock) < 0 ? on_drop(link) : LINK_STATE_LINGERING;
+    return banyan_sock_shutdown_write(link->sock) < 0 ? on_drop(link) : LINK_STATE_LINGERING;
 }
 
 static enum link_state on_drop(struct link *link)
 {
-    int rc = sock_post_close(link->sock);
+    int rc = banyan_sock_post_close(link->sock);
 
     assert(rc == 0);
     return LINK_STATE_DEAD;
@@ -123,7 +123,8 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
     link->outgoing = 1;
     link->place = place;
     link->state = LINK_STATE_CONNECTING;
-    if (sock_connect(host->socks, address, (struct sock_ports){0}, link, &link->sock, error) < 0) {
+    if (banyan_sock_connect(host->socks, address, (struct banyan_sock_ports){0}, link, &link->sock,
+                            error) < 0) {
         tls_destroy(tls);
         free(link);
         return NULL;
@@ -131,14 +132,14 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
     return link;
 }
 
-struct link *link_accept(struct link_host *host, struct sock *sock)
+struct link *link_accept(struct link_host *host, struct banyan_sock *sock)
 {
     struct link *link = create(host, NULL);
 
     link->state = LINK_STATE_SECURING;
     link->sock = sock;
-    sock_set_user(sock, link);
-    sock_post_readable(sock);
+    banyan_sock_set_user(sock, link);
+    banyan_sock_post_readable(sock);
     return link;
 }
 
@@ -190,7 +191,7 @@ void link_fail_code(struct link *link, int code)
 {
     struct error why;
 
-    sock_describe_code(link->sock, code, &why);
+    banyan_sock_describe_code(link->sock, code, &why);
     link_end(link, LINK_GOODBYE_COUNT, &why);
 }
 
@@ -199,7 +200,7 @@ void link_fail_text(struct link *link, const struct error *what)
     struct error why = *what;
     char text[ADDRESS_TEXT_BYTES];
 
-    error_prefix(&why, "%s", address_print(sock_peer_address(link->sock), text));
+    error_prefix(&why, "%s", address_print(banyan_sock_peer_address(link->sock), text));
     link_end(link, LINK_GOODBYE_COUNT, &why);
 }
 
@@ -306,7 +307,7 @@ static void on_readable(struct link *link)
 {
     for (int round = 0; round < LINK_ROUNDS_MAX; round++) {
         size_t bytes = 0;
-        int rc = sock_read(link->sock, link->host->input, LINK_INPUT_BYTES, &bytes);
+        int rc = banyan_sock_read(link->sock, link->host->input, LINK_INPUT_BYTES, &bytes);
         if (rc == -EAGAIN)
             break;
         if (rc < 0) {
@@ -322,29 +323,29 @@ static void on_readable(struct link *link)
         if (bytes < LINK_INPUT_BYTES)
             break;
     }
-    sock_post_readable(link->sock);
+    banyan_sock_post_readable(link->sock);
 }
 
-static void on_connect(struct link *link, const struct sock_event *event)
+static void on_connect(struct link *link, const struct banyan_sock_event *event)
 {
-    if (event->status != SOCK_OK) {
+    if (event->status != BANYAN_SOCK_OK) {
         struct error why;
-        sock_describe(event, &why);
+        banyan_sock_describe(event, &why);
         link_end(link, LINK_GOODBYE_COUNT, &why);
         return;
     }
     link_step(link, EVENT_CONNECTED);
     secure(link);
     if (link->state != LINK_STATE_DEAD)
-        sock_post_readable(link->sock);
+        banyan_sock_post_readable(link->sock);
 }
 
-static void on_written(struct link *link, const struct sock_event *event)
+static void on_written(struct link *link, const struct banyan_sock_event *event)
 {
     buffer_fini(&link->pending);
-    if (event->status != SOCK_OK) {
+    if (event->status != BANYAN_SOCK_OK) {
         struct error why;
-        sock_describe(event, &why);
+        banyan_sock_describe(event, &why);
         link_end(link, LINK_GOODBYE_COUNT, &why);
         return;
     }
@@ -355,19 +356,19 @@ static void on_written(struct link *link, const struct sock_event *event)
         link_flush(link);
 }
 
-void link_sock_event(struct link *link, const struct sock_event *event)
+void link_sock_event(struct link *link, const struct banyan_sock_event *event)
 {
-    if (event->operation == SOCK_CLOSE) {
+    if (event->operation == BANYAN_SOCK_CLOSE) {
         link->sock = NULL;
         destroy(link);
         return;
     }
     if (link->state == LINK_STATE_DEAD)
         return;
-    if (event->operation == SOCK_CONNECT)
+    if (event->operation == BANYAN_SOCK_CONNECT)
         on_connect(link, event);
-    else if (event->operation == SOCK_READABLE)
+    else if (event->operation == BANYAN_SOCK_READABLE)
         on_readable(link);
-    else if (event->operation == SOCK_WRITE)
+    else if (event->operation == BANYAN_SOCK_WRITE)
         on_written(link, event);
 }

@@ -81,7 +81,7 @@ struct link;
 
 /* What the links of one set share, and whom they tell. */
 struct link_host {
-    struct sock_set *socks;
+    struct banyan_sock_set *socks;
     uint32_t place;
     uint32_t incarnation;
     void *context;
@@ -137,7 +137,7 @@ struct link {
     int is_guest;                /* the owner's: what is written is wiped behind it */
     int overflowed;              /* more waits than a class may: to be given up */
     struct link_host *host;
-    struct sock *sock;
+    struct banyan_sock *sock;
     struct tls *tls; /* NULL of a stranger that has not sent a whole ClientHello */
     enum link_state state;
     int outgoing;
@@ -160,7 +160,7 @@ struct link {
 struct link *link_connect(struct link_host *host, uint32_t place, const struct address *address,
                           struct tls *tls, struct error *error);
 /* A sock that was accepted, and is taken.  It gets TLS when it has sent a whole ClientHello. */
-struct link *link_accept(struct link_host *host, struct sock *sock);
+struct link *link_accept(struct link_host *host, struct banyan_sock *sock);
 /* Of a greeted link that came in: answers HELLO.  The link is up. */
 void link_admit(struct link *link);
 /* Queues a frame; takes the payload.  A link that has more waiting than its class may ends soon. */
@@ -172,6 +172,6 @@ void link_close(struct link *link, enum link_goodbye reason, const char *text);
 /* Ends at once; nothing more is told but `gone`. */
 void link_drop(struct link *link);
 /* An event of the link's sock. */
-void link_sock_event(struct link *link, const struct sock_event *event);
+void link_sock_event(struct link *link, const struct banyan_sock_event *event);
 
 #endif

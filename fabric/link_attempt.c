@@ -114,7 +114,7 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
         if (link->attempt != attempt)
             continue;
         error_set(&why, -ETIMEDOUT, "%s: no answer within %.1f s",
-                  address_print(sock_peer_address(link->sock), text),
+                  address_print(banyan_sock_peer_address(link->sock), text),
                   (double)ATTEMPT_NS / (double)LINK_S_NS);
         add_reason(attempt, &why);
     }

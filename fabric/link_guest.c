@@ -106,7 +106,7 @@ static int visit_open(struct visit *visit, const struct link_guest *guest, struc
     visit->host.patient = on_dirty;
     visit->host.input = memory_allocate(LINK_INPUT_BYTES);
     visit->host.plain = memory_allocate(TLS_RECORD_BYTES_MAX);
-    return sock_set_create(&visit->host.socks, error);
+    return banyan_sock_set_create(&visit->host.socks, error);
 }
 
 static void connect_to(struct visit *visit, const struct link_guest *guest,
@@ -142,13 +142,14 @@ static void flush(struct visit *visit)
 /* Until there is an answer, or nobody left who could give one; 0 if the time is over. */
 static int visit_wait(struct visit *visit, uint64_t deadline_ns)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     while (visit->answer == NULL && visit->alive > 0) {
         uint64_t now_ns = loop_now_ns();
         int wait_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1 : 0;
 
-        int rc = wait_ms > 0 ? sock_set_wait(visit->host.socks, wait_ms, &event) : -ETIMEDOUT;
+        int rc =
+            wait_ms > 0 ? banyan_sock_set_wait(visit->host.socks, wait_ms, &event) : -ETIMEDOUT;
 
         if (rc < 0)
             return 0;
@@ -161,12 +162,12 @@ static int visit_wait(struct visit *visit, uint64_t deadline_ns)
 
 static void visit_close(struct visit *visit)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     drop_others(visit, NULL);
-    while (visit->alive > 0 && sock_set_wait(visit->host.socks, -1, &event) == 1)
+    while (visit->alive > 0 && banyan_sock_set_wait(visit->host.socks, -1, &event) == 1)
         link_sock_event(event.user, &event);
-    sock_set_destroy(visit->host.socks);
+    banyan_sock_set_destroy(visit->host.socks);
     secret_clear(visit->host.plain, TLS_RECORD_BYTES_MAX);
     free(visit->host.input);
     free(visit->host.plain);

@@ -36,7 +36,7 @@ static void refuse_version(struct link *link, uint32_t version)
         link_fail_text(link, &why);
         return;
     }
-    log_warning("%s: %s", address_print(sock_peer_address(link->sock), text), why.text);
+    log_warning("%s: %s", address_print(banyan_sock_peer_address(link->sock), text), why.text);
     error_set(&why, -EPROTO, "banyan there speaks link protocol %u, here %u", LINK_PROTOCOL_VERSION,
               version);
     link_close(link, LINK_REFUSED, why.text);
@@ -77,7 +77,7 @@ static void take_goodbye(struct link *link, struct message *message)
         link_fail_protocol(link, "a malformed GOODBYE");
         return;
     }
-    address_print(sock_peer_address(link->sock), address);
+    address_print(banyan_sock_peer_address(link->sock), address);
     if (reason == LINK_CLOSED)
         error_set(&why, -ESHUTDOWN, "%s: the peer closed the link%s%s", address,
                   text[0] != '\0' ? ": " : "", text);

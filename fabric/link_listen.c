@@ -40,7 +40,7 @@ static void pause_accepting(struct link_set *set, const struct error *why)
     link_set_log_refused(set, why);
     set->accept_paused = 1;
     for (int i = 0; i < set->listener_count; i++)
-        sock_listener_pause(set->listeners[i], 1);
+        banyan_sock_listener_pause(set->listeners[i], 1);
     link_set_arm_clock(set, loop_now_ns() + ACCEPT_PAUSE_NS);
 }
 
@@ -71,18 +71,19 @@ struct tls *link_listen_stranger(struct link *link, struct error *error)
     return tls;
 }
 
-static int accept_one(struct link_set *set, struct sock *listener)
+static int accept_one(struct link_set *set, struct banyan_sock *listener)
 {
     struct error why;
-    struct sock *sock;
+    struct banyan_sock *sock;
     struct link *link;
-    int rc = sock_accept(listener, set->host.socks, NULL, &sock, &why);
+    int rc = banyan_sock_accept(listener, set->host.socks, NULL, &sock, &why);
 
     if (rc == -EAGAIN)
         return rc;
     if (rc < 0) {
         /* Other errors are of the one connection that was lost. */
-        if (sock_status_of(-rc) == SOCK_NO_DESCRIPTORS || sock_status_of(-rc) == SOCK_NO_BUFFERS) {
+        if (banyan_sock_status_of(-rc) == BANYAN_SOCK_NO_DESCRIPTORS ||
+            banyan_sock_status_of(-rc) == BANYAN_SOCK_NO_BUFFERS) {
             if (!drop_oldest_half_open(set, 0))
                 pause_accepting(set, &why);
         }
@@ -98,7 +99,7 @@ static int accept_one(struct link_set *set, struct sock *listener)
     return 0;
 }
 
-void link_listen_accept(struct link_set *set, struct sock *listener)
+void link_listen_accept(struct link_set *set, struct banyan_sock *listener)
 {
     for (int i = 0; i < ACCEPTS_PER_EVENT; i++)
         if (accept_one(set, listener) < 0)
@@ -111,27 +112,27 @@ void link_listen_resume(struct link_set *set)
         return;
     set->accept_paused = 0;
     for (int i = 0; i < set->listener_count; i++)
-        sock_listener_pause(set->listeners[i], 0);
+        banyan_sock_listener_pause(set->listeners[i], 0);
 }
 
 static int listen_one(struct link_set *set, struct address address, uint16_t *port,
                       struct error *error)
 {
     struct address *actual = &set->addresses.items[set->listener_count];
-    struct sock **listener = &set->listeners[set->listener_count];
+    struct banyan_sock **listener = &set->listeners[set->listener_count];
     uint16_t wanted = address_port(&address);
     int rc = -EADDRINUSE;
 
     if (wanted == 0 && *port != 0) {
         address_set_port(&address, *port);
-        rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, NULL);
+        rc = banyan_sock_listen(set->host.socks, &address, set->ports, NULL, listener, NULL);
         address_set_port(&address, 0);
     }
     if (rc < 0)
-        rc = sock_listen(set->host.socks, &address, set->ports, NULL, listener, error);
+        rc = banyan_sock_listen(set->host.socks, &address, set->ports, NULL, listener, error);
     if (rc < 0)
         return rc;
-    sock_local_address(*listener, actual);
+    banyan_sock_local_address(*listener, actual);
     set->addresses.count = (uint8_t)++set->listener_count;
     if (wanted == 0)
         *port = address_port(actual);
@@ -152,7 +153,7 @@ int link_listen_all(struct link_set *set, const struct addresses *addresses, uin
 void link_listen_stop(struct link_set *set)
 {
     for (int i = 0; i < set->listener_count; i++)
-        sock_post_close(set->listeners[i]);
+        banyan_sock_post_close(set->listeners[i]);
     set->listener_count = 0;
     set->addresses.count = 0;
 }
@@ -162,7 +163,7 @@ static void refuse_guest(struct link_set *set, struct link *link, const struct e
     char text[ADDRESS_TEXT_BYTES];
 
     log_warning("refused a daemon that wants to join from %s: %s",
-                address_print(sock_peer_address(link->sock), text), why->text);
+                address_print(banyan_sock_peer_address(link->sock), text), why->text);
     link_set_close(set, link, LINK_REFUSED, why->text);
 }
 
@@ -198,6 +199,6 @@ void link_listen_expire(struct link_set *set, struct link *link)
     char text[ADDRESS_TEXT_BYTES];
 
     error_set(&why, -ETIMEDOUT, "%s: no handshake within %llu s",
-              address_print(sock_peer_address(link->sock), text), HANDSHAKE_NS / LINK_S_NS);
+              address_print(banyan_sock_peer_address(link->sock), text), HANDSHAKE_NS / LINK_S_NS);
     link_set_log_refused(set, &why);
 }

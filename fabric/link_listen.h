@@ -15,7 +15,7 @@
 /* On the wished port, else on one of the set's; the same for all if it can be had. */
 int link_listen_all(struct link_set *set, const struct addresses *addresses, uint16_t wished,
                     struct error *error);
-void link_listen_accept(struct link_set *set, struct sock *listener);
+void link_listen_accept(struct link_set *set, struct banyan_sock *listener);
 /* Ends a pause for want of descriptors. */
 void link_listen_resume(struct link_set *set);
 void link_listen_stop(struct link_set *set);

@@ -20,8 +20,8 @@ const struct link_limits link_limits[FRAME_CLASS_COUNT] = {
 
 void link_post_pending(struct link *link)
 {
-    sock_post_write(link->sock, link->pending.data, link->pending.length_bytes,
-                    link->pending.length_bytes, NULL);
+    banyan_sock_post_write(link->sock, link->pending.data, link->pending.length_bytes,
+                           link->pending.length_bytes, NULL);
 }
 
 void link_write_output(struct link *link)
@@ -35,7 +35,7 @@ void link_write_output(struct link *link)
         buffer_clear(output);
         return;
     }
-    rc = sock_write(link->sock, output->data, output->length_bytes, &written);
+    rc = banyan_sock_write(link->sock, output->data, output->length_bytes, &written);
     if (rc == 0 || rc == -EAGAIN) {
         buffer_append(&link->pending, output->data + written, output->length_bytes - written);
         if (link->pending.length_bytes > 0)

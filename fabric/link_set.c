@@ -193,8 +193,8 @@ static void refuse(struct link_set *set, struct link *link, enum link_goodbye ve
     char address[ADDRESS_TEXT_BYTES];
 
     if (verdict == LINK_REFUSED) {
-        error_set(&why, -EACCES, "%s: %s", address_print(sock_peer_address(link->sock), address),
-                  text);
+        error_set(&why, -EACCES, "%s: %s",
+                  address_print(banyan_sock_peer_address(link->sock), address), text);
         link_set_log_refused(set, &why);
     }
     link_set_close(set, link, verdict, text);
@@ -371,26 +371,26 @@ static void on_timer(void *context)
     set->events->timer(set->context);
 }
 
-static void take_event(struct link_set *set, const struct sock_event *event)
+static void take_event(struct link_set *set, const struct banyan_sock_event *event)
 {
     if (event->user != NULL)
         link_sock_event(event->user, event);
-    else if (event->operation == SOCK_ACCEPT && event->status == SOCK_OK)
+    else if (event->operation == BANYAN_SOCK_ACCEPT && event->status == BANYAN_SOCK_OK)
         link_listen_accept(set, event->sock);
 }
 
 static void on_sockets(void *context, int fd, unsigned int ready)
 {
     struct link_set *set = context;
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     for (int i = 0; i < EVENTS_PER_TURN; i++) {
-        if (sock_set_wait(set->host.socks, 0, &event) != 1)
+        if (banyan_sock_set_wait(set->host.socks, 0, &event) != 1)
             return;
         take_event(set, &event);
     }
     /* More may be ready: the descriptor must say so. */
-    sock_set_wakeup(set->host.socks);
+    banyan_sock_set_wakeup(set->host.socks);
 }
 
 /* ---- Creation ---- */
@@ -410,7 +410,7 @@ static int copy_config(struct link_set *set, const struct link_set_config *confi
     set->context = config->context;
     set->guests = config->guests;
     set->guests_context = config->guests_context;
-    set->ports = (struct sock_ports){.first = config->port_first, .last = config->port_last};
+    set->ports = (struct banyan_sock_ports){.first = config->port_first, .last = config->port_last};
     set->host.place = config->place;
     set->host.incarnation = config->incarnation;
     memcpy(set->secret, config->secret, LINK_SECRET_BYTES);
@@ -449,15 +449,15 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
     init_host(set);
     rc = copy_config(set, config, error);
     if (rc == 0)
-        rc = sock_set_create(&set->host.socks, error);
+        rc = banyan_sock_set_create(&set->host.socks, error);
     if (rc == 0)
         rc = link_listen_all(set, &config->listen_on, config->port_wished, error);
     if (rc < 0) {
         link_set_destroy(set);
         return NULL;
     }
-    set->watch =
-        loop_watch_create(set->loop, sock_set_fd(set->host.socks), LOOP_READ, on_sockets, set);
+    set->watch = loop_watch_create(set->loop, banyan_sock_set_fd(set->host.socks), LOOP_READ,
+                                   on_sockets, set);
     set->timer = loop_timer_create(set->loop, on_timer, set);
     set->clock = loop_timer_create(set->loop, on_clock, set);
     return set;
@@ -473,7 +473,7 @@ static void drop_all(struct link_set *set, struct list *links)
 
 void link_set_destroy(struct link_set *set)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     struct peer *peer;
     size_t cursor = 0;
 
@@ -484,14 +484,14 @@ void link_set_destroy(struct link_set *set)
     link_attempt_end_all(set);
     drop_all(set, &set->unsettled);
     drop_all(set, &set->settled);
-    while (set->host.socks != NULL && sock_set_wait(set->host.socks, 0, &event) == 1)
+    while (set->host.socks != NULL && banyan_sock_set_wait(set->host.socks, 0, &event) == 1)
         take_event(set, &event);
     assert(set->link_count == 0);
     while ((peer = map_next(set->peers, &cursor)) != NULL)
         free(peer);
     map_destroy(set->peers);
     loop_watch_destroy(set->watch);
-    sock_set_destroy(set->host.socks);
+    banyan_sock_set_destroy(set->host.socks);
     loop_timer_destroy(set->timer);
     loop_timer_destroy(set->clock);
     if (set->loop != NULL)

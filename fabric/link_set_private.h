@@ -37,8 +37,8 @@ struct link_set {
     void *guests_context;
     unsigned char *secret;
     char session[LINK_SESSION_LENGTH_MAX + 1];
-    struct sock_ports ports;
-    struct sock *listeners[ADDRESSES_MAX];
+    struct banyan_sock_ports ports;
+    struct banyan_sock *listeners[ADDRESSES_MAX];
     int listener_count;
     struct addresses addresses; /* of the listeners, as the system has made them */
     int accept_paused;

@@ -3,7 +3,7 @@
  * Every descriptor is registered once, edge-triggered and for both directions; after that only the
  * flags `readable` and `writable` of a sock change, and no system call is spent on interest.
  * Listeners are level-triggered.  A whole batch of epoll events is turned into completions before
- * any is handed out, so a sock whose SOCK_CLOSE is taken is in no batch.
+ * any is handed out, so a sock whose BANYAN_SOCK_CLOSE is taken is in no batch.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ uint64_t sock_next_id(void)
 
 /* ---- Completions; all below runs under the set's lock ---- */
 
-static void signal_set(struct sock_set *set)
+static void signal_set(struct banyan_sock_set *set)
 {
     uint64_t one = 1;
 
@@ -46,9 +46,9 @@ static void signal_set(struct sock_set *set)
         assert(errno == EAGAIN);
 }
 
-void sock_complete(struct operation *operation, enum sock_status status, int system_error)
+void sock_complete(struct operation *operation, enum banyan_sock_status status, int system_error)
 {
-    struct sock_set *set = operation->sock->set;
+    struct banyan_sock_set *set = operation->sock->set;
 
     operation->state = DONE;
     operation->status = status;
@@ -76,7 +76,7 @@ static void advance(struct operation *operation, size_t bytes)
     }
 }
 
-static ssize_t transfer(struct sock *sock, int is_write, struct iovec *vectors, int count)
+static ssize_t transfer(struct banyan_sock *sock, int is_write, struct iovec *vectors, int count)
 {
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
     ssize_t result;
@@ -91,8 +91,8 @@ static ssize_t transfer(struct sock *sock, int is_write, struct iovec *vectors, 
 }
 
 /* One transfer, with the readiness that it teaches: bytes, or 0 for the end, or negative errno. */
-static ssize_t transfer_now(struct sock *sock, int is_write, struct iovec *vectors, int count,
-                            size_t wanted)
+static ssize_t transfer_now(struct banyan_sock *sock, int is_write, struct iovec *vectors,
+                            int count, size_t wanted)
 {
     ssize_t result = transfer(sock, is_write, vectors, count);
     int blocked = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -108,7 +108,7 @@ static ssize_t transfer_now(struct sock *sock, int is_write, struct iovec *vecto
 }
 
 /* Works on a posted read or write until it completes or would block. */
-static void progress_transfer(struct sock *sock, struct operation *operation, int is_write)
+static void progress_transfer(struct banyan_sock *sock, struct operation *operation, int is_write)
 {
     while (operation->state == POSTED && (is_write ? sock->writable : sock->readable)) {
         ssize_t result = transfer_now(sock, is_write, operation->vectors + operation->vector_first,
@@ -117,21 +117,21 @@ static void progress_transfer(struct sock *sock, struct operation *operation, in
         if (result > 0) {
             advance(operation, (size_t)result);
             if (operation->bytes >= operation->minimum)
-                sock_complete(operation, SOCK_OK, 0);
+                sock_complete(operation, BANYAN_SOCK_OK, 0);
             else if (operation->update != NULL)
                 operation->update(sock->user, operation->bytes);
         } else if (result == 0) {
-            sock_complete(operation, SOCK_CLOSED_BY_PEER, 0);
+            sock_complete(operation, BANYAN_SOCK_CLOSED_BY_PEER, 0);
         } else if (result != -EAGAIN) {
-            sock_complete(operation, sock_status_of((int)-result), (int)-result);
+            sock_complete(operation, banyan_sock_status_of((int)-result), (int)-result);
         } else if (operation->minimum == 0) {
-            sock_complete(operation, SOCK_OK, 0);
+            sock_complete(operation, BANYAN_SOCK_OK, 0);
         }
     }
 }
 
 /* TCP connects a port to itself if nobody listens there and it is also the one to connect from. */
-static int is_own_end(const struct sock *sock)
+static int is_own_end(const struct banyan_sock *sock)
 {
     struct address own;
 
@@ -139,7 +139,7 @@ static int is_own_end(const struct sock *sock)
     return address_equal(&own, &sock->peer);
 }
 
-static void progress_connect(struct sock *sock)
+static void progress_connect(struct banyan_sock *sock)
 {
     int system_error = 0;
     socklen_t bytes = sizeof(system_error);
@@ -149,31 +149,31 @@ static void progress_connect(struct sock *sock)
     if (system_error == 0 && is_own_end(sock))
         system_error = ECONNREFUSED;
     sock->connected = system_error == 0;
-    sock_complete(&sock->output, sock_status_of(system_error), system_error);
+    sock_complete(&sock->output, banyan_sock_status_of(system_error), system_error);
 }
 
-static void progress_input(struct sock *sock)
+static void progress_input(struct banyan_sock *sock)
 {
     struct operation *input = &sock->input;
 
     if (sock->listening) {
         if (input->state == IDLE) {
-            input->kind = SOCK_ACCEPT;
-            sock_complete(input, SOCK_OK, 0);
+            input->kind = BANYAN_SOCK_ACCEPT;
+            sock_complete(input, BANYAN_SOCK_OK, 0);
         }
-    } else if (input->state == POSTED && input->kind == SOCK_READABLE) {
+    } else if (input->state == POSTED && input->kind == BANYAN_SOCK_READABLE) {
         if (sock->readable)
-            sock_complete(input, SOCK_OK, 0);
+            sock_complete(input, BANYAN_SOCK_OK, 0);
     } else {
         progress_transfer(sock, input, 0);
     }
 }
 
-static void take_readiness(struct sock *sock, uint32_t ready)
+static void take_readiness(struct banyan_sock *sock, uint32_t ready)
 {
     if (sock->closing)
         return;
-    if (sock->output.state == POSTED && sock->output.kind == SOCK_CONNECT) {
+    if (sock->output.state == POSTED && sock->output.kind == BANYAN_SOCK_CONNECT) {
         if ((ready & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
             progress_connect(sock);
     }
@@ -185,16 +185,16 @@ static void take_readiness(struct sock *sock, uint32_t ready)
     }
     if ((ready & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
         sock->writable = 1;
-        if (sock->output.kind == SOCK_WRITE)
+        if (sock->output.kind == BANYAN_SOCK_WRITE)
             progress_transfer(sock, &sock->output, 1);
     }
 }
 
 /* ---- Sets ---- */
 
-int sock_set_create(struct sock_set **ret_set, struct error *error)
+int banyan_sock_set_create(struct banyan_sock_set **ret_set, struct error *error)
 {
-    struct sock_set *set;
+    struct banyan_sock_set *set;
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -217,7 +217,7 @@ int sock_set_create(struct sock_set **ret_set, struct error *error)
     return 0;
 }
 
-int sock_set_destroy(struct sock_set *set)
+int banyan_sock_set_destroy(struct banyan_sock_set *set)
 {
     if (set == NULL)
         return 0;
@@ -230,17 +230,17 @@ int sock_set_destroy(struct sock_set *set)
     return 0;
 }
 
-uint64_t sock_set_id(const struct sock_set *set)
+uint64_t banyan_sock_set_id(const struct banyan_sock_set *set)
 {
     return set->id;
 }
 
-int sock_set_fd(const struct sock_set *set)
+int banyan_sock_set_fd(const struct banyan_sock_set *set)
 {
     return set->epoll_fd;
 }
 
-void sock_set_wakeup(struct sock_set *set)
+void banyan_sock_set_wakeup(struct banyan_sock_set *set)
 {
     pthread_mutex_lock(&set->lock);
     set->wakeup = 1;
@@ -248,7 +248,7 @@ void sock_set_wakeup(struct sock_set *set)
     pthread_mutex_unlock(&set->lock);
 }
 
-static void clear_signal(struct sock_set *set)
+static void clear_signal(struct banyan_sock_set *set)
 {
     uint64_t count;
 
@@ -257,7 +257,7 @@ static void clear_signal(struct sock_set *set)
 }
 
 /* Asks the system and turns what it says into completions; lock held before and after. */
-static int poll_set(struct sock_set *set, int timeout_ms)
+static int poll_set(struct banyan_sock_set *set, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
     int count;
@@ -283,12 +283,12 @@ static int poll_set(struct sock_set *set, int timeout_ms)
     return 0;
 }
 
-static void fill_event(struct operation *operation, struct sock_event *ret_event)
+static void fill_event(struct operation *operation, struct banyan_sock_event *ret_event)
 {
-    struct sock *sock = operation->sock;
+    struct banyan_sock *sock = operation->sock;
 
     sock->set->handed++;
-    *ret_event = (struct sock_event){
+    *ret_event = (struct banyan_sock_event){
         .operation = operation->kind,
         .status = operation->status,
         .system_error = operation->system_error,
@@ -298,19 +298,19 @@ static void fill_event(struct operation *operation, struct sock_event *ret_event
     };
     list_remove(&operation->node);
     operation->state = IDLE;
-    if (operation->kind == SOCK_CLOSE) {
+    if (operation->kind == BANYAN_SOCK_CLOSE) {
         sock->set->sock_count--;
         free(sock);
     }
 }
 
-static int take_event(struct sock_set *set, struct sock_event *ret_event)
+static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret_event)
 {
     struct list_node *node = list_first(&set->ready);
 
     if (set->wakeup) {
         set->wakeup = 0;
-        *ret_event = (struct sock_event){.operation = SOCK_WAKEUP};
+        *ret_event = (struct banyan_sock_event){.operation = BANYAN_SOCK_WAKEUP};
         return 1;
     }
     if (node == NULL)
@@ -327,7 +327,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int wait_locked(struct sock_set *set, int timeout_ms, struct sock_event *ret_event)
+static int wait_locked(struct banyan_sock_set *set, int timeout_ms,
+                       struct banyan_sock_event *ret_event)
 {
     int64_t deadline_ms = timeout_ms > 0 ? now_ms() + timeout_ms : 0;
 
@@ -353,7 +354,8 @@ static int wait_locked(struct sock_set *set, int timeout_ms, struct sock_event *
     }
 }
 
-int sock_set_wait(struct sock_set *set, int timeout_ms, struct sock_event *ret_event)
+int banyan_sock_set_wait(struct banyan_sock_set *set, int timeout_ms,
+                         struct banyan_sock_event *ret_event)
 {
     int rc = -EBUSY;
 
@@ -372,7 +374,7 @@ int sock_set_wait(struct sock_set *set, int timeout_ms, struct sock_event *ret_e
 
 /* ---- Posting ---- */
 
-static int check_post(const struct sock *sock, const struct operation *operation)
+static int check_post(const struct banyan_sock *sock, const struct operation *operation)
 {
     if (sock->closing)
         return -ESHUTDOWN;
@@ -386,7 +388,7 @@ static size_t vectors_bytes(const struct iovec *vectors, int count)
 {
     size_t bytes = 0;
 
-    if (count < 1 || count > SOCK_VECTORS_MAX)
+    if (count < 1 || count > BANYAN_SOCK_VECTORS_MAX)
         return 0;
     for (int i = 0; i < count; i++) {
         if (vectors[i].iov_len > SSIZE_MAX - bytes)
@@ -396,8 +398,9 @@ static size_t vectors_bytes(const struct iovec *vectors, int count)
     return bytes;
 }
 
-static void post(struct operation *operation, enum sock_operation kind, const struct iovec *vectors,
-                 int count, size_t minimum, sock_update_function *update)
+static void post(struct operation *operation, enum banyan_sock_operation kind,
+                 const struct iovec *vectors, int count, size_t minimum,
+                 banyan_sock_update_function *update)
 {
     operation->kind = kind;
     operation->state = POSTED;
@@ -415,8 +418,8 @@ static void post(struct operation *operation, enum sock_operation kind, const st
     }
 }
 
-static int post_transfer(struct sock *sock, int is_write, const struct iovec *vectors, int count,
-                         size_t minimum, sock_update_function *update)
+static int post_transfer(struct banyan_sock *sock, int is_write, const struct iovec *vectors,
+                         int count, size_t minimum, banyan_sock_update_function *update)
 {
     struct operation *operation = is_write ? &sock->output : &sock->input;
     size_t maximum = vectors_bytes(vectors, count);
@@ -427,51 +430,52 @@ static int post_transfer(struct sock *sock, int is_write, const struct iovec *ve
     pthread_mutex_lock(&sock->set->lock);
     rc = check_post(sock, operation);
     if (rc == 0) {
-        post(operation, is_write ? SOCK_WRITE : SOCK_READ, vectors, count, minimum, update);
+        post(operation, is_write ? BANYAN_SOCK_WRITE : BANYAN_SOCK_READ, vectors, count, minimum,
+             update);
         progress_transfer(sock, operation, is_write);
         if (minimum == 0 && operation->state == POSTED)
-            sock_complete(operation, SOCK_OK, 0);
+            sock_complete(operation, BANYAN_SOCK_OK, 0);
     }
     pthread_mutex_unlock(&sock->set->lock);
     return rc;
 }
 
-int sock_post_read(struct sock *sock, void *data, size_t minimum, size_t maximum,
-                   sock_update_function *update)
+int banyan_sock_post_read(struct banyan_sock *sock, void *data, size_t minimum, size_t maximum,
+                          banyan_sock_update_function *update)
 {
     struct iovec vector = {.iov_base = data, .iov_len = maximum};
 
     return post_transfer(sock, 0, &vector, 1, minimum, update);
 }
 
-int sock_post_readv(struct sock *sock, const struct iovec *vectors, int count, size_t minimum,
-                    sock_update_function *update)
+int banyan_sock_post_readv(struct banyan_sock *sock, const struct iovec *vectors, int count,
+                           size_t minimum, banyan_sock_update_function *update)
 {
     return post_transfer(sock, 0, vectors, count, minimum, update);
 }
 
-int sock_post_write(struct sock *sock, const void *data, size_t minimum, size_t maximum,
-                    sock_update_function *update)
+int banyan_sock_post_write(struct banyan_sock *sock, const void *data, size_t minimum,
+                           size_t maximum, banyan_sock_update_function *update)
 {
     struct iovec vector = {.iov_base = (void *)data, .iov_len = maximum};
 
     return post_transfer(sock, 1, &vector, 1, minimum, update);
 }
 
-int sock_post_writev(struct sock *sock, const struct iovec *vectors, int count, size_t minimum,
-                     sock_update_function *update)
+int banyan_sock_post_writev(struct banyan_sock *sock, const struct iovec *vectors, int count,
+                            size_t minimum, banyan_sock_update_function *update)
 {
     return post_transfer(sock, 1, vectors, count, minimum, update);
 }
 
-int sock_post_readable(struct sock *sock)
+int banyan_sock_post_readable(struct banyan_sock *sock)
 {
     int rc;
 
     pthread_mutex_lock(&sock->set->lock);
     rc = check_post(sock, &sock->input);
     if (rc == 0) {
-        sock->input.kind = SOCK_READABLE;
+        sock->input.kind = BANYAN_SOCK_READABLE;
         sock->input.state = POSTED;
         sock->input.bytes = 0;
         progress_input(sock);
@@ -483,14 +487,14 @@ int sock_post_readable(struct sock *sock)
 static void interrupt(struct operation *operation)
 {
     if (operation->state == POSTED)
-        sock_complete(operation, SOCK_INTERRUPTED, ECANCELED);
-    else if (operation->state == DONE && operation->kind == SOCK_ACCEPT)
-        operation->status = SOCK_INTERRUPTED;
+        sock_complete(operation, BANYAN_SOCK_INTERRUPTED, ECANCELED);
+    else if (operation->state == DONE && operation->kind == BANYAN_SOCK_ACCEPT)
+        operation->status = BANYAN_SOCK_INTERRUPTED;
 }
 
-int sock_post_close(struct sock *sock)
+int banyan_sock_post_close(struct banyan_sock *sock)
 {
-    struct sock_set *set = sock->set;
+    struct banyan_sock_set *set = sock->set;
 
     pthread_mutex_lock(&set->lock);
     if (sock->closing) {
@@ -506,15 +510,15 @@ int sock_post_close(struct sock *sock)
         close(sock->fd);
         sock->fd = -1;
     }
-    sock_complete(&sock->close, SOCK_OK, 0);
+    sock_complete(&sock->close, BANYAN_SOCK_OK, 0);
     pthread_mutex_unlock(&set->lock);
     return 0;
 }
 
 /* ---- At once ---- */
 
-static int transfer_once(struct sock *sock, int is_write, const struct iovec *vectors, int count,
-                         size_t *ret_bytes)
+static int transfer_once(struct banyan_sock *sock, int is_write, const struct iovec *vectors,
+                         int count, size_t *ret_bytes)
 {
     size_t wanted = vectors_bytes(vectors, count);
     ssize_t result;
@@ -532,31 +536,33 @@ static int transfer_once(struct sock *sock, int is_write, const struct iovec *ve
     return result == 0 && !is_write ? -EPIPE : 0;
 }
 
-int sock_read(struct sock *sock, void *data, size_t bytes, size_t *ret_bytes)
+int banyan_sock_read(struct banyan_sock *sock, void *data, size_t bytes, size_t *ret_bytes)
 {
     struct iovec vector = {.iov_base = data, .iov_len = bytes};
 
     return transfer_once(sock, 0, &vector, 1, ret_bytes);
 }
 
-int sock_readv(struct sock *sock, const struct iovec *vectors, int count, size_t *ret_bytes)
+int banyan_sock_readv(struct banyan_sock *sock, const struct iovec *vectors, int count,
+                      size_t *ret_bytes)
 {
     return transfer_once(sock, 0, vectors, count, ret_bytes);
 }
 
-int sock_write(struct sock *sock, const void *data, size_t bytes, size_t *ret_bytes)
+int banyan_sock_write(struct banyan_sock *sock, const void *data, size_t bytes, size_t *ret_bytes)
 {
     struct iovec vector = {.iov_base = (void *)data, .iov_len = bytes};
 
     return transfer_once(sock, 1, &vector, 1, ret_bytes);
 }
 
-int sock_writev(struct sock *sock, const struct iovec *vectors, int count, size_t *ret_bytes)
+int banyan_sock_writev(struct banyan_sock *sock, const struct iovec *vectors, int count,
+                       size_t *ret_bytes)
 {
     return transfer_once(sock, 1, vectors, count, ret_bytes);
 }
 
-int sock_shutdown_write(struct sock *sock)
+int banyan_sock_shutdown_write(struct banyan_sock *sock)
 {
     int rc;
 

@@ -20,7 +20,8 @@
 #define NOTSENT_BYTES_MAX (64 * 1024)
 #define BACKLOG           4096
 
-static void init_operation(struct operation *operation, struct sock *sock, enum sock_operation kind)
+static void init_operation(struct operation *operation, struct banyan_sock *sock,
+                           enum banyan_sock_operation kind)
 {
     list_node_init(&operation->node);
     operation->sock = sock;
@@ -30,9 +31,10 @@ static void init_operation(struct operation *operation, struct sock *sock, enum 
 /* Registers fd, if there is one, with the set; the sock owns it from then on.  NULL, errno and fd
  * open on failure.  The caller holds the set's lock until the sock is ready for events: they are told
  * only once. */
-static struct sock *create_sock(struct sock_set *set, int fd, int listening, void *user)
+static struct banyan_sock *create_sock(struct banyan_sock_set *set, int fd, int listening,
+                                       void *user)
 {
-    struct sock *sock = memory_allocate_zeroed(sizeof(*sock));
+    struct banyan_sock *sock = memory_allocate_zeroed(sizeof(*sock));
     struct epoll_event event = {.data.ptr = sock};
 
     sock->set = set;
@@ -41,9 +43,9 @@ static struct sock *create_sock(struct sock_set *set, int fd, int listening, voi
     sock->fd = fd;
     sock->listening = listening != 0;
     sock->writable = 1;
-    init_operation(&sock->input, sock, SOCK_READ);
-    init_operation(&sock->output, sock, SOCK_WRITE);
-    init_operation(&sock->close, sock, SOCK_CLOSE);
+    init_operation(&sock->input, sock, BANYAN_SOCK_READ);
+    init_operation(&sock->output, sock, BANYAN_SOCK_WRITE);
+    init_operation(&sock->close, sock, BANYAN_SOCK_CLOSE);
     event.events = listening ? EPOLLIN : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     if (fd >= 0 && epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
         free(sock);
@@ -54,10 +56,10 @@ static struct sock *create_sock(struct sock_set *set, int fd, int listening, voi
 }
 
 /* A sock of a connection that stands. */
-static struct sock *create_connected(struct sock_set *set, int fd, void *user,
-                                     const struct sockaddr *peer)
+static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd, void *user,
+                                            const struct sockaddr *peer)
 {
-    struct sock *sock;
+    struct banyan_sock *sock;
 
     pthread_mutex_lock(&set->lock);
     sock = create_sock(set, fd, 0, user);
@@ -72,20 +74,20 @@ static struct sock *create_connected(struct sock_set *set, int fd, void *user,
 }
 
 /* A sock whose connect has been started or, with rc, has failed already. */
-static struct sock *create_connecting(struct sock_set *set, int fd, void *user,
-                                      const struct address *peer, int rc)
+static struct banyan_sock *create_connecting(struct banyan_sock_set *set, int fd, void *user,
+                                             const struct address *peer, int rc)
 {
-    struct sock *sock;
+    struct banyan_sock *sock;
 
     pthread_mutex_lock(&set->lock);
     sock = create_sock(set, fd, 0, user);
     if (sock != NULL) {
         sock->peer = *peer;
-        sock->output.kind = SOCK_CONNECT;
+        sock->output.kind = BANYAN_SOCK_CONNECT;
         sock->output.state = POSTED;
         sock->connected = rc == 0;
         if (rc != -EINPROGRESS)
-            sock_complete(&sock->output, sock_status_of(-rc), -rc);
+            sock_complete(&sock->output, banyan_sock_status_of(-rc), -rc);
     }
     pthread_mutex_unlock(&set->lock);
     return sock;
@@ -102,7 +104,7 @@ static void set_stream_options(int fd)
     set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
 }
 
-static int fail(struct error *error, const struct address *address, struct sock_ports ports,
+static int fail(struct error *error, const struct address *address, struct banyan_sock_ports ports,
                 int code, const char *what)
 {
     char text[ADDRESS_TEXT_BYTES];
@@ -124,7 +126,7 @@ static void set_port(struct sockaddr_storage *system, uint16_t port)
 
 /* Binds to the first free port of the range; -EADDRINUSE if there is none. */
 static int bind_range(int fd, struct sockaddr_storage *system, socklen_t bytes,
-                      struct sock_ports ports)
+                      struct banyan_sock_ports ports)
 {
     for (unsigned int port = ports.first; port <= ports.last; port++) {
         set_port(system, (uint16_t)port);
@@ -136,7 +138,7 @@ static int bind_range(int fd, struct sockaddr_storage *system, socklen_t bytes,
     return -EADDRINUSE;
 }
 
-static int listen_on(int fd, const struct address *address, struct sock_ports ports)
+static int listen_on(int fd, const struct address *address, struct banyan_sock_ports ports)
 {
     struct sockaddr_storage system;
     socklen_t bytes;
@@ -165,15 +167,16 @@ static int open_stream(const struct address *address)
     return fd < 0 ? -errno : fd;
 }
 
-int sock_listen(struct sock_set *set, const struct address *address, struct sock_ports ports,
-                void *user, struct sock **ret_sock, struct error *error)
+int banyan_sock_listen(struct banyan_sock_set *set, const struct address *address,
+                       struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,
+                       struct error *error)
 {
     int fd = open_stream(address);
-    struct sock *sock = NULL;
+    struct banyan_sock *sock = NULL;
     int rc;
 
     if (address_port(address) != 0)
-        ports = (struct sock_ports){0};
+        ports = (struct banyan_sock_ports){0};
     rc = fd < 0 ? fd : listen_on(fd, address, ports);
     if (rc >= 0) {
         pthread_mutex_lock(&set->lock);
@@ -191,7 +194,7 @@ int sock_listen(struct sock_set *set, const struct address *address, struct sock
 }
 
 /* A descriptor, or -EAGAIN, or what went wrong.  Another thread may close the listener. */
-static int accept_now(struct sock *listener, struct sockaddr_storage *ret_system,
+static int accept_now(struct banyan_sock *listener, struct sockaddr_storage *ret_system,
                       socklen_t *ret_bytes)
 {
     int fd = -ESHUTDOWN;
@@ -209,12 +212,12 @@ static int accept_now(struct sock *listener, struct sockaddr_storage *ret_system
     return fd;
 }
 
-int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct sock **ret_sock,
-                struct error *error)
+int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set, void *user,
+                       struct banyan_sock **ret_sock, struct error *error)
 {
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
-    struct sock *sock;
+    struct banyan_sock *sock;
     int fd = accept_now(listener, &system, &bytes);
 
     if (fd == -EAGAIN || fd == -ESHUTDOWN)
@@ -231,7 +234,7 @@ int sock_accept(struct sock *listener, struct sock_set *set, void *user, struct 
     return 0;
 }
 
-void sock_listener_pause(struct sock *listener, int paused)
+void banyan_sock_listener_pause(struct banyan_sock *listener, int paused)
 {
     struct epoll_event event = {.data.ptr = listener, .events = paused ? 0 : EPOLLIN};
 
@@ -267,10 +270,10 @@ static int replace_stream(int fd, int family)
 /* Connects from the first port of the range that is free towards this peer.  The same port may serve
  * several connections, as long as their other ends differ. */
 static int connect_from_range(int fd, const struct sockaddr_storage *peer, socklen_t bytes,
-                              struct sock_ports ports)
+                              struct banyan_sock_ports ports)
 {
     struct sockaddr_storage own = {.ss_family = peer->ss_family};
-    struct sock_ports left = ports;
+    struct banyan_sock_ports left = ports;
 
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     while (left.first <= left.last) {
@@ -289,7 +292,7 @@ static int connect_from_range(int fd, const struct sockaddr_storage *peer, sockl
 }
 
 /* 0 or -EINPROGRESS when under way, else what stopped it. */
-static int start_connect(int fd, const struct address *address, struct sock_ports ports)
+static int start_connect(int fd, const struct address *address, struct banyan_sock_ports ports)
 {
     struct sockaddr_storage system;
     socklen_t bytes;
@@ -303,12 +306,13 @@ static int start_connect(int fd, const struct address *address, struct sock_port
     return connect(fd, (struct sockaddr *)&system, bytes) < 0 ? -errno : 0;
 }
 
-int sock_connect(struct sock_set *set, const struct address *address, struct sock_ports ports,
-                 void *user, struct sock **ret_sock, struct error *error)
+int banyan_sock_connect(struct banyan_sock_set *set, const struct address *address,
+                        struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,
+                        struct error *error)
 {
     int fd = open_stream(address);
     int rc = fd < 0 ? fd : start_connect(fd, address, ports);
-    struct sock *sock;
+    struct banyan_sock *sock;
 
     if (fd < 0 || rc == -EINVAL) {
         if (fd >= 0)
@@ -329,13 +333,13 @@ int sock_connect(struct sock_set *set, const struct address *address, struct soc
     return 0;
 }
 
-int sock_adopt(struct sock_set *set, int fd, void *user, struct sock **ret_sock,
-               struct error *error)
+int banyan_sock_adopt(struct banyan_sock_set *set, int fd, void *user,
+                      struct banyan_sock **ret_sock, struct error *error)
 {
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
     int has_peer = getpeername(fd, (struct sockaddr *)&system, &bytes) == 0;
-    struct sock *sock = NULL;
+    struct banyan_sock *sock = NULL;
 
     if (fcntl(fd, F_GETFD) >= 0)
         sock = create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL);

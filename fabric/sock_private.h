@@ -16,10 +16,10 @@ enum operation_state { IDLE, POSTED, DONE };
 
 struct operation {
     struct list_node node; /* in set->ready while DONE */
-    struct sock *sock;
-    enum sock_operation kind;
+    struct banyan_sock *sock;
+    enum banyan_sock_operation kind;
     enum operation_state state;
-    enum sock_status status;
+    enum banyan_sock_status status;
     int system_error;
     size_t bytes;
     size_t minimum;
@@ -28,14 +28,14 @@ struct operation {
     struct iovec *vectors;
     int vector_count;
     int vector_first; /* the first that is not full */
-    sock_update_function *update;
+    banyan_sock_update_function *update;
 };
 
-struct sock {
-    struct sock_set *set;
+struct banyan_sock {
+    struct banyan_sock_set *set;
     uint64_t id;
     void *user;
-    int fd; /* -1 after sock_post_close */
+    int fd; /* -1 after banyan_sock_post_close */
     unsigned int listening : 1;
     unsigned int connected : 1;
     unsigned int readable : 1; /* a read may find something */
@@ -48,7 +48,7 @@ struct sock {
     struct address peer;
 };
 
-struct sock_set {
+struct banyan_sock_set {
     pthread_mutex_t lock;
     int epoll_fd;
     int wake_fd;
@@ -56,9 +56,9 @@ struct sock_set {
     struct list ready; /* struct operation, DONE */
     size_t sock_count;
     unsigned int handed;        /* events since the system was last asked */
-    unsigned int waiter : 1;    /* a thread is in sock_set_wait */
+    unsigned int waiter : 1;    /* a thread is in banyan_sock_set_wait */
     unsigned int sleeping : 1;  /* and inside epoll_wait */
-    unsigned int wakeup : 1;    /* SOCK_WAKEUP is due */
+    unsigned int wakeup : 1;    /* BANYAN_SOCK_WAKEUP is due */
     unsigned int signalled : 1; /* wake_fd is readable */
     unsigned int draining : 1;  /* the last wait gave an event: the waiter comes again by itself */
     unsigned int drained : 1;   /* epoll had nothing more since */
@@ -66,7 +66,7 @@ struct sock_set {
 
 uint64_t sock_next_id(void);
 /* Hands the operation to whoever waits; lock held. */
-void sock_complete(struct operation *operation, enum sock_status status, int system_error);
+void sock_complete(struct operation *operation, enum banyan_sock_status status, int system_error);
 
 /* Of a descriptor; length 0 if it has none. */
 void sock_read_local_address(int fd, struct address *ret_address);

@@ -13,90 +13,90 @@
 
 #define HOST_NAME_BYTES_MAX 255
 
-enum sock_status sock_status_of(int system_error)
+enum banyan_sock_status banyan_sock_status_of(int system_error)
 {
     switch (system_error) {
     case 0:
-        return SOCK_OK;
+        return BANYAN_SOCK_OK;
     case ECONNREFUSED:
-        return SOCK_REFUSED;
+        return BANYAN_SOCK_REFUSED;
     case ETIMEDOUT:
-        return SOCK_TIMED_OUT;
+        return BANYAN_SOCK_TIMED_OUT;
     case ECONNRESET:
     case EPIPE:
-        return SOCK_RESET;
+        return BANYAN_SOCK_RESET;
     case EHOSTUNREACH:
     case ENETUNREACH:
     case EHOSTDOWN:
     case ENETDOWN:
-        return SOCK_UNREACHABLE;
+        return BANYAN_SOCK_UNREACHABLE;
     case ENOBUFS:
     case ENOMEM:
-        return SOCK_NO_BUFFERS;
+        return BANYAN_SOCK_NO_BUFFERS;
     case EMFILE:
     case ENFILE:
-        return SOCK_NO_DESCRIPTORS;
+        return BANYAN_SOCK_NO_DESCRIPTORS;
     case EADDRINUSE:
     case EADDRNOTAVAIL:
-        return SOCK_NO_PORTS;
+        return BANYAN_SOCK_NO_PORTS;
     case EAFNOSUPPORT:
     case EINVAL:
-        return SOCK_BAD_ADDRESS;
+        return BANYAN_SOCK_BAD_ADDRESS;
     case ECANCELED:
-        return SOCK_INTERRUPTED;
+        return BANYAN_SOCK_INTERRUPTED;
     default:
-        return SOCK_FAILED;
+        return BANYAN_SOCK_FAILED;
     }
 }
 
-const char *sock_status_text(enum sock_status status)
+const char *banyan_sock_status_text(enum banyan_sock_status status)
 {
-    static const char *const texts[SOCK_STATUS_COUNT] = {
-        [SOCK_OK] = "success",
-        [SOCK_REFUSED] = "connection refused",
-        [SOCK_TIMED_OUT] = "timed out",
-        [SOCK_RESET] = "connection reset by peer",
-        [SOCK_CLOSED_BY_PEER] = "connection closed by peer",
-        [SOCK_UNREACHABLE] = "unreachable",
-        [SOCK_NO_BUFFERS] = "the system has no buffers left",
-        [SOCK_NO_DESCRIPTORS] = "no descriptors left",
-        [SOCK_NO_PORTS] = "no free port",
-        [SOCK_BAD_ADDRESS] = "bad address",
-        [SOCK_INTERRUPTED] = "interrupted by close",
-        [SOCK_FAILED] = "failed",
+    static const char *const texts[BANYAN_SOCK_STATUS_COUNT] = {
+        [BANYAN_SOCK_OK] = "success",
+        [BANYAN_SOCK_REFUSED] = "connection refused",
+        [BANYAN_SOCK_TIMED_OUT] = "timed out",
+        [BANYAN_SOCK_RESET] = "connection reset by peer",
+        [BANYAN_SOCK_CLOSED_BY_PEER] = "connection closed by peer",
+        [BANYAN_SOCK_UNREACHABLE] = "unreachable",
+        [BANYAN_SOCK_NO_BUFFERS] = "the system has no buffers left",
+        [BANYAN_SOCK_NO_DESCRIPTORS] = "no descriptors left",
+        [BANYAN_SOCK_NO_PORTS] = "no free port",
+        [BANYAN_SOCK_BAD_ADDRESS] = "bad address",
+        [BANYAN_SOCK_INTERRUPTED] = "interrupted by close",
+        [BANYAN_SOCK_FAILED] = "failed",
     };
 
-    return status < SOCK_STATUS_COUNT ? texts[status] : "?";
+    return status < BANYAN_SOCK_STATUS_COUNT ? texts[status] : "?";
 }
 
-void sock_describe(const struct sock_event *event, struct error *ret_error)
+void banyan_sock_describe(const struct banyan_sock_event *event, struct error *ret_error)
 {
     char text[ADDRESS_TEXT_BYTES] = "";
-    const char *what = event->system_error != 0 && event->status != SOCK_INTERRUPTED
+    const char *what = event->system_error != 0 && event->status != BANYAN_SOCK_INTERRUPTED
                            ? strerror(event->system_error)
-                           : sock_status_text(event->status);
+                           : banyan_sock_status_text(event->status);
     int code = event->system_error != 0 ? -event->system_error : 0;
 
-    if (event->status == SOCK_CLOSED_BY_PEER)
+    if (event->status == BANYAN_SOCK_CLOSED_BY_PEER)
         code = -EPIPE;
     if (event->sock != NULL && event->sock->peer.length_bytes > 0)
         address_print(&event->sock->peer, text);
     error_set(ret_error, code, "%s%s%s", text, text[0] != '\0' ? ": " : "", what);
 }
 
-void sock_describe_code(const struct sock *sock, int code, struct error *ret_error)
+void banyan_sock_describe_code(const struct banyan_sock *sock, int code, struct error *ret_error)
 {
-    struct sock_event event = {.sock = (struct sock *)sock, .system_error = -code};
+    struct banyan_sock_event event = {.sock = (struct banyan_sock *)sock, .system_error = -code};
 
-    event.status = sock_status_of(-code);
+    event.status = banyan_sock_status_of(-code);
     if (code == -EPIPE) {
-        event.status = SOCK_CLOSED_BY_PEER;
+        event.status = BANYAN_SOCK_CLOSED_BY_PEER;
         event.system_error = 0;
     }
-    sock_describe(&event, ret_error);
+    banyan_sock_describe(&event, ret_error);
 }
 
-int sock_describe_host(const char *net, char *text, size_t text_bytes, struct error *error)
+int banyan_sock_describe_host(const char *net, char *text, size_t text_bytes, struct error *error)
 {
     char name[HOST_NAME_BYTES_MAX + 1] = "";
     struct addresses addresses;
@@ -122,24 +122,24 @@ int sock_describe_host(const char *net, char *text, size_t text_bytes, struct er
 }
 
 /* Another thread may close the sock meanwhile. */
-static void lock(const struct sock *sock)
+static void lock(const struct banyan_sock *sock)
 {
     pthread_mutex_lock(&sock->set->lock);
 }
 
-static void unlock(const struct sock *sock)
+static void unlock(const struct banyan_sock *sock)
 {
     pthread_mutex_unlock(&sock->set->lock);
 }
 
-void sock_set_user(struct sock *sock, void *user)
+void banyan_sock_set_user(struct banyan_sock *sock, void *user)
 {
     lock(sock);
     sock->user = user;
     unlock(sock);
 }
 
-void *sock_user(const struct sock *sock)
+void *banyan_sock_user(const struct banyan_sock *sock)
 {
     void *user;
 
@@ -149,12 +149,12 @@ void *sock_user(const struct sock *sock)
     return user;
 }
 
-uint64_t sock_id(const struct sock *sock)
+uint64_t banyan_sock_id(const struct banyan_sock *sock)
 {
     return sock->id;
 }
 
-int sock_fd(const struct sock *sock)
+int banyan_sock_fd(const struct banyan_sock *sock)
 {
     int fd;
 
@@ -174,14 +174,14 @@ void sock_read_local_address(int fd, struct address *ret_address)
         address_from_system((struct sockaddr *)&system, ret_address);
 }
 
-void sock_local_address(const struct sock *sock, struct address *ret_address)
+void banyan_sock_local_address(const struct banyan_sock *sock, struct address *ret_address)
 {
     lock(sock);
     sock_read_local_address(sock->fd, ret_address);
     unlock(sock);
 }
 
-const struct address *sock_peer_address(const struct sock *sock)
+const struct address *banyan_sock_peer_address(const struct banyan_sock *sock)
 {
     return &sock->peer;
 }

@@ -81,21 +81,21 @@ static void open_host(void)
     host.patient = on_dirty;
     host.place = 2;
     host.incarnation = 1;
-    if (sock_set_create(&host.socks, NULL) < 0)
+    if (banyan_sock_set_create(&host.socks, NULL) < 0)
         abort();
 }
 
 /* A link that has shaken hands. */
 static struct link *open_link(int *ret_peer_fd)
 {
-    struct sock *sock = NULL;
+    struct banyan_sock *sock = NULL;
     struct link *link;
     int fds[2];
 
     if (host.socks == NULL)
         open_host();
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
-        sock_adopt(host.socks, fds[0], NULL, &sock, NULL) < 0)
+        banyan_sock_adopt(host.socks, fds[0], NULL, &sock, NULL) < 0)
         abort();
     link = link_accept(&host, sock);
     link_step(link, EVENT_SECURED);
@@ -105,7 +105,7 @@ static struct link *open_link(int *ret_peer_fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     struct link *link;
     size_t piece_bytes;
     int peer_fd;
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         i += bytes;
     }
     link_drop(link);
-    while (sock_set_wait(host.socks, 0, &event) == 1)
+    while (banyan_sock_set_wait(host.socks, 0, &event) == 1)
         link_sock_event(event.user, &event);
     assert(gone == 1);
     close(peer_fd);

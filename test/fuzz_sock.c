@@ -41,16 +41,16 @@ enum step {
     STEP_COUNT
 };
 
-static struct sock_set *set;
+static struct banyan_sock_set *set;
 
 /* What must be true of the sock. */
 static struct {
-    struct sock *sock; /* NULL once its close has been told */
-    int peer_fd;       /* -1 once it is closed */
+    struct banyan_sock *sock; /* NULL once its close has been told */
+    int peer_fd;              /* -1 once it is closed */
     int closing;
     int is_input_posted;
     int is_posting; /* input, at this moment */
-    enum sock_operation input;
+    enum banyan_sock_operation input;
     size_t input_minimum;
     size_t input_maximum;
     size_t input_seen; /* by updates */
@@ -94,32 +94,32 @@ static void on_update(void *user, size_t bytes)
 
 /* ---- Events ---- */
 
-static void take_input(const struct sock_event *event)
+static void take_input(const struct banyan_sock_event *event)
 {
     assert(model.is_input_posted && event->operation == model.input);
     model.is_input_posted = 0;
-    if (event->operation != SOCK_READ)
+    if (event->operation != BANYAN_SOCK_READ)
         return;
     assert(event->bytes <= model.input_maximum);
-    if (event->status == SOCK_OK)
+    if (event->status == BANYAN_SOCK_OK)
         assert(event->bytes >= model.input_minimum);
     check_pattern(in_data, event->bytes, &model.read_bytes);
     assert(model.read_bytes <= model.peer_wrote_bytes);
 }
 
-static void take_event(const struct sock_event *event)
+static void take_event(const struct banyan_sock_event *event)
 {
-    if (event->operation == SOCK_WAKEUP)
+    if (event->operation == BANYAN_SOCK_WAKEUP)
         return;
     assert(model.sock != NULL && event->sock == model.sock && event->user == &model);
-    if (event->status == SOCK_INTERRUPTED)
+    if (event->status == BANYAN_SOCK_INTERRUPTED)
         assert(model.closing);
-    if (event->operation == SOCK_CLOSE) {
+    if (event->operation == BANYAN_SOCK_CLOSE) {
         assert(model.closing && !model.is_input_posted && !model.is_output_posted);
         model.sock = NULL;
-    } else if (event->operation == SOCK_WRITE) {
+    } else if (event->operation == BANYAN_SOCK_WRITE) {
         assert(model.is_output_posted && event->bytes <= model.output_maximum);
-        assert(event->status != SOCK_OK || event->bytes >= model.output_minimum);
+        assert(event->status != BANYAN_SOCK_OK || event->bytes >= model.output_minimum);
         model.is_output_posted = 0;
         model.written_bytes += event->bytes;
     } else {
@@ -129,10 +129,10 @@ static void take_event(const struct sock_event *event)
 
 static int take_all(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     int count = 0;
 
-    while (sock_set_wait(set, 0, &event) == 1) {
+    while (banyan_sock_set_wait(set, 0, &event) == 1) {
         take_event(&event);
         count++;
     }
@@ -149,7 +149,7 @@ static int expected(int is_posted)
     return is_posted ? -EBUSY : 0;
 }
 
-static void post_input(enum sock_operation kind, size_t minimum, size_t bytes, int pieces)
+static void post_input(enum banyan_sock_operation kind, size_t minimum, size_t bytes, int pieces)
 {
     struct iovec vectors[3];
     size_t third = bytes / 3;
@@ -165,14 +165,14 @@ static void post_input(enum sock_operation kind, size_t minimum, size_t bytes, i
         model.input_maximum = bytes;
         model.input_seen = 0;
     }
-    if (kind == SOCK_READABLE)
-        rc = sock_post_readable(model.sock);
+    if (kind == BANYAN_SOCK_READABLE)
+        rc = banyan_sock_post_readable(model.sock);
     else if (pieces > 1)
-        rc = sock_post_readv(model.sock, vectors, 3, minimum, on_update);
+        rc = banyan_sock_post_readv(model.sock, vectors, 3, minimum, on_update);
     else
-        rc = sock_post_read(model.sock, in_data, minimum, bytes, on_update);
+        rc = banyan_sock_post_read(model.sock, in_data, minimum, bytes, on_update);
     model.is_posting = 0;
-    if (kind == SOCK_READ && (bytes == 0 || minimum > bytes)) {
+    if (kind == BANYAN_SOCK_READ && (bytes == 0 || minimum > bytes)) {
         assert(rc == -EINVAL);
         return;
     }
@@ -188,7 +188,7 @@ static void post_output(size_t minimum, size_t bytes)
     /* What is posted is lent: it must not be touched. */
     if (!model.is_output_posted)
         fill(out_data, bytes, model.written_bytes);
-    rc = sock_post_write(model.sock, out_data, minimum, bytes, NULL);
+    rc = banyan_sock_post_write(model.sock, out_data, minimum, bytes, NULL);
     if (bytes == 0 || minimum > bytes) {
         assert(rc == -EINVAL);
         return;
@@ -205,7 +205,7 @@ static void read_now(size_t bytes)
 {
     size_t got = SIZE_MAX;
     int is_posted = model.is_input_posted;
-    int rc = sock_read(model.sock, peer_data, bytes, &got);
+    int rc = banyan_sock_read(model.sock, peer_data, bytes, &got);
 
     if (bytes == 0)
         assert(rc == -EINVAL);
@@ -224,7 +224,7 @@ static void write_now(size_t bytes)
 
     if (!model.is_output_posted)
         fill(out_data, bytes, model.written_bytes);
-    rc = sock_write(model.sock, out_data, bytes, &got);
+    rc = banyan_sock_write(model.sock, out_data, bytes, &got);
     if (bytes == 0)
         assert(rc == -EINVAL);
     else if (expected(model.is_output_posted) < 0)
@@ -235,7 +235,7 @@ static void write_now(size_t bytes)
 
 static void close_sock(void)
 {
-    int rc = sock_post_close(model.sock);
+    int rc = banyan_sock_post_close(model.sock);
 
     assert(rc == (model.closing ? -ESHUTDOWN : 0));
     model.closing = 1;
@@ -282,14 +282,14 @@ static void run_step(enum step step, size_t bytes)
     if (step >= STEP_PEER_WRITE)
         run_peer(step, bytes);
     else if (step == STEP_WAKEUP)
-        sock_set_wakeup(set);
+        banyan_sock_set_wakeup(set);
     else if (step == STEP_WAIT || model.sock == NULL)
         take_all();
     else if (step == STEP_POST_READ || step == STEP_POST_READ_SOME || step == STEP_POST_READV)
-        post_input(SOCK_READ, step == STEP_POST_READ_SOME ? 1 : bytes, bytes,
+        post_input(BANYAN_SOCK_READ, step == STEP_POST_READ_SOME ? 1 : bytes, bytes,
                    step == STEP_POST_READV ? 3 : 1);
     else if (step == STEP_POST_READABLE)
-        post_input(SOCK_READABLE, 0, 0, 0);
+        post_input(BANYAN_SOCK_READABLE, 0, 0, 0);
     else if (step == STEP_POST_WRITE || step == STEP_POST_WRITE_SOME)
         post_output(step == STEP_POST_WRITE ? bytes : 1, bytes);
     else if (step == STEP_READ)
@@ -297,7 +297,7 @@ static void run_step(enum step step, size_t bytes)
     else if (step == STEP_WRITE)
         write_now(bytes);
     else if (step == STEP_SHUTDOWN)
-        (void)sock_shutdown_write(model.sock);
+        (void)banyan_sock_shutdown_write(model.sock);
     else
         close_sock();
 }
@@ -306,11 +306,11 @@ static void open_sock(void)
 {
     int fds[2];
 
-    if (set == NULL && sock_set_create(&set, NULL) < 0)
+    if (set == NULL && banyan_sock_set_create(&set, NULL) < 0)
         abort();
     memset(&model, 0, sizeof(model));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
-        sock_adopt(set, fds[0], &model, &model.sock, NULL) < 0)
+        banyan_sock_adopt(set, fds[0], &model, &model.sock, NULL) < 0)
         abort();
     model.peer_fd = fds[1];
 }

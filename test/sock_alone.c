@@ -21,7 +21,7 @@
 #define WORDS   20
 
 struct client {
-    struct sock *sock;
+    struct banyan_sock *sock;
     char word[32];
     char answer[32];
     int words;
@@ -38,7 +38,7 @@ static int own_events;
 
 static int is_readable(void)
 {
-    struct pollfd poll_fd = {.fd = sock_set_fd(set), .events = POLLIN};
+    struct pollfd poll_fd = {.fd = banyan_sock_set_fd(set), .events = POLLIN};
 
     return poll(&poll_fd, 1, 0) == 1;
 }
@@ -52,16 +52,16 @@ static void test_descriptor(void)
     drain();
     drain();
     ok(!is_readable(), "K12: nothing to do: not readable");
-    sock_post_write(far, "abcd", 4, 4, NULL);
+    banyan_sock_post_write(far, "abcd", 4, 4, NULL);
     ok(is_readable(), "K12: a write that was done at once: readable");
     is_int(drain(), 1, "K12: one event");
-    sock_post_read(near, data, 4, 4, NULL);
+    banyan_sock_post_read(near, data, 4, 4, NULL);
     while (!is_readable())
         ;
     is_int(drain(), 1, "K12: one more");
     drain();
     ok(!is_readable(), "K12: then nothing");
-    sock_set_wakeup(set);
+    banyan_sock_set_wakeup(set);
     ok(is_readable(), "K12: a wake-up: readable");
     is_int(drain(), 1, "K12: once");
     drain();
@@ -74,58 +74,59 @@ static void test_descriptor(void)
 static void say(struct client *client)
 {
     snprintf(client->word, sizeof(client->word), "word %d", client->words);
-    sock_post_write(client->sock, client->word, sizeof(client->word), sizeof(client->word), NULL);
-    sock_post_read(client->sock, client->answer, sizeof(client->answer), sizeof(client->answer),
-                   NULL);
+    banyan_sock_post_write(client->sock, client->word, sizeof(client->word), sizeof(client->word),
+                           NULL);
+    banyan_sock_post_read(client->sock, client->answer, sizeof(client->answer),
+                          sizeof(client->answer), NULL);
 }
 
-static void client_event(struct client *client, const struct sock_event *event)
+static void client_event(struct client *client, const struct banyan_sock_event *event)
 {
-    client->wrong += event->status != SOCK_OK;
-    if (event->operation == SOCK_CONNECT) {
+    client->wrong += event->status != BANYAN_SOCK_OK;
+    if (event->operation == BANYAN_SOCK_CONNECT) {
         say(client);
-    } else if (event->operation == SOCK_READ) {
+    } else if (event->operation == BANYAN_SOCK_READ) {
         client->wrong += strcmp(client->word, client->answer) != 0;
         if (++client->words < WORDS)
             say(client);
         else
-            sock_post_close(client->sock);
-    } else if (event->operation == SOCK_CLOSE) {
+            banyan_sock_post_close(client->sock);
+    } else if (event->operation == BANYAN_SOCK_CLOSE) {
         clients_done++;
     }
 }
 
-static void server_event(struct echo *echo, const struct sock_event *event)
+static void server_event(struct echo *echo, const struct banyan_sock_event *event)
 {
-    if (event->operation == SOCK_CLOSE)
+    if (event->operation == BANYAN_SOCK_CLOSE)
         free(echo);
-    else if (event->status == SOCK_CLOSED_BY_PEER)
-        sock_post_close(event->sock);
-    else if (event->operation == SOCK_READ)
-        sock_post_write(event->sock, echo->data, event->bytes, event->bytes, NULL);
+    else if (event->status == BANYAN_SOCK_CLOSED_BY_PEER)
+        banyan_sock_post_close(event->sock);
+    else if (event->operation == BANYAN_SOCK_READ)
+        banyan_sock_post_write(event->sock, echo->data, event->bytes, event->bytes, NULL);
     else
-        sock_post_read(event->sock, echo->data, 1, sizeof(echo->data), NULL);
+        banyan_sock_post_read(event->sock, echo->data, 1, sizeof(echo->data), NULL);
 }
 
-static void accept_all(struct sock *from)
+static void accept_all(struct banyan_sock *from)
 {
-    struct sock *sock = NULL;
+    struct banyan_sock *sock = NULL;
 
     for (;;) {
         struct echo *echo = malloc(sizeof(*echo));
-        if (sock_accept(from, set, echo, &sock, NULL) < 0) {
+        if (banyan_sock_accept(from, set, echo, &sock, NULL) < 0) {
             free(echo);
             return;
         }
-        sock_post_read(sock, echo->data, 1, sizeof(echo->data), NULL);
+        banyan_sock_post_read(sock, echo->data, 1, sizeof(echo->data), NULL);
     }
 }
 
-static void take(const struct sock_event *event)
+static void take(const struct banyan_sock_event *event)
 {
     void *user = event->user;
 
-    if (event->operation == SOCK_ACCEPT)
+    if (event->operation == BANYAN_SOCK_ACCEPT)
         accept_all(event->sock);
     else if (user >= (void *)clients && user < (void *)(clients + CLIENTS))
         client_event(user, event);
@@ -137,8 +138,8 @@ static void take(const struct sock_event *event)
 static void run(int pipe_fd)
 {
     struct pollfd polls[] = {{.fd = pipe_fd, .events = POLLIN},
-                             {.fd = sock_set_fd(set), .events = POLLIN}};
-    struct sock_event event;
+                             {.fd = banyan_sock_set_fd(set), .events = POLLIN}};
+    struct banyan_sock_event event;
     char byte;
 
     while (clients_done < CLIENTS) {
@@ -146,7 +147,7 @@ static void run(int pipe_fd)
             bail_out("nothing happens: %d clients are done", clients_done);
         if (polls[0].revents != 0)
             own_events += read(pipe_fd, &byte, 1) == 1;
-        while (sock_set_wait(set, 0, &event) == 1)
+        while (banyan_sock_set_wait(set, 0, &event) == 1)
             take(&event);
     }
 }
@@ -154,25 +155,25 @@ static void run(int pipe_fd)
 static void test_program(const char *text)
 {
     struct address address;
-    struct sock *server = NULL;
+    struct banyan_sock *server = NULL;
     struct error why = ERROR_NONE;
     int fds[2];
     int wrong = 0;
     int words = 0;
 
     address_parse(text, &address, NULL);
-    if (sock_listen(set, &address, any_port, NULL, &server, &why) < 0) {
+    if (banyan_sock_listen(set, &address, any_port, NULL, &server, &why) < 0) {
         skip(3, "K11: %s", why.text);
         return;
     }
-    sock_local_address(server, &address);
+    banyan_sock_local_address(server, &address);
     if (pipe(fds) < 0 || write(fds[1], "x", 1) != 1)
         bail_out("pipe");
     clients_done = 0;
     own_events = 0;
     memset(clients, 0, sizeof(clients));
     for (int i = 0; i < CLIENTS; i++) {
-        if (sock_connect(set, &address, any_port, &clients[i], &clients[i].sock, &why) < 0)
+        if (banyan_sock_connect(set, &address, any_port, &clients[i], &clients[i].sock, &why) < 0)
             bail_out("%s", why.text);
     }
     run(fds[0]);
@@ -190,13 +191,13 @@ static void test_program(const char *text)
 
 int main(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     world_open();
     test_descriptor();
     test_program("127.0.0.1");
     test_program("::1");
-    while (sock_set_wait(set, 100, &event) == 1) /* the last ends of the server */
+    while (banyan_sock_set_wait(set, 100, &event) == 1) /* the last ends of the server */
         take(&event);
     world_close();
     return done_testing();

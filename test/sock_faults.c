@@ -18,8 +18,8 @@
 #define LARGE_BYTES (8u * 1024 * 1024)
 
 /* A second connection, which must go on. */
-static struct sock *other_near;
-static struct sock *other_far;
+static struct banyan_sock *other_near;
+static struct banyan_sock *other_far;
 
 static void open_other(void)
 {
@@ -30,14 +30,15 @@ static void open_other(void)
 
 static void check_other(const char *beside)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     char data[8];
     size_t bytes = 0;
 
-    sock_write(other_near, "goes on", 7, &bytes);
-    sock_post_read(other_far, data, 7, 7, NULL);
+    banyan_sock_write(other_near, "goes on", 7, &bytes);
+    banyan_sock_post_read(other_far, data, 7, 7, NULL);
     event = next_event();
-    ok(is_event(&event, SOCK_READ, SOCK_OK, other_far) && memcmp(data, "goes on", 7) == 0,
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_OK, other_far) &&
+           memcmp(data, "goes on", 7) == 0,
        "K13: the connection beside %s goes on", beside);
 }
 
@@ -55,21 +56,21 @@ static void test_end_with_data(void)
     char data[64];
     size_t bytes = 0;
     int wrong = 0;
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     for (int i = 0; i < 100; i++) {
         connect_pair();
-        sock_write(far, "last words", 10, &bytes);
+        banyan_sock_write(far, "last words", 10, &bytes);
         close_one(far);
-        sock_post_readable(near);
+        banyan_sock_post_readable(near);
         do
             event = next_event();
-        while (event.operation != SOCK_READABLE);
-        wrong += sock_read(near, data, sizeof(data), &bytes) != 0 || bytes != 10;
-        sock_post_readable(near);
+        while (event.operation != BANYAN_SOCK_READABLE);
+        wrong += banyan_sock_read(near, data, sizeof(data), &bytes) != 0 || bytes != 10;
+        banyan_sock_post_readable(near);
         event = next_event();
-        wrong += event.operation != SOCK_READABLE ||
-                 sock_read(near, data, sizeof(data), &bytes) != -EPIPE;
+        wrong += event.operation != BANYAN_SOCK_READABLE ||
+                 banyan_sock_read(near, data, sizeof(data), &bytes) != -EPIPE;
         close_one(near);
     }
     is_int(wrong, 0, "K13: 100 peers that wrote and closed are read to the end");
@@ -77,20 +78,20 @@ static void test_end_with_data(void)
 
 static void test_reset(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     char data[8];
     void *large = calloc(1, LARGE_BYTES);
     int fd = plain_peer();
     int seen_read = 0;
     int seen_write = 0;
 
-    sock_post_read(far, data, 8, 8, NULL);
-    sock_post_write(far, large, LARGE_BYTES, LARGE_BYTES, NULL);
+    banyan_sock_post_read(far, data, 8, 8, NULL);
+    banyan_sock_post_write(far, large, LARGE_BYTES, LARGE_BYTES, NULL);
     reset(fd);
     for (int i = 0; i < 2; i++) {
         event = next_event();
-        seen_read += is_event(&event, SOCK_READ, SOCK_RESET, far);
-        seen_write += is_event(&event, SOCK_WRITE, SOCK_RESET, far);
+        seen_read += is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_RESET, far);
+        seen_write += is_event(&event, BANYAN_SOCK_WRITE, BANYAN_SOCK_RESET, far);
     }
     is_int(seen_read, 1, "K13: a peer that resets ends the read");
     is_int(seen_write, 1, "K13: and the write");
@@ -102,20 +103,21 @@ static void test_reset(void)
 /* The peer has said all it had to say, and still listens. */
 static void test_half_close(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     char data[8];
     char word[4];
     size_t bytes = 0;
     int fd = plain_peer();
 
-    sock_post_read(far, data, 8, 8, NULL);
+    banyan_sock_post_read(far, data, 8, 8, NULL);
     shutdown(fd, SHUT_WR);
     event = next_event();
-    ok(is_event(&event, SOCK_READ, SOCK_CLOSED_BY_PEER, far), "K13: half an end ends the read");
-    is_int(sock_post_read(far, data, 8, 8, NULL), 0, "K13: the next one");
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_CLOSED_BY_PEER, far),
+       "K13: half an end ends the read");
+    is_int(banyan_sock_post_read(far, data, 8, 8, NULL), 0, "K13: the next one");
     event = next_event();
-    ok(is_event(&event, SOCK_READ, SOCK_CLOSED_BY_PEER, far), "K13: says the same");
-    is_int(sock_write(far, "more", 4, &bytes), 0, "K13: the other half still works");
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_CLOSED_BY_PEER, far), "K13: says the same");
+    is_int(banyan_sock_write(far, "more", 4, &bytes), 0, "K13: the other half still works");
     ok(recv(fd, word, 4, MSG_WAITALL) == 4 && memcmp(word, "more", 4) == 0, "K13: to the end");
     check_other("one that half closes");
     close(fd);
@@ -126,18 +128,19 @@ static void test_half_close(void)
 static void test_stall(void)
 {
     void *large = calloc(1, 4 * LARGE_BYTES);
-    struct sock_event event;
+    struct banyan_sock_event event;
     int fd = plain_peer();
 
-    sock_post_write(far, large, 4 * LARGE_BYTES, 4 * LARGE_BYTES, NULL);
-    is_int(sock_set_wait(set, 50, &event), 0, "K13: a write to a peer that stalls waits");
+    banyan_sock_post_write(far, large, 4 * LARGE_BYTES, 4 * LARGE_BYTES, NULL);
+    is_int(banyan_sock_set_wait(set, 50, &event), 0, "K13: a write to a peer that stalls waits");
     check_other("one that stalls");
-    sock_post_close(far);
+    banyan_sock_post_close(far);
     event = next_event();
-    ok(is_event(&event, SOCK_WRITE, SOCK_INTERRUPTED, far) && event.bytes < 4 * LARGE_BYTES,
+    ok(is_event(&event, BANYAN_SOCK_WRITE, BANYAN_SOCK_INTERRUPTED, far) &&
+           event.bytes < 4 * LARGE_BYTES,
        "K13: a close tells how far it came: %zu bytes", event.bytes);
     event = next_event();
-    is_int(event.operation, SOCK_CLOSE, "K13: and ends it");
+    is_int(event.operation, BANYAN_SOCK_CLOSE, "K13: and ends it");
     close(fd);
     free(large);
 }
@@ -153,24 +156,25 @@ static void on_update(void *user, size_t bytes)
 
 static void test_byte_by_byte(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     char data[100];
     int fd = plain_peer();
     int early = 0;
 
-    sock_post_read(far, data, 100, 100, on_update);
+    banyan_sock_post_read(far, data, 100, 100, on_update);
     for (int i = 0; i < 100; i++) {
         char byte = (char)i;
         if (send(fd, &byte, 1, 0) != 1)
             bail_out("send");
         if (i < 99) {
             while (update_count <= i)
-                early += sock_set_wait(set, 1, &event);
+                early += banyan_sock_set_wait(set, 1, &event);
         }
     }
     event = next_event();
     is_int(early, 0, "K13: a peer that sends one byte at a time completes nothing early");
-    ok(is_event(&event, SOCK_READ, SOCK_OK, far) && event.bytes == 100, "K13: but in the end all");
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_OK, far) && event.bytes == 100,
+       "K13: but in the end all");
     is_int(update_count, 99, "K13: each byte was an update");
     is_int(update_wrong, 0, "K13: in order");
     ok(data[0] == 0 && data[99] == 99, "K13: nothing is lost");
@@ -182,7 +186,7 @@ static void test_byte_by_byte(void)
  * complete at once. */
 static void test_flood(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     char byte;
     size_t bytes = 0;
     int turns = 0;
@@ -192,19 +196,20 @@ static void test_flood(void)
 
     while (send(fd, large, LARGE_BYTES, MSG_DONTWAIT) > 0)
         ;
-    is_int(sock_read(other_far, &byte, 1, &bytes), -EAGAIN, "K13: the other sock has nothing");
-    sock_post_readable(other_far);
-    sock_post_read(far, &byte, 1, 1, NULL);
-    sock_write(other_near, "x", 1, &bytes);
+    is_int(banyan_sock_read(other_far, &byte, 1, &bytes), -EAGAIN,
+           "K13: the other sock has nothing");
+    banyan_sock_post_readable(other_far);
+    banyan_sock_post_read(far, &byte, 1, 1, NULL);
+    banyan_sock_write(other_near, "x", 1, &bytes);
     while (!heard && turns < 100000) {
         event = next_event();
         heard = event.sock == other_far;
         if (!heard)
-            sock_post_read(far, &byte, 1, 1, NULL);
+            banyan_sock_post_read(far, &byte, 1, 1, NULL);
         turns++;
     }
     ok(heard && turns <= 200, "K13: beside a flood another sock is heard after %d events", turns);
-    sock_read(other_far, &byte, 1, &bytes);
+    banyan_sock_read(other_far, &byte, 1, &bytes);
     close(fd);
     close_one(far);
     free(large);
@@ -214,18 +219,19 @@ static void test_flood(void)
 static void test_self(void)
 {
     struct address own = listening;
-    struct sock_ports port;
-    struct sock *sock = listen_on("127.0.0.1");
-    struct sock_event event;
+    struct banyan_sock_ports port;
+    struct banyan_sock *sock = listen_on("127.0.0.1");
+    struct banyan_sock_event event;
     struct address saved = own;
 
     own = listening;
     close_one(sock);
     listening = saved;
-    port = (struct sock_ports){.first = address_port(&own), .last = address_port(&own)};
-    sock_connect(set, &own, port, NULL, &sock, NULL);
+    port = (struct banyan_sock_ports){.first = address_port(&own), .last = address_port(&own)};
+    banyan_sock_connect(set, &own, port, NULL, &sock, NULL);
     event = next_event();
-    ok(is_event(&event, SOCK_CONNECT, SOCK_REFUSED, sock), "K13: nobody is connected to himself");
+    ok(is_event(&event, BANYAN_SOCK_CONNECT, BANYAN_SOCK_REFUSED, sock),
+       "K13: nobody is connected to himself");
     close_one(sock);
 }
 
@@ -235,8 +241,8 @@ static void test_gone_before_accept(void)
     struct sockaddr_storage system;
     socklen_t bytes;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    struct sock_event event;
-    struct sock *sock = NULL;
+    struct banyan_sock_event event;
+    struct banyan_sock *sock = NULL;
     int rc;
 
     address_to_system(&listening, &system, &bytes);
@@ -244,8 +250,8 @@ static void test_gone_before_accept(void)
         bail_out("connect");
     reset(fd);
     event = next_event();
-    is_int(event.operation, SOCK_ACCEPT, "K13: a peer that is gone before it is accepted");
-    rc = sock_accept(listener, set, NULL, &sock, NULL);
+    is_int(event.operation, BANYAN_SOCK_ACCEPT, "K13: a peer that is gone before it is accepted");
+    rc = banyan_sock_accept(listener, set, NULL, &sock, NULL);
     ok(rc == 0 || rc == -EAGAIN, "K13: is no error of the listener");
     if (rc == 0)
         close_one(sock);

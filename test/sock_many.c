@@ -22,7 +22,7 @@
 #define IDLE_BYTES_MAX 1024 /* of our memory for one sock */
 
 struct connection {
-    struct sock *sock;
+    struct banyan_sock *sock;
     unsigned char byte;
 };
 
@@ -80,11 +80,11 @@ static void accept_all(void)
     int count = 0;
 
     while (count < CONNECTIONS) {
-        struct sock_event event = next_event();
+        struct banyan_sock_event event = next_event();
         struct error why = ERROR_NONE;
-        struct sock *sock = NULL;
-        while (event.operation == SOCK_ACCEPT &&
-               sock_accept(listener, set, &connections[count], &sock, &why) == 0)
+        struct banyan_sock *sock = NULL;
+        while (event.operation == BANYAN_SOCK_ACCEPT &&
+               banyan_sock_accept(listener, set, &connections[count], &sock, &why) == 0)
             connections[count++].sock = sock;
         if (why.code != 0)
             bail_out("connection %d: %s", count, why.text);
@@ -97,13 +97,14 @@ static void echo_all(void)
     int wrong = 0;
 
     for (int i = 0; i < CONNECTIONS; i++)
-        wrong += sock_post_read(connections[i].sock, &connections[i].byte, 1, 1, NULL) != 0;
+        wrong += banyan_sock_post_read(connections[i].sock, &connections[i].byte, 1, 1, NULL) != 0;
     while (written < CONNECTIONS) {
-        struct sock_event event = next_event();
+        struct banyan_sock_event event = next_event();
         struct connection *connection = event.user;
-        wrong += event.status != SOCK_OK || event.bytes != 1 || event.sock != connection->sock;
-        if (event.operation == SOCK_READ)
-            sock_post_write(event.sock, &connection->byte, 1, 1, NULL);
+        wrong +=
+            event.status != BANYAN_SOCK_OK || event.bytes != 1 || event.sock != connection->sock;
+        if (event.operation == BANYAN_SOCK_READ)
+            banyan_sock_post_write(event.sock, &connection->byte, 1, 1, NULL);
         else
             written++;
     }
@@ -115,9 +116,9 @@ static void close_all(void)
     int closed = 0;
 
     for (int i = 0; i < CONNECTIONS; i++)
-        sock_post_close(connections[i].sock);
+        banyan_sock_post_close(connections[i].sock);
     while (closed < CONNECTIONS)
-        closed += next_event().operation == SOCK_CLOSE;
+        closed += next_event().operation == BANYAN_SOCK_CLOSE;
     pass("K1: all are closed");
 }
 

@@ -18,8 +18,8 @@
 #define BYTES    100
 
 struct lane {
-    struct sock *near;
-    struct sock *far;
+    struct banyan_sock *near;
+    struct banyan_sock *far;
     char out[BYTES];
     char in[BYTES];
     int received;
@@ -35,20 +35,20 @@ static int closed;
 
 static void test_wait(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
 
-    is_int(sock_set_wait(set, 0, &event), 0, "K3: nothing has happened");
-    is_int(sock_set_wait(set, 10, &event), 0, "K3: nor happens in 10 ms");
-    sock_set_wakeup(set);
-    sock_set_wakeup(set);
+    is_int(banyan_sock_set_wait(set, 0, &event), 0, "K3: nothing has happened");
+    is_int(banyan_sock_set_wait(set, 10, &event), 0, "K3: nor happens in 10 ms");
+    banyan_sock_set_wakeup(set);
+    banyan_sock_set_wakeup(set);
     event = next_event();
-    ok(event.operation == SOCK_WAKEUP && event.sock == NULL, "K3: a wake-up is an event");
-    is_int(sock_set_wait(set, 0, &event), 0, "K3: several are one");
+    ok(event.operation == BANYAN_SOCK_WAKEUP && event.sock == NULL, "K3: a wake-up is an event");
+    is_int(banyan_sock_set_wait(set, 0, &event), 0, "K3: several are one");
 }
 
 static void *wake(void *context)
 {
-    sock_set_wakeup(set);
+    banyan_sock_set_wakeup(set);
     return NULL;
 }
 
@@ -59,7 +59,7 @@ static void test_wakeup(void)
 
     for (int i = 0; i < 100; i++) {
         pthread_create(&thread, NULL, wake, NULL);
-        wrong += next_event().operation != SOCK_WAKEUP;
+        wrong += next_event().operation != BANYAN_SOCK_WAKEUP;
         pthread_join(thread, NULL);
     }
     is_int(wrong, 0, "K3: another thread wakes the waiter 100 times");
@@ -67,31 +67,31 @@ static void test_wakeup(void)
 
 static void *wait_too(void *context)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     int *ret_rc = context;
 
     /* Until the main thread waits: its own wait ends it. */
     do
-        *ret_rc = sock_set_wait(set, 0, &event);
+        *ret_rc = banyan_sock_set_wait(set, 0, &event);
     while (*ret_rc == 0);
-    sock_set_wakeup(set);
+    banyan_sock_set_wakeup(set);
     return NULL;
 }
 
 static void test_two_waiters(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     pthread_t thread;
     int rc = 0;
     int main_rc;
 
     pthread_create(&thread, NULL, wait_too, &rc);
     do
-        main_rc = sock_set_wait(set, PATIENCE_MS, &event);
+        main_rc = banyan_sock_set_wait(set, PATIENCE_MS, &event);
     while (main_rc == -EBUSY);
     pthread_join(thread, NULL);
     is_int(rc, -EBUSY, "K10: a second waiter is refused");
-    is_int(event.operation, SOCK_WAKEUP, "K10: and the first is not disturbed");
+    is_int(event.operation, BANYAN_SOCK_WAKEUP, "K10: and the first is not disturbed");
 }
 
 /* ---- Posting while another waits ---- */
@@ -107,32 +107,32 @@ static void *poster(void *context)
         lane->writable = 0;
         pthread_mutex_unlock(&lane->lock);
         memset(lane->out, i, BYTES);
-        lane->failed += sock_post_write(lane->near, lane->out, BYTES, BYTES, NULL) != 0;
+        lane->failed += banyan_sock_post_write(lane->near, lane->out, BYTES, BYTES, NULL) != 0;
         if (i % 50 == 0)
-            sock_set_wakeup(set);
+            banyan_sock_set_wakeup(set);
     }
     pthread_mutex_lock(&lane->lock);
     while (!lane->writable)
         pthread_cond_wait(&lane->cond, &lane->lock);
     pthread_mutex_unlock(&lane->lock);
-    lane->failed += sock_post_close(lane->near) != 0;
+    lane->failed += banyan_sock_post_close(lane->near) != 0;
     return NULL;
 }
 
-static void lane_event(struct lane *lane, const struct sock_event *event)
+static void lane_event(struct lane *lane, const struct banyan_sock_event *event)
 {
-    if (event->operation == SOCK_WRITE) {
+    if (event->operation == BANYAN_SOCK_WRITE) {
         pthread_mutex_lock(&lane->lock);
         lane->writable = 1;
         pthread_cond_signal(&lane->cond);
         pthread_mutex_unlock(&lane->lock);
-    } else if (event->operation == SOCK_READ && event->status == SOCK_OK) {
+    } else if (event->operation == BANYAN_SOCK_READ && event->status == BANYAN_SOCK_OK) {
         lane->wrong += lane->in[0] != (char)lane->received || lane->in[BYTES - 1] != lane->in[0];
         lane->received++;
-        sock_post_read(lane->far, lane->in, BYTES, BYTES, NULL);
-    } else if (event->operation == SOCK_READ) {
-        sock_post_close(lane->far);
-    } else if (event->operation == SOCK_CLOSE) {
+        banyan_sock_post_read(lane->far, lane->in, BYTES, BYTES, NULL);
+    } else if (event->operation == BANYAN_SOCK_READ) {
+        banyan_sock_post_close(lane->far);
+    } else if (event->operation == BANYAN_SOCK_CLOSE) {
         closed++;
     }
 }
@@ -149,14 +149,14 @@ static void test_posting(void)
         *lane = (struct lane){.near = near, .far = far, .writable = 1};
         pthread_mutex_init(&lane->lock, NULL);
         pthread_cond_init(&lane->cond, NULL);
-        sock_set_user(near, lane);
-        sock_set_user(far, lane);
-        sock_post_read(far, lane->in, BYTES, BYTES, NULL);
+        banyan_sock_set_user(near, lane);
+        banyan_sock_set_user(far, lane);
+        banyan_sock_post_read(far, lane->in, BYTES, BYTES, NULL);
     }
     for (int i = 0; i < POSTERS; i++)
         pthread_create(&threads[i], NULL, poster, &lanes[i]);
     while (closed < 2 * POSTERS) {
-        struct sock_event event = next_event();
+        struct banyan_sock_event event = next_event();
         if (event.user != NULL)
             lane_event(event.user, &event);
     }
@@ -173,7 +173,7 @@ static void test_posting(void)
 
 static void *close_far(void *context)
 {
-    sock_post_close(context);
+    banyan_sock_post_close(context);
     return NULL;
 }
 
@@ -184,19 +184,19 @@ static void test_closing(void)
     int wrong = 0;
 
     for (int i = 0; i < 100; i++) {
-        struct sock *sock;
+        struct banyan_sock *sock;
         size_t bytes = 0;
         int rc = 0;
         connect_pair();
         sock = far;
         pthread_create(&thread, NULL, close_far, sock);
         while (rc != -ESHUTDOWN) {
-            rc = sock_write(sock, "x", 1, &bytes);
+            rc = banyan_sock_write(sock, "x", 1, &bytes);
             wrong += rc != 0 && rc != -EAGAIN && rc != -ESHUTDOWN;
-            (void)sock_fd(sock);
+            (void)banyan_sock_fd(sock);
         }
         pthread_join(thread, NULL);
-        while (next_event().operation != SOCK_CLOSE)
+        while (next_event().operation != BANYAN_SOCK_CLOSE)
             ;
         close_one(near);
     }

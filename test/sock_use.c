@@ -16,38 +16,41 @@
 static void test_ports(void)
 {
     struct address address;
-    struct sock *first = listen_on("127.0.0.3");
-    struct sock_ports range = {.first = address_port(&listening), .last = address_port(&listening)};
-    struct sock *second = NULL;
+    struct banyan_sock *first = listen_on("127.0.0.3");
+    struct banyan_sock_ports range = {.first = address_port(&listening),
+                                      .last = address_port(&listening)};
+    struct banyan_sock *second = NULL;
     struct error why = ERROR_NONE;
 
     address_parse("127.0.0.3", &address, NULL);
-    is_int(sock_listen(set, &address, range, NULL, &second, &why), -EADDRINUSE,
+    is_int(banyan_sock_listen(set, &address, range, NULL, &second, &why), -EADDRINUSE,
            "K7: a range of ports that is used up");
     close_one(first);
-    is_int(sock_listen(set, &address, range, NULL, &second, &why), 0, "K7: can be used again");
+    is_int(banyan_sock_listen(set, &address, range, NULL, &second, &why), 0,
+           "K7: can be used again");
     close_one(second);
-    sock_local_address(listener, &listening);
+    banyan_sock_local_address(listener, &listening);
 }
 
 static void test_adopt(void)
 {
     int fds[2];
     int marker = 0;
-    struct sock *one = NULL;
-    struct sock *two = NULL;
-    struct sock_event event;
+    struct banyan_sock *one = NULL;
+    struct banyan_sock *two = NULL;
+    struct banyan_sock_event event;
     char data[4];
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
         bail_out("socketpair");
-    is_int(sock_adopt(set, fds[0], NULL, &one, NULL), 0, "K9: a descriptor is adopted");
-    sock_adopt(set, fds[1], NULL, &two, NULL);
-    ok(sock_id(one) != sock_id(two) && sock_id(one) != sock_set_id(set), "K9: ids differ");
-    sock_set_user(one, &marker);
-    ok(sock_user(one) == &marker, "K9: a user pointer is kept");
-    sock_post_read(one, data, 4, 4, NULL);
-    sock_post_write(two, "four", 4, 4, NULL);
+    is_int(banyan_sock_adopt(set, fds[0], NULL, &one, NULL), 0, "K9: a descriptor is adopted");
+    banyan_sock_adopt(set, fds[1], NULL, &two, NULL);
+    ok(banyan_sock_id(one) != banyan_sock_id(two) && banyan_sock_id(one) != banyan_sock_set_id(set),
+       "K9: ids differ");
+    banyan_sock_set_user(one, &marker);
+    ok(banyan_sock_user(one) == &marker, "K9: a user pointer is kept");
+    banyan_sock_post_read(one, data, 4, 4, NULL);
+    banyan_sock_post_write(two, "four", 4, 4, NULL);
     event = next_event();
     event = next_event();
     ok(event.user == &marker, "K9: and told");
@@ -59,23 +62,26 @@ static void test_misuse(void)
 {
     char data[4];
     size_t bytes;
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     connect_pair();
-    is_int(sock_post_read(near, data, 5, 4, NULL), -EINVAL, "K10: more than the maximum is wanted");
-    is_int(sock_post_read(near, data, 0, 0, NULL), -EINVAL, "K10: nothing is wanted");
-    is_int(sock_post_write(near, data, 0, 0, NULL), -EINVAL, "K10: nothing is written");
-    sock_post_read(near, data, 4, 4, NULL);
-    is_int(sock_post_read(near, data, 4, 4, NULL), -EBUSY, "K10: a second read");
-    is_int(sock_read(near, data, 4, &bytes), -EBUSY, "K10: a read beside a posted one");
-    is_int(sock_post_read(listener, data, 4, 4, NULL), -ENOTCONN, "K10: a read from a listener");
-    is_int(sock_set_destroy(set), -EBUSY, "K10: a set with socks is destroyed");
-    sock_post_close(near);
-    is_int(sock_post_close(near), -ESHUTDOWN, "K10: a second close");
-    is_int(sock_post_write(near, data, 4, 4, NULL), -ESHUTDOWN, "K10: a write after the close");
+    is_int(banyan_sock_post_read(near, data, 5, 4, NULL), -EINVAL,
+           "K10: more than the maximum is wanted");
+    is_int(banyan_sock_post_read(near, data, 0, 0, NULL), -EINVAL, "K10: nothing is wanted");
+    is_int(banyan_sock_post_write(near, data, 0, 0, NULL), -EINVAL, "K10: nothing is written");
+    banyan_sock_post_read(near, data, 4, 4, NULL);
+    is_int(banyan_sock_post_read(near, data, 4, 4, NULL), -EBUSY, "K10: a second read");
+    is_int(banyan_sock_read(near, data, 4, &bytes), -EBUSY, "K10: a read beside a posted one");
+    is_int(banyan_sock_post_read(listener, data, 4, 4, NULL), -ENOTCONN,
+           "K10: a read from a listener");
+    is_int(banyan_sock_set_destroy(set), -EBUSY, "K10: a set with socks is destroyed");
+    banyan_sock_post_close(near);
+    is_int(banyan_sock_post_close(near), -ESHUTDOWN, "K10: a second close");
+    is_int(banyan_sock_post_write(near, data, 4, 4, NULL), -ESHUTDOWN,
+           "K10: a write after the close");
     do
         event = next_event();
-    while (event.operation != SOCK_CLOSE);
+    while (event.operation != BANYAN_SOCK_CLOSE);
     close_one(far);
 }
 
@@ -83,7 +89,7 @@ static void test_misuse(void)
 static uint16_t free_port(void)
 {
     struct address saved = listening;
-    struct sock *sock = listen_on("127.0.0.4");
+    struct banyan_sock *sock = listen_on("127.0.0.4");
     uint16_t port = address_port(&listening);
 
     close_one(sock);
@@ -115,36 +121,37 @@ static uint16_t free_pair(void)
 /* One port for every connection: it serves as many as have different other ends. */
 static void test_connect_ports(void)
 {
-    struct sock_ports one = {.first = free_pair(), .last = 0};
-    struct sock *first = NULL;
-    struct sock *second = NULL;
+    struct banyan_sock_ports one = {.first = free_pair(), .last = 0};
+    struct banyan_sock *first = NULL;
+    struct banyan_sock *second = NULL;
     struct address own;
     struct error why = ERROR_NONE;
-    struct sock_event event;
+    struct banyan_sock_event event;
 
     one.last = one.first;
-    is_int(sock_connect(set, &listening, one, NULL, &first, &why), 0, "K7: one port is allowed");
+    is_int(banyan_sock_connect(set, &listening, one, NULL, &first, &why), 0,
+           "K7: one port is allowed");
     do
         event = next_event();
-    while (event.operation != SOCK_CONNECT);
-    is_int(event.status, SOCK_OK, "K7: the connection stands");
-    sock_local_address(first, &own);
+    while (event.operation != BANYAN_SOCK_CONNECT);
+    is_int(event.status, BANYAN_SOCK_OK, "K7: the connection stands");
+    banyan_sock_local_address(first, &own);
     is_uint(address_port(&own), one.first, "K7: from that port");
-    is_int(sock_connect(set, &listening, one, NULL, &second, &why), 0, "K7: a second one");
+    is_int(banyan_sock_connect(set, &listening, one, NULL, &second, &why), 0, "K7: a second one");
     do
         event = next_event();
-    while (event.operation != SOCK_CONNECT);
-    is_int(event.status, SOCK_NO_PORTS, "K7: finds the range used up");
+    while (event.operation != BANYAN_SOCK_CONNECT);
+    is_int(event.status, BANYAN_SOCK_NO_PORTS, "K7: finds the range used up");
     is_int(event.system_error, EADDRINUSE, "K7: with its number");
     close_one(second);
     one.last++;
-    is_int(sock_connect(set, &listening, one, NULL, &second, &why), 0, "K7: a range of two");
+    is_int(banyan_sock_connect(set, &listening, one, NULL, &second, &why), 0, "K7: a range of two");
     do
         event = next_event();
-    while (event.operation != SOCK_CONNECT);
-    sock_local_address(second, &own);
-    ok(event.status == SOCK_OK && address_port(&own) == one.last, "K7: has one more");
-    while (sock_accept(listener, set, NULL, &far, NULL) == 0)
+    while (event.operation != BANYAN_SOCK_CONNECT);
+    banyan_sock_local_address(second, &own);
+    ok(event.status == BANYAN_SOCK_OK && address_port(&own) == one.last, "K7: has one more");
+    while (banyan_sock_accept(listener, set, NULL, &far, NULL) == 0)
         close_one(far);
     close_one(first);
     close_one(second);
@@ -158,19 +165,22 @@ static void test_host(void)
     struct error why = ERROR_NONE;
     struct addresses addresses;
 
-    is_int(sock_describe_host("lo", text, sizeof(text), &why), 0, "K8: this host is described");
+    is_int(banyan_sock_describe_host("lo", text, sizeof(text), &why), 0,
+           "K8: this host is described");
     gethostname(name, sizeof(name) - 1);
     has_string(text, name, "K8: by its name");
     has_string(text, " 127.0.0.1", "K8: and the addresses of the interface that was asked for");
-    is_int(sock_describe_host("127.0.0.0/8", text, sizeof(text), &why), 0, "K8: or of a CIDR");
+    is_int(banyan_sock_describe_host("127.0.0.0/8", text, sizeof(text), &why), 0,
+           "K8: or of a CIDR");
     has_string(text, " 127.0.0.1", "K8: the same");
     strcpy(text, "untouched");
-    is_int(sock_describe_host("lo", text, 5, &why), -ENOSPC, "K10: a buffer that is too short");
+    is_int(banyan_sock_describe_host("lo", text, 5, &why), -ENOSPC,
+           "K10: a buffer that is too short");
     is_string(text, "untouched", "K10: is left alone");
     has_string(why.text, "bytes, not 5", "K10: and what is needed is told");
-    is_int(sock_describe_host("nosuchinterface0", text, sizeof(text), &why), -ENODEV,
+    is_int(banyan_sock_describe_host("nosuchinterface0", text, sizeof(text), &why), -ENODEV,
            "K8: an interface that is not there");
-    is_int(sock_describe_host("10.0.0.0/99", text, sizeof(text), &why), -EINVAL,
+    is_int(banyan_sock_describe_host("10.0.0.0/99", text, sizeof(text), &why), -EINVAL,
            "K8: a CIDR that is none");
     is_int(address_local(NULL, &addresses, &why), 0, "K8: all addresses without a filter");
     ok(addresses.count > 0, "K8: at least one");
@@ -178,18 +188,20 @@ static void test_host(void)
 
 static void test_ids(void)
 {
-    struct sock_set *other = NULL;
-    uint64_t id = sock_id(listener);
+    struct banyan_sock_set *other = NULL;
+    uint64_t id = banyan_sock_id(listener);
     uint64_t set_id;
 
-    sock_set_create(&other, NULL);
-    set_id = sock_set_id(other);
-    ok(set_id != sock_set_id(set) && set_id != id, "K9: each set and sock has an id of its own");
-    sock_set_destroy(other);
-    sock_set_create(&other, NULL);
-    ok(sock_set_id(other) != set_id, "K9: that no other has after it");
-    sock_set_destroy(other);
-    is_int(sock_adopt(set, -1, NULL, &near, NULL), -EBADF, "K9: what is no descriptor is refused");
+    banyan_sock_set_create(&other, NULL);
+    set_id = banyan_sock_set_id(other);
+    ok(set_id != banyan_sock_set_id(set) && set_id != id,
+       "K9: each set and sock has an id of its own");
+    banyan_sock_set_destroy(other);
+    banyan_sock_set_create(&other, NULL);
+    ok(banyan_sock_set_id(other) != set_id, "K9: that no other has after it");
+    banyan_sock_set_destroy(other);
+    is_int(banyan_sock_adopt(set, -1, NULL, &near, NULL), -EBADF,
+           "K9: what is no descriptor is refused");
 }
 
 static void test_misuse_sizes(void)
@@ -201,42 +213,47 @@ static void test_misuse_sizes(void)
     struct iovec vector = {.iov_base = data, .iov_len = 4};
 
     connect_pair();
-    is_int(sock_read(near, data, 0, &bytes), -EINVAL, "K10: a read of nothing is no end");
-    is_int(sock_write(near, data, 0, &bytes), -EINVAL, "K10: nor is a write of nothing anything");
+    is_int(banyan_sock_read(near, data, 0, &bytes), -EINVAL, "K10: a read of nothing is no end");
+    is_int(banyan_sock_write(near, data, 0, &bytes), -EINVAL,
+           "K10: nor is a write of nothing anything");
     is_uint(bytes, 99, "K10: and nothing is said of bytes");
-    is_int(sock_post_readv(near, huge, 2, 1, NULL), -EINVAL, "K10: sizes beyond all memory");
-    is_int(sock_writev(near, huge, 2, &bytes), -EINVAL, "K10: at once, too");
-    is_int(sock_post_readv(near, &vector, 0, 1, NULL), -EINVAL, "K10: no piece at all");
-    is_int(sock_readv(near, &vector, SOCK_VECTORS_MAX + 1, &bytes), -EINVAL, "K10: too many");
-    is_int(sock_post_writev(near, &vector, -1, 1, NULL), -EINVAL, "K10: less than none");
-    is_int(sock_set_wait(set, 0, &(struct sock_event){0}), 0, "K10: none of them has an event");
+    is_int(banyan_sock_post_readv(near, huge, 2, 1, NULL), -EINVAL, "K10: sizes beyond all memory");
+    is_int(banyan_sock_writev(near, huge, 2, &bytes), -EINVAL, "K10: at once, too");
+    is_int(banyan_sock_post_readv(near, &vector, 0, 1, NULL), -EINVAL, "K10: no piece at all");
+    is_int(banyan_sock_readv(near, &vector, BANYAN_SOCK_VECTORS_MAX + 1, &bytes), -EINVAL,
+           "K10: too many");
+    is_int(banyan_sock_post_writev(near, &vector, -1, 1, NULL), -EINVAL, "K10: less than none");
+    is_int(banyan_sock_set_wait(set, 0, &(struct banyan_sock_event){0}), 0,
+           "K10: none of them has an event");
     close_pair();
 }
 
 static void test_misuse_states(void)
 {
-    struct sock_event event;
-    struct sock *sock = NULL;
+    struct banyan_sock_event event;
+    struct banyan_sock *sock = NULL;
     char data[4];
     size_t bytes;
 
-    sock_connect(set, &listening, any_port, NULL, &sock, NULL);
-    is_int(sock_post_read(sock, data, 1, 4, NULL), -ENOTCONN, "K10: a read before the connection");
-    is_int(sock_write(sock, data, 4, &bytes), -EBUSY, "K10: a write beside the connect");
-    is_int(sock_shutdown_write(sock), -ENOTCONN, "K10: an end before the connection");
-    is_int(sock_accept(sock, set, NULL, &near, NULL), -EINVAL, "K10: an accept of no listener");
+    banyan_sock_connect(set, &listening, any_port, NULL, &sock, NULL);
+    is_int(banyan_sock_post_read(sock, data, 1, 4, NULL), -ENOTCONN,
+           "K10: a read before the connection");
+    is_int(banyan_sock_write(sock, data, 4, &bytes), -EBUSY, "K10: a write beside the connect");
+    is_int(banyan_sock_shutdown_write(sock), -ENOTCONN, "K10: an end before the connection");
+    is_int(banyan_sock_accept(sock, set, NULL, &near, NULL), -EINVAL,
+           "K10: an accept of no listener");
     do
         event = next_event();
-    while (event.operation != SOCK_CONNECT);
-    sock_post_close(sock);
-    is_int(sock_read(sock, data, 4, &bytes), -ESHUTDOWN, "K10: a read after the close");
-    is_int(sock_post_readable(sock), -ESHUTDOWN, "K10: a wait for bytes after it");
-    is_int(sock_shutdown_write(sock), -ESHUTDOWN, "K10: an end after it");
-    is_int(sock_fd(sock), -1, "K10: there is no descriptor after it");
+    while (event.operation != BANYAN_SOCK_CONNECT);
+    banyan_sock_post_close(sock);
+    is_int(banyan_sock_read(sock, data, 4, &bytes), -ESHUTDOWN, "K10: a read after the close");
+    is_int(banyan_sock_post_readable(sock), -ESHUTDOWN, "K10: a wait for bytes after it");
+    is_int(banyan_sock_shutdown_write(sock), -ESHUTDOWN, "K10: an end after it");
+    is_int(banyan_sock_fd(sock), -1, "K10: there is no descriptor after it");
     do
         event = next_event();
-    while (event.operation != SOCK_CLOSE);
-    while (sock_accept(listener, set, NULL, &far, NULL) == 0)
+    while (event.operation != BANYAN_SOCK_CLOSE);
+    while (banyan_sock_accept(listener, set, NULL, &far, NULL) == 0)
         close_one(far);
     drain();
 }

@@ -9,18 +9,18 @@
 #include "fabric/address.h"
 #include "test/tap.h"
 
-const struct sock_ports any_port;
-struct sock_set *set;
-struct sock *listener;
+const struct banyan_sock_ports any_port;
+struct banyan_sock_set *set;
+struct banyan_sock *listener;
 struct address listening;
-struct sock *near;
-struct sock *far;
+struct banyan_sock *near;
+struct banyan_sock *far;
 
 void world_open(void)
 {
     struct error error = ERROR_NONE;
 
-    if (sock_set_create(&set, &error) < 0)
+    if (banyan_sock_set_create(&set, &error) < 0)
         bail_out("%s", error.text);
     listener = listen_on("127.0.0.1");
 }
@@ -28,34 +28,34 @@ void world_open(void)
 void world_close(void)
 {
     close_one(listener);
-    is_int(sock_set_destroy(set), 0, "the set is destroyed");
+    is_int(banyan_sock_set_destroy(set), 0, "the set is destroyed");
 }
 
-struct sock_event next_event(void)
+struct banyan_sock_event next_event(void)
 {
-    struct sock_event event = {.operation = SOCK_OPERATION_COUNT};
+    struct banyan_sock_event event = {.operation = BANYAN_SOCK_OPERATION_COUNT};
 
-    if (sock_set_wait(set, PATIENCE_MS, &event) != 1)
+    if (banyan_sock_set_wait(set, PATIENCE_MS, &event) != 1)
         bail_out("an event does not come");
     return event;
 }
 
-int is_event(const struct sock_event *event, enum sock_operation operation, enum sock_status status,
-             const struct sock *sock)
+int is_event(const struct banyan_sock_event *event, enum banyan_sock_operation operation,
+             enum banyan_sock_status status, const struct banyan_sock *sock)
 {
     return event->operation == operation && event->status == status && event->sock == sock;
 }
 
-struct sock *listen_on(const char *text)
+struct banyan_sock *listen_on(const char *text)
 {
     struct address address;
     struct error error = ERROR_NONE;
-    struct sock *sock = NULL;
+    struct banyan_sock *sock = NULL;
 
     address_parse(text, &address, NULL);
-    if (sock_listen(set, &address, any_port, NULL, &sock, &error) < 0)
+    if (banyan_sock_listen(set, &address, any_port, NULL, &sock, &error) < 0)
         bail_out("%s", error.text);
-    sock_local_address(sock, &listening);
+    banyan_sock_local_address(sock, &listening);
     return sock;
 }
 
@@ -63,26 +63,26 @@ void connect_pair(void)
 {
     struct error error = ERROR_NONE;
 
-    if (sock_connect(set, &listening, any_port, NULL, &near, &error) < 0)
+    if (banyan_sock_connect(set, &listening, any_port, NULL, &near, &error) < 0)
         bail_out("%s", error.text);
     far = NULL;
     for (int seen = 0; seen < 2; seen++) {
-        struct sock_event event = next_event();
-        if (event.operation == SOCK_ACCEPT)
-            sock_accept(event.sock, set, NULL, &far, &error);
-        else if (!is_event(&event, SOCK_CONNECT, SOCK_OK, near))
+        struct banyan_sock_event event = next_event();
+        if (event.operation == BANYAN_SOCK_ACCEPT)
+            banyan_sock_accept(event.sock, set, NULL, &far, &error);
+        else if (!is_event(&event, BANYAN_SOCK_CONNECT, BANYAN_SOCK_OK, near))
             bail_out("no connection");
     }
     if (far == NULL)
         bail_out("nothing was accepted: %s", error.text);
 }
 
-void close_one(struct sock *sock)
+void close_one(struct banyan_sock *sock)
 {
-    sock_post_close(sock);
+    banyan_sock_post_close(sock);
     for (;;) {
-        struct sock_event event = next_event();
-        if (event.operation == SOCK_CLOSE && event.sock == sock)
+        struct banyan_sock_event event = next_event();
+        if (event.operation == BANYAN_SOCK_CLOSE && event.sock == sock)
             return;
     }
 }
@@ -95,10 +95,10 @@ void close_pair(void)
 
 int drain(void)
 {
-    struct sock_event event;
+    struct banyan_sock_event event;
     int count = 0;
 
-    while (sock_set_wait(set, 0, &event) == 1)
+    while (banyan_sock_set_wait(set, 0, &event) == 1)
         count++;
     return count;
 }
@@ -106,7 +106,7 @@ int drain(void)
 int plain_peer(void)
 {
     struct sockaddr_storage system;
-    struct sock_event event;
+    struct banyan_sock_event event;
     socklen_t bytes;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -114,7 +114,8 @@ int plain_peer(void)
     if (fd < 0 || connect(fd, (struct sockaddr *)&system, bytes) < 0)
         bail_out("a plain socket cannot connect");
     event = next_event();
-    if (event.operation != SOCK_ACCEPT || sock_accept(listener, set, NULL, &far, NULL) < 0)
+    if (event.operation != BANYAN_SOCK_ACCEPT ||
+        banyan_sock_accept(listener, set, NULL, &far, NULL) < 0)
         bail_out("a plain socket is not accepted");
     return fd;
 }

@@ -10,22 +10,22 @@
 
 #define PATIENCE_MS 20000
 
-extern const struct sock_ports any_port;
-extern struct sock_set *set;
-extern struct sock *listener;
+extern const struct banyan_sock_ports any_port;
+extern struct banyan_sock_set *set;
+extern struct banyan_sock *listener;
 extern struct address listening; /* where the last listener listens */
-extern struct sock *near;        /* the end that connected */
-extern struct sock *far;         /* the end that was accepted */
+extern struct banyan_sock *near; /* the end that connected */
+extern struct banyan_sock *far;  /* the end that was accepted */
 
 void world_open(void); /* the set, and a listener on 127.0.0.1 */
 void world_close(void);
-struct sock_event next_event(void);
-int is_event(const struct sock_event *event, enum sock_operation operation, enum sock_status status,
-             const struct sock *sock);
-struct sock *listen_on(const char *text);
+struct banyan_sock_event next_event(void);
+int is_event(const struct banyan_sock_event *event, enum banyan_sock_operation operation,
+             enum banyan_sock_status status, const struct banyan_sock *sock);
+struct banyan_sock *listen_on(const char *text);
 void connect_pair(void);
-/* Closes, and takes events until its SOCK_CLOSE. */
-void close_one(struct sock *sock);
+/* Closes, and takes events until its BANYAN_SOCK_CLOSE. */
+void close_one(struct banyan_sock *sock);
 void close_pair(void);
 /* Takes every event there is now; how many. */
 int drain(void);
