@@ -473,7 +473,7 @@ static int nothing_left(const struct placement *placement, const struct allocati
     tell_rule(placement, allocation, require, &why);
     error_set(error, -ENODEV, "no node has what --require asks for: %s", buffer_string(&why));
     if (placement->rules_count > 1)
-        error_prefix(error, "application %u", app + 1);
+        error_prefix(error, "application %u", app);
     buffer_fini(&why);
     return -ENODEV;
 }
@@ -523,7 +523,7 @@ void place_require_tell(const struct placement *placement, const struct allocati
             continue;
         buffer_append_string(out, "; --require");
         if (placement->rules_count > 1)
-            buffer_printf(out, " of application %u", i + 1);
+            buffer_printf(out, " of application %u", i);
         buffer_append_string(out, ": ");
         tell_rule(placement, allocation, &require, out);
     }

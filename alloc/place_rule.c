@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAPPINGS                                                                           \
     "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, ppr:N:OBJECT, " \
@@ -23,9 +24,10 @@ static const char *const memory_names[MAP_MEMORY_COUNT] = {
     [MAP_MEMORY_BOUND] = "local",
 };
 
+/* In upper or lower case, as PRRTE and Open MPI take them. */
 static int is_word(const char *text, size_t bytes, const char *word)
 {
-    return strlen(word) == bytes && memcmp(text, word, bytes) == 0;
+    return strlen(word) == bytes && strncasecmp(text, word, bytes) == 0;
 }
 
 /* A decimal number in [1, maximum], or 0. */
@@ -56,26 +58,59 @@ static const char *word_after(const char *text, size_t bytes)
 
 /* ---- --map-by ---- */
 
+/* What PRRTE and Open MPI have and banyan says otherwise, or does anyway. */
+static const struct modifier_elsewhere {
+    const char *word;
+    const char *instead; /* NULL: what happens anyway */
+} modifiers_elsewhere[] = {
+    {"nooversubscribe", NULL},
+    {"corecpus", NULL},
+    {"hwtcpus", "use --map-by hwthread or --bind-to hwthread"},
+    {"display", "use --report-bindings, or 'banyan map'"},
+    {"displaydevel", "use 'banyan map --explain'"},
+    {"donotlaunch", "use 'banyan map'"},
+    {"inherit", "a job passes no mapping on to others"},
+    {"noinherit", NULL},
+    {"ordered", "use --map-by seq or rankfile, which list the processes in order"},
+};
+
+static int parse_elsewhere(const char *text, size_t bytes, struct error *error)
+{
+    for (size_t i = 0; i < sizeof(modifiers_elsewhere) / sizeof(*modifiers_elsewhere); i++) {
+        const struct modifier_elsewhere *elsewhere = &modifiers_elsewhere[i];
+
+        if (is_word(text, bytes, elsewhere->word))
+            return elsewhere->instead == NULL
+                       ? 0
+                       : error_set(error, -EINVAL, "modifier \"%.*s\" is not supported: %s",
+                                   (int)bytes, text, elsewhere->instead);
+    }
+    return error_set(error, -EINVAL,
+                     "unknown modifier \"%.*s\"; known are pe=N, span, oversubscribe and nolocal",
+                     bytes < 40 ? (int)bytes : 40, text);
+}
+
 static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
                           struct map_extra *extra, struct error *error)
 {
-    if (bytes > 3 && memcmp(text, "pe=", 3) == 0) {
+    if (bytes > 3 && is_word(text, 3, "pe=")) {
         rule->pe = parse_number(text + 3, bytes - 3, MAP_UNITS_MAX);
         if (rule->pe > 0)
             return 0;
-    } else if (is_word(text, bytes, "span")) {
+        return error_set(error, -EINVAL, "modifier \"%.*s\" is not pe=N with a number from 1 to %u",
+                         bytes < 40 ? (int)bytes : 40, text, MAP_UNITS_MAX);
+    }
+    if (is_word(text, bytes, "span")) {
         rule->span = 1;
-        return 0;
     } else if (is_word(text, bytes, "oversubscribe")) {
         rule->oversubscribe = 1;
-        return 0;
+        extra->oversubscribe = 1;
     } else if (is_word(text, bytes, "nolocal")) {
         extra->no_local = 1;
-        return 0;
+    } else {
+        return parse_elsewhere(text, bytes, error);
     }
-    return error_set(error, -EINVAL,
-                     "unknown modifier \"%.*s\"; there are pe=N, span, oversubscribe and nolocal",
-                     bytes < 40 ? (int)bytes : 40, text);
+    return 0;
 }
 
 /* "N:OBJECT" behind "ppr:"; returns what follows, or NULL. */
@@ -117,7 +152,7 @@ static const char *parse_list(const char *text, int is_sequence, struct map_rule
 {
     rule->policy = MAP_BY_LIST;
     extra->is_sequence = is_sequence;
-    if (strncmp(text, "file=", 5) == 0)
+    if (strncasecmp(text, "file=", 5) == 0)
         text += 5;
     if (text[0] != '\0') {
         extra->file = text;
@@ -135,6 +170,8 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
     size_t bytes = word_length(text);
     const char *rest = word_after(text, bytes);
 
+    if (bytes == 0)
+        return rest; /* ":oversubscribe" leaves the mapping as it is */
     rule->policy = MAP_BY_OBJECT;
     rule->level = TOPOLOGY_NODE;
     if (is_word(text, bytes, "ppr"))
@@ -150,7 +187,7 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
     } else if (is_word(text, bytes, "node")) {
         rule->policy = MAP_BY_NODE;
     } else if (topology_level_parse(text, bytes, &rule->level) < 0) {
-        error_set(error, -EINVAL, "unknown mapping \"%.40s\"; there are " MAPPINGS, text);
+        error_set(error, -EINVAL, "unknown mapping \"%.40s\"; known are " MAPPINGS, text);
         return NULL;
     }
     return rest;
@@ -180,49 +217,69 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
 int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error)
 {
     for (int i = MAP_RANK_BY_SLOT; i < MAP_RANK_BY_COUNT; i++) {
-        if (strcmp(text, rank_by_names[i]) == 0) {
+        if (is_word(text, strlen(text), rank_by_names[i])) {
             rule->rank_by = (enum map_rank_by)i;
             return 0;
         }
     }
     return error_set(error, -EINVAL,
-                     "unknown ranking \"%.40s\"; there are slot, node, fill and span", text);
+                     "unknown ranking \"%.40s\"; known are slot, node, fill and span", text);
+}
+
+static int parse_bind_modifier(const char *text, size_t bytes, struct map_rule *rule,
+                               struct error *error)
+{
+    if (is_word(text, bytes, "overload-allowed"))
+        rule->overload = 1;
+    else if (is_word(text, bytes, "no-overload"))
+        rule->overload = 0;
+    else if (is_word(text, bytes, "report"))
+        return error_set(error, -EINVAL,
+                         "modifier \"report\" is not supported: use --report-bindings");
+    else
+        return error_set(error, -EINVAL,
+                         "unknown modifier \"%.*s\"; known are overload-allowed and no-overload",
+                         bytes < 40 ? (int)bytes : 40, text);
+    return 0;
 }
 
 int map_bind_parse(const char *text, struct map_rule *rule, struct error *error)
 {
-    size_t bytes = strcspn(text, ":");
-    const char *modifier = word_after(text, bytes);
-    enum topology_level level;
+    size_t bytes = word_length(text);
+    const char *rest = word_after(text, bytes);
+    struct map_rule parsed = *rule;
+    int rc = 0;
 
-    if (modifier[0] != '\0' && strcmp(modifier, "overload-allowed") != 0)
-        return error_set(error, -EINVAL, "unknown modifier \"%.40s\"; there is overload-allowed",
-                         modifier);
     if (is_word(text, bytes, "none")) {
-        rule->bind = MAP_BIND_NONE;
-    } else if (topology_level_parse(text, bytes, &level) == 0 && level != TOPOLOGY_NODE) {
-        rule->bind = MAP_BIND_LEVEL;
-        rule->bind_level = level;
-    } else {
+        parsed.bind = MAP_BIND_NONE;
+    } else if (topology_level_parse(text, bytes, &parsed.bind_level) == 0 &&
+               parsed.bind_level != TOPOLOGY_NODE) {
+        parsed.bind = MAP_BIND_LEVEL;
+    } else if (bytes > 0 || rest[0] == '\0') {
         return error_set(error, -EINVAL,
-                         "unknown binding \"%.40s\"; there are none, core, hwthread, l1cache, "
+                         "unknown binding \"%.*s\"; known are none, core, hwthread, l1cache, "
                          "l2cache, l3cache, numa and package",
-                         text);
+                         bytes < 40 ? (int)bytes : 40, text);
     }
-    rule->overload = modifier[0] != '\0';
-    return 0;
+    for (; rc == 0 && rest[0] != '\0'; rest = word_after(rest, bytes)) {
+        bytes = word_length(rest);
+        rc = parse_bind_modifier(rest, bytes, &parsed, error);
+    }
+    if (rc == 0)
+        *rule = parsed;
+    return rc;
 }
 
 int map_memory_parse(const char *text, struct map_rule *rule, struct error *error)
 {
     for (int i = 0; i < MAP_MEMORY_COUNT; i++) {
-        if (strcmp(text, memory_names[i]) == 0) {
+        if (is_word(text, strlen(text), memory_names[i])) {
             rule->memory = (enum map_memory)i;
             return 0;
         }
     }
-    return error_set(error, -EINVAL, "unknown way \"%.40s\"; there are none, preferred and local",
-                     text);
+    return error_set(error, -EINVAL,
+                     "unknown memory binding \"%.40s\"; known are none, preferred and local", text);
 }
 
 const char *map_rank_by_name(enum map_rank_by rank_by)

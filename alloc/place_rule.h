@@ -75,12 +75,14 @@ struct map_rule {
 /* What stands in a --map-by beside the rule. */
 struct map_extra {
     int no_local;
-    const char *file; /* of rankfile and seq, into the text; NULL: none */
+    int oversubscribe; /* which holds for the job, not for this rule alone */
+    const char *file;  /* of rankfile and seq, into the text; NULL: none */
     int is_sequence;
 };
 
-/* Sets what "slot", "ppr:2:package:pe=4", "numa:span", "dist:mlx5_0", "rankfile:FILE" say;
- * -EINVAL lists what there is. */
+/* Sets what "slot", "ppr:2:package:pe=4", "numa:span", "dist:mlx5_0", "rankfile:FILE" say, in upper
+ * or lower case, modifiers joined by ':' or ','; ":span" alone leaves the mapping as it is.  -EINVAL
+ * lists what there is. */
 int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *extra,
                    struct error *error);
 int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 
@@ -32,7 +33,7 @@ int topology_level_parse(const char *word, size_t word_bytes, enum topology_leve
 {
     for (size_t i = 0; i < sizeof(level_words) / sizeof(level_words[0]); i++) {
         if (strlen(level_words[i].word) == word_bytes &&
-            memcmp(level_words[i].word, word, word_bytes) == 0) {
+            strncasecmp(level_words[i].word, word, word_bytes) == 0) {
             *ret_level = level_words[i].level;
             return 0;
         }

@@ -74,7 +74,7 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     if (rc == 0 && app->argc == 0)
         rc = error_set(error, -EINVAL, "no program is given behind the ':'");
     if (rc < 0)
-        error_prefix(error, "application %u", apps->count);
+        error_prefix(error, "application %u", apps->count - 1);
     return rc;
 }
 
@@ -207,8 +207,8 @@ static int require_rule(const struct run_settings *settings, struct map_rule *ru
 }
 
 static int make_rule(const struct run_settings *settings, const struct run_world *world,
-                     const struct allocation *allocation, struct map_rule *rule, int *no_local,
-                     struct error *error)
+                     const struct allocation *allocation, struct map_rule *rule,
+                     struct map_extra *job_wide, struct error *error)
 {
     struct map_extra extra = {.no_local = 0};
     int rc;
@@ -228,7 +228,8 @@ static int make_rule(const struct run_settings *settings, const struct run_world
     rc = require_rule(settings, rule, error);
     if (rc < 0)
         return rc;
-    *no_local |= extra.no_local;
+    job_wide->no_local |= extra.no_local;
+    job_wide->oversubscribe |= extra.oversubscribe;
     if (rule->policy != MAP_BY_LIST)
         return 0;
     rc = read_list(&extra, settings, world, allocation, rule, error);
@@ -284,20 +285,22 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
                        const struct allocation *allocation, struct placement *placement,
                        struct error *error)
 {
-    int no_local = 0;
+    struct map_extra job_wide = {.no_local = 0};
 
     for (uint32_t i = 0; i < apps->count; i++) {
         struct map_rule rule;
-        int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &no_local, error);
+        int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &job_wide, error);
 
         if (rc < 0) {
             if (apps->count > 1)
-                error_prefix(error, "application %u", i + 1);
+                error_prefix(error, "application %u", i);
             return rc;
         }
         placement_add(placement, &rule);
     }
-    if (no_local)
+    if (job_wide.no_local)
         exclude_local(world, allocation, placement);
+    for (uint32_t i = 0; job_wide.oversubscribe && i < placement->rules_count; i++)
+        placement->rules[i].oversubscribe = 1;
     return check_terms(placement, error);
 }

@@ -263,16 +263,65 @@ static void test_words(void)
     words_are("socket:span", "package:span");
     words_are("ppr:2:l3cache:pe=4,oversubscribe", "ppr:2:l3cache:pe=4:oversubscribe");
     words_are("dist:mlx5_0", "dist:mlx5_0");
-    words_are("numa:pe=0", "unknown modifier \"pe=0\"; there are pe=N, span, oversubscribe and "
-                           "nolocal");
+    words_are("slot:PE=1", "slot:pe=1");
+    words_are("core:PE=2:OVERSUBSCRIBE", "core:pe=2:oversubscribe");
+    words_are("Node,OverSubscribe:SPAN", "node:span:oversubscribe");
+    words_are(":OVERSUBSCRIBE", "slot:oversubscribe");
+    words_are("L3CACHE:NOOVERSUBSCRIBE:CORECPUS", "l3cache");
+    words_are("PPR:2:SOCKET:PE=1", "ppr:2:package:pe=1");
+    words_are("core:HWTCPUS", "modifier \"HWTCPUS\" is not supported: use --map-by hwthread or "
+                              "--bind-to hwthread");
+    words_are("core:DISPLAY", "modifier \"DISPLAY\" is not supported: use --report-bindings, or "
+                              "'banyan map'");
+    words_are("numa:pe=0", "modifier \"pe=0\" is not pe=N with a number from 1 to 65536");
+    words_are("numa:foo",
+              "unknown modifier \"foo\"; known are pe=N, span, oversubscribe and nolocal");
     words_are("ppr:0:node",
               "\"ppr:0:node\" is not ppr:N:OBJECT with a number from 1 and node, package, numa, "
               "l3cache, l2cache, l1cache, core or hwthread");
     words_are("dist:", "\"dist:\" names no device, as dist:mlx5_0 does");
     words_are("rankfile", "rankfile names no file, as rankfile:FILE does");
-    words_are("board", "unknown mapping \"board\"; there are slot, node, core, hwthread, l1cache, "
+    words_are("board", "unknown mapping \"board\"; known are slot, node, core, hwthread, l1cache, "
                        "l2cache, l3cache, numa, package, ppr:N:OBJECT, dist:DEVICE, seq and "
                        "rankfile:FILE");
+}
+
+static void bind_is(const char *words, enum map_bind bind, enum topology_level level, int overload)
+{
+    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct error error = ERROR_NONE;
+
+    is_int(map_bind_parse(words, &rule, &error), 0, "--bind-to %s: %s", words, error.text);
+    ok(rule.bind == bind && rule.bind_level == level && rule.overload == overload, "as it says");
+}
+
+static void bind_fails(const char *words, const char *message)
+{
+    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct error error = ERROR_NONE;
+
+    is_int(map_bind_parse(words, &rule, &error), -EINVAL, "--bind-to '%s' is refused", words);
+    is_string(error.text, message, "and says why");
+    ok(rule.bind == MAP_BIND_DEFAULT && !rule.overload, "nothing is set");
+}
+
+static void test_bind_words(void)
+{
+    bind_is("core", MAP_BIND_LEVEL, TOPOLOGY_CORE, 0);
+    bind_is("CORE:OVERLOAD-ALLOWED", MAP_BIND_LEVEL, TOPOLOGY_CORE, 1);
+    bind_is("Socket", MAP_BIND_LEVEL, TOPOLOGY_PACKAGE, 0);
+    bind_is("NONE", MAP_BIND_NONE, TOPOLOGY_NODE, 0);
+    bind_is(":overload-allowed", MAP_BIND_DEFAULT, TOPOLOGY_NODE, 1);
+    bind_is("numa:overload-allowed:no-overload", MAP_BIND_LEVEL, TOPOLOGY_NUMA, 0);
+    bind_fails("",
+               "unknown binding \"\"; known are none, core, hwthread, l1cache, l2cache, l3cache, "
+               "numa and package");
+    bind_fails(
+        "node:overload-allowed",
+        "unknown binding \"node\"; known are none, core, hwthread, l1cache, l2cache, l3cache, "
+        "numa and package");
+    bind_fails("core:foo", "unknown modifier \"foo\"; known are overload-allowed and no-overload");
+    bind_fails("core:REPORT", "modifier \"report\" is not supported: use --report-bindings");
 }
 
 /* No message with a wrong byte makes a rule that does not hold together, and no part of one is
@@ -373,6 +422,7 @@ int main(void)
     test_hash();
     test_messages();
     test_words();
+    test_bind_words();
     test_wire();
     test_random();
     test_large();

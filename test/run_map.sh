@@ -42,6 +42,12 @@ maps "n1: ranks 0-1
   rank 0 of application 0: not bound
   rank 1 of application 1: [../BB][../..] cpus 2-3" "the second application takes what is left" \
     --nodes n1 --topology "$two_packages" -n 1 true : -n 1 --bind-to core true
+maps "n1: ranks 0-4,8
+n2: ranks 5-7,9" "oversubscribe behind one mapping holds for the job" --nodes 'n[1-2]' --slots 3 \
+    --map-by slot:OVERSUBSCRIBE -n 8 true : --map-by node -n 2 true
+maps "n1: ranks 0-2,4-5
+n2: ranks 3,6-7" "also behind a later one, and without a mapping" --nodes 'n[1-2]' --slots 3 \
+    -n 4 true : --map-by :OVERSUBSCRIBE -n 4 true
 maps "n1: ranks 0-1
   rank 0: [B/.][./.] cpus 0 gpus 0
   rank 1: [./.][B/.] cpus 2 gpus 1" "GPUs are near" \

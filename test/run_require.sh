@@ -54,7 +54,7 @@ refuses 125 "no node has what --require asks for: mem>=$((mib + 1))M leaves out 
     run --virtual-nodes 4 --require "mem>=$((mib + 1))M" touch "$scratch/never"
 refuses 125 "4 processes were asked .* feature=ib leaves out v\[1-2\]$" "too few are left" \
     run --virtual-nodes 4 --slots 1 "${described[@]}" -n 4 --require 'feature=ib' touch "$scratch/never"
-refuses 125 "application 2: no node has .* feature=no leaves out v\[1-4\]$" "of the second" \
+refuses 125 "application 1: no node has .* feature=no leaves out v\[1-4\]$" "of the second" \
     run --virtual-nodes 4 -n 1 touch "$scratch/never" : -n 1 --require feature=no touch "$scratch/never"
 refuses 125 "the list names node v1, which has no slots or is left out; --require: feature=ib leaves" \
     "a list that names a node that is left out" run --virtual-nodes 4 --slots 2 "${described[@]}" \
@@ -63,7 +63,7 @@ refuses 125 "option --require: column 6: a size is expected here, as 64G or 512M
     run --require 'mem>=' true
 refuses 125 "option --require: column 8: 'color=red' begins with none of" "a wrong word" \
     run --require 'mem>=1,color=red' true
-refuses 125 "application 2: option --require: column 5: = or != is expected" "of an application" \
+refuses 125 "application 1: option --require: column 5: = or != is expected" "of an application" \
     run -n 1 true : -n 1 --require 'arch<3' true
 refuses 125 "option --facts: 'v1' is not NODES:FACTS" "facts of nothing" \
     run --virtual-nodes 2 --facts v1 true
