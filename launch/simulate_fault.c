@@ -43,7 +43,8 @@ static int parse_place(const char *text, uint32_t places, struct fault *fault)
 {
     if (strcmp(text, "any") == 0)
         return 0;
-    return options_number(text, 1, places - 1, &fault->place);
+    fault->is_place_given = true;
+    return options_number(text, fault->kind == FAULT_STOP ? 0 : 1, places - 1, &fault->place);
 }
 
 /* "5", "5/2ms", "one/5"; what is changed. */
@@ -138,7 +139,8 @@ int fault_parse(const char *text, uint32_t places, struct fault *ret_fault, stru
         parse_times(text + bytes, ret_fault) < 0)
         return error_set(error, -EINVAL,
                          "option --fault: '%.60s' is not KIND[=WHAT][@WHEN][:HOWLONG], such as "
-                         "kill=5@10ms, slow=5/8, partition=one/5@1ms:3s (places: 1 to %u)",
+                         "kill=5@10ms, slow=5/8, partition=one/5@1ms:3s (places: 1 to %u, stop "
+                         "takes the root, 0, too)",
                          text, places - 1);
     return 0;
 }
@@ -179,7 +181,7 @@ static void choose(struct simulation *simulation, struct fault *fault)
 {
     struct random_state *random = &simulation->random;
 
-    if (fault->place == 0 && fault->kind != FAULT_ROOT)
+    if (!fault->is_place_given && fault->kind != FAULT_ROOT)
         fault->place = 1 + (uint32_t)random_below(random, simulation->places - 1);
     if (fault->kind == FAULT_RESTART && fault->duration_ns == 0)
         fault->duration_ns = 1 + random_below(random, RANDOM_DURATION_NS);

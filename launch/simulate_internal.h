@@ -136,7 +136,8 @@ enum partition {
 struct fault {
     enum fault_kind kind;
     enum partition partition;
-    uint32_t place;       /* 0: any but the root */
+    bool is_place_given; /* else any but the root */
+    uint32_t place;
     uint64_t when_ns;     /* after the first operation that is asked for has begun */
     uint64_t duration_ns; /* 0: for ever; of a restart: until it comes back */
     uint64_t amount;      /* of a delay: ns; of slow: factor */

@@ -155,8 +155,9 @@ void simulate_help(struct buffer *out)
         out, "\nFaults: kill, stop, restart, root (it dies), break (a link), truncate and mutate\n"
              "(the next frame), twin (a second daemon that claims the place), secret (one that\n"
              "does not know the secret), each with =PLACE or any; delay=PLACE/TIME and\n"
-             "slow=PLACE/FACTOR; partition=even, random, one[/PLACE] or oneway.  WHEN counts\n"
-             "from the first operation that is asked for, HOWLONG until it is over.\n"
+             "slow=PLACE/FACTOR; partition=even, random, one[/PLACE] or oneway.  Place 0 is the\n"
+             "root, which can be stopped.  WHEN counts from the first operation that is asked\n"
+             "for, HOWLONG until it is over.\n"
              "\nExit status: 1 if an operation hangs, differs between nodes or comes out wrong;\n"
              "then the one command is printed that does it again.  More in banyan(1).\n");
 }

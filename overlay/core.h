@@ -251,6 +251,8 @@ void join_part(struct overlay *overlay);
 void join_remember_scope(struct overlay *overlay);
 void join_timer(struct overlay *overlay);
 uint64_t join_deadline_ns(const struct overlay *overlay);
+/* This place did nothing for so long, though something was due: answers may be here unread. */
+void join_stalled(struct overlay *overlay, uint64_t excess_ns);
 /* Nobody between us and the root is known to seek a parent. */
 bool join_is_whole(const struct overlay *overlay);
 bool join_has_parent(const struct overlay *overlay);
@@ -325,6 +327,8 @@ int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
 uint64_t lease_end_ns(const struct overlay *overlay);
 /* Ends this place if its lease is over: before anything else it does. */
 void lease_check(struct overlay *overlay);
+/* If this step comes late by our own fault, nobody else has been silent meanwhile. */
+void lease_stalled(struct overlay *overlay);
 void lease_watch(struct overlay *overlay); /* a child was linked */
 void lease_timer(struct overlay *overlay);
 /* Hands the last wave to all children now, if there are any. */

@@ -288,6 +288,23 @@ static void join_done(struct overlay *overlay)
         overlay_act(overlay, OVERLAY_ACTION_JOINED);
 }
 
+void join_stalled(struct overlay *overlay, uint64_t excess_ns)
+{
+    struct join *join = &overlay->join;
+
+    if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
+        return;
+    /* Whoever was asked may have answered long ago; what has come is taken first. */
+    if (join->end_ns != OVERLAY_NEVER_NS)
+        join->end_ns += excess_ns;
+    join->since_ns += excess_ns;
+    if (join->since_ns > overlay->now_ns)
+        join->since_ns = overlay->now_ns;
+    join->asked_ns += excess_ns;
+    if (join->asked_ns > overlay->now_ns)
+        join->asked_ns = overlay->now_ns;
+}
+
 static bool is_welcome_sane(const struct overlay *overlay, const struct overlay_welcome *welcome)
 {
     return welcome->base <= welcome->head && welcome->cut_ns <= overlay->now_ns &&

@@ -13,6 +13,11 @@
  * place that gets no waves still beats, with the old wave, so that its children do not take it for
  * silent.  It says there since when the way to the root is broken: who is left alone by a place that
  * has sought a parent in vain need not seek as long again, so that all end soon after the root.
+ *
+ * Who has stalled itself (its process was stopped, or got no CPU) finds everyone else silent when it
+ * goes on, though it is they who have waited.  It notices by its own timer, which is set for a
+ * heartbeat or two ahead wherever there are children: a step that comes more than a heartbeat after
+ * the timer was due has stalled, and what it counts of others' silence begins later by as much.
  */
 #include "config.h"
 
@@ -66,6 +71,31 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
     wave.echo_stamp_ns = child->echo_stamp_ns;
     wave.echo_hold_ns = overlay->now_ns - child->echo_received_ns;
     return wave;
+}
+
+static uint64_t later_by(const struct overlay *overlay, uint64_t time_ns, uint64_t delay_ns)
+{
+    return earlier(time_ns + delay_ns, overlay->now_ns);
+}
+
+/* The wait for others counts from what they were last heard to say, and for as long as we did nothing
+ * ourselves they may have spoken in vain: that time is not theirs.  Leases go on: they are a promise
+ * to the root, which heard nothing of us either. */
+void lease_stalled(struct overlay *overlay)
+{
+    struct lease *lease = &overlay->lease;
+    uint64_t excess_ns;
+
+    if (lease->armed_ns == OVERLAY_NEVER_NS ||
+        overlay->now_ns <= lease->armed_ns + overlay->heartbeat_ns)
+        return;
+    /* What has come meanwhile is yet to be read: that takes a moment. */
+    excess_ns = overlay->now_ns - lease->armed_ns + overlay->heartbeat_ns;
+    lease->armed_ns = overlay->now_ns; /* it is due, and counted once */
+    lease->heard_ns = later_by(overlay, lease->heard_ns, excess_ns);
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        overlay->children[i].since_ns = later_by(overlay, overlay->children[i].since_ns, excess_ns);
+    join_stalled(overlay, excess_ns);
 }
 
 void lease_watch(struct overlay *overlay)

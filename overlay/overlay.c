@@ -463,6 +463,8 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
     lease_check(overlay);
+    if (!overlay->ended)
+        lease_stalled(overlay);
     if (!overlay->ended && overlay->departing)
         growth_departing_step(overlay, event);
     else if (!overlay->ended)

@@ -311,6 +311,32 @@ static void test_silent_child(void)
     close_bench(&bench);
 }
 
+/* Nobody can answer a place that is stopped itself: it is not they who were silent. */
+static void test_stalled_itself(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench.now_ns += 100000 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!closed(&bench, 1), "a root that was stopped blames no child for its own silence");
+    for (uint32_t i = 0; i < 200 && find(&bench, OVERLAY_ACTION_DEAD) == NULL; i++) {
+        bench.now_ns += 500 * MS;
+        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    }
+    ok(closed(&bench, 1), "but who stays silent when it goes on is lost");
+    close_bench(&bench);
+    open_bench(&bench, 3, 7);
+    welcome(&bench, 1, 3, 3, 0, 0);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench.now_ns = overlay_lease_end_ns(bench.overlay) - 500 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!closed(&bench, 1), "nor does a child that was stopped blame its parent");
+    close_bench(&bench);
+}
+
 /* A stamp of the future would stretch a lease for ever. */
 static void test_lying_parent(void)
 {
@@ -734,6 +760,7 @@ int main(void)
     test_lease();
     test_silent_parent();
     test_silent_child();
+    test_stalled_itself();
     test_lying_parent();
     test_stale_welcome();
     test_wrong_role();

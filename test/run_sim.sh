@@ -127,12 +127,14 @@ if [ -z "${BANYAN_SANITIZERS:-}" ]; then
 fi
 
 # ---- faults ----
-for fault in kill kill=1@10us stop=2 stop=1@1us:2s restart=3@0:1s root root@15us break=1 \
+for fault in kill kill=1@10us stop=2 stop=1@1us:2s stop=0@1us:3s restart=3@0:1s root root@15us break=1 \
     delay=1/30ms:1s slow=1/1000 partition=even partition=random@1us:2s partition=one/4:1s \
     partition=oneway truncate=1 mutate=1 twin=3 secret=3; do
     run "$banyan" sim -N 30 -r 3 --fault "$fault" barrier exchange=100K barrier
     is "$status $err" "0 " "nobody waits for ever: $fault"
 done
+run "$banyan" sim -N 300 --pause 8s --fault stop=0@1ms:4500ms barrier barrier barrier
+is "$status $(grep -c '^barrier.* 301 ' <<<"$out")" "0 3" "a root that was stopped loses nobody"
 run "$banyan" sim -N 30 -r 3 --fault secret=3 --fault twin=5 barrier barrier
 ok "who claims a place disturbs nobody" test "$(grep -c 'told:' <<<"$out")" = 0
 run "$banyan" sim -N 60 --radix 4 --seeds 30 --random-faults 4 barrier exchange=5K barrier
