@@ -96,11 +96,11 @@ static ssize_t transfer_now(struct banyan_sock *sock, int is_write, struct iovec
 {
     ssize_t result = transfer(sock, is_write, vectors, count);
     int blocked = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-    int short_of = blocked || (result > 0 && (size_t)result < wanted);
+    int is_short = result > 0 && (size_t)result < wanted;
 
-    if (is_write && short_of)
+    if (is_write && (blocked || is_short))
         sock->writable = 0;
-    if (!is_write && short_of && !sock->ended)
+    if (!is_write && (blocked || (is_short && !sock->marks)) && !sock->ended)
         sock->readable = 0;
     if (blocked)
         return -EAGAIN;
@@ -179,6 +179,8 @@ static void take_readiness(struct banyan_sock *sock, uint32_t ready)
     }
     if ((ready & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
         sock->ended = 1;
+    if ((ready & EPOLLPRI) != 0)
+        sock->marks = 1;
     if ((ready & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
         sock->readable = 1;
         progress_input(sock);
@@ -213,6 +215,8 @@ int banyan_sock_set_create(struct banyan_sock_set **ret_set, struct error *error
     set->wake_fd = wake_fd;
     set->id = sock_next_id();
     list_init(&set->ready);
+    list_node_init(&set->wakeup.node);
+    set->wakeup.kind = BANYAN_SOCK_WAKEUP;
     *ret_set = set;
     return 0;
 }
@@ -243,7 +247,10 @@ int banyan_sock_set_fd(const struct banyan_sock_set *set)
 void banyan_sock_set_wakeup(struct banyan_sock_set *set)
 {
     pthread_mutex_lock(&set->lock);
-    set->wakeup = 1;
+    if (set->wakeup.state == IDLE) {
+        set->wakeup.state = DONE;
+        list_append(&set->ready, &set->wakeup.node);
+    }
     signal_set(set);
     pthread_mutex_unlock(&set->lock);
 }
@@ -283,39 +290,31 @@ static int poll_set(struct banyan_sock_set *set, int timeout_ms)
     return 0;
 }
 
-static void fill_event(struct operation *operation, struct banyan_sock_event *ret_event)
+static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret_event)
 {
-    struct banyan_sock *sock = operation->sock;
+    struct list_node *node = list_first(&set->ready);
+    struct operation *operation;
+    struct banyan_sock *sock;
 
-    sock->set->handed++;
+    if (node == NULL)
+        return 0;
+    operation = list_entry(node, struct operation, node);
+    sock = operation->sock; /* NULL of a wake-up */
     *ret_event = (struct banyan_sock_event){
         .operation = operation->kind,
         .status = operation->status,
         .system_error = operation->system_error,
         .bytes = operation->bytes,
         .sock = sock,
-        .user = sock->user,
+        .user = sock != NULL ? sock->user : NULL,
     };
     list_remove(&operation->node);
     operation->state = IDLE;
+    set->handed++;
     if (operation->kind == BANYAN_SOCK_CLOSE) {
-        sock->set->sock_count--;
+        set->sock_count--;
         free(sock);
     }
-}
-
-static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret_event)
-{
-    struct list_node *node = list_first(&set->ready);
-
-    if (set->wakeup) {
-        set->wakeup = 0;
-        *ret_event = (struct banyan_sock_event){.operation = BANYAN_SOCK_WAKEUP};
-        return 1;
-    }
-    if (node == NULL)
-        return 0;
-    fill_event(list_entry(node, struct operation, node), ret_event);
     return 1;
 }
 
@@ -325,6 +324,16 @@ static int64_t now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Rounded up, at least 1. */
+static int remaining_ms(int64_t deadline_ms)
+{
+    int64_t remaining = deadline_ms - now_ms() + 1;
+
+    if (remaining < 1)
+        return 1;
+    return remaining < INT_MAX ? (int)remaining : INT_MAX;
 }
 
 static int wait_locked(struct banyan_sock_set *set, int timeout_ms,
@@ -350,7 +359,7 @@ static int wait_locked(struct banyan_sock_set *set, int timeout_ms,
         if (timeout_ms == 0 || (timeout_ms > 0 && now_ms() >= deadline_ms))
             return take_event(set, ret_event);
         if (timeout_ms > 0)
-            timeout_ms = (int)(deadline_ms - now_ms()) + 1;
+            timeout_ms = remaining_ms(deadline_ms);
     }
 }
 
@@ -374,13 +383,19 @@ int banyan_sock_set_wait(struct banyan_sock_set *set, int timeout_ms,
 
 /* ---- Posting ---- */
 
+/* Until its BANYAN_SOCK_CONNECT has been handed out. */
+static int is_connecting(const struct banyan_sock *sock)
+{
+    return sock->output.kind == BANYAN_SOCK_CONNECT && sock->output.state != IDLE;
+}
+
 static int check_post(const struct banyan_sock *sock, const struct operation *operation)
 {
     if (sock->closing)
         return -ESHUTDOWN;
-    if (operation->state != IDLE)
-        return -EBUSY;
-    return sock->connected ? 0 : -ENOTCONN;
+    if (!sock->connected || is_connecting(sock))
+        return -ENOTCONN;
+    return operation->state == IDLE ? 0 : -EBUSY;
 }
 
 /* The sum, or 0 if there is nothing to do or the call is wrong. */
@@ -569,7 +584,7 @@ int banyan_sock_shutdown_write(struct banyan_sock *sock)
     pthread_mutex_lock(&sock->set->lock);
     if (sock->closing)
         rc = -ESHUTDOWN;
-    else if (!sock->connected)
+    else if (!sock->connected || is_connecting(sock))
         rc = -ENOTCONN;
     else
         rc = shutdown(sock->fd, SHUT_WR) < 0 ? -errno : 0;

@@ -82,7 +82,8 @@ uint64_t banyan_sock_set_id(const struct banyan_sock_set *set);
  * the descriptor of banyan_sock_set_fd is readable then. */
 int banyan_sock_set_wait(struct banyan_sock_set *set, int timeout_ms,
                          struct banyan_sock_event *ret_event);
-/* Ends the wait that runs, or the next one, with BANYAN_SOCK_WAKEUP; several wake-ups may become one. */
+/* An event of its own, in its turn, which ends the wait that runs or the next one; several wake-ups
+ * that have not been handed out are one. */
 void banyan_sock_set_wakeup(struct banyan_sock_set *set);
 /* Readable when there is something to wait for: an outer loop then calls banyan_sock_set_wait(set, 0)
  * until it returns 0. */
@@ -97,8 +98,8 @@ int banyan_sock_listen(struct banyan_sock_set *set, const struct address *addres
 /* Takes the next connection of a listener into set; -EAGAIN if there is none. */
 int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set, void *user,
                        struct banyan_sock **ret_sock, struct error *error);
-/* A listener that is paused leaves connections in the system's queue. */
-void banyan_sock_listener_pause(struct banyan_sock *listener, int paused);
+/* A listener that is paused leaves connections in the system's queue.  -EINVAL if it is none. */
+int banyan_sock_listener_pause(struct banyan_sock *listener, int paused);
 /* Starts to connect; BANYAN_SOCK_CONNECT tells the end of it, also of an immediate refusal. */
 int banyan_sock_connect(struct banyan_sock_set *set, const struct address *address,
                         struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,

@@ -20,6 +20,8 @@
 #define NOTSENT_BYTES_MAX (64 * 1024)
 #define BACKLOG           4096
 
+#define SYSTEM_CHOICES_MAX 16 /* ports that the system chose and another took meanwhile */
+
 static void init_operation(struct operation *operation, struct banyan_sock *sock,
                            enum banyan_sock_operation kind)
 {
@@ -46,7 +48,7 @@ static struct banyan_sock *create_sock(struct banyan_sock_set *set, int fd, int 
     init_operation(&sock->input, sock, BANYAN_SOCK_READ);
     init_operation(&sock->output, sock, BANYAN_SOCK_WRITE);
     init_operation(&sock->close, sock, BANYAN_SOCK_CLOSE);
-    event.events = listening ? EPOLLIN : EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.events = listening ? EPOLLIN : EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET;
     if (fd >= 0 && epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
         free(sock);
         return NULL;
@@ -55,9 +57,19 @@ static struct banyan_sock *create_sock(struct banyan_sock_set *set, int fd, int 
     return sock;
 }
 
+/* A unix socket's read stops where descriptors are passed, and nothing announces that. */
+static int is_tcp(int fd)
+{
+    int protocol = 0;
+    socklen_t bytes = sizeof(protocol);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &bytes) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
 /* A sock of a connection that stands. */
 static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd, void *user,
-                                            const struct sockaddr *peer)
+                                            const struct sockaddr *peer, int marks)
 {
     struct banyan_sock *sock;
 
@@ -66,6 +78,7 @@ static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd,
     if (sock != NULL) {
         sock->connected = 1;
         sock->readable = 1;
+        sock->marks = marks != 0;
         if (peer != NULL)
             address_from_system(peer, &sock->peer);
     }
@@ -102,6 +115,7 @@ static void set_stream_options(int fd)
 {
     set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
+    set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1); /* RFC 6093, 5: no byte leaves the stream */
 }
 
 static int fail(struct error *error, const struct address *address, struct banyan_sock_ports ports,
@@ -138,55 +152,81 @@ static int bind_range(int fd, struct sockaddr_storage *system, socklen_t bytes,
     return -EADDRINUSE;
 }
 
-static int listen_on(int fd, const struct address *address, struct banyan_sock_ports ports)
+static int open_stream(int family)
 {
-    struct sockaddr_storage system;
-    socklen_t bytes;
-    int rc = address_to_system(address, &system, &bytes);
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    if (rc < 0)
-        return rc;
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (system.ss_family == AF_INET6)
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    if (fd < 0)
+        return -errno;
     set_stream_options(fd);
-    if (ports.first != 0)
-        rc = bind_range(fd, &system, bytes, ports);
-    else if (bind(fd, (struct sockaddr *)&system, bytes) < 0)
+    return fd;
+}
+
+/* A descriptor that listens at exactly this address and port. */
+static int listen_at(const struct sockaddr_storage *system, socklen_t bytes)
+{
+    int fd = open_stream(system->ss_family);
+    int rc = 0;
+
+    if (fd < 0)
+        return fd;
+    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (system->ss_family == AF_INET6)
+        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    if (bind(fd, (const struct sockaddr *)system, bytes) < 0 || listen(fd, BACKLOG) < 0)
         rc = -errno;
-    if (rc == 0 && listen(fd, BACKLOG) < 0)
-        rc = -errno;
+    if (rc == 0)
+        return fd;
+    close(fd);
     return rc;
 }
 
-static int open_stream(const struct address *address)
+/* With SO_REUSEADDR two may bind to one port as long as neither listens; only listen tells who has it.
+ * So each port of the range is tried to the end, and what the system chose a few times. */
+static int listen_in(const struct address *address, struct banyan_sock_ports ports)
 {
-    int family = address->length_bytes > 0 && address->bytes[0] == 6 ? AF_INET6 : AF_INET;
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr_storage system;
+    socklen_t bytes;
+    int fd = address_to_system(address, &system, &bytes);
 
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return fd;
+    if (ports.first == 0) {
+        for (int i = 0; i < SYSTEM_CHOICES_MAX; i++) {
+            fd = listen_at(&system, bytes);
+            if (fd != -EADDRINUSE || address_port(address) != 0)
+                break;
+        }
+        return fd;
+    }
+    for (unsigned int port = ports.first; port <= ports.last; port++) {
+        set_port(&system, (uint16_t)port);
+        fd = listen_at(&system, bytes);
+        if (fd != -EADDRINUSE && fd != -EACCES)
+            return fd;
+    }
+    return -EADDRINUSE;
 }
 
 int banyan_sock_listen(struct banyan_sock_set *set, const struct address *address,
                        struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,
                        struct error *error)
 {
-    int fd = open_stream(address);
     struct banyan_sock *sock = NULL;
+    int fd;
     int rc;
 
     if (address_port(address) != 0)
         ports = (struct banyan_sock_ports){0};
-    rc = fd < 0 ? fd : listen_on(fd, address, ports);
-    if (rc >= 0) {
-        pthread_mutex_lock(&set->lock);
-        sock = create_sock(set, fd, 1, user);
-        rc = sock == NULL ? -errno : 0;
-        pthread_mutex_unlock(&set->lock);
-    }
+    fd = listen_in(address, ports);
+    if (fd < 0)
+        return fail(error, address, ports, fd, "cannot listen");
+    pthread_mutex_lock(&set->lock);
+    sock = create_sock(set, fd, 1, user);
+    rc = sock == NULL ? -errno : 0;
+    pthread_mutex_unlock(&set->lock);
     if (rc < 0) {
-        if (fd >= 0)
-            close(fd);
+        close(fd);
         return fail(error, address, ports, rc, "cannot listen");
     }
     *ret_sock = sock;
@@ -224,7 +264,7 @@ int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set
         return fd;
     if (fd < 0)
         return error_set(error, fd, "cannot accept a connection: %s", strerror(-fd));
-    sock = create_connected(set, fd, user, (struct sockaddr *)&system);
+    sock = create_connected(set, fd, user, (struct sockaddr *)&system, 0);
     if (sock == NULL) {
         int code = -errno;
         close(fd);
@@ -234,15 +274,20 @@ int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set
     return 0;
 }
 
-void banyan_sock_listener_pause(struct banyan_sock *listener, int paused)
+int banyan_sock_listener_pause(struct banyan_sock *listener, int paused)
 {
     struct epoll_event event = {.data.ptr = listener, .events = paused ? 0 : EPOLLIN};
+    int rc = 0;
 
-    assert(listener->listening);
+    if (!listener->listening)
+        return -EINVAL;
     pthread_mutex_lock(&listener->set->lock);
-    if (!listener->closing)
-        epoll_ctl(listener->set->epoll_fd, EPOLL_CTL_MOD, listener->fd, &event);
+    if (listener->closing)
+        rc = -ESHUTDOWN;
+    else if (epoll_ctl(listener->set->epoll_fd, EPOLL_CTL_MOD, listener->fd, &event) < 0)
+        rc = -errno;
     pthread_mutex_unlock(&listener->set->lock);
+    return rc;
 }
 
 static uint16_t port_of(const struct sockaddr_storage *system)
@@ -300,7 +345,6 @@ static int start_connect(int fd, const struct address *address, struct banyan_so
 
     if (rc < 0)
         return rc;
-    set_stream_options(fd);
     if (ports.first != 0)
         return connect_from_range(fd, &system, bytes, ports);
     return connect(fd, (struct sockaddr *)&system, bytes) < 0 ? -errno : 0;
@@ -310,7 +354,7 @@ int banyan_sock_connect(struct banyan_sock_set *set, const struct address *addre
                         struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,
                         struct error *error)
 {
-    int fd = open_stream(address);
+    int fd = open_stream(address_is_v6(address) ? AF_INET6 : AF_INET);
     int rc = fd < 0 ? fd : start_connect(fd, address, ports);
     struct banyan_sock *sock;
 
@@ -342,7 +386,8 @@ int banyan_sock_adopt(struct banyan_sock_set *set, int fd, void *user,
     struct banyan_sock *sock = NULL;
 
     if (fcntl(fd, F_GETFD) >= 0)
-        sock = create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL);
+        sock = create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL,
+                                !is_tcp(fd));
     if (sock == NULL)
         return error_set(error, -errno, "cannot adopt descriptor %d: %s", fd, strerror(errno));
     *ret_sock = sock;

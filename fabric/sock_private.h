@@ -15,8 +15,8 @@
 enum operation_state { IDLE, POSTED, DONE };
 
 struct operation {
-    struct list_node node; /* in set->ready while DONE */
-    struct banyan_sock *sock;
+    struct list_node node;    /* in set->ready while DONE */
+    struct banyan_sock *sock; /* NULL of a wake-up */
     enum banyan_sock_operation kind;
     enum operation_state state;
     enum banyan_sock_status status;
@@ -41,6 +41,8 @@ struct banyan_sock {
     unsigned int readable : 1; /* a read may find something */
     unsigned int writable : 1;
     unsigned int ended : 1; /* end or error was announced: stays readable for ever */
+    unsigned int
+        marks : 1; /* a read may stop before all there is: at an urgent byte, or a descriptor */
     unsigned int closing : 1;
     struct operation input;  /* read, readable, accept */
     struct operation output; /* write, connect */
@@ -54,11 +56,11 @@ struct banyan_sock_set {
     int wake_fd;
     uint64_t id;
     struct list ready; /* struct operation, DONE */
+    struct operation wakeup;
     size_t sock_count;
     unsigned int handed;        /* events since the system was last asked */
     unsigned int waiter : 1;    /* a thread is in banyan_sock_set_wait */
     unsigned int sleeping : 1;  /* and inside epoll_wait */
-    unsigned int wakeup : 1;    /* BANYAN_SOCK_WAKEUP is due */
     unsigned int signalled : 1; /* wake_fd is readable */
     unsigned int draining : 1;  /* the last wait gave an event: the waiter comes again by itself */
     unsigned int drained : 1;   /* epoll had nothing more since */

@@ -79,7 +79,9 @@ void banyan_sock_describe(const struct banyan_sock_event *event, struct error *r
 
     if (event->status == BANYAN_SOCK_CLOSED_BY_PEER)
         code = -EPIPE;
-    if (event->sock != NULL && event->sock->peer.length_bytes > 0)
+    /* The sock of a close is no more. */
+    if (event->operation != BANYAN_SOCK_CLOSE && event->sock != NULL &&
+        event->sock->peer.length_bytes > 0)
         address_print(&event->sock->peer, text);
     error_set(ret_error, code, "%s%s%s", text, text[0] != '\0' ? ": " : "", what);
 }

@@ -42,6 +42,8 @@ static void test_close(void)
     ok(is_event(&event, BANYAN_SOCK_WRITE, BANYAN_SOCK_INTERRUPTED, near), "K4: then the write");
     event = next_event();
     ok(is_event(&event, BANYAN_SOCK_CLOSE, BANYAN_SOCK_OK, near), "K4: then the close is complete");
+    banyan_sock_describe(&event, &why);
+    is_string(why.text, "success", "K4: which has words, too, although the sock is gone");
     close_one(far);
     free(filling);
 }

@@ -258,6 +258,76 @@ static void test_gone_before_accept(void)
     check_other("one that is gone");
 }
 
+/* A read stops at an urgent byte, with more behind it, and is told nothing new of that. */
+static void test_urgent(void)
+{
+    struct banyan_sock_event event;
+    char data[8];
+    int fd = plain_peer();
+
+    if (send(fd, "abc", 3, 0) != 3 || send(fd, "d", 1, MSG_OOB) != 1 || send(fd, "efgh", 4, 0) != 4)
+        bail_out("send");
+    while (banyan_sock_set_wait(set, 20, &event) == 1)
+        ; /* all of it has come, and has been told */
+    banyan_sock_post_read(far, data, 8, 8, NULL);
+    event = next_event();
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_OK, far) && event.bytes == 8 &&
+           memcmp(data, "abcdefgh", 8) == 0,
+       "K13: an urgent byte holds up no read and stays in its place");
+    banyan_sock_post_read(far, data, 4, 4, NULL);
+    banyan_sock_set_wait(set, 0, &event);
+    if (send(fd, "ij", 2, MSG_OOB) != 2 || send(fd, "kl", 2, 0) != 2)
+        bail_out("send");
+    event = next_event();
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_OK, far) && memcmp(data, "ijkl", 4) == 0,
+       "K13: nor one that was posted before");
+    check_other("one that sends urgent bytes");
+    close(fd);
+    close_one(far);
+}
+
+/* Nor may a descriptor that is passed along, which nobody asked for. */
+static void send_with_descriptor(int fd, const char *text)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec vector = {.iov_base = (char *)text, .iov_len = strlen(text)};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control};
+
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    message.msg_controllen = sizeof(control.bytes);
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    if (sendmsg(fd, &message, 0) != (ssize_t)strlen(text))
+        bail_out("sendmsg");
+}
+
+static void test_passed_descriptor(void)
+{
+    struct banyan_sock *sock = NULL;
+    struct banyan_sock_event event;
+    char data[8];
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
+        banyan_sock_adopt(set, fds[0], NULL, &sock, NULL) < 0)
+        bail_out("socketpair");
+    if (send(fds[1], "abc", 3, 0) != 3)
+        bail_out("send");
+    send_with_descriptor(fds[1], "def");
+    if (send(fds[1], "gh", 2, 0) != 2)
+        bail_out("send");
+    while (banyan_sock_set_wait(set, 20, &event) == 1)
+        ;
+    banyan_sock_post_read(sock, data, 8, 8, NULL);
+    event = next_event();
+    ok(is_event(&event, BANYAN_SOCK_READ, BANYAN_SOCK_OK, sock) && memcmp(data, "abcdefgh", 8) == 0,
+       "K13: a passed descriptor holds up no read");
+    close_one(sock);
+    close(fds[1]);
+}
+
 int main(void)
 {
     world_open();
@@ -270,6 +340,8 @@ int main(void)
     test_flood();
     test_self();
     test_gone_before_accept();
+    test_urgent();
+    test_passed_descriptor();
     close_one(other_near);
     close_one(other_far);
     world_close();

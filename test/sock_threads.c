@@ -6,7 +6,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,68 @@ static void test_wakeup(void)
         pthread_join(thread, NULL);
     }
     is_int(wrong, 0, "K3: another thread wakes the waiter 100 times");
+}
+
+/* Wake-ups take their turn: who wakes itself again and again hears of its socks all the same. */
+static void test_wakeup_fair(void)
+{
+    struct banyan_sock_event event;
+    char data[4];
+    size_t bytes;
+    int turns = 0;
+
+    connect_pair();
+    banyan_sock_post_read(near, data, 4, 4, NULL);
+    banyan_sock_write(far, "four", 4, &bytes);
+    banyan_sock_set_wakeup(set);
+    do {
+        event = next_event();
+        if (event.operation == BANYAN_SOCK_WAKEUP)
+            banyan_sock_set_wakeup(set);
+    } while (event.operation != BANYAN_SOCK_READ && ++turns < 1000);
+    ok(turns <= 70, "K3: beside a waiter that wakes itself a read is told, after %d wake-ups",
+       turns);
+    do
+        event = next_event();
+    while (event.operation != BANYAN_SOCK_WAKEUP);
+    close_pair();
+}
+
+static sem_t told;
+
+static void on_part(void *user, size_t bytes)
+{
+    sem_post(&told);
+}
+
+static void *send_part_and_wake(void *context)
+{
+    size_t bytes;
+
+    banyan_sock_write(far, "fo", 2, &bytes);
+    sem_wait(&told);
+    banyan_sock_set_wakeup(set);
+    return NULL;
+}
+
+/* Any number of milliseconds may be waited for, and what is left of it is counted rightly when
+ * something came that is no event yet. */
+static void test_long_wait(void)
+{
+    struct banyan_sock_event event;
+    pthread_t thread;
+    char data[4];
+    int rc;
+
+    sem_init(&told, 0, 0);
+    connect_pair();
+    banyan_sock_post_read(near, data, 4, 4, on_part);
+    pthread_create(&thread, NULL, send_part_and_wake, NULL);
+    rc = banyan_sock_set_wait(set, INT_MAX, &event);
+    pthread_join(thread, NULL);
+    ok(rc == 1 && event.operation == BANYAN_SOCK_WAKEUP, "K3: the longest wait is woken");
+    close_pair();
+    sem_destroy(&told);
 }
 
 static void *wait_too(void *context)
@@ -208,6 +272,8 @@ int main(void)
     world_open();
     test_wait();
     test_wakeup();
+    test_wakeup_fair();
+    test_long_wait();
     test_two_waiters();
     test_posting();
     test_closing();

@@ -238,8 +238,10 @@ static void test_misuse_states(void)
     banyan_sock_connect(set, &listening, any_port, NULL, &sock, NULL);
     is_int(banyan_sock_post_read(sock, data, 1, 4, NULL), -ENOTCONN,
            "K10: a read before the connection");
-    is_int(banyan_sock_write(sock, data, 4, &bytes), -EBUSY, "K10: a write beside the connect");
+    is_int(banyan_sock_write(sock, data, 4, &bytes), -ENOTCONN, "K10: a write before it");
+    is_int(banyan_sock_post_write(sock, data, 4, 4, NULL), -ENOTCONN, "K10: one that is posted");
     is_int(banyan_sock_shutdown_write(sock), -ENOTCONN, "K10: an end before the connection");
+    is_int(banyan_sock_listener_pause(sock, 1), -EINVAL, "K10: a pause of no listener");
     is_int(banyan_sock_accept(sock, set, NULL, &near, NULL), -EINVAL,
            "K10: an accept of no listener");
     do
