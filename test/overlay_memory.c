@@ -19,6 +19,7 @@
 #include "base/wire.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
+#include "test/lone.h"
 #include "test/tap.h"
 
 #define MS         1000000ull
@@ -33,104 +34,8 @@
 #define ANCESTOR_BYTES 16
 #define PART_BYTES     64
 
-struct bench {
-    struct overlay *overlay;
-    struct overlay_actions actions;
-    uint64_t now_ns;
-};
-
-static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
-{
-    buffer_append(merged, other, other_bytes);
-}
-
-static node_merge_function *const merges[] = {merge_concatenate};
-
-static void make_core(struct bench *bench, const struct tree *tree, uint32_t place)
-{
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {.place = place,
-                                 .places = tree->places,
-                                 .radix = tree->radix,
-                                 .incarnation = 1,
-                                 .own = {.count = 1, .items = {{8, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-                                 .ancestors = ancestors,
-                                 .merges = merges,
-                                 .merges_count = 1};
-
-    for (uint32_t above = place; above != 0; config.ancestors_count++) {
-        above = tree_parent(tree, above);
-        ancestors[config.ancestors_count] =
-            (struct node_ancestor){.place = above, .addresses = config.own};
-    }
-    *bench = (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS};
-}
-
-static void step(struct bench *bench, struct overlay_event event)
-{
-    overlay_actions_fini(&bench->actions);
-    event.now_ns = bench->now_ns;
-    overlay_step(bench->overlay, &event, &bench->actions);
-}
-
-static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
-{
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_FRAME, .place = from, .frame = frame});
-    message_release(frame->payload);
-    frame->payload = NULL;
-}
-
-static void step_up(struct bench *bench, uint32_t place)
-{
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_UP, .place = place, .incarnation = 1});
-}
-
-static void join_parent(struct bench *bench, const struct tree *tree, uint32_t place)
-{
-    struct overlay_welcome welcome = {.range = tree_scope(tree, place), .lease = {.round = 1}};
-    struct frame frame;
-    uint32_t parent = tree_parent(tree, place);
-
-    if (place == 0)
-        return;
-    step_up(bench, parent);
-    welcome.lease.echo_stamp_ns = bench->now_ns;
-    overlay_encode_welcome(&welcome, &frame);
-    step_frame(bench, parent, &frame);
-}
-
-/* All of a child's range has arrived with it. */
-static void adopt(struct bench *bench, const struct tree *tree, uint32_t child, struct range range)
-{
-    struct overlay_join join = {.version = OVERLAY_VERSION,
-                                .places = tree->places,
-                                .radix = tree->radix,
-                                .scope = range,
-                                .addresses = {.count = 1, .items = {{8, {1, 2, 3, 4}}}}};
-    struct frame frame;
-
-    ranges_add(&join.arrived, range.first, range.last);
-    overlay_encode_join(&join, &frame);
-    overlay_join_fini(&join);
-    step_up(bench, child);
-    step_frame(bench, child, &frame);
-}
-
-static uint32_t adopt_all(struct bench *bench, const struct tree *tree, uint32_t place)
-{
-    struct tree_cursor cursor = {{0}};
-    struct range range;
-    uint32_t head, count = 0;
-
-    while (tree_next_child(tree, place, &cursor, &range, &head)) {
-        adopt(bench, tree, head, range);
-        count++;
-    }
-    return count;
-}
-
 /* Opens exchanges among all places: each child but the last contributes to each. */
-static void open_operations(struct bench *bench, const struct tree *tree, uint32_t place,
+static void open_operations(struct lone *lone, const struct tree *tree, uint32_t place,
                             uint32_t children)
 {
     struct overlay_contribute contribute = {.state = OVERLAY_PART_COLLECTED, .low = 1};
@@ -147,7 +52,7 @@ static void open_operations(struct bench *bench, const struct tree *tree, uint32
             struct frame frame;
 
             overlay_encode_contribute(&contribute, 0, &frame);
-            step_frame(bench, head, &frame);
+            lone_frame(lone, head, &frame);
         }
     }
     ranges_fini(&contribute.set);
@@ -167,16 +72,16 @@ struct weight {
 
 static struct weight weigh(uint32_t places, uint32_t place)
 {
-    static struct bench benches[COPIES];
+    static struct lone benches[COPIES];
     struct tree tree = {.places = places, .radix = RADIX};
     struct weight weight = {0};
     size_t before = held();
 
     for (int i = 0; i < COPIES; i++) {
-        make_core(&benches[i], &tree, place);
-        step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
-        join_parent(&benches[i], &tree, place);
-        weight.children = adopt_all(&benches[i], &tree, place);
+        lone_create(&benches[i], &tree, place);
+        lone_step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
+        lone_join(&benches[i], &tree, place);
+        weight.children = lone_adopt_all(&benches[i], &tree, place);
         overlay_actions_fini(&benches[i].actions);
     }
     weight.idle = (held() - before) / COPIES;
@@ -209,7 +114,7 @@ static void compare(const char *what, uint32_t few, uint32_t few_place, uint32_t
 
 /* ---- places that are still to come ---- */
 
-static void grow_to_the_limit(struct bench *bench, uint32_t parent, uint32_t places)
+static void grow_to_the_limit(struct lone *lone, uint32_t parent, uint32_t places)
 {
     struct overlay_entry entry = {.sequence = 1, .kind = OVERLAY_ENTRY_GROW};
     struct buffer payload = {0};
@@ -218,23 +123,23 @@ static void grow_to_the_limit(struct bench *bench, uint32_t parent, uint32_t pla
     overlay_put_places((struct range){places, TREE_PLACES_MAX - 1}, &payload);
     entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
     overlay_encode_entry(&entry, &frame);
-    step_frame(bench, parent, &frame);
-    overlay_actions_fini(&bench->actions);
+    lone_frame(lone, parent, &frame);
+    overlay_actions_fini(&lone->actions);
     buffer_fini(&payload);
 }
 
 static void test_population(void)
 {
-    static struct bench benches[COPIES];
+    static struct lone benches[COPIES];
     struct tree tree = {.places = 1000, .radix = RADIX};
     uint32_t place = 999;
     size_t before = held();
     size_t joined;
 
     for (int i = 0; i < COPIES; i++) {
-        make_core(&benches[i], &tree, place);
-        step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
-        join_parent(&benches[i], &tree, place);
+        lone_create(&benches[i], &tree, place);
+        lone_step(&benches[i], (struct overlay_event){.kind = OVERLAY_EVENT_START});
+        lone_join(&benches[i], &tree, place);
         overlay_actions_fini(&benches[i].actions);
     }
     joined = (held() - before) / COPIES;
@@ -255,19 +160,19 @@ static void every_second(uint32_t places, struct ranges *set)
         ranges_add(set, place, place);
 }
 
-static const struct frame *sent_contribute(const struct bench *bench)
+static const struct frame *sent_contribute(const struct lone *lone)
 {
-    for (uint32_t i = 0; i < bench->actions.count; i++) {
-        if (bench->actions.items[i].kind == OVERLAY_ACTION_SEND &&
-            bench->actions.items[i].frame.type == OVERLAY_CONTRIBUTE)
-            return &bench->actions.items[i].frame;
+    for (uint32_t i = 0; i < lone->actions.count; i++) {
+        if (lone->actions.items[i].kind == OVERLAY_ACTION_SEND &&
+            lone->actions.items[i].frame.type == OVERLAY_CONTRIBUTE)
+            return &lone->actions.items[i].frame;
     }
     return NULL;
 }
 
 /* All below contribute, and the place itself if it is a member; the parent releases.  Returns the
  * bytes of what the place has contributed. */
-static size_t exchange(struct bench *bench, const struct tree *tree, uint32_t place,
+static size_t exchange(struct lone *lone, const struct tree *tree, uint32_t place,
                        const struct ranges *set, uint32_t generation)
 {
     struct node_key key = {.set_id = 7, .generation = generation};
@@ -284,19 +189,19 @@ static size_t exchange(struct bench *bench, const struct tree *tree, uint32_t pl
     if (generation == 1)
         contribute.set = *set;
     if (ranges_contains(set, place))
-        step(bench,
-             (struct overlay_event){.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .set = set});
+        lone_step(lone,
+                  (struct overlay_event){.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .set = set});
     while (tree_next_child(tree, place, &cursor, &range, &head)) {
         if (!ranges_overlap(set, range.first, range.last))
             continue;
         overlay_encode_contribute(&contribute, 0, &frame);
-        step_frame(bench, head, &frame);
+        lone_frame(lone, head, &frame);
     }
-    sent = sent_contribute(bench);
+    sent = sent_contribute(lone);
     bytes = sent != NULL ? sent->payload->length_bytes : 0;
     overlay_encode_release(&release, 0, &frame);
-    step_frame(bench, tree_parent(tree, place), &frame);
-    overlay_actions_fini(&bench->actions);
+    lone_frame(lone, tree_parent(tree, place), &frame);
+    overlay_actions_fini(&lone->actions);
     return bytes;
 }
 
@@ -306,19 +211,19 @@ static void check_slice(uint32_t places, uint32_t place)
     struct tree tree = {.places = places, .radix = RADIX};
     struct range scope = tree_scope(&tree, place);
     struct ranges set = {0};
-    struct bench bench;
+    struct lone lone;
     size_t before, kept[2], bytes[2], slice_bytes, bound;
 
     every_second(places, &set);
     slice_bytes = sizeof(struct range) * (2 + ranges_count_within(&set, scope.first, scope.last));
-    make_core(&bench, &tree, place);
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
-    join_parent(&bench, &tree, place);
-    adopt_all(&bench, &tree, place);
-    overlay_actions_fini(&bench.actions);
+    lone_create(&lone, &tree, place);
+    lone_step(&lone, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+    lone_join(&lone, &tree, place);
+    lone_adopt_all(&lone, &tree, place);
+    overlay_actions_fini(&lone.actions);
     before = held();
     for (uint32_t generation = 1; generation <= 2; generation++) {
-        bytes[generation - 1] = exchange(&bench, &tree, place, &set, generation);
+        bytes[generation - 1] = exchange(&lone, &tree, place, &set, generation);
         kept[generation - 1] = held() - before;
     }
     bound = 2 * slice_bytes + 2048; /* arrays grow by doubling; what malloc keeps counts as held */
@@ -327,7 +232,7 @@ static void check_slice(uint32_t places, uint32_t place)
        kept[0], kept[1], set.count, slice_bytes);
     ok(bytes[0] > set.count && bytes[1] < 64,
        "its first contribution has %zu bytes, its second %zu", bytes[0], bytes[1]);
-    overlay_destroy(bench.overlay);
+    overlay_destroy(lone.overlay);
     ranges_fini(&set);
 }
 
