@@ -9,10 +9,15 @@
  * whole has, and all later entries are replayed to it.  A place itself takes entries in ascending
  * order and drops what it has had: `received` says up to where.
  *
+ * Each kept entry counts the child ranges that have not acknowledged it, and each child range knows
+ * the first entry that it has not: an acknowledgement costs as much as there is new in it, however
+ * much is kept for others.  Only when the ranges themselves change is all of it counted anew.
+ *
  * The frame of an entry is passed on as it came; it is encoded once, at the root.
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,8 +27,10 @@
 
 struct log_item {
     struct log_item *next;
+    struct log_item *previous;
     uint64_t sequence;
-    uint8_t kind; /* enum overlay_entry_kind */
+    uint32_t outstanding; /* child ranges that need it */
+    uint8_t kind;         /* enum overlay_entry_kind */
     struct ranges set;
     struct range places;     /* of a death, a departure, or new ones */
     struct message *payload; /* the encoded entry */
@@ -42,57 +49,81 @@ static bool child_needs(const struct child *child, uint64_t sequence, const stru
            is_relevant(set, child->range);
 }
 
-static bool is_needed(const struct overlay *overlay, uint64_t sequence, const struct ranges *set)
+static bool is_needed(const struct overlay *overlay, const struct log_item *item)
 {
-    if (!broadcast_is_caught_up(overlay) || broadcast_large_is_awaited(overlay, sequence))
-        return true; /* we do not know our whole range, or have its payload, yet */
-    for (uint32_t i = 0; i < overlay->children_count; i++) {
-        if (child_needs(&overlay->children[i], sequence, set))
-            return true;
-    }
-    return false;
+    return item->outstanding > 0 || !broadcast_is_caught_up(overlay) ||
+           broadcast_large_is_awaited(overlay, item->sequence);
+    /* the latter two: we do not know our whole range, or have its payload, yet */
 }
 
 static void item_destroy(struct overlay *overlay, struct log_item *item)
 {
-    overlay->broadcast.count--;
-    overlay->broadcast.bytes -= item->payload->length_bytes;
+    struct broadcast *broadcast = &overlay->broadcast;
+
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        if (overlay->children[i].unacked == item)
+            overlay->children[i].unacked = item->next;
+    }
+    *(item->previous != NULL ? &item->previous->next : &broadcast->first) = item->next;
+    *(item->next != NULL ? &item->next->previous : &broadcast->last) = item->previous;
+    broadcast->count--;
+    broadcast->bytes -= item->payload->length_bytes;
     message_release(item->payload);
     ranges_fini(&item->set);
     free(item);
 }
 
-/* Keeps an entry in its place; takes its set.  Nothing if it is kept already. */
-static void item_insert(struct overlay *overlay, struct overlay_entry *entry, struct range places,
-                        struct message *payload)
+/* Who needs it. */
+static void item_count(struct overlay *overlay, struct log_item *item)
 {
-    struct log_item **link = &overlay->broadcast.first;
-    struct log_item *last = overlay->broadcast.last;
+    overlay->broadcast.looked_at++;
+    item->outstanding = 0;
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        struct child *child = &overlay->children[i];
+
+        item->outstanding += child_needs(child, item->sequence, &item->set);
+        if (child->acked < item->sequence &&
+            (child->unacked == NULL || child->unacked->sequence > item->sequence))
+            child->unacked = item;
+    }
+}
+
+/* Keeps an entry in its place; takes its set.  NULL if it is kept already. */
+static struct log_item *item_insert(struct overlay *overlay, struct overlay_entry *entry,
+                                    struct range places, struct message *payload)
+{
+    struct broadcast *broadcast = &overlay->broadcast;
+    struct log_item *after = broadcast->last;
     struct log_item *item;
 
-    if (last != NULL && last->sequence < entry->sequence)
-        link = &last->next;
-    while (*link != NULL && (*link)->sequence < entry->sequence)
-        link = &(*link)->next;
-    if (*link != NULL && (*link)->sequence == entry->sequence)
-        return;
+    while (after != NULL && after->sequence > entry->sequence)
+        after = after->previous;
+    if (after != NULL && after->sequence == entry->sequence)
+        return NULL;
     item = memory_allocate_zeroed(sizeof(*item));
     item->sequence = entry->sequence;
     item->kind = entry->kind;
     item->places = places;
     item->payload = message_reference(payload);
     ranges_move(&item->set, &entry->set);
-    item->next = *link;
-    *link = item;
-    overlay->broadcast.count++;
-    overlay->broadcast.bytes += payload->length_bytes;
-    if (item->next == NULL)
-        overlay->broadcast.last = item;
+    item->previous = after;
+    item->next = after != NULL ? after->next : broadcast->first;
+    *(after != NULL ? &after->next : &broadcast->first) = item;
+    *(item->next != NULL ? &item->next->previous : &broadcast->last) = item;
+    broadcast->count++;
+    broadcast->bytes += payload->length_bytes;
+    item_count(overlay, item);
+    return item;
 }
 
 uint32_t overlay_kept_entries(const struct overlay *overlay)
 {
     return overlay->broadcast.count;
+}
+
+uint64_t overlay_looked_at_entries(const struct overlay *overlay)
+{
+    return overlay->broadcast.looked_at;
 }
 
 int overlay_may_broadcast(const struct overlay *overlay)
@@ -105,13 +136,8 @@ int overlay_may_broadcast(const struct overlay *overlay)
 
 void broadcast_fini(struct overlay *overlay)
 {
-    while (overlay->broadcast.first != NULL) {
-        struct log_item *item = overlay->broadcast.first;
-
-        overlay->broadcast.first = item->next;
-        item_destroy(overlay, item);
-    }
-    overlay->broadcast.last = NULL;
+    while (overlay->broadcast.first != NULL)
+        item_destroy(overlay, overlay->broadcast.first);
 }
 
 /* ---- acknowledging ---- */
@@ -131,36 +157,85 @@ static void tell_acked(struct overlay *overlay)
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
+static void recount(struct overlay *overlay)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        overlay->children[i].unacked = NULL;
+    for (struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next)
+        item_count(overlay, item);
+}
+
+/* Something has been dropped, or what kept things from being dropped is over. */
+static void trimmed(struct overlay *overlay, bool is_about_large)
+{
+    tell_acked(overlay);
+    if (!overlay_is_root(overlay) || overlay->ended)
+        return;
+    if (is_about_large)
+        broadcast_large_trimmed(overlay);
+    if (overlay->broadcast.leave_wanted)
+        broadcast_leave(overlay);
+}
+
 void broadcast_trim(struct overlay *overlay)
 {
-    struct log_item **link = &overlay->broadcast.first;
+    struct log_item *next;
 
-    overlay->broadcast.last = NULL;
-    while (*link != NULL) {
-        struct log_item *item = *link;
-
-        if (is_needed(overlay, item->sequence, &item->set)) {
-            overlay->broadcast.last = item;
-            link = &item->next;
-        } else {
-            *link = item->next;
+    overlay->broadcast.trim_wanted = false;
+    recount(overlay);
+    for (struct log_item *item = overlay->broadcast.first; item != NULL; item = next) {
+        next = item->next;
+        if (!is_needed(overlay, item))
             item_destroy(overlay, item);
+    }
+    trimmed(overlay, true);
+}
+
+void broadcast_step_end(struct overlay *overlay)
+{
+    if (overlay->broadcast.trim_wanted)
+        broadcast_trim(overlay);
+}
+
+/* The child range has all up to a sequence. */
+static void child_acked(struct overlay *overlay, struct child *child, uint64_t sequence)
+{
+    bool about_large = false;
+    struct log_item *next;
+
+    for (struct log_item *item = child->unacked; item != NULL && item->sequence <= sequence;
+         item = next) {
+        next = item->next;
+        overlay->broadcast.looked_at++;
+        if (child_needs(child, item->sequence, &item->set)) {
+            assert(item->outstanding > 0);
+            item->outstanding--;
         }
+        child->unacked = next;
+        about_large = about_large || item->kind == OVERLAY_ENTRY_LARGE;
+        if (!is_needed(overlay, item))
+            item_destroy(overlay, item);
     }
-    tell_acked(overlay);
-    if (overlay_is_root(overlay) && !overlay->ended) {
-        broadcast_large_trimmed(overlay);
-        if (overlay->broadcast.leave_wanted)
-            broadcast_leave(overlay);
-    }
+    child->acked = sequence;
+    trimmed(overlay, about_large);
+}
+
+/* An entry that changes no range has been kept. */
+static void item_settle(struct overlay *overlay, struct log_item *item)
+{
+    bool about_large = item == NULL || item->kind != OVERLAY_ENTRY_USER;
+
+    if (item != NULL && !is_needed(overlay, item))
+        item_destroy(overlay, item);
+    trimmed(overlay, about_large);
 }
 
 bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence)
 {
-    const struct log_item *item = overlay->broadcast.first;
+    const struct log_item *item = overlay->broadcast.last;
 
-    while (item != NULL && item->sequence < sequence)
-        item = item->next;
+    while (item != NULL && item->sequence > sequence)
+        item = item->previous;
     return item != NULL && item->sequence == sequence;
 }
 
@@ -180,10 +255,8 @@ int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame 
 
     if (overlay_decode_ack(frame, &sequence) < 0 || sequence > overlay->broadcast.received)
         return -EBADMSG;
-    if (sequence > child->acked) {
-        child->acked = sequence;
-        broadcast_trim(overlay);
-    }
+    if (sequence > child->acked)
+        child_acked(overlay, child, sequence);
     return 0;
 }
 
@@ -356,6 +429,7 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
     bool is_new = entry->sequence > broadcast->received;
     struct stream_large large = {0};
     struct range places = {0, 0};
+    struct log_item *item;
 
     if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
         return -EBADMSG;
@@ -378,13 +452,17 @@ static int entry_take(struct overlay *overlay, struct overlay_entry *entry, stru
         broadcast->replaying = false;
     if (is_about_large(entry->kind))
         broadcast_large_take(overlay, entry, &large, is_new);
-    item_insert(overlay, entry, places, payload);
+    item = item_insert(overlay, entry, places, payload);
     if (is_new && member)
         install(overlay, entry, places);
     if (overlay->ended)
         return 0;
     if (!was_caught_up && broadcast_is_caught_up(overlay))
         overlay_became_ready(overlay);
+    else if (entry->kind == OVERLAY_ENTRY_USER || is_about_large(entry->kind)) {
+        item_settle(overlay, item);
+        return 0;
+    }
     broadcast_trim(overlay);
     return 0;
 }

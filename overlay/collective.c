@@ -224,6 +224,8 @@ void collective_drop_payloads(struct operation *operation)
 void collective_settle(struct overlay *overlay, struct series *series, struct operation *operation,
                        uint8_t status, struct ranges *lost, struct message *result)
 {
+    if (!operation->decided)
+        series_count_open(overlay, series, -1);
     operation->decided = true;
     roll_call_decided(overlay, series, operation);
     operation->status = status;
@@ -421,7 +423,7 @@ static void operation_restart(struct overlay *overlay, struct series *series,
     if (operation->over)
         return;
     large_reset(overlay, operation);
-    operation->attempt = series_attempt(overlay, series);
+    operation->attempt = series->attempt;
     operation->sent = ATTEMPT_NONE;
     for (uint32_t i = 0; i < overlay->children_count; i++)
         part_clear(operation_part(overlay, operation, i));
@@ -469,6 +471,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     operation->generation = generation;
     operation->next = *link;
     *link = operation;
+    series_count_open(overlay, series, 1);
     operation_restart(overlay, series, operation);
     roll_call_progress(overlay, series, operation);
     return operation;
@@ -654,7 +657,7 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
     }
     series = series_of_frame(overlay, &contribute.key, &contribute.set, NULL, 0, &rc);
     /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
-    if (series != NULL && frame->attempt == series_attempt(overlay, series)) {
+    if (series != NULL && frame->attempt == series->attempt) {
         operation = operation_open(overlay, series, contribute.key.generation);
         /* Who is absent is not waited for only if all above know why. */
         if (operation != NULL && !operation->decided && !operation->over &&
@@ -733,26 +736,47 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
 
 /* ---- what happens around ---- */
 
-void collective_death(struct overlay *overlay, struct range range)
+static void restart_all(struct overlay *overlay, struct series *series)
 {
-    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
-        struct operation *next;
+    struct operation *next;
 
-        if (range.last < series->covering.first || range.first > series->covering.last)
-            continue;
-        for (struct operation *operation = series->operations; operation != NULL;
-             operation = next) {
-            next = operation->next;
-            operation_restart(overlay, series, operation);
-            roll_call_progress(overlay, series, operation);
-            operation_advance(overlay, series, operation);
-        }
+    for (struct operation *operation = series->operations; operation != NULL; operation = next) {
+        next = operation->next;
+        operation_restart(overlay, series, operation);
+        roll_call_progress(overlay, series, operation);
+        operation_advance(overlay, series, operation);
     }
 }
 
-void collective_joined(struct overlay *overlay)
+static void restart_list(struct overlay *overlay, struct list *list, const struct ranges *places)
 {
-    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+    struct list_node *spare;
+    struct series *series;
+
+    series_for_each(list, series, spare)
+    {
+        if (!ranges_overlap(places, series->covering.first, series->covering.last))
+            continue;
+        series_look_at_dead(overlay, series);
+        restart_all(overlay, series);
+    }
+}
+
+/* What is at rest stays so; what is open may come to rest. */
+void collective_death(struct overlay *overlay, const struct ranges *places)
+{
+    overlay->collective.dead_ranges = 0;
+    restart_list(overlay, &overlay->collective.at_rest, places);
+    restart_list(overlay, &overlay->collective.open, places);
+}
+
+static void forget_sent(struct list *list)
+{
+    struct list_node *spare;
+    struct series *series;
+
+    series_for_each(list, series, spare)
+    {
         series_joined(series);
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next) {
@@ -762,11 +786,20 @@ void collective_joined(struct overlay *overlay)
     }
 }
 
-void collective_ready(struct overlay *overlay)
+void collective_joined(struct overlay *overlay)
 {
-    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
-        struct operation *next;
+    forget_sent(&overlay->collective.at_rest);
+    forget_sent(&overlay->collective.open);
+}
 
+static void advance_list(struct overlay *overlay, struct list *list)
+{
+    struct list_node *spare;
+    struct series *series;
+    struct operation *next;
+
+    series_for_each(list, series, spare)
+    {
         for (struct operation *operation = series->operations; operation != NULL;
              operation = next) {
             next = operation->next;
@@ -775,11 +808,20 @@ void collective_ready(struct overlay *overlay)
     }
 }
 
+void collective_ready(struct overlay *overlay)
+{
+    advance_list(overlay, &overlay->collective.at_rest);
+    advance_list(overlay, &overlay->collective.open);
+}
+
 void collective_linked(struct overlay *overlay, struct child *child)
 {
     uint32_t index = (uint32_t)(child - overlay->children);
+    struct list_node *spare;
+    struct series *series;
 
-    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+    series_for_each(&overlay->collective.open, series, spare)
+    {
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
             operation_query_child(overlay, series, operation, index);

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/ranges.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
@@ -45,6 +46,7 @@ struct child {
     uint32_t incarnation; /* of the head, when linked or lost */
     enum child_state state;
     uint64_t acked;            /* all entries up to it have reached all of range */
+    struct log_item *unacked;  /* the first that is kept after it, or NULL */
     uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
     uint64_t echo_stamp_ns;    /* last echo, child's clock */
     uint64_t echo_received_ns; /* our clock */
@@ -122,13 +124,19 @@ struct broadcast {
     struct upward *upward;         /* behind a payload that is still on its way */
     const struct message *offered; /* the payload of the entry that is being logged */
     bool leave_wanted;             /* when all payloads have arrived */
+    bool trim_wanted;              /* at the end of the step */
     uint32_t count;                /* of kept */
     uint64_t bytes;                /* of them */
+    uint64_t looked_at;            /* so many of them, ever: what acknowledgements cost */
 };
 
 struct collective {
-    struct series *first;
-    uint64_t *forgotten; /* ring of set ids, allocated on first use */
+    struct map *by_set;    /* the first series of each set; NULL before any */
+    struct list open;      /* series with an operation that is not decided here */
+    struct list at_rest;   /* the others */
+    uint64_t *dead_before; /* so many places of `dead` stand before its i-th range */
+    uint32_t dead_ranges;  /* that dead_before was made for; 0: it must be made anew */
+    uint64_t *forgotten;   /* ring of set ids, allocated on first use */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
     uint32_t calls; /* our own that have not ended */
@@ -351,8 +359,10 @@ void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
                        struct overlay_welcome *welcome);
 /* Sends a new child all kept entries of its range after `after`. */
 void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after);
-/* Drops what every child range has, and tells the parent. */
+/* Child ranges, what they have or who heads them are others than before: counts anew who has yet to
+ * acknowledge what, drops what nobody needs, and tells the parent. */
 void broadcast_trim(struct overlay *overlay);
+void broadcast_step_end(struct overlay *overlay);
 int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void broadcast_leave(struct overlay *overlay);
@@ -382,7 +392,8 @@ void broadcast_large_fini(struct overlay *overlay);
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
 void collective_cancel(struct overlay *overlay, const struct node_key *key);
 void collective_forget(struct overlay *overlay, uint64_t set_id);
-void collective_death(struct overlay *overlay, struct range range);
+/* These are in `dead` now. */
+void collective_death(struct overlay *overlay, const struct ranges *places);
 void collective_joined(struct overlay *overlay); /* a new parent has heard nothing yet */
 void collective_ready(struct overlay *overlay);  /* what had to wait can be said */
 void collective_linked(struct overlay *overlay, struct child *child); /* a child has (re)joined */
@@ -398,6 +409,7 @@ struct operation *collective_open(struct overlay *overlay, const struct node_key
 /* The same of what a frame of overlay_encode_named() speaks of; below 0 if that drops the peer. */
 int collective_open_named(struct overlay *overlay, const struct frame *frame,
                           struct series **ret_series, struct operation **ret_operation);
+void collective_init(struct overlay *overlay);
 void collective_fini(struct overlay *overlay);
 
 /* roll_call.c */

@@ -75,8 +75,7 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
     ranges_move(&overlay->left, &welcome->left);
     membership_grown(overlay, overlay->broadcast.base);
     /* What was called before was called for a tree in which everyone lived. */
-    for (uint32_t i = 0; i < overlay->dead.count; i++)
-        collective_death(overlay, overlay->dead.items[i]);
+    collective_death(overlay, &overlay->dead);
     route_death(overlay);
 }
 

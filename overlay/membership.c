@@ -338,8 +338,10 @@ static void child_is_born(struct overlay *overlay, struct child *child, const st
 {
     uint64_t birth = guest->join.received == 0 ? broadcast_birth(overlay, guest->place) : 0;
 
-    if (birth > child->acked)
-        child->acked = birth;
+    if (birth <= child->acked)
+        return;
+    child->acked = birth;
+    overlay->broadcast.trim_wanted = true;
 }
 
 static void guest_refuse_gone(struct overlay *overlay, struct guest *guest)
@@ -699,6 +701,8 @@ static void evict_guests(struct overlay *overlay, struct range range)
 
 void membership_gone(struct overlay *overlay, struct range range, bool has_left)
 {
+    struct ranges places = {0};
+
     if (has_left && range.first <= overlay->join.target && overlay->join.target <= range.last)
         join_remember_scope(overlay);
     ranges_add(&overlay->dead, range.first, range.last);
@@ -716,9 +720,11 @@ void membership_gone(struct overlay *overlay, struct range range, bool has_left)
     }
     if (overlay->ended)
         return;
+    ranges_add(&places, range.first, range.last);
     lateral_death(overlay, range);
     broadcast_large_death(overlay);
-    collective_death(overlay, range);
+    collective_death(overlay, &places);
+    ranges_fini(&places);
     route_death(overlay);
     membership_changed(overlay);
 }

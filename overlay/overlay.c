@@ -148,6 +148,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->absence_ns = OVERLAY_NEVER_NS;
     overlay->parted_ns = OVERLAY_NEVER_NS;
     overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
+    collective_init(overlay);
     return overlay;
 }
 
@@ -469,8 +470,10 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
         growth_departing_step(overlay, event);
     else if (!overlay->ended)
         handle(overlay, event);
-    if (!overlay->ended && !overlay->departing)
+    if (!overlay->ended && !overlay->departing) {
+        broadcast_step_end(overlay);
         stream_step_end(overlay);
+    }
     if (!overlay->ended)
         lease_arm(overlay);
     overlay->actions = NULL;

@@ -141,7 +141,9 @@ int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_p
                   struct addresses *ret_addresses);
 /* How much is kept: for tests and for `banyan top`. */
 uint32_t overlay_kept_entries(const struct overlay *overlay);
+uint64_t overlay_looked_at_entries(const struct overlay *overlay); /* kept ones, ever */
 uint32_t overlay_kept_operations(const struct overlay *overlay);
+uint32_t overlay_kept_series(const struct overlay *overlay);
 uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or asked for */
 
 #endif

@@ -311,8 +311,12 @@ static void check_operation(struct overlay *overlay, struct series *series,
 
 static void check_operations(struct overlay *overlay)
 {
+    struct list_node *spare;
+    struct series *series;
+
     overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
-    for (struct series *series = overlay->collective.first; series != NULL; series = series->next) {
+    series_for_each(&overlay->collective.open, series, spare)
+    {
         if (series->key.target != NODE_TARGET_ALL)
             continue;
         for (struct operation *operation = series->operations; operation != NULL;

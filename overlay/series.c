@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "overlay/stream.h"
 
 #define FORGOTTEN_MAX 256
@@ -20,10 +21,10 @@ static int keys_match(const struct node_key *a, const struct node_key *b)
 
 struct series *series_find(const struct overlay *overlay, const struct node_key *key)
 {
-    struct series *series = overlay->collective.first;
+    struct series *series = map_get_u64(overlay->collective.by_set, key->set_id);
 
     while (series != NULL && !keys_match(&series->key, key))
-        series = series->next;
+        series = series->twin;
     return series;
 }
 
@@ -37,6 +38,79 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
     return tree_covering(&tree, ranges_min(set), ranges_max(set));
 }
 
+/* ---- the dead ---- */
+
+/* Sums over the ranges of the dead, so that asking does not cost more the more they are. */
+static void index_dead(struct overlay *overlay)
+{
+    struct collective *collective = &overlay->collective;
+    uint64_t before = 0;
+
+    collective->dead_ranges = overlay->dead.count;
+    collective->dead_before = memory_resize(
+        collective->dead_before, (overlay->dead.count + 1) * sizeof(*collective->dead_before));
+    for (uint32_t i = 0; i < overlay->dead.count; i++) {
+        collective->dead_before[i] = before;
+        before += (uint64_t)overlay->dead.items[i].last - overlay->dead.items[i].first + 1;
+    }
+}
+
+/* How many dead there are below a number. */
+static uint64_t dead_below(const struct overlay *overlay, uint64_t number)
+{
+    const struct ranges *dead = &overlay->dead;
+    uint32_t low = 0;
+    uint32_t high = dead->count;
+    uint64_t into;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (dead->items[middle].first < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    into = (number < (uint64_t)dead->items[low - 1].last + 1
+                ? number
+                : (uint64_t)dead->items[low - 1].last + 1) -
+           dead->items[low - 1].first;
+    return overlay->collective.dead_before[low - 1] + into;
+}
+
+static uint32_t dead_within(struct overlay *overlay, struct range range)
+{
+    if (ranges_is_empty(&overlay->dead))
+        return 0;
+    if (overlay->collective.dead_ranges == 0)
+        index_dead(overlay);
+    return (uint32_t)(dead_below(overlay, (uint64_t)range.last + 1) -
+                      dead_below(overlay, range.first));
+}
+
+void series_look_at_dead(struct overlay *overlay, struct series *series)
+{
+    series->attempt = dead_within(overlay, series->covering);
+    series->has_dead = ranges_overlap_set(&series->set, &overlay->dead);
+}
+
+/* ---- series and operations ---- */
+
+void series_count_open(struct overlay *overlay, struct series *series, int change)
+{
+    bool was_open = series->undecided > 0;
+    bool is_open;
+
+    series->undecided = (uint32_t)((int64_t)series->undecided + change);
+    is_open = series->undecided > 0;
+    if (is_open == was_open)
+        return;
+    list_remove(&series->node);
+    list_prepend(is_open ? &overlay->collective.open : &overlay->collective.at_rest, &series->node);
+}
+
 struct series *series_create(struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set, struct range within)
 {
@@ -46,8 +120,9 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
     series->key.generation = 0;
     series_set_init(overlay, series, set, within);
     series->covering = series_covering(overlay, key, set);
-    series->next = overlay->collective.first;
-    overlay->collective.first = series;
+    series->attempt = dead_within(overlay, series->covering);
+    series->twin = map_put_u64(overlay->collective.by_set, key->set_id, series);
+    list_prepend(&overlay->collective.at_rest, &series->node);
     return series;
 }
 
@@ -87,8 +162,10 @@ struct node_key operation_key(const struct series *series, const struct operatio
     return key;
 }
 
-void operation_destroy(struct overlay *overlay, struct operation *operation)
+void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation)
 {
+    if (!operation->decided)
+        series_count_open(overlay, series, -1);
     overlay->collective.calls -= operation->called && !operation->delivered;
     large_reset(overlay, operation);
     stream_destroy(overlay, operation->stream);
@@ -113,7 +190,7 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
             continue;
         }
         *link = operation->next;
-        operation_destroy(overlay, operation);
+        operation_destroy(overlay, series, operation);
     }
 }
 
@@ -123,19 +200,14 @@ static void series_destroy(struct overlay *overlay, struct series *series)
         struct operation *operation = series->operations;
 
         series->operations = operation->next;
-        operation_destroy(overlay, operation);
+        operation_destroy(overlay, series, operation);
     }
+    list_remove(&series->node);
     ranges_fini(&series->set);
     free(series);
 }
 
 /* ---- what the tree says ---- */
-
-uint32_t series_attempt(const struct overlay *overlay, const struct series *series)
-{
-    return (uint32_t)ranges_count_within(&overlay->dead, series->covering.first,
-                                         series->covering.last);
-}
 
 bool series_is_member(const struct overlay *overlay, const struct series *series)
 {
@@ -216,42 +288,69 @@ static void remember_forgotten(struct overlay *overlay, uint64_t set_id)
 
 void collective_forget(struct overlay *overlay, uint64_t set_id)
 {
-    struct series **link = &overlay->collective.first;
+    struct series *series = map_remove_u64(overlay->collective.by_set, set_id);
 
-    while (*link != NULL) {
-        struct series *series = *link;
+    while (series != NULL) {
+        struct series *twin = series->twin;
 
-        if (series->key.set_id == set_id) {
-            *link = series->next;
-            series_destroy(overlay, series);
-        } else {
-            link = &series->next;
-        }
+        series_destroy(overlay, series);
+        series = twin;
     }
     remember_forgotten(overlay, set_id);
 }
 
-void collective_fini(struct overlay *overlay)
+void collective_init(struct overlay *overlay)
 {
-    while (overlay->collective.first != NULL) {
-        struct series *series = overlay->collective.first;
-
-        overlay->collective.first = series->next;
-        series_destroy(overlay, series);
-    }
-    free(overlay->collective.forgotten);
-    overlay->collective.forgotten = NULL;
+    overlay->collective.by_set = map_create();
+    list_init(&overlay->collective.open);
+    list_init(&overlay->collective.at_rest);
 }
 
-uint32_t overlay_kept_operations(const struct overlay *overlay)
+static void destroy_all(struct overlay *overlay, struct list *list)
 {
+    while (!list_is_empty(list))
+        series_destroy(overlay, list_entry(list_first(list), struct series, node));
+}
+
+void collective_fini(struct overlay *overlay)
+{
+    destroy_all(overlay, &overlay->collective.open);
+    destroy_all(overlay, &overlay->collective.at_rest);
+    map_destroy(overlay->collective.by_set);
+    free(overlay->collective.dead_before);
+    free(overlay->collective.forgotten);
+}
+
+/* ---- facts ---- */
+
+static uint32_t count_operations(const struct list *list)
+{
+    const struct list_node *spare;
+    const struct series *series;
     uint32_t count = 0;
 
-    for (const struct series *series = overlay->collective.first; series != NULL;
-         series = series->next) {
+    series_for_each(list, series, spare)
+    {
         for (const struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
             count++;
     }
+    return count;
+}
+
+uint32_t overlay_kept_operations(const struct overlay *overlay)
+{
+    return count_operations(&overlay->collective.open) +
+           count_operations(&overlay->collective.at_rest);
+}
+
+uint32_t overlay_kept_series(const struct overlay *overlay)
+{
+    uint32_t count = 0;
+    const struct list_node *spare;
+    const struct series *series;
+
+    series_for_each(&overlay->collective.open, series, spare) count++;
+    series_for_each(&overlay->collective.at_rest, series, spare) count++;
     return count;
 }

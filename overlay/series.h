@@ -2,7 +2,9 @@
 /*
  * The records of collective.c: series (all operations of one set and kind), their operations, and
  * what each child range has contributed to one; what the tree says about them; what is forgotten.
- * Series are few (a job has a handful), so they stand in a list; so do a series' open operations.
+ * Series are found by their set; those of one set, which differ in kind, are few.  What is asked of a
+ * series for every frame, its attempt and whether a member is dead, is kept and made anew when
+ * somebody dies, so that a frame costs the same however many series and dead there are.
  */
 #ifndef OVERLAY_SERIES_H
 #define OVERLAY_SERIES_H
@@ -67,10 +69,14 @@ struct operation {
 };
 
 struct series {
-    struct series *next;
-    struct node_key key; /* generation 0 */
-    struct ranges set;   /* in `within` all members; beyond, the first and the last of all */
-    struct range within; /* series_set.c has these seven */
+    struct list_node node; /* of all that are open, or at rest */
+    struct series *twin;   /* the next of the same set */
+    uint32_t undecided;    /* operations; open: more than 0 */
+    uint32_t attempt;      /* now: so many have died in covering */
+    bool has_dead;         /* of set */
+    struct node_key key;   /* generation 0 */
+    struct ranges set;     /* in `within` all members; beyond, the first and the last of all */
+    struct range within;   /* series_set.c has these seven */
     bool is_long;
     bool lossy;      /* a member has died, says who knows all */
     uint32_t judged; /* the attempt in which it said so, or ATTEMPT_NONE */
@@ -83,6 +89,13 @@ struct series {
     struct operation *operations;
 };
 
+/* Walks a list of series; the one that is walked may go to the other list. */
+#define series_for_each(list, series, spare)                            \
+    for ((series) = list_entry((list)->head.next, struct series, node), \
+        (spare) = (series)->node.next;                                  \
+         &(series)->node != &(list)->head;                              \
+         (series) = list_entry((spare), struct series, node), (spare) = (spare)->next)
+
 /* Late frames of a set that was forgotten are dropped: the last few hundred are known. */
 bool series_is_forgotten(const struct overlay *overlay, uint64_t set_id);
 struct series *series_find(const struct overlay *overlay, const struct node_key *key);
@@ -91,9 +104,13 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
 struct series *series_create(struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set, struct range within);
 struct operation *series_operation(const struct series *series, uint32_t generation);
+/* One operation more that has not been decided here, or one less. */
+void series_count_open(struct overlay *overlay, struct series *series, int change);
+/* Members or deaths are others than before. */
+void series_look_at_dead(struct overlay *overlay, struct series *series);
 /* Forgets what has ended at every member. */
 void series_drop_stable(struct overlay *overlay, struct series *series);
-void operation_destroy(struct overlay *overlay, struct operation *operation);
+void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation);
 /* The part of a child range, by its index; makes room for all. */
 struct part *operation_part(struct overlay *overlay, struct operation *operation, uint32_t index);
 void part_clear(struct part *part);
@@ -111,8 +128,6 @@ static inline bool operation_is_stored(const struct operation *operation)
     return operation->decided && operation->stream != NULL;
 }
 
-/* The current attempt: so many have died in the covering range. */
-uint32_t series_attempt(const struct overlay *overlay, const struct series *series);
 bool series_is_member(const struct overlay *overlay, const struct series *series);
 bool series_meets_here(const struct overlay *overlay, const struct series *series);
 bool series_has_dead(const struct overlay *overlay, const struct series *series);

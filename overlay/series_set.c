@@ -68,19 +68,19 @@ static struct range own_range(const struct overlay *overlay, const struct series
 
 bool series_suffices(const struct overlay *overlay, const struct series *series)
 {
-    return series_is_whole(series) || (series->judged == series_attempt(overlay, series) &&
+    return series_is_whole(series) || (series->judged == series->attempt &&
                                        covers(series->within, own_range(overlay, series)));
 }
 
 bool series_has_dead(const struct overlay *overlay, const struct series *series)
 {
-    return (series->lossy && series->judged == series_attempt(overlay, series)) ||
-           ranges_overlap_set(&series->set, &overlay->dead);
+    (void)overlay;
+    return series->has_dead || (series->lossy && series->judged == series->attempt);
 }
 
 bool series_is_told(const struct overlay *overlay, const struct series *series)
 {
-    return series->told == series_attempt(overlay, series);
+    return series->told == series->attempt;
 }
 
 bool series_can_tell(const struct overlay *overlay, const struct series *series)
@@ -92,7 +92,7 @@ struct ranges series_set_to_tell(const struct overlay *overlay, struct series *s
 {
     if (!series_is_whole(series) || (series->is_long && series_is_told(overlay, series)))
         return (struct ranges){0};
-    series->said = series_attempt(overlay, series);
+    series->said = series->attempt;
     return series->set;
 }
 
@@ -120,6 +120,7 @@ static void learn(struct overlay *overlay, struct series *series, const struct r
 {
     ranges_copy(&series->set, set);
     series->within = within;
+    series->has_dead = ranges_overlap_set(set, &overlay->dead);
     series->is_long =
         series->is_long || !series_is_whole(series) || set->count >= overlay->long_set_ranges;
 }
@@ -184,10 +185,11 @@ void series_trim(struct overlay *overlay, struct series *series)
         return;
     range = own_range(overlay, series);
     series->lossy = series_has_dead(overlay, series);
-    series->judged = series_attempt(overlay, series);
+    series->judged = series->attempt;
     series_slice(&series->set, range, &slice);
     ranges_fini(&series->set);
     ranges_copy(&series->set, &slice);
     ranges_fini(&slice);
     series->within = range;
+    series->has_dead = ranges_overlap_set(&series->set, &overlay->dead);
 }
