@@ -25,8 +25,9 @@ enum control_message {
     CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons */
     CONTROL_DOCTOR,     /* string version, u8 has a program, its job_spec: examine the nodes */
     /* root -> front end */
-    CONTROL_STARTED,   /* struct control_started: all processes run */
-    CONTROL_OUTPUT,    /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any */
+    CONTROL_STARTED, /* struct control_started: all processes run */
+    CONTROL_OUTPUT, /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any; none: the
+                       stream has ended inside a line */
     CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
     CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, "banyan: " in front */
     CONTROL_JOB_END,   /* struct control_job_end; then the root ends the instance */

@@ -4,6 +4,7 @@
 #include "launch/daemon.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,9 @@
 /* The same for a start that failed: some of them wait for somebody who will never come. */
 #define END_PATIENCE_INCOMPLETE_MS 300
 #define LEASE_RENEW_MS             1000
+/* What is freed of the heap's end stays ours: output comes and goes in messages, and to hand their
+ * memory back each time costs a fourth of its way. */
+#define HEAP_KEEP_BYTES (4 * 1024 * 1024)
 
 void daemon_text(struct daemon *daemon, uint8_t level, const char *text)
 {
@@ -323,6 +327,8 @@ int daemon_run(struct daemon *daemon, struct error *error)
 {
     int rc;
 
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES);
     raise_descriptor_limit();
     (void)signal(SIGPIPE, SIG_IGN);
     daemon->input_fd = -1;

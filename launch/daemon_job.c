@@ -20,18 +20,31 @@ static void send_up(struct daemon *daemon, enum frame_class class, struct buffer
     buffer_fini(payload);
 }
 
+#define OUTPUT_HEADER_BYTES 10 /* u8 kind, u32 job, u32 rank, u8 stream */
+
+/* No bytes: the stream has ended inside a line. */
 static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
                         size_t bytes)
 {
     struct daemon *daemon = context;
-    struct buffer payload = {0};
+    struct message *message = message_create_blank(OUTPUT_HEADER_BYTES + bytes);
+    struct buffer header = {0};
 
-    wire_put_u8(&payload, JOB_MESSAGE_OUTPUT);
-    wire_put_u32(&payload, daemon->job);
-    wire_put_u32(&payload, job_engine_rank(daemon->engine, daemon->job, index));
-    wire_put_u8(&payload, stream);
-    buffer_append(&payload, data, bytes);
-    send_up(daemon, FRAME_BULK, &payload);
+    wire_put_u8(&header, JOB_MESSAGE_OUTPUT);
+    wire_put_u32(&header, daemon->job);
+    wire_put_u32(&header, job_engine_rank(daemon->engine, daemon->job, index));
+    wire_put_u8(&header, stream);
+    assert(header.length_bytes == OUTPUT_HEADER_BYTES);
+    memcpy(message->data, header.data, OUTPUT_HEADER_BYTES);
+    if (bytes > 0)
+        memcpy(message->data + OUTPUT_HEADER_BYTES, data, bytes);
+    buffer_fini(&header);
+    node_send(daemon->node, 0, FRAME_BULK, message);
+}
+
+static void output_line_ended(void *context, uint32_t index, uint8_t stream)
+{
+    output_data(context, index, stream, NULL, 0);
 }
 
 static void output_drained(void *context, uint64_t total_bytes)
@@ -45,6 +58,7 @@ static void output_drained(void *context, uint64_t total_bytes)
 
 static const struct output_events output_events = {
     .data = output_data,
+    .line_ended = output_line_ended,
     .drained = output_drained,
 };
 

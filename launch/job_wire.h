@@ -25,9 +25,10 @@ enum job_message {
     /* to the root */
     JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
     JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
-    JOB_MESSAGE_OUTPUT,       /* u32 number, u32 rank, u8 stream, bytes to the end */
-    JOB_MESSAGE_STDIN_ACK,    /* u32 number, u32 bytes */
-    JOB_MESSAGE_TEXT,         /* u8 level, string */
+    JOB_MESSAGE_OUTPUT, /* u32 number, u32 rank, u8 stream, bytes to the end; none: the stream has
+                                 ended inside a line */
+    JOB_MESSAGE_STDIN_ACK, /* u32 number, u32 bytes */
+    JOB_MESSAGE_TEXT,      /* u8 level, string */
     /* from the root */
     JOB_MESSAGE_CREDIT, /* u32 bytes of output that were taken */
     JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */

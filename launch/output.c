@@ -11,21 +11,33 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/list.h"
 #include "launch/control.h"
 #include "launch/descriptor.h"
 
 #define NS_PER_MS  1000000ull
-#define READ_BYTES (32u * 1024)
+#define READ_BYTES (48u * 1024) /* with its headers it fits into one chunk of a link */
 
 struct stream {
     struct output *output;
     struct loop_watch *watch; /* NULL once the stream has ended */
+    struct list_node waiting; /* not being read: for credit, or for the end of a long line */
     int fd;
     uint32_t index;
     uint8_t number;     /* 1 or 2 */
-    struct buffer tail; /* an unfinished line */
+    uint8_t inside;     /* of its line a part has been forwarded */
+    struct buffer tail; /* an unfinished line, less than OUTPUT_TAIL_BYTES */
+    struct list_node tails;
     uint64_t tail_since_ns;
     size_t left_bytes; /* cut_over: what is still to be read */
+};
+
+/* The long line that is being forwarded of all stdouts, or all stderrs. */
+struct long_line {
+    struct stream *stream; /* NULL: none */
+    uint64_t last_ns;      /* when it went on */
+    uint64_t wanted_ns;    /* since when somebody waits for its end, UINT64_MAX: nobody does */
+    struct list waiting;   /* streams */
 };
 
 struct output {
@@ -39,17 +51,19 @@ struct output {
     uint32_t open; /* streams that have not ended */
     int64_t credit_bytes;
     uint64_t total_bytes;
-    uint8_t paused;
+    struct list tails;          /* streams with one, the oldest first */
+    struct list without_credit; /* streams */
+    struct long_line lines[2];  /* of stream 1 and 2 */
     uint8_t cut;
     uint8_t cut_over;
     uint8_t discard;
     uint8_t drained;
-    uint8_t tail_armed;
+    uint64_t timer_ns; /* of tail_timer, UINT64_MAX: not set */
     unsigned char *chunk;
 };
 
 static void stream_ready(void *context, int fd, unsigned int ready);
-static void tails_flush(void *context);
+static void on_timer(void *context);
 static void cut_over(void *context);
 static void read_left(struct output *output);
 
@@ -83,7 +97,12 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
     output->streams_count = 2 * ranks;
     output->streams = memory_allocate_zeroed((output->streams_count + 1) * sizeof *output->streams);
     output->credit_bytes = window_bytes;
-    output->tail_timer = loop_timer_create(loop, tails_flush, output);
+    list_init(&output->tails);
+    list_init(&output->without_credit);
+    for (int i = 0; i < 2; i++)
+        list_init(&output->lines[i].waiting);
+    output->timer_ns = UINT64_MAX;
+    output->tail_timer = loop_timer_create(loop, on_timer, output);
     output->cut_timer = loop_timer_create(loop, cut_over, output);
     output->chunk = memory_allocate(READ_BYTES);
     return output;
@@ -107,8 +126,9 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
     stream->fd = ends[0];
     stream->index = index;
     stream->number = number;
-    stream->watch = loop_watch_create(output->loop, ends[0], output->paused ? 0 : LOOP_READ,
-                                      stream_ready, stream);
+    list_node_init(&stream->waiting);
+    list_node_init(&stream->tails);
+    stream->watch = loop_watch_create(output->loop, ends[0], LOOP_READ, stream_ready, stream);
     output->open++;
     *ret_write_fd = ends[1];
     return 0;
@@ -122,6 +142,7 @@ static void forward(struct stream *stream, const void *data, size_t bytes)
         return;
     output->total_bytes += bytes;
     output->credit_bytes -= (int64_t)bytes;
+    stream->inside = ((const unsigned char *)data)[bytes - 1] != '\n';
     output->events->data(output->context, stream->index, stream->number, data, bytes);
 }
 
@@ -129,6 +150,84 @@ static void tail_forward(struct stream *stream)
 {
     forward(stream, stream->tail.data, stream->tail.length_bytes);
     buffer_fini(&stream->tail);
+    list_remove(&stream->tails);
+}
+
+/* ---- who is read ---- */
+
+static void set_timer(struct output *output, uint64_t deadline_ns)
+{
+    if (deadline_ns >= output->timer_ns)
+        return;
+    output->timer_ns = deadline_ns;
+    loop_timer_set(output->tail_timer, deadline_ns);
+}
+
+static void stream_wait(struct stream *stream, struct list *list)
+{
+    loop_watch_set(stream->watch, 0);
+    list_append(list, &stream->waiting);
+}
+
+static void streams_go_on(struct output *output, struct list *list)
+{
+    struct list_node *node;
+
+    while ((node = list_first(list)) != NULL) {
+        list_remove(node);
+        if (!output->cut_over)
+            loop_watch_set(list_entry(node, struct stream, waiting)->watch, LOOP_READ);
+    }
+}
+
+static struct long_line *line_of(const struct stream *stream)
+{
+    return &stream->output->lines[stream->number - 1];
+}
+
+/* Others may be read again. */
+static void line_release(struct output *output, struct long_line *line)
+{
+    line->stream = NULL;
+    streams_go_on(output, &line->waiting);
+}
+
+/* When the line's rank must give way. */
+static uint64_t line_deadline_ns(const struct output *output, const struct long_line *line)
+{
+    uint64_t silent_ns = line->last_ns + OUTPUT_TAIL_MS * NS_PER_MS;
+    uint64_t unfair_ns = line->wanted_ns + OUTPUT_LINE_MS * NS_PER_MS;
+
+    if (line->stream == NULL || list_is_empty(&line->waiting))
+        return UINT64_MAX;
+    if (output->credit_bytes <= 0) /* it is silent because it is not read */
+        silent_ns = loop_now_ns() + OUTPUT_TAIL_MS * NS_PER_MS;
+    return silent_ns < unfair_ns ? silent_ns : unfair_ns;
+}
+
+/* Keeps the long line for the stream, or gives it up: after each piece that was forwarded. */
+static void line_follow(struct stream *stream)
+{
+    struct long_line *line = line_of(stream);
+
+    if (!stream->inside) {
+        if (line->stream == stream)
+            line_release(stream->output, line);
+        return;
+    }
+    if (line->stream == NULL) {
+        line->stream = stream;
+        line->wanted_ns = UINT64_MAX;
+    }
+    line->last_ns = loop_now_ns();
+}
+
+static void line_await(struct stream *stream, struct long_line *line)
+{
+    stream_wait(stream, &line->waiting);
+    if (line->wanted_ns == UINT64_MAX)
+        line->wanted_ns = loop_now_ns();
+    set_timer(stream->output, line_deadline_ns(stream->output, line));
 }
 
 static void stream_end(struct stream *stream)
@@ -136,59 +235,76 @@ static void stream_end(struct stream *stream)
     struct output *output = stream->output;
 
     tail_forward(stream);
+    if (stream->inside && output->events->line_ended != NULL)
+        output->events->line_ended(output->context, stream->index, stream->number);
     loop_watch_destroy(stream->watch);
     stream->watch = NULL;
+    if (list_node_is_linked(&stream->waiting))
+        list_remove(&stream->waiting);
+    if (line_of(stream)->stream == stream)
+        line_release(output, line_of(stream));
     close(stream->fd);
     output->open--;
     if (output->open == 0)
         loop_defer(output->loop, deferred_check, output);
 }
 
+/* ---- lines ---- */
+
+/* What follows the last newline waits, unless it is long: that has to go, and so has what follows. */
+static void stream_rest(struct stream *stream, const unsigned char *data, size_t bytes)
+{
+    struct output *output = stream->output;
+
+    if (bytes == 0)
+        return;
+    if (stream->tail.length_bytes + bytes >= OUTPUT_TAIL_BYTES ||
+        line_of(stream)->stream == stream) {
+        tail_forward(stream);
+        forward(stream, data, bytes);
+        line_follow(stream);
+        return;
+    }
+    if (stream->tail.length_bytes == 0) {
+        stream->tail_since_ns = loop_now_ns();
+        list_append(&output->tails, &stream->tails);
+    }
+    buffer_append(&stream->tail, data, bytes);
+    set_timer(output, stream->tail_since_ns + OUTPUT_TAIL_MS * NS_PER_MS);
+}
+
 /* Splits what was read behind its last newline: the lines go, the rest waits. */
 static void stream_data(struct stream *stream, const unsigned char *data, size_t bytes)
 {
-    struct output *output = stream->output;
     const unsigned char *newline = memrchr(data, '\n', bytes);
     size_t whole = newline ? (size_t)(newline - data) + 1 : 0;
 
-    if (whole > 0 && stream->tail.length_bytes > 0) {
-        buffer_append(&stream->tail, data, whole);
-        tail_forward(stream);
-    } else {
-        forward(stream, data, whole);
+    if (whole > 0) {
+        if (stream->tail.length_bytes > 0) {
+            buffer_append(&stream->tail, data, whole);
+            tail_forward(stream);
+        } else {
+            forward(stream, data, whole);
+        }
+        line_follow(stream);
     }
-    if (whole == bytes)
-        return;
-    if (stream->tail.length_bytes == 0)
-        stream->tail_since_ns = loop_now_ns();
-    buffer_append(&stream->tail, data + whole, bytes - whole);
-    if (stream->tail.length_bytes >= OUTPUT_TAIL_BYTES) {
-        tail_forward(stream);
-    } else if (!output->tail_armed) {
-        output->tail_armed = 1;
-        loop_timer_set(output->tail_timer, loop_now_ns() + OUTPUT_TAIL_MS * NS_PER_MS);
-    }
-}
-
-static void pause_all(struct output *output, int paused)
-{
-    if (output->paused == paused || output->cut_over)
-        return;
-    output->paused = (uint8_t)paused;
-    for (uint32_t i = 0; i < output->streams_count; i++)
-        if (output->streams[i].watch)
-            loop_watch_set(output->streams[i].watch, paused ? 0 : LOOP_READ);
+    stream_rest(stream, data + whole, bytes - whole);
 }
 
 static void stream_ready(void *context, int fd, unsigned int ready)
 {
     struct stream *stream = context;
     struct output *output = stream->output;
+    struct long_line *line = line_of(stream);
     ssize_t got;
 
     (void)ready;
     if (output->credit_bytes <= 0) {
-        pause_all(output, 1);
+        stream_wait(stream, &output->without_credit);
+        return;
+    }
+    if (line->stream != NULL && line->stream != stream) {
+        line_await(stream, line);
         return;
     }
     got = read(fd, output->chunk,
@@ -199,26 +315,49 @@ static void stream_ready(void *context, int fd, unsigned int ready)
         stream_end(stream);
 }
 
-static void tails_flush(void *context)
+static void tails_flush(struct output *output, uint64_t now_ns)
 {
-    struct output *output = context;
-    uint64_t now_ns = loop_now_ns(), next_ns = UINT64_MAX;
+    struct list_node *node;
 
-    output->tail_armed = 0;
-    for (uint32_t i = 0; i < output->streams_count; i++) {
-        struct stream *stream = &output->streams[i];
+    while ((node = list_first(&output->tails)) != NULL) {
+        struct stream *stream = list_entry(node, struct stream, tails);
         uint64_t due_ns = stream->tail_since_ns + OUTPUT_TAIL_MS * NS_PER_MS;
 
-        if (!stream->watch || stream->tail.length_bytes == 0)
-            continue;
-        if (due_ns <= now_ns)
-            tail_forward(stream);
-        else if (due_ns < next_ns)
-            next_ns = due_ns;
+        if (due_ns > now_ns) {
+            set_timer(output, due_ns);
+            return;
+        }
+        tail_forward(stream);
     }
-    if (next_ns != UINT64_MAX) {
-        output->tail_armed = 1;
-        loop_timer_set(output->tail_timer, next_ns);
+}
+
+/* To the one that has waited longest: it has something to say. */
+static void line_hand_over(struct output *output, struct long_line *line, uint64_t now_ns)
+{
+    struct stream *next = list_entry(list_first(&line->waiting), struct stream, waiting);
+
+    list_remove(&next->waiting);
+    line->stream = next;
+    line->last_ns = now_ns;
+    line->wanted_ns = list_is_empty(&line->waiting) ? UINT64_MAX : now_ns;
+    loop_watch_set(next->watch, LOOP_READ);
+}
+
+static void on_timer(void *context)
+{
+    struct output *output = context;
+    uint64_t now_ns = loop_now_ns();
+
+    output->timer_ns = UINT64_MAX;
+    if (output->cut_over)
+        return;
+    tails_flush(output, now_ns);
+    for (int i = 0; i < 2; i++) {
+        struct long_line *line = &output->lines[i];
+
+        if (line_deadline_ns(output, line) <= now_ns)
+            line_hand_over(output, line, now_ns);
+        set_timer(output, line_deadline_ns(output, line));
     }
 }
 
@@ -226,7 +365,7 @@ void output_credit(struct output *output, uint32_t bytes)
 {
     output->credit_bytes += bytes;
     if (output->credit_bytes > 0)
-        pause_all(output, 0);
+        streams_go_on(output, &output->without_credit);
     if (output->cut_over)
         read_left(output);
 }
@@ -304,6 +443,7 @@ void output_destroy(struct output *output)
     for (uint32_t i = 0; i < output->streams_count; i++)
         if (output->streams[i].watch) {
             buffer_clear(&output->streams[i].tail);
+            output->streams[i].inside = 0;
             stream_end(&output->streams[i]);
         }
     loop_defer_cancel(output->loop, output);

@@ -2,6 +2,10 @@
 /*
  * Output of the local ranks of one job, from their pipes towards the root.  Whole lines are kept
  * whole: an unfinished last line waits for its end, for OUTPUT_TAIL_MS or for OUTPUT_TAIL_BYTES.
+ * A line that is longer goes in pieces, and while it does no other rank of the node is read on the
+ * same stream: else their bytes would use up the window while the front end holds them back for the
+ * line's end, and the line could not go on.  Its rank gives way after OUTPUT_TAIL_MS without a byte,
+ * or when others have waited for OUTPUT_LINE_MS.
  * At most a window of bytes is under way; the rest stays in the pipes and slows the ranks, so
  * memory is bounded by the window and the tails: O(local ranks).
  */
@@ -20,10 +24,13 @@ struct output;
 #define OUTPUT_WINDOW_BYTES_MIN (4u * 1024)
 #define OUTPUT_TAIL_BYTES       (16u * 1024)
 #define OUTPUT_TAIL_MS          100
+#define OUTPUT_LINE_MS          1000
 
 struct output_events {
     /* stream is 1 or 2. */
     void (*data)(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes);
+    /* The stream has ended inside a line of which a part was told: it will not go on.  May be NULL. */
+    void (*line_ended)(void *context, uint32_t index, uint8_t stream);
     /* All streams have ended and all has been forwarded: total_bytes in all.  Told once. */
     void (*drained)(void *context, uint64_t total_bytes);
 };

@@ -13,13 +13,17 @@
 #include "base/list.h"
 #include "launch/output_sink.h"
 
-#define NS_PER_MS       1000000u
-#define TURN_BYTES_MAX  (1024u * 1024) /* written in one turn of the loop, then others go on */
-#define HELD_BYTES_MAX  (1024u * 1024) /* more is not held back: output must flow */
-#define HELD_PIECES_MAX 1024u          /* likewise; the list is searched */
+#define NS_PER_MS      1000000u
+#define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, then others go on */
+/* More is not held back: output must flow.  It is more than nodes may have under way together, as
+ * long as those are not thousands (CONTROL_OUTPUT_WINDOW), so none of it is owed to the line's rank. */
+#define HELD_BYTES_MAX  (8u * 1024 * 1024)
+#define HELD_PIECES_MAX 4096u /* likewise; the list is searched */
 #define KEEP_BYTES_MAX  (1024u * 1024)
+/* A line that is longer is none that somebody reads as one: if it stands still others go on soon. */
+#define LONG_LINE_BYTES (64u * 1024)
 
-/* What a rank said while another one's line was open. */
+/* What a rank said while another one's line was open.  No bytes: its stream has ended. */
 struct piece {
     struct list_node node;
     uint64_t arrival_ns;
@@ -43,9 +47,17 @@ struct sink {
     size_t held_bytes;
     uint32_t held_count;
     uint64_t line_wait_ns;
-    int line_open;
+    int line_open; /* and its rank may go on */
     uint32_t line_rank;
     uint8_t line_stream;
+    size_t line_bytes;      /* of it */
+    uint64_t line_since_ns; /* when its rank got the output */
+    uint64_t line_last_ns;  /* when it went on */
+    enum line_state {
+        LINE_START,  /* nothing, or a newline, was put last */
+        LINE_INSIDE, /* of one that goes on, if perhaps later */
+        LINE_ENDED,  /* of one that ended without a newline */
+    } state;
     int failed;
 };
 
@@ -82,12 +94,14 @@ static int sink_is_owner(const struct sink *sink, uint32_t rank, uint8_t stream)
     return sink->line_open && sink->line_rank == rank && sink->line_stream == stream;
 }
 
+/* A label stands in front of each line, and of each piece of a line that others have come between.
+ * What ended without a newline gets one before the next label. */
 static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
                                  size_t data_bytes)
 {
     int at_start = !sink_is_owner(sink, rank, stream);
 
-    if (at_start && sink->line_open)
+    if (sink->state == LINE_ENDED)
         buffer_append_string(&sink->ready, "\n");
     while (data_bytes > 0) {
         const char *newline = memchr(data, '\n', data_bytes);
@@ -101,18 +115,49 @@ static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t strea
     }
 }
 
+/* Its stream has ended: the rest of its line will not come. */
+static void sink_end_line(struct sink *sink, uint32_t rank, uint8_t stream)
+{
+    if (!sink_is_owner(sink, rank, stream))
+        return;
+    sink->line_open = 0;
+    sink->state = LINE_ENDED;
+}
+
+static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+                             size_t data_bytes)
+{
+    const char *newline = memrchr(data, '\n', data_bytes);
+    uint64_t now_ns = loop_now_ns();
+
+    if (!sink_is_owner(sink, rank, stream)) {
+        sink->line_since_ns = now_ns;
+        sink->line_bytes = 0;
+    }
+    if (newline != NULL)
+        sink->line_bytes = 0;
+    sink->line_bytes += newline != NULL ? (size_t)(data + data_bytes - newline) - 1 : data_bytes;
+    sink->line_last_ns = now_ns;
+    sink->line_open = data[data_bytes - 1] != '\n';
+    sink->line_rank = rank;
+    sink->line_stream = stream;
+    sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
+}
+
 /* Puts the bytes in line to be written now. */
 static void sink_accept(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
                         size_t data_bytes)
 {
+    if (data_bytes == 0) {
+        sink_end_line(sink, rank, stream);
+        return;
+    }
     if (sink->writer->label)
         sink_append_labelled(sink, rank, stream, data, data_bytes);
     else
         buffer_append(&sink->ready, data, data_bytes);
     sink->ready_put_bytes += data_bytes;
-    sink->line_open = data[data_bytes - 1] != '\n';
-    sink->line_rank = rank;
-    sink->line_stream = stream;
+    sink_follow_line(sink, rank, stream, data, data_bytes);
 }
 
 static void sink_accept_piece(struct sink *sink, struct piece *piece)
@@ -139,21 +184,43 @@ static void sink_accept_owner(struct sink *sink)
     }
 }
 
-/* Accepts what need not be held back any more.  until_ns: pieces that came before have waited long
- * enough. */
-static void sink_release(struct sink *sink, uint64_t until_ns)
+/* When a piece has waited long enough.  For a long line that goes on it waits from when the line's
+ * rank got the output, so that each gets its time; one that stands still although all of it was
+ * written is not waited for. */
+static uint64_t sink_deadline_ns(const struct sink *sink, const struct piece *piece)
+{
+    uint64_t from_ns = piece->arrival_ns, still_ns;
+
+    if (sink->line_bytes < LONG_LINE_BYTES)
+        return from_ns + sink->line_wait_ns;
+    if (from_ns < sink->line_since_ns)
+        from_ns = sink->line_since_ns;
+    still_ns = (sink_left(sink) > 0 ? loop_now_ns() : sink->line_last_ns) +
+               LINE_WAIT_MS * (uint64_t)NS_PER_MS;
+    from_ns += sink->line_wait_ns;
+    return from_ns < still_ns ? from_ns : still_ns;
+}
+
+/* Accepts what need not be held back any more; all: no line will go on. */
+static void sink_release(struct sink *sink, int all)
 {
     int overflow = sink->held_bytes > HELD_BYTES_MAX || sink->held_count > HELD_PIECES_MAX;
+    uint64_t now_ns = loop_now_ns();
     struct list_node *node;
 
+    if (all)
+        sink_end_line(sink, sink->line_rank, sink->line_stream);
     while ((node = list_first(&sink->held)) != NULL) {
         struct piece *piece = list_entry(node, struct piece, node);
-        if (sink->line_open && !overflow && piece->arrival_ns > until_ns) {
-            loop_timer_set(sink->timer, piece->arrival_ns + sink->line_wait_ns);
+        uint64_t deadline_ns = sink_deadline_ns(sink, piece);
+        if (sink->line_open && !overflow && deadline_ns > now_ns) {
+            loop_timer_set(sink->timer, deadline_ns);
             return;
         }
         sink_accept_piece(sink, piece);
         sink_accept_owner(sink);
+        if (all)
+            sink_end_line(sink, sink->line_rank, sink->line_stream);
     }
     loop_timer_cancel(sink->timer);
 }
@@ -162,7 +229,7 @@ static void sink_wait_over(void *context)
 {
     struct sink *sink = context;
 
-    sink_release(sink, loop_now_ns() - sink->line_wait_ns);
+    sink_release(sink, 0);
     writer_flush_soon(sink->writer);
 }
 
@@ -206,6 +273,7 @@ static void sink_drop(struct sink *sink)
     sink->held_bytes = 0;
     sink->held_count = 0;
     sink->line_open = 0;
+    sink->state = LINE_START;
     sink->ready_written_bytes = 0;
     buffer_fini(&sink->ready);
     loop_timer_cancel(sink->timer);
@@ -359,8 +427,6 @@ void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stre
     struct sink *sink = writer->of_stream[stream];
 
     assert(stream == 1 || stream == 2);
-    if (data_bytes == 0)
-        return;
     if (sink->failed || writer->discarding)
         sink->ready_put_bytes += data_bytes;
     else
@@ -374,9 +440,10 @@ void output_writer_message(struct output_writer *writer, const char *text)
 
     if (sink->failed)
         return;
-    if (sink->line_open)
+    if (sink->state != LINE_START)
         buffer_append_string(&sink->ready, "\n");
     sink->line_open = 0;
+    sink->state = LINE_START;
     buffer_printf(&sink->ready, "banyan: %s\n", text);
     sink_release(sink, 0);
     writer_flush_soon(writer);
@@ -386,10 +453,11 @@ void output_writer_release(struct output_writer *writer)
 {
     for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
         struct sink *sink = &writer->sinks[i];
-        sink_release(sink, UINT64_MAX);
-        if (writer->label && sink->line_open) {
+        sink_release(sink, 1);
+        if (writer->label && sink->state != LINE_START) {
             buffer_append_string(&sink->ready, "\n");
             sink->line_open = 0;
+            sink->state = LINE_START;
         }
     }
     writer_flush_soon(writer);

@@ -3,7 +3,9 @@
  * Writes what ranks say to the user's stdout and stderr: in order per rank and stream, every byte
  * once, and no line inside another one.  A rank that has left a line unfinished keeps the output
  * for LINE_WAIT_MS or WHOLE_LINE_WAIT_MS; what others say meanwhile is held back and follows when
- * the line ends or the wait is over.  Nothing is added to the output but labels, where they are asked for.
+ * the line ends or the wait is over.  Nothing is added to the output but labels, where they are asked
+ * for: in front of each line, and again where a rank goes on with a line that others have come
+ * between; and between a rank's last line, if it ended without a newline, and the next label one.
  *
  * Never blocks the loop, whatever reads: a terminal or pipe that allows it is opened once more for
  * non-blocking use (the mode of the user's own description is not touched, others share it), what
@@ -41,7 +43,7 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
                                            int label, const struct output_writer_events *events,
                                            void *context);
 void output_writer_destroy(struct output_writer *writer);
-/* stream: 1 or 2. */
+/* stream: 1 or 2.  No bytes: the rank's stream has ended, an unfinished line does not go on. */
 void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stream,
                        const void *data, size_t data_bytes);
 /* "banyan: text" as a line of its own on stderr, behind what was put before. */

@@ -119,7 +119,7 @@ int root_output_waits(const struct daemon *daemon)
     return daemon->root && daemon->root->channel && daemon->root->owed_count > 0;
 }
 
-/* JOB_MESSAGE_OUTPUT behind its kind: u32 job, u32 rank, u8 stream, bytes. */
+/* JOB_MESSAGE_OUTPUT behind its kind: u32 job, u32 rank, u8 stream, bytes; none: the stream has ended inside a line. */
 static void output_received(struct daemon *daemon, uint32_t source, struct wire_reader *reader)
 {
     struct job_event event = {.kind = JOB_EVENT_OUTPUT};
@@ -132,7 +132,8 @@ static void output_received(struct daemon *daemon, uint32_t source, struct wire_
     event.number = bytes;
     if (daemon->root->channel) {
         channel_send(daemon->root->channel, CONTROL_OUTPUT, reader->position, wire_left(reader));
-        owed_push(daemon->root, source, bytes);
+        if (bytes > 0)
+            owed_push(daemon->root, source, bytes);
     } else {
         credit_add(daemon, source, bytes);
     }

@@ -31,6 +31,7 @@ struct bench {
     uint64_t wanted_bytes; /* the loop stops when so many have come */
     uint32_t calls;
     uint32_t broken_lines; /* calls whose data did not end with a line */
+    uint32_t ended_lines;
     uint32_t drained;
     uint64_t drained_bytes;
     int echo_fd; /* somebody who writes whenever something was read, or -1 */
@@ -60,7 +61,18 @@ static void on_drained(void *context, uint64_t total_bytes)
     loop_stop(bench->loop);
 }
 
-static const struct output_events events = {.data = on_data, .drained = on_drained};
+static void on_line_ended(void *context, uint32_t index, uint8_t stream)
+{
+    struct bench *bench = context;
+
+    (void)index;
+    (void)stream;
+    bench->ended_lines++;
+}
+
+static const struct output_events events = {.data = on_data,
+                                            .line_ended = on_line_ended,
+                                            .drained = on_drained};
 
 static void out_of_patience(void *context)
 {
@@ -255,6 +267,80 @@ static void test_long_lines(void)
     run_bytes(bench, sizeof line - 1);
     is_string(seen(bench, 0, 1), line, "a line that is longer than is kept comes whole in the end");
     ok(bench->broken_lines > 0, "in pieces");
+    teardown(bench);
+}
+
+/* So much of a line that it is not kept until it ends. */
+static void say_long(struct bench *bench, uint32_t index, uint8_t stream, uint32_t bytes)
+{
+    char *text = memory_allocate(bytes + 1);
+
+    memset(text, 'x', bytes);
+    text[bytes] = 0;
+    say(bench, index, stream, text);
+    free(text);
+}
+
+static void test_long_line_first(void)
+{
+    struct bench *bench = setup(3);
+
+    for (uint32_t i = 0; i < 3; i++)
+        open_pipe(bench, i, 1);
+    open_pipe(bench, 1, 2);
+    say_long(bench, 0, 1, 20000);
+    run_ready(bench);
+    is_uint(bench->seen_bytes, 20000, "a long line is under way");
+    say(bench, 1, 1, "one\n");
+    say(bench, 2, 1, "two\n");
+    say(bench, 1, 2, "error\n");
+    run_ready(bench);
+    is_string(seen(bench, 1, 1), "", "others are not read meanwhile");
+    is_string(seen(bench, 1, 2), "error\n", "but for their stderr");
+    say_long(bench, 0, 1, 100);
+    run_ready(bench);
+    is_uint(bench->seen[0][0].length_bytes, 20100, "it goes on in pieces of any size");
+    say(bench, 0, 1, "\n");
+    run_ready(bench);
+    is_string(seen(bench, 1, 1), "one\n", "at its end the others are read");
+    is_string(seen(bench, 2, 1), "two\n", "all of them");
+    is_uint(bench->ended_lines, 0, "no line has ended without a newline");
+    say_long(bench, 0, 1, 20000);
+    run_ready(bench);
+    say(bench, 1, 1, "three\n");
+    close_fd(bench, 0, 1);
+    run_ready(bench);
+    is_string(seen(bench, 1, 1), "one\nthree\n", "the end of the stream ends its line, too");
+    is_uint(bench->ended_lines, 1, "and is told");
+    teardown(bench);
+}
+
+/* Who waits for another rank in the midst of a line must not keep that one from writing. */
+static void test_long_line_gives_way(void)
+{
+    struct bench *bench = setup(2);
+    uint64_t start_ns;
+
+    open_pipe(bench, 0, 1);
+    open_pipe(bench, 1, 1);
+    say_long(bench, 0, 1, 20000);
+    run_ready(bench);
+    say(bench, 1, 1, "I am asked\n");
+    run_ready(bench);
+    is_string(seen(bench, 1, 1), "", "a long line that stands still is waited for");
+    run_bytes(bench, 20011);
+    is_string(seen(bench, 1, 1), "I am asked\n", "for a moment");
+    say_long(bench, 0, 1, 20000);
+    run_ready(bench);
+    say(bench, 1, 1, "me, too\n");
+    start_ns = loop_now_ns();
+    while (strlen(seen(bench, 1, 1)) < 19 && loop_now_ns() - start_ns < PATIENCE_MS * NS_PER_MS) {
+        say_long(bench, 0, 1, 64);
+        output_credit(bench->output, 64);
+        run_ready(bench);
+    }
+    is_string(seen(bench, 1, 1), "I am asked\nme, too\n", "one without end gives way as well");
+    ok(loop_now_ns() - start_ns >= (OUTPUT_LINE_MS - 10) * NS_PER_MS, "after a while");
     teardown(bench);
 }
 
@@ -497,6 +583,8 @@ int main(void)
     test_streams_apart();
     test_tail_timer();
     test_long_lines();
+    test_long_line_first();
+    test_long_line_gives_way();
     test_drained();
     test_cut_before_end();
     test_cut_escaped();

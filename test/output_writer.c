@@ -32,6 +32,7 @@ struct bench {
     int failures;
     struct error failure;
     int read_while_waiting;
+    size_t wanted_bytes; /* so many are read while waiting, 0: all */
 };
 
 static void read_all(int fd, struct buffer *seen)
@@ -64,12 +65,16 @@ static void on_failed(void *context, const struct error *error)
 
 static const struct output_writer_events events = {.written = on_written, .failed = on_failed};
 
+#define LARGE_LINE_BYTES (100u * 1024)
+
 static void on_timer(void *context)
 {
     struct bench *bench = context;
 
     if (bench->read_while_waiting) {
         read_all(bench->out[0], &bench->seen);
+        if (bench->wanted_bytes > 0 && bench->seen.length_bytes >= bench->wanted_bytes)
+            loop_stop(bench->loop);
         loop_timer_set(bench->timer, loop_now_ns() + NS_PER_MS);
     } else {
         loop_stop(bench->loop);
@@ -213,6 +218,89 @@ static void test_labels(void)
     bench_close(&bench);
 }
 
+static void end_stream(struct bench *bench, uint32_t rank, uint8_t stream)
+{
+    output_writer_put(bench->writer, rank, stream, NULL, 0);
+}
+
+static void test_labels_inside(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 1, 0);
+    put(&bench, 1, 1, "name? ");
+    put(&bench, 2, 1, "x\n");
+    run_for(&bench, WHOLE_LINE_WAIT_MS + LONG_MS);
+    put(&bench, 1, 1, "again? ");
+    run_for(&bench, LONG_MS);
+    put(&bench, 1, 1, "y\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[1] name? [2] x\n[1] again? y\n",
+              "no newline is put into a line: it is labelled again where others came between");
+    bench_close(&bench);
+
+    bench_open(&bench, 1, 0);
+    put(&bench, 1, 1, "a");
+    put(&bench, 2, 1, "b");
+    end_stream(&bench, 1, 1);
+    end_stream(&bench, 2, 1);
+    put(&bench, 3, 1, "c\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[1] a\n[2] b\n[3] c\n", "one that has ended without gets it");
+    is_uint(bench.told_bytes, bench.put_bytes, "which is not counted");
+    bench_close(&bench);
+}
+
+static void test_ended_streams(void)
+{
+    struct bench bench;
+    uint64_t start_ns = loop_now_ns();
+
+    bench_open(&bench, 0, 0);
+    for (uint32_t rank = 0; rank < 100; rank++)
+        put(&bench, rank, 1, "-");
+    for (uint32_t rank = 0; rank < 100; rank++)
+        end_stream(&bench, rank, 1);
+    put(&bench, 100, 1, "\n");
+    run_for(&bench, WHOLE_LINE_WAIT_MS * 3 / 4);
+    is_uint(bench.seen.length_bytes, 101, "a line that ended with its stream holds nobody up");
+    ok(loop_now_ns() - start_ns < WHOLE_LINE_WAIT_MS * (uint64_t)NS_PER_MS, "at all");
+    bench_close(&bench);
+}
+
+static void put_long(struct bench *bench, uint32_t rank)
+{
+    char *text = memory_allocate(LARGE_LINE_BYTES + 1);
+
+    memset(text, 'x', LARGE_LINE_BYTES);
+    text[LARGE_LINE_BYTES] = 0;
+    put(bench, rank, 1, text);
+    free(text);
+}
+
+/* Two nodes send long lines: the second one's window is held back while the first one goes on. */
+static void test_long_line(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 0);
+    bench.read_while_waiting = 1;
+    put_long(&bench, 0);
+    put(&bench, 1, 1, "other\n");
+    bench.wanted_bytes = LARGE_LINE_BYTES;
+    run_for(&bench, 1);
+    is_uint(bench.seen.length_bytes, LARGE_LINE_BYTES, "a long line that goes on is not broken");
+    put_long(&bench, 0);
+    bench.wanted_bytes = 2 * LARGE_LINE_BYTES;
+    run_for(&bench, 1);
+    is_uint(bench.seen.length_bytes, 2 * LARGE_LINE_BYTES, "as long as it does");
+    bench.read_while_waiting = 0;
+    run_for(&bench, WHOLE_LINE_WAIT_MS / 2);
+    is_uint(bench.seen.length_bytes, 2 * LARGE_LINE_BYTES + 6,
+            "it is not waited for long when it stands still");
+    bench_close(&bench);
+}
+
 static void test_messages(void)
 {
     struct bench bench;
@@ -351,6 +439,9 @@ int main(void)
     test_owner_first();
     test_prompt();
     test_labels();
+    test_labels_inside();
+    test_ended_streams();
+    test_long_line();
     test_messages();
     test_slow_reader();
     test_reader_gone();

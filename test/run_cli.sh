@@ -75,6 +75,20 @@ is "$("$banyan" run -n 2 --oversubscribe sh -c 'seq 300000' | sort -n | uniq -c 
 is "$("$banyan" run -n 2 --oversubscribe sh -c 'seq 100000; echo end' |
     { sleep 1; cat; } | grep -c end)" 2 "a reader that begins late"
 
+# What has no newline goes as fast as what has: within a second or so, where a line that keeps the
+# output for nothing costs a second each time it does.
+long_line="head -c 4000000 /dev/zero | tr '\\0' \$BANYAN_RANK"
+started=$SECONDS
+timeout 60 "$banyan" run -n 4 --oversubscribe sh -c "$long_line" >"$scratch/.long"
+is "$(for rank in 0 1 2 3; do tr -cd $rank <"$scratch/.long" | wc -c; done | xargs) $(wc -c <"$scratch/.long")" \
+    "4000000 4000000 4000000 4000000 16000000" "4 MB of each of four ranks without a newline"
+timeout 60 "$banyan" run -n 4 --oversubscribe --virtual-nodes 2 -l sh -c "$long_line" >"$scratch/.long"
+is "$(sed 's/\[[0-3]\] //g' "$scratch/.long" | tr -d '\n' | wc -c)" 16000000 "with labels, and on two nodes"
+is "$(wc -l <"$scratch/.long")" 4 "which add no newline but at each rank's end"
+timeout 60 "$banyan" run -n 16 --oversubscribe sh -c 'printf "%s\nlast" begin' >"$scratch/.long"
+is "$(wc -c <"$scratch/.long")" 160 "lines that end without one"
+ok "without waiting for each other" [ $((SECONDS - started)) -lt 8 ]
+
 # ---- input ----
 seq 200000 >"$scratch/numbers"
 is "$(cat "$scratch/numbers" | "$banyan" run -n 2 --oversubscribe cat | cksum)" \
