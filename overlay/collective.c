@@ -590,26 +590,6 @@ static void take_decision(struct overlay *overlay, struct series *series,
     operation_advance(overlay, series, operation);
 }
 
-/* Of SIZED and STORED; 0 if it is none. */
-static uint64_t bytes_said(const struct overlay_contribute *contribute)
-{
-    struct wire_reader reader;
-    uint64_t bytes;
-
-    wire_reader_init(&reader, contribute->payload.data, contribute->payload.length_bytes);
-    bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
-    return wire_finish(&reader) == 0 ? bytes : 0;
-}
-
-static bool is_said_well(const struct overlay_contribute *contribute)
-{
-    if (contribute->state == OVERLAY_PART_STORED)
-        return contribute->key.target == NODE_TARGET_ALL && bytes_said(contribute) > 0 &&
-               bytes_said(contribute) <= STREAM_BYTES_MAX;
-    return contribute->state != OVERLAY_PART_SIZED ||
-           (contribute->key.target == NODE_TARGET_ALL && bytes_said(contribute) > 0);
-}
-
 static void take_part(struct overlay *overlay, struct series *series, struct operation *operation,
                       struct overlay_contribute *contribute, const struct frame *frame,
                       uint32_t from)
@@ -627,7 +607,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     part->low = contribute->low;
     part->status = contribute->status;
     if (part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED) {
-        part->bytes = bytes_said(contribute);
+        part->bytes = large_bytes_said(contribute);
     } else if (contribute->payload.length_bytes > 0 && !operation->decided) {
         part->frame = message_reference(frame->payload);
         part->payload = contribute->payload;
@@ -651,7 +631,7 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
 
     if (rc < 0)
         return rc;
-    if (!is_said_well(&contribute)) {
+    if (!large_is_said_well(&contribute)) {
         overlay_contribute_fini(&contribute);
         return -EBADMSG;
     }

@@ -116,6 +116,27 @@ uint64_t large_bytes(const struct operation *operation)
     return bytes;
 }
 
+/* ---- what a child says ---- */
+
+uint64_t large_bytes_said(const struct overlay_contribute *contribute)
+{
+    struct wire_reader reader;
+    uint64_t bytes;
+
+    wire_reader_init(&reader, contribute->payload.data, contribute->payload.length_bytes);
+    bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
+    return wire_finish(&reader) == 0 ? bytes : 0;
+}
+
+bool large_is_said_well(const struct overlay_contribute *contribute)
+{
+    if (contribute->state == OVERLAY_PART_STORED)
+        return contribute->key.target == NODE_TARGET_ALL && large_bytes_said(contribute) > 0 &&
+               large_bytes_said(contribute) <= STREAM_BYTES_MAX;
+    return contribute->state != OVERLAY_PART_SIZED ||
+           (contribute->key.target == NODE_TARGET_ALL && large_bytes_said(contribute) > 0);
+}
+
 /* ---- the choice ---- */
 
 static struct stream_shape shape_of(const struct overlay *overlay, const struct series *series)

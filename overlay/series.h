@@ -211,6 +211,10 @@ bool large_is_held(const struct operation *operation);
 bool large_fold(struct overlay *overlay, struct series *series, struct operation *operation,
                 struct buffer *ret_inline);
 uint64_t large_bytes(const struct operation *operation); /* of the pieces, or that are held */
+/* Of SIZED and STORED; 0 if it is none. */
+uint64_t large_bytes_said(const struct overlay_contribute *contribute);
+/* What a contribution says of a large operation can be. */
+bool large_is_said_well(const struct overlay_contribute *contribute);
 /* The meeting point: whether so much is better released down the tree than streamed. */
 bool large_is_better_released(const struct overlay *overlay, const struct series *series,
                               size_t bytes);
