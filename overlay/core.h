@@ -440,6 +440,8 @@ int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *
 void stream_link_up(struct overlay *overlay, uint32_t place);
 void stream_link_down(struct overlay *overlay, uint32_t place, bool lateral);
 void stream_step_end(struct overlay *overlay);
+void stream_timer(struct overlay *overlay);
+uint64_t stream_deadline_ns(const struct overlay *overlay);
 void stream_fini(struct overlay *overlay);
 
 /* lateral.c */
@@ -452,7 +454,8 @@ enum lateral_take {
 void lateral_want(struct overlay *overlay, uint32_t place);
 bool lateral_is_up(const struct overlay *overlay, uint32_t place);
 bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); /* it was one */
-bool lateral_down(struct overlay *overlay, uint32_t place);                     /* it was one */
+bool lateral_down(struct overlay *overlay, uint32_t place); /* by us: it was one */
+bool lateral_lost(struct overlay *overlay, uint32_t place); /* by the other end: it was one */
 void lateral_give_up(struct overlay *overlay, uint32_t place);
 /* What there is becomes a link of the tree's. */
 enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);

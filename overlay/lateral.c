@@ -7,8 +7,14 @@
  * lateral link is used for it.  Who cannot says so (ANSWER).
  *
  * There are LATERAL_MAX at most per place, whoever asked; one that no stream uses gives way, and all
- * are closed after some seconds without use.  When none can be had, or one fails, the streams over
- * it are broken and go the main tree; it is never taken for a death.
+ * are closed after some seconds without use.  Both are the lower end's to do, and its alone: the other
+ * may have heard of a stream that the lower place has yet to hear of, and could not ask again.  So
+ * what only the other end may close does not count; there are as many of them again at most.  When
+ * no link can be had, or one fails, the streams over it are broken and go the main tree; it is never
+ * taken for a death.
+ *
+ * Who is asked while it still has the link has not heard yet that the other has closed it, and
+ * connects when it does.
  */
 #include "config.h"
 
@@ -29,7 +35,8 @@ struct lateral {
     uint32_t place;
     uint32_t incarnation; /* UP */
     enum lateral_state state;
-    uint64_t since_ns; /* asked, or known to be in use */
+    uint64_t since_ns;       /* asked, or known to be in use */
+    struct addresses *again; /* UP: asked for once more, by who has closed it; else NULL */
 };
 
 static struct lateral *lateral_find(const struct overlay *overlay, uint32_t place)
@@ -62,6 +69,7 @@ static void lateral_remove(struct overlay *overlay, struct lateral *lateral)
     while (*link != lateral)
         link = &(*link)->next;
     *link = lateral->next;
+    free(lateral->again);
     free(lateral);
     overlay->laterals.count--;
 }
@@ -79,19 +87,36 @@ static void lateral_drop(struct overlay *overlay, struct lateral *lateral)
         stream_link_down(overlay, place, true);
 }
 
+/* No stream that we know of uses it. */
+static bool is_idle(const struct overlay *overlay, const struct lateral *lateral)
+{
+    return lateral->state != LATERAL_CONNECTING && !stream_uses(overlay, lateral->place);
+}
+
+static bool is_ours_to_close(const struct overlay *overlay, const struct lateral *lateral)
+{
+    return overlay->place < lateral->place;
+}
+
 /* Room for one more: the one that has not been used for longest gives way. */
 static bool make_room(struct overlay *overlay)
 {
     struct lateral *idle = NULL;
+    uint32_t theirs = 0;
 
     if (overlay->laterals.count < LATERAL_MAX)
         return true;
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL;
          lateral = lateral->next) {
-        if (!stream_uses(overlay, lateral->place) &&
-            (idle == NULL || lateral->since_ns < idle->since_ns))
+        if (!is_idle(overlay, lateral))
+            continue;
+        if (!is_ours_to_close(overlay, lateral))
+            theirs++;
+        else if (idle == NULL || lateral->since_ns < idle->since_ns)
             idle = lateral;
     }
+    if (overlay->laterals.count - theirs < LATERAL_MAX && theirs < LATERAL_MAX)
+        return true;
     if (idle != NULL)
         lateral_drop(overlay, idle);
     return idle != NULL;
@@ -116,26 +141,38 @@ void lateral_want(struct overlay *overlay, uint32_t place)
     route_tell(overlay, OVERLAY_ASK, place, overlay->own);
 }
 
+/* Takes addresses. */
+static void lateral_connect(struct overlay *overlay, uint32_t place, struct addresses *addresses)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+
+    lateral_add(overlay, place, LATERAL_CONNECTING);
+    action->place = place;
+    action->addresses = addresses;
+}
+
 void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload)
 {
+    struct lateral *lateral = lateral_find(overlay, source);
     struct addresses addresses;
-    struct overlay_action *action;
     struct wire_reader reader;
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     overlay_get_addresses(&reader, &addresses);
+    if (lateral != NULL && lateral->state == LATERAL_UP && wire_finish(&reader) == 0) {
+        free(lateral->again);
+        lateral->again = memory_copy(&addresses, sizeof(addresses));
+        return;
+    }
     /* What we have, or are connecting to as our parent to be, is told of by its own ways. */
-    if (overlay_has_link(overlay, source) || lateral_find(overlay, source) != NULL ||
-        source == overlay->join.target || ranges_contains(&overlay->dead, source))
+    if (overlay_has_link(overlay, source) || lateral != NULL || source == overlay->join.target ||
+        ranges_contains(&overlay->dead, source))
         return;
     if (wire_finish(&reader) < 0 || source >= overlay->place || !make_room(overlay)) {
         route_tell(overlay, OVERLAY_ANSWER, source, NULL);
         return;
     }
-    lateral_add(overlay, source, LATERAL_CONNECTING);
-    action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
-    action->place = source;
-    action->addresses = memory_copy(&addresses, sizeof(addresses));
+    lateral_connect(overlay, source, memory_copy(&addresses, sizeof(addresses)));
 }
 
 void lateral_on_answer(struct overlay *overlay, uint32_t source)
@@ -187,6 +224,21 @@ bool lateral_down(struct overlay *overlay, uint32_t place)
     if (lateral == NULL || lateral->state == LATERAL_ASKING)
         return false;
     lateral_remove(overlay, lateral);
+    return true;
+}
+
+bool lateral_lost(struct overlay *overlay, uint32_t place)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+    struct addresses *again;
+
+    if (lateral == NULL || lateral->state == LATERAL_ASKING)
+        return false;
+    again = lateral->again;
+    lateral->again = NULL;
+    lateral_remove(overlay, lateral);
+    if (again != NULL)
+        lateral_connect(overlay, place, again);
     return true;
 }
 
@@ -246,13 +298,12 @@ void lateral_timer(struct overlay *overlay)
 {
     struct lateral *next;
 
-    if (overlay->laterals.first != NULL && overlay->now_ns > LATERAL_IDLE_NS)
-        stream_forget_early(overlay, overlay->now_ns - LATERAL_IDLE_NS);
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL; lateral = next) {
         next = lateral->next;
         if (overlay->now_ns < due_ns(lateral))
             continue;
-        if (lateral->state == LATERAL_UP && stream_uses(overlay, lateral->place))
+        if (lateral->state == LATERAL_UP &&
+            (!is_ours_to_close(overlay, lateral) || stream_uses(overlay, lateral->place)))
             lateral->since_ns = overlay->now_ns;
         else
             lateral_drop(overlay, lateral);

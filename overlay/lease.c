@@ -254,6 +254,7 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
     deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, lateral_deadline_ns(overlay));
+    deadline_ns = earlier(deadline_ns, stream_deadline_ns(overlay));
     if (join_has_parent(overlay))
         deadline_ns = earlier(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
     if (has_children(overlay))

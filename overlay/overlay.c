@@ -314,7 +314,7 @@ static const struct {
 static void on_down(struct overlay *overlay, uint32_t place)
 {
     stream_link_down(overlay, place, !is_of_the_tree(overlay, place));
-    if (lateral_down(overlay, place))
+    if (lateral_lost(overlay, place))
         return;
     if (place == overlay->join.target && overlay->join.state != JOIN_WAITING &&
         overlay->join.state != JOIN_IDLE)
@@ -376,6 +376,8 @@ static void on_timer(struct overlay *overlay)
 {
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     join_timer(overlay);
+    if (!overlay->ended)
+        stream_timer(overlay);
     if (!overlay->ended)
         lateral_timer(overlay);
     if (!overlay->ended)

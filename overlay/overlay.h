@@ -145,5 +145,9 @@ uint64_t overlay_looked_at_entries(const struct overlay *overlay); /* kept ones,
 uint32_t overlay_kept_operations(const struct overlay *overlay);
 uint32_t overlay_kept_series(const struct overlay *overlay);
 uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or asked for */
+/* Of streams, with their records: at rest 0, whether or not their sets are forgotten. */
+uint64_t overlay_kept_stream_bytes(const struct overlay *overlay);
+/* What peers have said of streams that are not known here; 0 some seconds later. */
+uint32_t overlay_early_opens(const struct overlay *overlay);
 
 #endif

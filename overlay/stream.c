@@ -225,6 +225,7 @@ void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool 
     stream->lateral = lateral;
     stream->broken = false;
     stream->given_up = false;
+    stream->complete_told = false; /* its owner has more to do with it on this route */
     for (uint32_t i = 0; i < stream->chunks_count; i++)
         stream->chunks[i].from = TREE_NO_PLACE; /* what peers have they say when they open */
 }
@@ -311,6 +312,18 @@ static void early_destroy(struct overlay *overlay, struct early **link)
     overlay->streams.early_count--;
 }
 
+/* What is said of an edge again stands for what was said before. */
+static void early_replace(struct overlay *overlay, uint32_t place, const struct stream_open *open)
+{
+    for (struct early **link = &overlay->streams.early; *link != NULL; link = &(*link)->next) {
+        if ((*link)->place == place && (*link)->open.trees == open->trees &&
+            stream_name_compare(&(*link)->open.name, &open->name) == 0) {
+            early_destroy(overlay, link);
+            return;
+        }
+    }
+}
+
 /* Keeps it at the end of the list; takes its ranges.  Who is there longest gives way: its link is
  * closed, which its stream survives. */
 static void early_keep(struct overlay *overlay, uint32_t place, const struct frame *frame,
@@ -319,6 +332,7 @@ static void early_keep(struct overlay *overlay, uint32_t place, const struct fra
     struct early **link = &overlay->streams.early;
     struct early *early = memory_allocate_zeroed(sizeof(*early));
 
+    early_replace(overlay, place, open);
     early->place = place;
     early->attempt = frame->attempt;
     early->round = frame->stream;
@@ -331,12 +345,6 @@ static void early_keep(struct overlay *overlay, uint32_t place, const struct fra
     if (++overlay->streams.early_count > STREAM_EARLY_MAX)
         lateral_give_up(overlay, overlay->streams.early->place);
     if (overlay->streams.early_count > STREAM_EARLY_MAX)
-        early_destroy(overlay, &overlay->streams.early);
-}
-
-void stream_forget_early(struct overlay *overlay, uint64_t before_ns)
-{
-    while (overlay->streams.early != NULL && overlay->streams.early->since_ns <= before_ns)
         early_destroy(overlay, &overlay->streams.early);
 }
 
@@ -357,6 +365,8 @@ void stream_go(struct overlay *overlay, struct stream *stream)
 {
     struct early **link = &overlay->streams.early;
 
+    stream->moved_ns = overlay->now_ns;
+    stream->stalls = 0;
     overlay->streams.dirty = true;
     while (*link != NULL) {
         struct early *early = *link;
@@ -459,6 +469,8 @@ static void chunk_take(struct overlay *overlay, struct stream *stream,
                                  .from = from};
 
     chunk_append(stream, &chunk);
+    stream->moved_ns = overlay->now_ns;
+    stream->stalls = 0;
     pump_all(overlay, stream);
     if (stream_is_complete(stream))
         overlay->streams.dirty = true;
@@ -514,13 +526,13 @@ void stream_link_up(struct overlay *overlay, uint32_t place)
 static void edge_link_down(struct overlay *overlay, struct stream *stream, struct stream_edge *edge,
                            bool lateral)
 {
-    if (!edge->told && !edge->wanted && edge->credit_bytes == 0)
-        return; /* the link was not used for it yet */
+    bool was_used = edge->told || edge->wanted || edge->credit_bytes > 0;
+
     edge->told = false;
     edge->wanted = false;
     edge->credit_bytes = 0;
-    overlay->streams.dirty = true;
-    if (lateral && stream->lateral)
+    overlay->streams.dirty = true; /* who has all never opens an edge, but must ask for its link */
+    if (was_used && lateral && stream->lateral && overlay->place < edge->place)
         stream->broken = true;
 }
 
@@ -539,6 +551,62 @@ void stream_link_down(struct overlay *overlay, uint32_t place, bool lateral)
             early_destroy(overlay, link);
         else
             link = &(*link)->next;
+    }
+}
+
+/* ---- time ---- */
+
+/* The next that gets bytes, or would, from `stream` on; NULL if there is none. */
+static struct stream *next_active(struct stream *stream, uint32_t *active)
+{
+    while (stream != NULL && (stream->edges_count == 0 || stream_is_complete(stream)))
+        stream = stream->next;
+    return stream != NULL && (*active)++ < STREAM_ACTIVE_MAX ? stream : NULL;
+}
+
+uint64_t stream_deadline_ns(const struct overlay *overlay)
+{
+    uint64_t deadline_ns = OVERLAY_NEVER_NS;
+    uint32_t active = 0;
+
+    if (overlay->streams.early != NULL)
+        deadline_ns = overlay->streams.early->since_ns + STREAM_EARLY_NS;
+    for (struct stream *stream = next_active(overlay->streams.first, &active); stream != NULL;
+         stream = next_active(stream->next, &active)) {
+        if (stream->moved_ns + overlay->stall_ns < deadline_ns)
+            deadline_ns = stream->moved_ns + overlay->stall_ns;
+    }
+    return deadline_ns;
+}
+
+/* All that was said over its edges is said again. */
+static void stream_stall(struct overlay *overlay, struct stream *stream)
+{
+    bool is_linked = true;
+
+    stream->moved_ns = overlay->now_ns;
+    stream->stalls++;
+    for (uint32_t i = 0; i < stream->edges_count; i++) {
+        stream->edges[i].told = false;
+        stream->edges[i].wanted = false;
+        is_linked = is_linked && overlay_has_link(overlay, stream->edges[i].place);
+    }
+    if (stream->lateral && !is_linked && stream->stalls >= STREAM_STALLS_MAX && !stream->given_up)
+        stream->broken = true;
+    overlay->streams.dirty = true;
+}
+
+void stream_timer(struct overlay *overlay)
+{
+    uint32_t active = 0;
+
+    while (overlay->streams.early != NULL &&
+           overlay->now_ns >= overlay->streams.early->since_ns + STREAM_EARLY_NS)
+        early_destroy(overlay, &overlay->streams.early);
+    for (struct stream *stream = next_active(overlay->streams.first, &active); stream != NULL;
+         stream = next_active(stream->next, &active)) {
+        if (overlay->now_ns >= stream->moved_ns + overlay->stall_ns)
+            stream_stall(overlay, stream);
     }
 }
 
@@ -579,6 +647,21 @@ void stream_step_end(struct overlay *overlay)
             pump_all(overlay, stream);
         activate_all(overlay);
     }
+}
+
+uint64_t overlay_kept_stream_bytes(const struct overlay *overlay)
+{
+    uint64_t bytes = 0;
+
+    for (const struct stream *stream = overlay->streams.first; stream != NULL;
+         stream = stream->next)
+        bytes += sizeof(*stream) + stream->have_bytes;
+    return bytes;
+}
+
+uint32_t overlay_early_opens(const struct overlay *overlay)
+{
+    return overlay->streams.early_count;
 }
 
 void stream_fini(struct overlay *overlay)

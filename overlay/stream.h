@@ -13,8 +13,13 @@
  * first of the incomplete streams, in the order of their names, which is the same everywhere, open
  * their edges.  The first of all is never held back: no deadlock with any number of streams.
  *
- * An edge whose link is not there is opened over a lateral link (lateral.c); if that fails the
- * stream is broken, and its owner (large.c, broadcast.c) routes it anew over the main tree.
+ * An edge whose link is not there is opened over a lateral link (lateral.c).  The lower of its two
+ * places asks for that, so it alone judges a link that closes: it asks again if the edge has not been
+ * used yet; else the stream is broken, and its owner (large.c, broadcast.c) routes it anew over the
+ * main tree.
+ *
+ * If an incomplete stream that is not held back gets nothing for overlay->stall_ns, it opens all its
+ * edges again with what it has: whatever was lost, by whatever mistake, costs that time and no more.
  *
  * Cost: the bytes, once; 48 bytes per chunk; O(log) per chunk beside the sending.
  */
@@ -29,7 +34,9 @@
 
 #define STREAM_ACTIVE_MAX   2
 #define STREAM_WINDOW_BYTES (4u * 64 * 1024)
-#define STREAM_EARLY_MAX    64 /* OPENs that came before we know of the stream */
+#define STREAM_EARLY_MAX    64                   /* OPENs that came before we know of the stream */
+#define STREAM_EARLY_NS     (10000 * 1000000ull) /* so long they are kept */
+#define STREAM_STALLS_MAX   6 /* in a row; then a stream is broken if an edge still has no link */
 
 struct stream_chunk {
     struct message *frame; /* the encoded chunk */
@@ -57,6 +64,8 @@ struct stream {
     uint32_t total_bytes;
     uint32_t chunk_bytes;
     uint64_t have_bytes;
+    uint64_t moved_ns; /* last bytes from a peer, or the route, or the last stall */
+    uint32_t stalls;   /* since there were bytes */
     struct ranges have;
     struct stream_chunk *chunks; /* in order of arrival */
     uint32_t chunks_count;
@@ -102,7 +111,4 @@ struct message *stream_bytes(const struct stream *stream);
 
 /* Some stream has an edge to the place, or will have one. */
 bool stream_uses(const struct overlay *overlay, uint32_t place);
-/* Forgets what peers said so long ago about streams that never came. */
-void stream_forget_early(struct overlay *overlay, uint64_t before_ns);
-
 #endif

@@ -381,6 +381,76 @@ static void test_stream(void)
     close_bench(&bench);
 }
 
+/* The parent lives: its lease is heard, and then the timer fires. */
+static void pass_time(struct bench *bench, uint64_t more_ns)
+{
+    struct overlay_lease lease = {.round = 2};
+    struct frame frame;
+
+    for (uint64_t passed_ns = 0; passed_ns < more_ns; passed_ns += 1000 * MS) {
+        bench->now_ns += 1000 * MS;
+        lease.echo_stamp_ns = bench->now_ns;
+        overlay_encode_lease(&lease, &frame);
+        step_frame(bench, 0, &frame);
+    }
+    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+}
+
+/* What was said of a stream was lost, or what was answered. */
+static void test_stream_stalls(void)
+{
+    struct stream_open open = {0};
+    struct bench bench;
+
+    open_joined(&bench, 0);
+    streamed_entry(&bench, 1, OVERLAY_ENTRY_LARGE, 0);
+    chunk(&bench, 0);
+    pass_time(&bench, 4000 * MS);
+    ok(sent(&bench, 0, OVERLAY_OPEN) == NULL, "a stream may be slow");
+    pass_time(&bench, 1000 * MS);
+    if (ok(sent(&bench, 0, OVERLAY_OPEN) != NULL, "if nothing comes for 5 s it is opened again")) {
+        stream_decode_open(sent(&bench, 0, OVERLAY_OPEN), &open);
+        ok(ranges_contains(&open.have, STREAM_BYTES / 2 - 1) &&
+               !ranges_contains(&open.have, STREAM_BYTES / 2),
+           "with what has come");
+    }
+    stream_open_fini(&open);
+    ok(overlay_kept_stream_bytes(bench.overlay) > STREAM_BYTES / 2, "its bytes are kept");
+    chunk(&bench, STREAM_BYTES / 2);
+    is_uint(count(&bench, OVERLAY_ACTION_BROADCAST), 1, "and then it comes to its end");
+    pass_time(&bench, 6000 * MS);
+    ok(sent(&bench, 0, OVERLAY_OPEN) == NULL, "after which nothing is asked for");
+    streamed_entry(&bench, 2, OVERLAY_ENTRY_SETTLED, 1);
+    is_uint(overlay_kept_stream_bytes(bench.overlay), 0, "nor kept when all have it");
+    close_bench(&bench);
+}
+
+static void open_early(struct bench *bench, uint64_t entry)
+{
+    struct stream_open open = {
+        .name = {.entry = entry}, .trees = STREAM_TREE_BOTH, .credit_bytes = 1000};
+    struct frame frame;
+
+    stream_encode_open(&open, 0, 0, &frame);
+    step_frame(bench, 0, &frame);
+}
+
+static void test_open_of_no_stream(void)
+{
+    struct bench bench;
+
+    open_joined(&bench, 0);
+    open_early(&bench, 1);
+    open_early(&bench, 2);
+    open_early(&bench, 1);
+    is_uint(overlay_early_opens(bench.overlay), 2, "an OPEN may be there before its stream");
+    pass_time(&bench, 9000 * MS);
+    is_uint(overlay_early_opens(bench.overlay), 2, "by some seconds");
+    pass_time(&bench, 1000 * MS);
+    is_uint(overlay_early_opens(bench.overlay), 0, "and is forgotten if that never comes");
+    close_bench(&bench);
+}
+
 int main(void)
 {
     test_contribute_twice();
@@ -389,5 +459,7 @@ int main(void)
     test_entry_twice();
     test_not_caught_up();
     test_stream();
+    test_stream_stalls();
+    test_open_of_no_stream();
     return done_testing();
 }

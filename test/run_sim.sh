@@ -139,6 +139,18 @@ run "$banyan" sim -N 30 -r 3 --fault secret=3 --fault twin=5 barrier barrier
 ok "who claims a place disturbs nobody" test "$(grep -c 'told:' <<<"$out")" = 0
 run "$banyan" sim -N 60 --radix 4 --seeds 30 --random-faults 4 barrier exchange=5K barrier
 is "$status $out" "0 30 worlds from seed 1 on, 0 of them wrong" "thirty worlds with faults"
+# Lateral links idle out while a stream begins, or are lost to somebody who joins anew.
+for pause in 9997.60ms 9997.65ms 9997.70ms 9997.75ms; do
+    run "$banyan" sim -N 14 --radix 4 --latency 100us --pause $pause broadcast=200K broadcast=200K
+    is "$status $err" "0 " "a broadcast as links grow idle, after $pause"
+done
+run "$banyan" sim -N 14 --radix 4 --latency 100us --sizes single --pause 9994.35ms \
+    exchange=400K exchange=400K
+is "$status $err" "0 " "an exchange as links grow idle"
+for at in 11590us 11594us 11598us; do
+    run "$banyan" sim -N 14 --radix 4 --fault kill=5@$at broadcast=200K broadcast=200K barrier
+    is "$status $err" "0 " "a broadcast while a relay dies at $at"
+done
 run "$banyan" sim -N 30 --seeds 2 --latency 20ms --timeout 39ms barrier
 is "$status" 1 "what is not over in time is wrong"
 like "$err" 'again: banyan sim --seed 2 -N 30 --latency 20ms --timeout 39ms barrier' \
