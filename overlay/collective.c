@@ -361,6 +361,8 @@ void operation_advance(struct overlay *overlay, struct series *series, struct op
 {
     bool open = !operation->decided || operation_is_stored(operation);
 
+    if (operation->over)
+        large_tell_over(overlay, series, operation);
     if (operation->over || operation->going)
         return;
     if (open && operation->waiting == 0 && series_meets_here(overlay, series)) {
@@ -389,7 +391,8 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
 {
     const struct child *child = &overlay->children[index];
 
-    if (child->state == CHILD_LINKED && !operation->decided && series_suffices(overlay, series) &&
+    if (child->state == CHILD_LINKED && !operation->decided && !operation->over &&
+        series_suffices(overlay, series) &&
         (operation_is_hopeless(overlay, series, operation) ||
          (series->is_long && operation->attempt > 0)) &&
         series_expects(overlay, series, child) &&
@@ -420,8 +423,6 @@ static void count_waiting(struct overlay *overlay, const struct series *series,
 static void operation_restart(struct overlay *overlay, struct series *series,
                               struct operation *operation)
 {
-    if (operation->over)
-        return;
     large_reset(overlay, operation);
     operation->attempt = series->attempt;
     operation->sent = ATTEMPT_NONE;
@@ -599,6 +600,8 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     bool open = !operation->decided || operation_is_stored(operation);
     bool heard = part_counts(part);
 
+    if (operation->over && contribute->state == OVERLAY_PART_STORED)
+        large_answer_over(overlay, series, operation, from);
     if (operation->over || operation->going ||
         (heard && operation->sent == operation->attempt && open))
         return; /* said twice and passed on already */
@@ -606,6 +609,10 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     part->state = (enum overlay_part_state)contribute->state;
     part->low = contribute->low;
     part->status = contribute->status;
+    if (part->state == OVERLAY_PART_OVER) {
+        large_take_over(overlay, series, operation);
+        return;
+    }
     if (part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED) {
         part->bytes = large_bytes_said(contribute);
     } else if (contribute->payload.length_bytes > 0 && !operation->decided) {
@@ -643,6 +650,9 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
         if (operation != NULL && !operation->decided && !operation->over &&
             contribute.state == OVERLAY_PART_ABSENT && series_suffices(overlay, series) &&
             !operation_is_hopeless(overlay, series, operation))
+            rc = -EBADMSG;
+        else if (operation != NULL && !operation->over && contribute.state == OVERLAY_PART_OVER &&
+                 !large_may_be_over(overlay, series, operation))
             rc = -EBADMSG;
         else if (operation != NULL)
             take_part(overlay, series, operation, &contribute, frame, from);

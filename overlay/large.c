@@ -11,7 +11,9 @@
  * A member that has the whole stream has seen the decision: it delivers it, keeps the stream, and
  * says so (STORED) in every later attempt; then whoever stores it spreads it by the same means.  A
  * place of which everyone below has it says DONE; when everyone has, OVER goes down and the stream
- * is forgotten.  A stream that breaks because a lateral link does (BROKEN, up) goes on over the main
+ * is forgotten.  Who knows that answers STORED with OVER, and says so upward in every later attempt
+ * (the state OVER of CONTRIBUTE), for OVER may be lost with a relay; nothing is streamed in such an
+ * attempt, since somebody's voice is missing at the meeting point.  A stream that breaks because a lateral link does (BROKEN, up) goes on over the main
  * tree in the next round of the same attempt, with what everyone has got so far; a death begins a
  * new attempt, as with every operation.
  */
@@ -130,6 +132,8 @@ uint64_t large_bytes_said(const struct overlay_contribute *contribute)
 
 bool large_is_said_well(const struct overlay_contribute *contribute)
 {
+    if (contribute->state == OVERLAY_PART_OVER)
+        return contribute->key.target == NODE_TARGET_ALL;
     if (contribute->state == OVERLAY_PART_STORED)
         return contribute->key.target == NODE_TARGET_ALL && large_bytes_said(contribute) > 0 &&
                large_bytes_said(contribute) <= STREAM_BYTES_MAX;
@@ -351,6 +355,12 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
 
 /* ---- the end ---- */
 
+bool large_may_be_over(const struct overlay *overlay, const struct series *series,
+                       const struct operation *operation)
+{
+    return operation->decided ? operation->stream != NULL : !series_is_member(overlay, series);
+}
+
 static void end(struct overlay *overlay, struct operation *operation)
 {
     operation->over = true;
@@ -373,6 +383,37 @@ static void pass_over(struct overlay *overlay, struct series *series, struct ope
     }
     message_release(frame.payload);
     end(overlay, operation);
+}
+
+void large_take_over(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    pass_over(overlay, series, operation, series->stable);
+    large_tell_over(overlay, series, operation);
+}
+
+void large_tell_over(struct overlay *overlay, struct series *series, struct operation *operation)
+{
+    struct overlay_contribute contribute = {.key = operation_key(series, operation),
+                                            .state = OVERLAY_PART_OVER,
+                                            .low = collective_low(overlay, series, operation)};
+    struct frame frame;
+
+    if (operation->sent == operation->attempt || !collective_can_contribute(overlay, series))
+        return;
+    contribute.set = series_set_to_tell(overlay, series);
+    overlay_encode_contribute(&contribute, operation->attempt, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+    operation->sent = operation->attempt;
+}
+
+void large_answer_over(struct overlay *overlay, const struct series *series,
+                       const struct operation *operation, uint32_t place)
+{
+    struct stream_over over = {.key = operation_key(series, operation), .stable = series->stable};
+    struct frame frame;
+
+    stream_encode_over(&over, operation->attempt, &frame);
+    overlay_send(overlay, place, &frame);
 }
 
 /* Everyone here and below has the whole of it. */
@@ -440,7 +481,7 @@ int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *fr
     if (rc < 0 || over.stable > over.key.generation)
         return -EBADMSG;
     operation = operation_of(overlay, &over.key, frame->attempt, &series);
-    if (operation != NULL && operation->going && is_done(overlay, series, operation))
+    if (operation != NULL && large_may_be_over(overlay, series, operation))
         pass_over(overlay, series, operation, over.stable);
     if (series != NULL) {
         series_heard(series, frame->attempt);

@@ -494,3 +494,18 @@ uint32_t node_kept_operations(const struct node *node)
 {
     return overlay_kept_operations(node->overlay);
 }
+
+uint64_t node_kept_stream_bytes(const struct node *node)
+{
+    return overlay_kept_stream_bytes(node->overlay);
+}
+
+uint32_t node_early_opens(const struct node *node)
+{
+    return overlay_early_opens(node->overlay);
+}
+
+uint32_t node_lateral_links(const struct node *node)
+{
+    return overlay_lateral_links(node->overlay);
+}

@@ -126,5 +126,8 @@ uint32_t node_degree(const struct node *node); /* links to parent and children *
 /* What is kept for others' sake: log entries and operations. */
 uint32_t node_kept_entries(const struct node *node);
 uint32_t node_kept_operations(const struct node *node);
+uint64_t node_kept_stream_bytes(const struct node *node);
+uint32_t node_early_opens(const struct node *node);
+uint32_t node_lateral_links(const struct node *node); /* up, or asked for */
 
 #endif

@@ -203,7 +203,7 @@ static int print_contribute(const struct frame *frame, struct buffer *out)
     static const char *const states[OVERLAY_PART_STATE_COUNT] = {
         [OVERLAY_PART_ABSENT] = " ABSENT",   [OVERLAY_PART_HELD] = " HELD",
         [OVERLAY_PART_DECIDED] = " DECIDED", [OVERLAY_PART_SIZED] = " SIZED",
-        [OVERLAY_PART_STORED] = " STORED",
+        [OVERLAY_PART_STORED] = " STORED",   [OVERLAY_PART_OVER] = " OVER",
     };
     struct overlay_contribute contribute;
 

@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        2
+#define OVERLAY_VERSION        3
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
 #define OVERLAY_TEXT_BYTES_MAX 256
@@ -149,6 +149,7 @@ enum overlay_part_state {
     OVERLAY_PART_DECIDED,   /* decided, and here is the result */
     OVERLAY_PART_SIZED,     /* as COLLECTED, but large: the payload is the number of bytes */
     OVERLAY_PART_STORED,    /* as HELD, of a streamed operation: the payload is the bytes' number */
+    OVERLAY_PART_OVER,      /* of a streamed operation: every member has all of it */
     OVERLAY_PART_STATE_COUNT
 };
 

@@ -297,7 +297,7 @@ static void check_operation(struct overlay *overlay, struct series *series,
 {
     uint64_t due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
 
-    if (operation->decided)
+    if (operation->decided || operation->over)
         return;
     if (overlay->now_ns >= due_ns) {
         stalled(overlay, series, operation);

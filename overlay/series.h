@@ -220,6 +220,16 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
                               size_t bytes);
 /* The meeting point: begins the stream. */
 void large_go(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Everyone may have it, as far as we know. */
+bool large_may_be_over(const struct overlay *overlay, const struct series *series,
+                       const struct operation *operation);
+/* A child says that everyone has: tells everyone else who may wait for that, and forgets. */
+void large_take_over(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Tells our parent that it is over, if that has not been told in this attempt. */
+void large_tell_over(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Tells a child, who stores it, that it is over. */
+void large_answer_over(struct overlay *overlay, const struct series *series,
+                       const struct operation *operation, uint32_t place);
 /* Another attempt, or the end: forgets what was of this attempt. */
 void large_reset(struct overlay *overlay, struct operation *operation);
 

@@ -616,6 +616,24 @@ static void keeps_for_ever(struct checker *checker)
     finish(checker);
 }
 
+static void keeps_a_stream(struct checker *checker)
+{
+    views[1].kept_stream_bytes = 1;
+    finish(checker);
+}
+
+static void keeps_an_open(struct checker *checker)
+{
+    views[1].early_opens = 1;
+    finish(checker);
+}
+
+static void keeps_a_link(struct checker *checker)
+{
+    views[1].lateral_links = 1;
+    finish(checker);
+}
+
 static void joins_twice(struct checker *checker)
 {
     checker_told_joined(checker, 1);
@@ -689,6 +707,9 @@ static const struct {
     {too_many_entries, "keeps 2 entries", "too many entries"},
     {too_many_operations, "keeps 2 operations", "too many operations"},
     {keeps_for_ever, "for ever", "an entry kept for ever"},
+    {keeps_a_stream, "bytes of streams", "a stream that is never given back"},
+    {keeps_an_open, "early OPENs", "an OPEN that is kept for ever"},
+    {keeps_a_link, "lateral links at rest", "a lateral link without use"},
     {joins_twice, "joins twice", "a place that joins twice"},
     {complete_twice, "complete twice", "a root that is complete twice"},
 };

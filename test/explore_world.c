@@ -217,7 +217,8 @@ static struct checker_view view_of(const struct overlay *overlay)
     return (struct checker_view){.parent = overlay_parent(overlay),
                                  .degree = overlay_degree(overlay),
                                  .kept_entries = overlay_kept_entries(overlay),
-                                 .kept_operations = overlay_kept_operations(overlay)};
+                                 .kept_operations = overlay_kept_operations(overlay),
+                                 .kept_stream_bytes = overlay_kept_stream_bytes(overlay)};
 }
 
 /* What goes to the world is done first, as overlay/node.c does. */

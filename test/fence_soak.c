@@ -348,7 +348,7 @@ static void finish(struct world *world)
     struct checker_view *views = memory_allocate_zeroed(world->places * sizeof(*views));
     uint64_t rest_ns = now_ns(world);
 
-    sim_run_until(world->cluster->sim, rest_ns + 2000 * MS); /* acknowledgements come last */
+    sim_run_until(world->cluster->sim, rest_ns + CHECKER_REST_NS);
     for (uint32_t place = 0; place < world->places; place++) {
         const struct node *node = world->cluster->places[place].node;
 
@@ -357,7 +357,10 @@ static void finish(struct world *world)
         views[place] = (struct checker_view){.parent = node_parent(node),
                                              .degree = node_degree(node),
                                              .kept_entries = node_kept_entries(node),
-                                             .kept_operations = node_kept_operations(node)};
+                                             .kept_operations = node_kept_operations(node),
+                                             .kept_stream_bytes = node_kept_stream_bytes(node),
+                                             .early_opens = node_early_opens(node),
+                                             .lateral_links = node_lateral_links(node)};
         checker_limits(&world->checker, place, &views[place]);
     }
     checker_finish(&world->checker, rest_ns, BOUND_NS, views);

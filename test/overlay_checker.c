@@ -569,6 +569,13 @@ static void finish_place(struct checker *checker, const struct tree *tree, uint3
                       tree_parent(tree, place));
     if (view->kept_entries > 0)
         checker_fault(checker, "%u keeps log entries for ever", place);
+    if (view->kept_stream_bytes > 0)
+        checker_fault(checker, "%u keeps %llu bytes of streams", place,
+                      (unsigned long long)view->kept_stream_bytes);
+    if (view->early_opens > 0)
+        checker_fault(checker, "%u keeps %u early OPENs", place, view->early_opens);
+    if (view->lateral_links > 0)
+        checker_fault(checker, "%u has %u lateral links at rest", place, view->lateral_links);
 }
 
 /* Who is counted as dead is gone, and who is gone is counted. */

@@ -13,7 +13,8 @@
  * and new places are those that were never given.
  * At rest (checker_finish): nobody waits; survivors agree; everyone knows the same deaths; every
  * living range has one head, to which its place is linked, annexes included; who was asked to leave
- * has left; it was healed in time.
+ * has left; it was healed in time; nothing of a stream is kept, nor, some seconds later, a lateral
+ * link.
  *
  * Merging must be concatenation.  Cost: O(bytes) per result, a comparison with the first success.
  */
@@ -29,6 +30,7 @@
 #include "overlay/node_types.h"
 
 #define CHECKER_FAILURE_BYTES 256
+#define CHECKER_REST_NS       (20000 * 1000000ull)
 
 struct checker_entry;
 struct checker_operation;
@@ -60,6 +62,9 @@ struct checker_view {
     uint32_t degree;
     uint32_t kept_entries;
     uint32_t kept_operations;
+    uint64_t kept_stream_bytes;
+    uint32_t early_opens; /* these two: CHECKER_REST_NS after all else is over */
+    uint32_t lateral_links;
 };
 
 void checker_init(struct checker *checker, uint32_t places, uint32_t radix, uint64_t lease_ns);

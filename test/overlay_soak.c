@@ -80,7 +80,9 @@ static void soak_one(struct world *world, uint64_t seed)
            sim_now_ns(world->cluster->sim) < HORIZON_NS)
         run(world, 500 * MS);
     check_healed(world);
-    run(world, 2000 * MS);
+    run(world, REST_NS);
+    if (world->failure[0] == '\0')
+        check_rest(world);
     if (world->failure[0] == '\0' && world_survives(world, 0))
         plan_forget(world);
     run(world, 1500 * MS);

@@ -24,6 +24,7 @@
 #define REQUESTS_MAX    40
 #define LEASE_NS        (8000 * MS)
 #define HEAL_NS         (2 * LEASE_NS) /* after the last fault nobody waits for longer */
+#define REST_NS         (20000 * MS)   /* after the last operation no lateral link is left */
 #define FORGET          0xffffffffu    /* a broadcast that makes everyone forget the sets */
 
 /* What one member was told of one operation. */
@@ -157,6 +158,8 @@ bool check_is_quiet(const struct world *world); /* everything has been told that
 void check_lazy(struct world *world);
 /* Everything has just become quiet, or never will. */
 void check_healed(struct world *world);
+/* Some seconds after the last operation, before the sets are forgotten: nothing of streams is left. */
+void check_rest(struct world *world);
 void check_all(struct world *world);
 void check_left(struct world *world);
 

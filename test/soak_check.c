@@ -217,6 +217,23 @@ void check_healed(struct world *world)
                     (double)(now_ns - since_ns) / 1e9);
 }
 
+void check_rest(struct world *world)
+{
+    for (uint32_t place = 0; place < world->population; place++) {
+        const struct node *node = world->cluster->places[place].node;
+
+        if (!world_survives(world, place))
+            continue;
+        if (node_kept_stream_bytes(node) > 0)
+            world_fault(world, "%u keeps %llu bytes of streams", place,
+                        (unsigned long long)node_kept_stream_bytes(node));
+        else if (node_early_opens(node) > 0)
+            world_fault(world, "%u keeps %u early OPENs", place, node_early_opens(node));
+        else if (node_lateral_links(node) > 0)
+            world_fault(world, "%u has %u lateral links at rest", place, node_lateral_links(node));
+    }
+}
+
 void check_left(struct world *world)
 {
     for (uint32_t place = 0; place < world->population; place++) {
