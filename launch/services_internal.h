@@ -32,10 +32,11 @@ struct services_pmix {
     const struct host_table *table;
     struct host *host;
     struct loop_watch *host_watch;
-    struct map *sets;     /* set_id -> struct fence_set, that were fenced here */
-    struct list fences;   /* struct pmix_fence, open */
-    struct map *requests; /* overlay request id -> host modex id */
-    struct list fetches;  /* struct pmix_fetch, open */
+    struct map *sets;      /* set_id -> struct fence_set, that were fenced here */
+    struct list fences;    /* struct pmix_fence, open */
+    struct map *connected; /* name of a set of processes -> it is connected */
+    struct map *requests;  /* overlay request id -> host modex id */
+    struct list fetches;   /* struct pmix_fetch, open */
     uint64_t fetch_next;
     struct loop_timer
         *fetch_timer; /* looks for fetches that wait for long; NULL before the first */

@@ -20,16 +20,19 @@
 
 #define LISTEN_BACKLOG 1024
 #define NS_PER_S       1000000000ull
+#define NS_PER_MS      1000000ull
 /* A rank whose data others have waited for so long is named. */
 #define FETCH_LATE_NS (5 * NS_PER_S)
 
-/* A fence of local processes that waits for the other nodes. */
+/* A fence of local processes, or their connect or disconnect, that waits for the other nodes. */
 struct fence_wait {
     struct list_node node;
     struct services *services;
     struct loop_timer *timer; /* NULL: no time-out */
     uint64_t id;              /* the host's */
     struct node_key key;
+    enum host_operation operation;
+    uint64_t members; /* of whom, whatever the operation */
 };
 
 struct fence_set {
@@ -72,6 +75,13 @@ static int compare_processes(const void *a, const void *b)
     if (order != 0)
         return order;
     return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* What a set of processes does together, one name for each operation: fences, connects and
+ * disconnects of the same processes do not mix. */
+static uint64_t operation_set_id(enum host_operation operation, uint64_t members)
+{
+    return operation == HOST_FENCE ? members : hash_mix(members + operation);
 }
 
 /* Name and places of a set of processes, the same at all its members whatever order they gave. */
@@ -166,38 +176,61 @@ void services_pmix_stand_in(struct services *services)
     ranges_fini(&places);
 }
 
-static void world_fence(void *context, uint64_t id, const struct host_process *participants,
-                        size_t participants_count, const void *data, size_t data_bytes, int collect,
-                        uint32_t timeout_s)
+/* Of the time limits of its members the first ends it. */
+static void fence_limit(struct fence_wait *fence, uint32_t timeout_ms)
+{
+    if (timeout_ms == 0)
+        return;
+    fence->timer = loop_timer_create(fence->services->config.loop, fence_timed_out, fence);
+    loop_timer_set(fence->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
+}
+
+static void world_fence(void *context, uint64_t id, enum host_operation operation,
+                        const struct host_process *participants, size_t participants_count,
+                        const void *data, size_t data_bytes, int collect, uint32_t timeout_ms)
 {
     struct services *services = context;
     struct services_pmix *pmix = &services->pmix;
     struct ranges places = {0};
     struct fence_wait *fence;
-    struct node_key key = fence_key(0);
-    int rc = participants_set(services, participants, participants_count, &key.set_id, &places);
+    uint64_t members;
+    int rc = participants_set(services, participants, participants_count, &members, &places);
+    struct node_key key = fence_key(operation_set_id(operation, members));
 
     (void)collect; /* libpmix gives no data when none is to be collected */
     if (rc == 0 && services_stands_in(services, key.set_id))
-        rc = -ENOTCONN; /* of ranks that have ended since */
+        rc = -ESRCH; /* of ranks that have ended since */
+    if (rc == 0 && operation == HOST_DISCONNECT && !map_get_u64(pmix->connected, members))
+        rc = -ENOTCONN;
     if (rc < 0) {
         pmix->table->fence_done(pmix->host, id, rc, NULL, 0);
         ranges_fini(&places);
         return;
     }
-    key.generation = generation_next(pmix, key.set_id, &places);
     fence = memory_allocate_zeroed(sizeof *fence);
-    fence->services = services;
     fence->id = id;
     fence->key = key;
+    fence->operation = operation;
+    fence->members = members;
+    fence->services = services;
+    fence_limit(fence, timeout_ms);
+    fence->key.generation = generation_next(pmix, key.set_id, &places);
     list_append(&pmix->fences, &fence->node);
-    if (timeout_s > 0) {
-        fence->timer = loop_timer_create(services->config.loop, fence_timed_out, fence);
-        loop_timer_set(fence->timer, loop_now_ns() + timeout_s * NS_PER_S);
-    }
-    services->world.contribute(services->world.context, &key, &places,
+    services->world.contribute(services->world.context, &fence->key, &places,
                                message_create(data, data_bytes));
     ranges_fini(&places);
+}
+
+/* Every node of a member has seen the same result, so all know the same. */
+static void connection_change(struct services_pmix *pmix, enum host_operation operation,
+                              uint64_t members)
+{
+    static char present;
+
+    if (operation == HOST_CONNECT)
+        (void)map_put_u64(pmix->connected, members, &present);
+    else if (operation == HOST_DISCONNECT)
+        (void)map_remove_u64(pmix->connected, members);
 }
 
 void services_pmix_result(struct services *services, const struct node_key *key, int status,
@@ -212,6 +245,8 @@ void services_pmix_result(struct services *services, const struct node_key *key,
 
         if (fence->key.set_id != key->set_id || fence->key.generation != key->generation)
             continue;
+        if (status == 0)
+            connection_change(pmix, fence->operation, fence->members);
         pmix->table->fence_done(pmix->host, fence->id, status, payload ? payload->data : NULL,
                                 payload ? payload->length_bytes : 0);
         fence_free(fence);
@@ -496,6 +531,7 @@ int services_pmix_open(struct services *services, struct error *error)
                          strerror(errno));
     pmix->port = ntohs(address.sin_port);
     pmix->sets = map_create();
+    pmix->connected = map_create();
     pmix->requests = map_create();
     pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
                                              listener_ready, services);
@@ -570,5 +606,6 @@ void services_pmix_close(struct services *services)
         free(list_entry(node, struct fetch_wait, node));
     }
     sets_forget(services);
+    map_destroy(pmix->connected);
     requests_free(pmix->requests);
 }

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-#define HOST_ABI             2
+#define HOST_ABI             3
 #define HOST_RANK_ALL        UINT32_MAX /* every rank of the namespace */
 #define HOST_NAMESPACE_BYTES 256
 
@@ -27,6 +27,10 @@ struct host_process {
     uint32_t rank; /* or HOST_RANK_ALL */
 };
 
+/* What processes do together.  Sets that are connected know of each other's end; a set that is not
+ * cannot disconnect. */
+enum host_operation { HOST_FENCE, HOST_CONNECT, HOST_DISCONNECT, HOST_OPERATION_COUNT };
+
 /* What the host asks of the daemon.  Data is valid during the call only. */
 struct host_world {
     void *context;
@@ -36,10 +40,11 @@ struct host_world {
     void (*abort)(void *context, uint64_t id, const struct host_process *caller, int status,
                   const char *message, const struct host_process *targets, size_t targets_count);
     /* All local participants have arrived; data is this node's contribution (may be empty).
-     * timeout_s 0 = none.  Answer with fence_done: the concatenation of all nodes' data. */
-    void (*fence)(void *context, uint64_t id, const struct host_process *participants,
-                  size_t participants_count, const void *data, size_t data_bytes, int collect,
-                  uint32_t timeout_s);
+     * timeout_ms 0 = none.  Answer with fence_done: the concatenation of all nodes' data; -ENOTCONN:
+     * not connected. */
+    void (*fence)(void *context, uint64_t id, enum host_operation operation,
+                  const struct host_process *participants, size_t participants_count,
+                  const void *data, size_t data_bytes, int collect, uint32_t timeout_ms);
     /* A local process wants the blob of a process elsewhere.  Answer with modex_done. */
     void (*modex)(void *context, uint64_t id, const struct host_process *process,
                   uint32_t timeout_s);

@@ -3,8 +3,10 @@
 
 #include "pmix/host_fence.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buffer.h"
 #include "pmix/host_internal.h"
@@ -13,16 +15,25 @@
 
 #include <pmix.h>
 
+#define MS_PER_S 1000u
+/* Before libpmix's own timer of a connect: so long the daemons may take to give it up, and so long
+ * the answer may take to reach libpmix. */
+#define CONNECT_GIVE_UP_MS 400u
+#define CONNECT_ANSWER_MS  200u
+
 struct host_fence {
     struct host_call call;
     uint64_t id;
+    enum host_operation operation;
     struct host_process *participants;
     size_t participants_count;
     void *data; /* this node's contribution; gone once the daemon has seen it */
     size_t data_bytes;
     int collect;
-    uint32_t timeout_s;
+    uint32_t timeout_ms;
+    int64_t answer_until_ms; /* libpmix answers from then on; 0: never */
     pmix_modex_cbfunc_t callback;
+    pmix_op_cbfunc_t op_callback; /* of what has no data */
     void *context;
 };
 
@@ -33,6 +44,14 @@ static const char *const known[] = {PMIX_COLLECT_DATA,
                                     PMIX_LOCAL_COLLECTIVE_STATUS,
                                     PMIX_COLLECT_GENERATED_JOB_INFO,
                                     NULL};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * MS_PER_S + now.tv_nsec / 1000000;
+}
 
 static void fence_free(struct host_fence *fence)
 {
@@ -46,6 +65,13 @@ static void fence_answer(struct host_fence *fence, int status, const void *data,
 {
     void *copy = NULL;
 
+    if (fence->op_callback != NULL) {
+        if (fence->answer_until_ms == 0 ||
+            (status != -ETIMEDOUT && now_ms() < fence->answer_until_ms))
+            fence->op_callback(host_status_from_errno(status), fence->context);
+        fence_free(fence);
+        return;
+    }
     if (data_bytes > 0)
         copy = memory_copy(data, data_bytes);
     fence->callback(host_status_from_errno(status), copy, data_bytes, fence->context, free, copy);
@@ -65,10 +91,27 @@ static void fence_run(struct host *host, struct host_call *call)
     fence->data = NULL;
     map_put_u64(host->fences, fence->id, fence);
     /* The daemon may answer at once: fence is not touched after this. */
-    host->world.fence(host->world.context, fence->id, fence->participants,
+    host->world.fence(host->world.context, fence->id, fence->operation, fence->participants,
                       fence->participants_count, data, fence->data_bytes, fence->collect,
-                      fence->timeout_s);
+                      fence->timeout_ms);
     free(data);
+}
+
+static struct host_fence *fence_create(enum host_operation operation, const pmix_proc_t procs[],
+                                       size_t procs_count, const pmix_info_t info[],
+                                       size_t info_count, void *context)
+{
+    struct host_fence *fence = memory_allocate_zeroed(sizeof(*fence));
+
+    fence->call.run = fence_run;
+    fence->operation = operation;
+    fence->participants = memory_allocate(procs_count * sizeof(*fence->participants));
+    fence->participants_count = procs_count;
+    for (size_t i = 0; i < procs_count; i++)
+        host_process_from_pmix(&procs[i], &fence->participants[i]);
+    fence->timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
+    fence->context = context;
+    return fence;
 }
 
 pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
@@ -81,12 +124,7 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
         free(data);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    fence = memory_allocate_zeroed(sizeof(*fence));
-    fence->call.run = fence_run;
-    fence->participants = memory_allocate(procs_count * sizeof(*fence->participants));
-    fence->participants_count = procs_count;
-    for (size_t i = 0; i < procs_count; i++)
-        host_process_from_pmix(&procs[i], &fence->participants[i]);
+    fence = fence_create(HOST_FENCE, procs, procs_count, info, info_count, context);
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
      * its pointer when it calls up, so that nobody else could free it. */
     fence->data = data;
@@ -95,9 +133,39 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
         if (PMIX_CHECK_KEY(&info[i], PMIX_COLLECT_DATA))
             fence->collect = PMIX_INFO_TRUE(&info[i]);
     }
-    fence->timeout_s = host_timeout_s(info, info_count);
     fence->callback = callback;
-    fence->context = context;
+    host_thread_post(&fence->call);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                  const pmix_info_t info[], size_t info_count,
+                                  pmix_op_cbfunc_t callback, void *context)
+{
+    struct host_fence *fence;
+
+    if (host_refuses(info, info_count, known))
+        return PMIX_ERR_NOT_SUPPORTED;
+    fence = fence_create(HOST_CONNECT, procs, procs_count, info, info_count, context);
+    fence->op_callback = callback;
+    if (fence->timeout_ms > 0) {
+        fence->answer_until_ms = now_ms() + fence->timeout_ms - CONNECT_ANSWER_MS;
+        fence->timeout_ms -= CONNECT_GIVE_UP_MS;
+    }
+    host_thread_post(&fence->call);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                     const pmix_info_t info[], size_t info_count,
+                                     pmix_op_cbfunc_t callback, void *context)
+{
+    struct host_fence *fence;
+
+    if (host_refuses(info, info_count, known))
+        return PMIX_ERR_NOT_SUPPORTED;
+    fence = fence_create(HOST_DISCONNECT, procs, procs_count, info, info_count, context);
+    fence->op_callback = callback;
     host_thread_post(&fence->call);
     return PMIX_SUCCESS;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences between libpmix and the daemon.  libpmix gathers this node's participants and their data
- * into one blob and calls up once per fence and node; a fence among processes of this node alone
- * never comes here.  Any number may be open, each with an id of its own.
+ * Fences, and connect and disconnect, which are fences without data, between libpmix and the daemon.
+ * libpmix gathers this node's participants and their data into one blob and calls up once per
+ * operation and node; one among processes of this node alone never comes here.  Any number may be
+ * open, each with an id of its own.
+ *
+ * Who times out: the daemon, and for a connect also libpmix (4.2.2), whose timer goes on after it has
+ * called up, and who is answered twice then.  So a connect is given up a little before its time, and
+ * from then on the answer is left to libpmix.
  */
 #ifndef PMIX_HOST_FENCE_H
 #define PMIX_HOST_FENCE_H
@@ -15,6 +20,13 @@ struct host;
 pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
                                 const pmix_info_t info[], size_t info_count, char *data,
                                 size_t data_bytes, pmix_modex_cbfunc_t callback, void *context);
+/* .connect and .disconnect. */
+pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                  const pmix_info_t info[], size_t info_count,
+                                  pmix_op_cbfunc_t callback, void *context);
+pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                     const pmix_info_t info[], size_t info_count,
+                                     pmix_op_cbfunc_t callback, void *context);
 /* host_table.fence_done; an id that is not open any more is ignored. */
 void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
                      size_t data_bytes);

@@ -310,12 +310,17 @@ static void remember(struct host *host, const struct host_job *job)
     map_put(host->jobs, job->namespace, name_bytes, registration);
 }
 
+static void forgotten(pmix_status_t status, void *context)
+{
+}
+
+/* libpmix does it when it comes to it: nobody waits, for libpmix works in the order of calls. */
 static void forget_in_libpmix(const char *name)
 {
     pmix_nspace_t namespace;
 
     PMIX_LOAD_NSPACE(namespace, name);
-    PMIx_server_deregister_nspace(namespace, NULL, NULL);
+    PMIx_server_deregister_nspace(namespace, forgotten, NULL);
 }
 
 static struct host_registration *find(const struct host *host, const char *namespace)

@@ -32,6 +32,7 @@ static const struct {
     {-ECONNRESET, PMIX_ERR_LOST_CONNECTION},
     {-EPIPE, PMIX_ERR_LOST_CONNECTION},
     {-ECANCELED, PMIX_ERR_JOB_ABORTED},
+    {-ENOTCONN, PMIX_ERR_INVALID_OPERATION}, /* to leave what one has not joined */
     {-ESHUTDOWN, PMIX_ERR_INIT},
     {-EIO, PMIX_ERROR},
 };

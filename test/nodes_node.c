@@ -98,9 +98,9 @@ static void on_abort(void *context, uint64_t id, const struct host_process *call
     node->table->abort_done(node->host, id, 0);
 }
 
-static void on_fence(void *context, uint64_t id, const struct host_process *participants,
-                     size_t participants_count, const void *data, size_t data_bytes, int collect,
-                     uint32_t timeout_s)
+static void on_fence(void *context, uint64_t id, enum host_operation operation,
+                     const struct host_process *participants, size_t participants_count,
+                     const void *data, size_t data_bytes, int collect, uint32_t timeout_ms)
 {
     struct node *node = context;
     struct node_message message = {
@@ -111,10 +111,10 @@ static void on_fence(void *context, uint64_t id, const struct host_process *part
     buffer_append(&packet, data, data_bytes);
     node_send(node->hub, &message, packet.data, packet.length_bytes);
     buffer_fini(&packet);
-    for (size_t i = 0; timeout_s > 0 && i < TIMERS_MAX; i++) {
+    for (size_t i = 0; timeout_ms > 0 && i < TIMERS_MAX; i++) {
         if (node->timers[i].id != 0)
             continue;
-        node->timers[i] = (struct timer){id, now_ms() + timeout_s * 1000};
+        node->timers[i] = (struct timer){id, now_ms() + timeout_ms};
         break;
     }
     if (++node->fences == node->it->deregister_at)
@@ -171,7 +171,8 @@ static void on_pmi1_reply(void *context, uint32_t index, const void *data, size_
 
 static void on_pmi1_barrier(void *context, const void *data, size_t bytes)
 {
-    on_fence(context, 1, &(struct host_process){.rank = HOST_RANK_ALL}, 1, data, bytes, 1, 0);
+    on_fence(context, 1, HOST_FENCE, &(struct host_process){.rank = HOST_RANK_ALL}, 1, data, bytes,
+             1, 0);
 }
 
 static void on_pmi1_connected(void *context, uint32_t index)

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A client of libpmix that makes calls and prints how each ended: pmix_calls CALL...; each becomes a
+ * line "CALL=STATUS", with libpmix's name of the status, and " after N s" if it took longer than one.
+ *
+ *     connect[:S]      all ranks of the namespace, with a time limit of S seconds
+ *     disconnect[:S]
+ *     apart            connect of the even and of the odd ranks, each among themselves
+ *     fence            of all ranks
+ *     put:KEY          puts and commits a value (its rank) under KEY
+ *     get:RANK:KEY[:S] gets what RANK has put; "=VALUE" if it is there
+ *     fresh:RANK:KEY   the same, past the cache of the client
+ *     sleep:MS
+ *     exit             ends without finalize
+ *     rN:CALL          CALL on rank N only
+ *     query publish lookup unpublish spawn group leave allocate control monitor credential
+ *     validate pull fabric event:RANGE register:CODE
+ *                      the rest of the standard, each with the simplest arguments
+ */
+#include "config.h"
+
+#include <pmix.h>
+#include <pmix_tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pmix_proc_t self;
+static uint32_t world_size;
+static char found[64]; /* what the last call found */
+
+static const char *next_word(char **rest)
+{
+    const char *word = strsep(rest, ":");
+
+    return word == NULL ? "" : word;
+}
+
+static pmix_status_t joined(int leave, pmix_proc_t *procs, size_t count, const char *limit)
+{
+    int seconds = atoi(limit);
+    pmix_info_t info;
+    pmix_status_t status;
+
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    status = leave ? PMIx_Disconnect(procs, count, &info, seconds > 0)
+                   : PMIx_Connect(procs, count, &info, seconds > 0);
+    PMIX_INFO_DESTRUCT(&info);
+    return status;
+}
+
+static pmix_status_t everyone(int leave, const char *limit)
+{
+    pmix_proc_t all;
+
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    return joined(leave, &all, 1, limit);
+}
+
+static pmix_status_t apart(void)
+{
+    pmix_proc_t *procs = calloc(world_size, sizeof(*procs));
+    size_t count = 0;
+    pmix_status_t status;
+
+    for (uint32_t rank = self.rank % 2; rank < world_size; rank += 2) {
+        PMIX_LOAD_PROCID(&procs[count], self.nspace, rank);
+        count++;
+    }
+    status = joined(0, procs, count, "0");
+    free(procs);
+    return status;
+}
+
+static pmix_status_t put(const char *key)
+{
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = self.rank};
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+
+    return status == PMIX_SUCCESS ? PMIx_Commit() : status;
+}
+
+static pmix_status_t get(char *rest, int fresh)
+{
+    const char *rank = next_word(&rest), *key = next_word(&rest);
+    int seconds = atoi(next_word(&rest));
+    pmix_value_t *value = NULL;
+    pmix_info_t info[2];
+    pmix_proc_t proc;
+    pmix_status_t status;
+    size_t count = 0;
+
+    PMIX_LOAD_PROCID(&proc, self.nspace, (pmix_rank_t)atoi(rank));
+    if (seconds > 0)
+        PMIX_INFO_LOAD(&info[count++], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    if (fresh)
+        PMIX_INFO_LOAD(&info[count++], PMIX_GET_REFRESH_CACHE, NULL, PMIX_BOOL);
+    status = PMIx_Get(&proc, key, info, count, &value);
+    if (status == PMIX_SUCCESS)
+        snprintf(found, sizeof(found), "=%u", value->data.uint32);
+    return status;
+}
+
+static pmix_status_t query(void)
+{
+    char key[] = PMIX_QUERY_NAMESPACES, *keys[] = {key, NULL};
+    pmix_query_t query;
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+
+    PMIX_QUERY_CONSTRUCT(&query);
+    query.keys = keys;
+    return PMIx_Query_info(&query, 1, &results, &count);
+}
+
+static pmix_status_t publish(void)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, "a.service", "a.port", PMIX_STRING);
+    return PMIx_Publish(&info, 1);
+}
+
+static pmix_status_t lookup(void)
+{
+    pmix_pdata_t data;
+
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, "a.service");
+    return PMIx_Lookup(&data, 1, NULL, 0);
+}
+
+static pmix_status_t unpublish(void)
+{
+    char service[] = "a.service", *keys[] = {service, NULL};
+
+    return PMIx_Unpublish(keys, NULL, 0);
+}
+
+static pmix_status_t spawn(void)
+{
+    pmix_nspace_t space;
+    pmix_app_t app;
+
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("true");
+    app.maxprocs = 1;
+    return PMIx_Spawn(NULL, 0, &app, 1, space);
+}
+
+static pmix_status_t group(void)
+{
+    pmix_proc_t *all = calloc(world_size, sizeof(*all));
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+
+    for (uint32_t rank = 0; rank < world_size; rank++)
+        PMIX_LOAD_PROCID(&all[rank], self.nspace, rank);
+    return PMIx_Group_construct("a.group", all, world_size, NULL, 0, &results, &count);
+}
+
+static pmix_status_t allocate(void)
+{
+    pmix_info_t info, *results = NULL;
+    uint64_t nodes = 1;
+    size_t count = 0;
+
+    PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+    return PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &count);
+}
+
+static pmix_status_t control(void)
+{
+    pmix_info_t info, *results = NULL;
+    pmix_proc_t other;
+    size_t count = 0;
+
+    PMIX_LOAD_PROCID(&other, self.nspace, world_size - 1);
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_PAUSE, NULL, PMIX_BOOL);
+    return PMIx_Job_control(&other, 1, &info, 1, &results, &count);
+}
+
+static pmix_status_t monitor(void)
+{
+    pmix_info_t what, *results = NULL;
+    size_t count = 0;
+
+    PMIX_INFO_LOAD(&what, PMIX_MONITOR_APP_CONTROL, "x", PMIX_STRING);
+    return PMIx_Process_monitor(&what, PMIX_MONITOR_HEARTBEAT_ALERT, NULL, 0, &results, &count);
+}
+
+static pmix_status_t credential(void)
+{
+    pmix_byte_object_t bytes = {0};
+
+    return PMIx_Get_credential(NULL, 0, &bytes);
+}
+
+static pmix_status_t validate(void)
+{
+    char text[] = "abc";
+    pmix_byte_object_t bytes = {.bytes = text, .size = 3};
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+
+    return PMIx_Validate_credential(&bytes, NULL, 0, &results, &count);
+}
+
+static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source,
+                      pmix_byte_object_t *bytes, pmix_info_t *info, size_t count)
+{
+}
+
+static pmix_status_t pull(void)
+{
+    pmix_proc_t other;
+    pmix_status_t status;
+
+    PMIX_LOAD_PROCID(&other, self.nspace, world_size - 1);
+    status = PMIx_IOF_pull(&other, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL);
+    return status >= 0 ? PMIX_SUCCESS : status;
+}
+
+static pmix_status_t fabric(void)
+{
+    pmix_fabric_t one;
+
+    PMIX_FABRIC_CONSTRUCT(&one);
+    return PMIx_Fabric_register(&one, NULL, 0);
+}
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t info_count, pmix_info_t *results, size_t results_count,
+                     pmix_event_notification_cbfunc_fn_t done, void *context)
+{
+    const pmix_proc_t *about = source;
+
+    for (size_t i = 0; i < info_count; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
+            about = info[i].value.data.proc;
+    }
+    printf("event %d about %u\n", status, about->rank);
+    fflush(stdout);
+    if (done != NULL)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
+}
+
+static pmix_status_t register_event(const char *code)
+{
+    pmix_status_t codes[1] = {atoi(code)}, status;
+
+    status = PMIx_Register_event_handler(codes, *code != '\0', NULL, 0, on_event, NULL, NULL);
+    return status >= 0 ? PMIX_SUCCESS : status;
+}
+
+static pmix_status_t event(const char *range)
+{
+    return PMIx_Notify_event(-3001, &self, (pmix_data_range_t)atoi(range), NULL, 0, NULL, NULL);
+}
+
+static const struct {
+    const char *name;
+    pmix_status_t (*call)(void);
+} plain[] = {
+    {"query", query},           {"publish", publish},   {"lookup", lookup},
+    {"unpublish", unpublish},   {"spawn", spawn},       {"group", group},
+    {"allocate", allocate},     {"control", control},   {"monitor", monitor},
+    {"credential", credential}, {"validate", validate}, {"pull", pull},
+    {"fabric", fabric},         {"apart", apart},
+};
+
+static pmix_status_t plain_call(const char *name)
+{
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        if (strcmp(plain[i].name, name) == 0)
+            return plain[i].call();
+    }
+    fprintf(stderr, "no call is named %s\n", name);
+    exit(2);
+}
+
+static pmix_status_t call(const char *name, char *rest)
+{
+    if (strcmp(name, "connect") == 0 || strcmp(name, "disconnect") == 0)
+        return everyone(*name == 'd', next_word(&rest));
+    if (strcmp(name, "fence") == 0)
+        return PMIx_Fence(NULL, 0, NULL, 0);
+    if (strcmp(name, "put") == 0)
+        return put(next_word(&rest));
+    if (strcmp(name, "get") == 0 || strcmp(name, "fresh") == 0)
+        return get(rest, *name == 'f');
+    if (strcmp(name, "event") == 0)
+        return event(next_word(&rest));
+    if (strcmp(name, "register") == 0)
+        return register_event(next_word(&rest));
+    if (strcmp(name, "sleep") == 0)
+        return usleep((useconds_t)atoi(next_word(&rest)) * 1000) < 0 ? PMIX_ERROR : PMIX_SUCCESS;
+    if (strcmp(name, "exit") == 0)
+        _exit(0);
+    return plain_call(name);
+}
+
+static void report(const char *argument)
+{
+    char *text = strdup(argument), *rest = text;
+    const char *name = next_word(&rest);
+    struct timespec from, to;
+    pmix_status_t status;
+
+    if (*name == 'r' && name[1] >= '0' && name[1] <= '9') {
+        if ((uint32_t)atoi(name + 1) != self.rank)
+            return;
+        name = next_word(&rest);
+    }
+    *found = '\0';
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    status = call(name, rest);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    printf("%s=%s%s", argument, PMIx_Error_string(status), found);
+    if (to.tv_sec - from.tv_sec > 1 || (to.tv_sec - from.tv_sec == 1 && to.tv_nsec >= from.tv_nsec))
+        printf(" after %.1f s",
+               (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
+    printf("\n");
+    fflush(stdout);
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t job;
+
+    if (PMIx_Init(&self, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    PMIX_LOAD_PROCID(&job, self.nspace, PMIX_RANK_WILDCARD);
+    if (PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value) != PMIX_SUCCESS)
+        return 1;
+    world_size = value->data.uint32;
+    for (int i = 1; i < argc; i++)
+        report(argv[i]);
+    return PMIx_Finalize(NULL, 0) != PMIX_SUCCESS;
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Calls of the PMIx standard by a real client of libpmix (test/pmix_calls.c), on one node and on four:
+# each does what the standard says, or refuses at once with its code; none hangs, and whatever a call
+# has done to libpmix, the ranks fence after it and end.
+. "${srcdir:-$(dirname "$0")/..}/test/lib.sh"
+. "$srcdir/test/run_lib.sh"
+
+program=$top_builddir/test/pmix_calls
+[ -x "$program" ] || skip_all "pmix_calls is not built"
+
+one=(-n 2)
+four=(--virtual-nodes 4 --per-node 2 -n 8)
+
+# calls STATUS LINES NAME OPTION... -- CALL...: the ranks make the calls. LINES is what they say, each
+# line once, in any order, without how long it took.
+calls() {
+    local expected=$1 lines=$2 name=$3 options=()
+    shift 3
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    is "$status:$(sed 's/ after .*//' <<<"$out" | sort -u | xargs)" \
+        "$expected:$(xargs -n 1 <<<"$lines" | sort -u | xargs)" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+# ---- Connect and disconnect ----
+
+for nodes in one four; do
+    declare -n options=$nodes
+    calls 0 "connect=SUCCESS disconnect=SUCCESS fence=SUCCESS" "on $nodes: connect, and leave again" \
+        "${options[@]}" -- connect fence disconnect fence
+    calls 0 "apart=SUCCESS connect=SUCCESS fence=SUCCESS" "on $nodes: sets of their own" \
+        "${options[@]}" -- apart connect fence apart fence
+done
+calls 0 "disconnect=INVALID-OPERATION fence=SUCCESS" "who has not connected cannot leave" \
+    "${four[@]}" -- disconnect fence
+calls 0 "connect=SUCCESS disconnect=INVALID-OPERATION disconnect=SUCCESS fence=SUCCESS" \
+    "nor leave twice" "${four[@]}" -- connect disconnect disconnect fence
+pair=(--virtual-nodes 2 --per-node 1 -n 2)
+calls 0 "connect:9=SUCCESS connect=SUCCESS disconnect=SUCCESS fence=SUCCESS \
+r0:sleep:2500=SUCCESS" "a connect in time" "${pair[@]}" -- connect:9 disconnect r0:sleep:2500 connect fence
+run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r0:sleep:3000 connect:1 fence \
+    connect:9 fence disconnect sleep:1500 fence </dev/null
+is "$status:$(grep -c '^connect:1=TIMEOUT' <<<"$out"):$(grep -c '=SUCCESS' <<<"$out")" "0:2:13" \
+    "a connect whose time is over is over for all, and the next one works"
+like "$out" 'connect:1=TIMEOUT after 1\.[0-9] s' "it ends in its time"
+
+# A rank that dies: the others are told, and so is the user.
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:exit connect </dev/null
+ok "a rank that does not come to a connect ends the job ($status)" [ "$status" != 0 ]
+[ "$status" != 124 ] || diag "it hung"
+
+# ---- What is not served ----
+
+for call in query publish lookup unpublish spawn group allocate control credential validate pull; do
+    calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
+done
+
+done_testing
