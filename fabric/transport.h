@@ -38,7 +38,10 @@ struct transport_ops {
 struct transport_events {
     /* A link is up, whoever opened it. */
     void (*up)(void *context, uint32_t place, uint32_t incarnation);
-    /* A link or an attempt ended.  why is for people. */
+    /* A link or an attempt ended.  why->text is for people; by why->code the overlay tells who is gone
+     * (-EPIPE, -ECONNRESET, -ECONNREFUSED, -ESHUTDOWN) from a machine that does not answer (-ETIMEDOUT,
+     * -EHOSTUNREACH, -EHOSTDOWN, -ENETUNREACH, -ENETDOWN) and from a daemon that says nothing though its
+     * machine takes the connection (-ETIME). */
     void (*down)(void *context, uint32_t place, const struct error *why);
     /* frame and payload are valid during the upcall; reference the payload to keep it. */
     void (*frame)(void *context, uint32_t place, const struct frame *frame);

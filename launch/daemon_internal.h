@@ -95,6 +95,12 @@ void daemon_start_range(struct daemon *daemon, struct range range);
 const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
                               char name[HOST_NAME_BYTES_MAX + 1]);
 
+/* daemon_silence.c */
+/* node_events.silent and .seen. */
+void daemon_silent(void *context, uint32_t place, uint64_t silent_ns);
+void daemon_seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns);
+
 /* daemon_job.c */
 extern const struct helper_events daemon_helper_events;
 void daemon_job_event(struct daemon *daemon, struct job_event *event);

@@ -375,8 +375,11 @@ static void process_started(void *context, uint32_t id, pid_t pid)
     struct daemon *daemon = context;
     struct job_event event = {.kind = JOB_EVENT_STARTED, .job = daemon->job, .number = pid};
 
-    if (id < DAEMON_RANK_ID)
+    if (id < DAEMON_RANK_ID) {
+        if (starter_owns(daemon->starter, id))
+            starter_process_started(daemon->starter, id, pid);
         return;
+    }
     event.index = id - DAEMON_RANK_ID;
     if (daemon->pids)
         daemon->pids[event.index] = pid;

@@ -37,8 +37,9 @@ enum job_event_kind {
     JOB_EVENT_BROADCAST, /* message */
     JOB_EVENT_RESULT,    /* key, status, places (lost), message */
     JOB_EVENT_RECEIVED,  /* place (source), message: JOB_MESSAGE_RANK_FAILED, START_FAILED */
-    JOB_EVENT_LOST,      /* places */
-    JOB_EVENT_COMPLETE,  /* root: the tree stands */
+    JOB_EVENT_SEEN,     /* root: places whose loss comes next, status: enum node_loss, number: ns */
+    JOB_EVENT_LOST,     /* places */
+    JOB_EVENT_COMPLETE, /* root: the tree stands */
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
     JOB_EVENT_START_FAILED, /* number: -errno; text: what */

@@ -54,6 +54,13 @@ struct start_failure {
 
 #define START_FAILURES_MAX 1024u
 
+/* What was seen of places that are lost. */
+struct job_seen {
+    struct ranges places;
+    enum node_loss loss;
+    uint64_t silent_ns;
+};
+
 struct job_root {
     enum job_root_state state;
     uint32_t number;
@@ -79,6 +86,8 @@ struct job_root {
     uint8_t impatient; /* the user has said so: output that comes slowly is not waited for */
     uint8_t went_on;   /* after a loss or a rank's failure */
     uint8_t partial;   /* the summary is not of all nodes whose output may have come */
+    struct job_seen *seen;
+    uint32_t seen_count;
     struct start_failure *start_failures;
     uint32_t start_failures_count;
     uint64_t start_failures_total;
@@ -148,6 +157,9 @@ void job_report_rank_set(const struct ranges *ranks, struct buffer *out);
 /* Who runs on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
 void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
                       struct buffer *out);
+/* What was seen of a place that is lost: "its daemon closed the connection", "silent for 61.2 s". */
+void job_report_seen(struct job_root *root, const struct job_event *event);
+void job_report_loss(const struct job_root *root, uint32_t place, struct buffer *out);
 void job_report_places(const struct job_engine *engine, const struct ranges *places,
                        struct buffer *out);
 /* "waiting for the daemons of n[3,7] to join; 62 of 64 have" */

@@ -62,7 +62,9 @@ void job_policy_loss(struct job_engine *engine, const struct ranges *places,
     buffer_append_string(&text, "lost ");
     buffer_append_string(&text, ranges_count(places) == 1 ? "node " : "nodes ");
     job_report_places(engine, places, &text);
-    buffer_append_string(&text, ": the daemon is gone; the job goes on without ");
+    buffer_append_string(&text, ": ");
+    job_report_loss(engine->root, ranges_min(places), &text);
+    buffer_append_string(&text, "; the job goes on without ");
     job_report_ranks(engine, places, &text);
     tell(engine->root, buffer_string(&text), actions);
     buffer_fini(&text);

@@ -16,6 +16,7 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND      127
 #define STATUS_SIGNAL         128
+#define SEEN_MAX              64
 #define REPORT_RANGES_MAX     16 /* of ranks in one line */
 
 static void place_name(const struct job_engine *engine, uint32_t place,
@@ -152,6 +153,46 @@ void job_report_ranks(const struct job_engine *engine, const struct ranges *plac
         }
     job_report_rank_set(&ranks, out);
     ranges_fini(&ranks);
+}
+
+/* Lines name one node or two: of more kinds of ends than these nothing is kept. */
+void job_report_seen(struct job_root *root, const struct job_event *event)
+{
+    struct job_seen *seen = NULL;
+
+    for (uint32_t i = 0; i < root->seen_count && seen == NULL; i++)
+        if (root->seen[i].loss == (enum node_loss)event->status &&
+            root->seen[i].silent_ns == (uint64_t)event->number)
+            seen = &root->seen[i];
+    if (seen == NULL && root->seen_count < SEEN_MAX) {
+        root->seen = memory_resize(root->seen, (root->seen_count + 1) * sizeof *root->seen);
+        seen = &root->seen[root->seen_count++];
+        *seen = (struct job_seen){.loss = (enum node_loss)event->status,
+                                  .silent_ns = (uint64_t)event->number};
+    }
+    if (seen != NULL)
+        ranges_add_all(&seen->places, event->places);
+}
+
+void job_report_loss(const struct job_root *root, uint32_t place, struct buffer *out)
+{
+    static const char *const texts[NODE_LOSS_COUNT] = {
+        [NODE_LOSS_UNKNOWN] = "its connection broke",
+        [NODE_LOSS_ENDED] = "its daemon has ended",
+        [NODE_LOSS_CLOSED] = "its daemon closed the connection",
+        [NODE_LOSS_UNREACHABLE] = "its machine does not answer",
+    };
+    const struct job_seen *seen = root->seen;
+    const struct job_seen *end = seen + root->seen_count;
+
+    while (seen < end && !ranges_contains(&seen->places, place))
+        seen++;
+    if (seen == end)
+        buffer_append_string(out, texts[NODE_LOSS_UNKNOWN]);
+    else if (seen->loss == NODE_LOSS_SILENT)
+        buffer_printf(out, "silent for %.1f s", (double)seen->silent_ns / 1e9);
+    else
+        buffer_append_string(out, texts[seen->loss]);
 }
 
 /* Nodes of places as a hostlist, O(places in the set). */

@@ -58,6 +58,9 @@ void job_root_destroy(struct job_root *root)
     ranges_fini(&root->places);
     ranges_fini(&root->dead);
     ranges_fini(&root->told);
+    for (uint32_t i = 0; i < root->seen_count; i++)
+        ranges_fini(&root->seen[i].places);
+    free(root->seen);
     free(root->start_failures);
     free(root);
 }
@@ -125,14 +128,16 @@ static uint32_t highest_status(const struct job_root *root)
 static void report_loss(const struct job_engine *engine, struct job_actions *actions)
 {
     struct job_root *root = engine->root;
-    char text[HOST_NAME_BYTES_MAX + 64];
+    struct buffer text = {0};
     char name[HOST_NAME_BYTES_MAX + 1];
 
     hostlist_name(engine->allocation->names, root->lost_place - 1, name);
-    snprintf(text, sizeof text, "lost node %s: its daemon is gone; the job %s", name,
-             root->went_on ? "went on without it" : "was ended");
-    report_end(root, root->went_on ? highest_status(root) : STATUS_FAILED, !root->went_on, text,
-               actions);
+    buffer_printf(&text, "lost node %s: ", name);
+    job_report_loss(root, root->lost_place, &text);
+    buffer_printf(&text, "; the job %s", root->went_on ? "went on without it" : "was ended");
+    report_end(root, root->went_on ? highest_status(root) : STATUS_FAILED, !root->went_on,
+               buffer_string(&text), actions);
+    buffer_fini(&text);
 }
 
 /* Puts status and text together from what is known, in the order: the user's wish, a start that
@@ -622,8 +627,7 @@ static void give_up(struct job_engine *engine, struct job_actions *actions)
         root->output_bytes < root->summary.output_bytes) {
         action = job_actions_add(actions, JOB_ACTION_TEXT, root->number);
         action->number = LOG_LEVEL_WARNING;
-        snprintf(action->text, sizeof action->text,
-                 "some of the output was lost with nodes whose daemon is gone");
+        snprintf(action->text, sizeof action->text, "some of the output was lost with the nodes");
         ranges_intersect(&root->places, &root->dead, &hit);
         if (root->lost_place == TREE_NO_PLACE && !ranges_is_empty(&hit))
             root->lost_place = ranges_min(&hit);
@@ -685,6 +689,9 @@ void job_root_step(struct job_engine *engine, const struct job_event *event,
         break;
     case JOB_EVENT_PLACE_FAILED:
         place_failed(engine, event->now_ns, event->place, event->text, actions);
+        break;
+    case JOB_EVENT_SEEN:
+        job_report_seen(root, event);
         break;
     case JOB_EVENT_LOST:
         lost(engine, event, actions);

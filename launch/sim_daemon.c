@@ -406,6 +406,17 @@ static void lost(void *context, const struct ranges *places)
     sim_daemon_event(daemon, &event);
 }
 
+static void seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns)
+{
+    struct job_event event = {.kind = JOB_EVENT_SEEN,
+                              .places = places,
+                              .status = (int)loss,
+                              .number = (int64_t)silent_ns};
+
+    sim_daemon_event(context, &event);
+}
+
 static void ended(void *context, enum node_end end, const struct error *why)
 {
     (void)why;
@@ -421,6 +432,7 @@ static const struct node_events node_events = {
     .received = received,
     .request = request,
     .reply = reply,
+    .seen = seen,
     .lost = lost,
     .left = lost, /* to a job it is the same */
     .ended = ended,

@@ -44,7 +44,9 @@ struct start {
     uint32_t id;
     uint32_t place;
     enum progress progress;
-    int failed; /* the owner has been told */
+    int is_daemon; /* the process is the daemon itself, on this machine */
+    pid_t pid;     /* of the process; 0 before it runs */
+    int failed;    /* the owner has been told */
     unsigned int timeout_s;
     char node_name[HOST_NAME_BYTES_MAX + 1];
     char *path;          /* what is run, as the user said it */
@@ -373,6 +375,7 @@ static struct start *add_start(struct starter *starter, const struct instance_sp
     start->timeout_s = instance->start_timeout_s;
     snprintf(start->node_name, sizeof(start->node_name), "%s", node_name);
     start->path = starter_method_of(instance->starter)->program(instance);
+    start->is_daemon = instance->starter == STARTER_LOCAL || instance->starter == STARTER_VIRTUAL;
     slash = strrchr(start->path, '/');
     start->program = slash != NULL ? slash + 1 : start->path;
     start->input_fd = -1;
@@ -660,6 +663,27 @@ static struct start *find_start(const struct starter *starter, uint32_t id)
 int starter_owns(const struct starter *starter, uint32_t id)
 {
     return find_start(starter, id) != NULL;
+}
+
+void starter_process_started(struct starter *starter, uint32_t id, pid_t pid)
+{
+    struct start *start = find_start(starter, id);
+
+    if (start != NULL)
+        start->pid = pid;
+}
+
+pid_t starter_daemon_pid(const struct starter *starter, uint32_t place)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&starter->starts, node, spare)
+    {
+        const struct start *start = list_entry(node, struct start, node);
+        if (start->place == place && start->is_daemon)
+            return start->pid;
+    }
+    return 0;
 }
 
 /* The last thing that is told of a start. */

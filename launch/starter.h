@@ -48,6 +48,9 @@ void starter_kill(struct starter *starter);
 uint32_t starter_running(const struct starter *starter); /* how many starter processes live */
 /* To be called by the owner of the helper's events for ids that starter_owns. */
 int starter_owns(const struct starter *starter, uint32_t id);
+void starter_process_started(struct starter *starter, uint32_t id, pid_t pid);
+/* The process of a place's daemon, where that is on this machine and was started by us; else 0. */
+pid_t starter_daemon_pid(const struct starter *starter, uint32_t place);
 void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what);
 void starter_process_exited(struct starter *starter, uint32_t id, int wait_status);
 /* Runs `banyand --clean SESSION.PLACE` on the node of a place whose daemon is dead, by the same starter:

@@ -82,7 +82,7 @@ static void check_range(struct overlay *overlay, const struct child *child)
     find_present(overlay, child, &present);
     find_absent(overlay, child, &present, &absent);
     for (uint32_t i = 0; i < absent.count; i++)
-        membership_report(overlay, absent.items[i], 0);
+        membership_report(overlay, &(struct overlay_death){.range = absent.items[i]});
     ranges_fini(&present);
     ranges_fini(&absent);
 }

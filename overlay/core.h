@@ -45,6 +45,7 @@ struct child {
     uint32_t head;        /* first living place of range, or TREE_NO_PLACE */
     uint32_t incarnation; /* of the head, when linked or lost */
     enum child_state state;
+    bool is_noticed;           /* LINKED: its silence has been told */
     uint64_t acked;            /* all entries up to it have reached all of range */
     struct log_item *unacked;  /* the first that is kept after it, or NULL */
     uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
@@ -285,13 +286,13 @@ void membership_waiting(const struct overlay *overlay, struct ranges *ret_waitin
 bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
-void membership_down(struct overlay *overlay, uint32_t place);
+void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss);
 /* Closes the link to a silent child and reports it. */
-void membership_drop(struct overlay *overlay, struct child *child);
+void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss);
 /* The starter says that a place is gone. */
 void membership_failed(struct overlay *overlay, uint32_t place);
 /* To the root, until it is in the log. */
-void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation);
+void membership_report(struct overlay *overlay, const struct overlay_death *death);
 /* Installs a death of the log, or a departure. */
 void membership_gone(struct overlay *overlay, struct range range, bool has_left);
 /* The population is another: child ranges that are new begin behind this entry of the log. */

@@ -101,7 +101,7 @@ static void depart_down(struct overlay *overlay, uint32_t place)
     if (place == overlay->join.target)
         join_part(overlay);
     else
-        membership_down(overlay, place);
+        membership_down(overlay, place, NODE_LOSS_UNKNOWN);
 }
 
 /* What is routed goes on; for anything else it is too late. */

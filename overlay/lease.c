@@ -25,6 +25,8 @@
 
 #include "overlay/core.h"
 
+#define NOTICE_NS (10000 * 1000000ull)
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -45,6 +47,12 @@ static uint64_t beat_interval_ns(const struct overlay *overlay)
 static uint64_t silence_of_child_ns(const struct overlay *overlay)
 {
     return overlay->lease_ns / 2;
+}
+
+/* When people are told whose silence everyone waits for. */
+static uint64_t notice_ns(const struct overlay *overlay)
+{
+    return earlier(NOTICE_NS, overlay->lease_ns / 4);
 }
 
 static uint64_t silence_of_parent_ns(const struct overlay *overlay)
@@ -73,6 +81,28 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
     return wave;
 }
 
+static uint64_t child_due_ns(const struct overlay *overlay, const struct child *child)
+{
+    return child->since_ns +
+           (child->is_noticed ? silence_of_child_ns(overlay) : notice_ns(overlay));
+}
+
+void lease_watch(struct overlay *overlay)
+{
+    uint64_t due_ns = overlay->now_ns + notice_ns(overlay);
+
+    if (due_ns < overlay->lease.watch_ns)
+        overlay->lease.watch_ns = due_ns;
+}
+
+static void tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_ns)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SILENT);
+
+    action->place = place;
+    action->deadline_ns = silent_ns;
+}
+
 static uint64_t later_by(const struct overlay *overlay, uint64_t time_ns, uint64_t delay_ns)
 {
     return earlier(time_ns + delay_ns, overlay->now_ns);
@@ -91,6 +121,8 @@ void lease_stalled(struct overlay *overlay)
         return;
     /* What has come meanwhile is yet to be read: that takes a moment. */
     excess_ns = overlay->now_ns - lease->armed_ns + overlay->heartbeat_ns;
+    if (overlay_is_root(overlay) && excess_ns >= notice_ns(overlay) && !overlay->leaving)
+        tell_silent(overlay, overlay->place, excess_ns);
     lease->armed_ns = overlay->now_ns; /* it is due, and counted once */
     lease->heard_ns = later_by(overlay, lease->heard_ns, excess_ns);
     for (uint32_t i = 0; i < overlay->children_count; i++)
@@ -98,28 +130,29 @@ void lease_stalled(struct overlay *overlay)
     join_stalled(overlay, excess_ns);
 }
 
-void lease_watch(struct overlay *overlay)
+static void notice_child(struct overlay *overlay, struct child *child)
 {
-    uint64_t due_ns = overlay->now_ns + silence_of_child_ns(overlay);
-
-    if (due_ns < overlay->lease.watch_ns)
-        overlay->lease.watch_ns = due_ns;
+    child->is_noticed = true;
+    if (!overlay->leaving)
+        tell_silent(overlay, child->head, overlay->now_ns - child->since_ns);
 }
 
-/* Drops children that have been silent for too long. */
+/* Tells of children that are silent, and drops those that have been so for too long. */
 static void check_children(struct overlay *overlay)
 {
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
     for (uint32_t i = 0; i < overlay->children_count && !overlay->ended; i++) {
         struct child *child = &overlay->children[i];
-        uint64_t due_ns = child->since_ns + silence_of_child_ns(overlay);
 
         if (child->state != CHILD_LINKED)
             continue;
-        if (overlay->now_ns >= due_ns)
-            membership_drop(overlay, child);
+        if (!child->is_noticed && overlay->now_ns >= child_due_ns(overlay, child))
+            notice_child(overlay, child);
+        if (overlay->now_ns >= child_due_ns(overlay, child))
+            membership_drop(overlay, child, NODE_LOSS_SILENT);
         else
-            overlay->lease.watch_ns = earlier(overlay->lease.watch_ns, due_ns);
+            overlay->lease.watch_ns =
+                earlier(overlay->lease.watch_ns, child_due_ns(overlay, child));
     }
 }
 
@@ -203,6 +236,9 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
     child->echo_stamp_ns = stamp_ns;
     child->echo_received_ns = overlay->now_ns;
     child->since_ns = overlay->now_ns;
+    if (child->is_noticed)
+        tell_silent(overlay, from, 0);
+    child->is_noticed = false;
     return 0;
 }
 

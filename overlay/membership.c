@@ -188,6 +188,7 @@ static void child_set_state(struct overlay *overlay, struct child *child, enum c
 {
     child->state = state;
     child->since_ns = overlay->now_ns;
+    child->is_noticed = false;
     if (state != CHILD_LINKED) {
         message_release(child->addresses);
         child->addresses = NULL;
@@ -586,22 +587,31 @@ static void log_death(struct overlay *overlay, struct range range, uint32_t inca
     buffer_fini(&payload);
 }
 
-void membership_report(struct overlay *overlay, struct range range, uint32_t incarnation)
+/* The root is the one who tells people. */
+static void tell_seen(struct overlay *overlay, const struct overlay_death *death)
 {
-    struct overlay_death death = {.range = range, .incarnation = incarnation};
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SEEN);
 
-    if (is_dead(overlay, range))
+    ranges_add(&action->places, death->range.first, death->range.last);
+    action->id = death->loss;
+    action->deadline_ns = death->silent_ns;
+}
+
+void membership_report(struct overlay *overlay, const struct overlay_death *death)
+{
+    if (is_dead(overlay, death->range))
         return;
     if (overlay_is_root(overlay)) {
-        log_death(overlay, range, incarnation);
+        tell_seen(overlay, death);
+        log_death(overlay, death->range, death->incarnation);
         return;
     }
-    if (is_reported(overlay, range) || overlay->lost_count == OVERLAY_LOST_MAX)
+    if (is_reported(overlay, death->range) || overlay->lost_count == OVERLAY_LOST_MAX)
         return;
     overlay->lost =
         memory_resize(overlay->lost, (overlay->lost_count + 1) * sizeof(*overlay->lost));
-    overlay->lost[overlay->lost_count++] = death;
-    lost_send(overlay, &death, 1);
+    overlay->lost[overlay->lost_count++] = *death;
+    lost_send(overlay, death, 1);
 }
 
 /* What is in the log need not be reported any more. */
@@ -639,16 +649,19 @@ int membership_on_lost(struct overlay *overlay, uint32_t from, const struct fram
         if (death->range.first == 0 || death->range.last >= overlay->population)
             rc = -EBADMSG;
         else
-            membership_report(overlay, death->range, death->incarnation);
+            membership_report(overlay, death);
     }
     overlay_lost_fini(&lost);
     return rc;
 }
 
-static void child_lost(struct overlay *overlay, struct child *child)
+static void child_lost(struct overlay *overlay, struct child *child, enum node_loss loss)
 {
-    struct range head = {child->head, child->head};
-    uint32_t incarnation = child->incarnation;
+    struct overlay_death death = {
+        .range = {child->head, child->head},
+        .incarnation = child->incarnation,
+        .loss = (uint8_t)loss,
+        .silent_ns = loss == NODE_LOSS_SILENT ? overlay->now_ns - child->since_ns : 0};
 
     if (overlay->leaving || overlay->departing) {
         child_set_state(overlay, child, CHILD_GONE);
@@ -657,10 +670,10 @@ static void child_lost(struct overlay *overlay, struct child *child)
         return;
     }
     child_cut_off(overlay, child, CHILD_LOST);
-    membership_report(overlay, head, incarnation);
+    membership_report(overlay, &death);
 }
 
-void membership_down(struct overlay *overlay, uint32_t place)
+void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
 {
     struct child *child = membership_linked(overlay, place);
     struct guest *guest = guest_find(overlay, place);
@@ -669,14 +682,14 @@ void membership_down(struct overlay *overlay, uint32_t place)
         guest_remove(overlay, guest);
         membership_leave_check(overlay);
     } else if (child != NULL) {
-        child_lost(overlay, child);
+        child_lost(overlay, child, loss);
     }
 }
 
-void membership_drop(struct overlay *overlay, struct child *child)
+void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss)
 {
     overlay_close(overlay, child->head);
-    child_lost(overlay, child);
+    child_lost(overlay, child, loss);
 }
 
 /* While all leave, who exits has left: it may be told before the link's end is. */
@@ -686,9 +699,10 @@ void membership_failed(struct overlay *overlay, uint32_t place)
 
     if (!overlay->leaving || child == NULL || child->head != place || child->state == CHILD_LOST ||
         child->state == CHILD_HEIR)
-        membership_report(overlay, (struct range){place, place}, 0);
+        membership_report(
+            overlay, &(struct overlay_death){.range = {place, place}, .loss = NODE_LOSS_ENDED});
     else if (child->state == CHILD_LINKED)
-        membership_drop(overlay, child);
+        membership_drop(overlay, child, NODE_LOSS_ENDED);
 }
 
 static void evict_guests(struct overlay *overlay, struct range range)

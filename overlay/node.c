@@ -148,6 +148,15 @@ static void tell(struct node *node, struct overlay_action *action)
     case OVERLAY_ACTION_REPLY:
         events->reply(node->context, action->id, action->status, action->payload);
         break;
+    case OVERLAY_ACTION_SEEN:
+        if (events->seen != NULL)
+            events->seen(node->context, &action->places, (enum node_loss)action->id,
+                         action->deadline_ns);
+        break;
+    case OVERLAY_ACTION_SILENT:
+        if (events->silent != NULL)
+            events->silent(node->context, action->place, action->deadline_ns);
+        break;
     case OVERLAY_ACTION_DEAD:
         events->lost(node->context, &action->places);
         break;
@@ -248,10 +257,33 @@ static void transport_up(void *context, uint32_t place, uint32_t incarnation)
     step_below(context, &event);
 }
 
+/* What the transport says (fabric/transport.h), in the core's words. */
+static enum node_loss loss_of(int code)
+{
+    switch (-code) {
+    case EPIPE:
+    case ECONNRESET:
+    case ECONNREFUSED:
+    case ESHUTDOWN:
+        return NODE_LOSS_CLOSED;
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+    case ENETUNREACH:
+    case ENETDOWN:
+        return NODE_LOSS_UNREACHABLE;
+    case ETIME:
+        return NODE_LOSS_SILENT;
+    default:
+        return NODE_LOSS_UNKNOWN;
+    }
+}
+
 static void transport_down(void *context, uint32_t place, const struct error *why)
 {
     struct node *node = context;
-    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = place};
+    struct overlay_event event = {
+        .kind = OVERLAY_EVENT_DOWN, .place = place, .loss = loss_of(why->code)};
 
     if (node->events->unlinked)
         node->events->unlinked(node->context, place, why);

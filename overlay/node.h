@@ -45,6 +45,14 @@ struct node_events {
     /* The answer to a request of ours; status -EHOSTDOWN if the target died, -EMSGSIZE if request or
      * answer were above NODE_PAYLOAD_BYTES_MAX. */
     void (*reply)(void *context, uint32_t id, int status, struct message *payload);
+    /* Root: what was seen of places whose death is told next (`lost`), and for NODE_LOSS_SILENT for
+     * how long nothing had been heard of them.  May be NULL. */
+    void (*seen)(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns);
+    /* A child has been silent for so long and is given more time: told once, and again with 0 when
+     * it is heard.  Of its own place (only at the root): it has done nothing for so long itself.  May be
+     * NULL. */
+    void (*silent)(void *context, uint32_t place, uint64_t silent_ns);
     /* Places that died, in the root's order of deaths, once each, at every living place. */
     void (*lost)(void *context, const struct ranges *places);
     /* In the same order, at every place that is there: places are new (they have yet to start), or

@@ -76,6 +76,16 @@ struct node_config {
     uint32_t merges_count;
 };
 
+/* What was seen of a place that is lost. */
+enum node_loss {
+    NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with who was above it */
+    NODE_LOSS_ENDED,       /* its starter says that its daemon has ended */
+    NODE_LOSS_CLOSED,      /* its daemon closed the connection, or nobody listens there any more */
+    NODE_LOSS_UNREACHABLE, /* its machine does not answer */
+    NODE_LOSS_SILENT,      /* its machine answers, its daemon says nothing */
+    NODE_LOSS_COUNT
+};
+
 enum node_end {
     NODE_END_LEFT,    /* the root asked everyone, or this place, to leave; all below have gone */
     NODE_END_ORPHAN,  /* no living ancestor could be reached in time */

@@ -311,7 +311,7 @@ static const struct {
     [OVERLAY_OVER] = {large_on_over, ROLE_PARENT},
 };
 
-static void on_down(struct overlay *overlay, uint32_t place)
+static void on_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
 {
     stream_link_down(overlay, place, !is_of_the_tree(overlay, place));
     if (lateral_lost(overlay, place))
@@ -320,7 +320,7 @@ static void on_down(struct overlay *overlay, uint32_t place)
         overlay->join.state != JOIN_IDLE)
         join_down(overlay);
     else
-        membership_down(overlay, place);
+        membership_down(overlay, place, loss);
 }
 
 bool overlay_is_routed(uint8_t type)
@@ -341,7 +341,7 @@ static void on_frame(struct overlay *overlay, uint32_t from, const struct frame 
     /* What a peer sends wrong drops the peer. */
     if (rc < 0 && !overlay->ended) {
         overlay_close(overlay, from);
-        on_down(overlay, from);
+        on_down(overlay, from, NODE_LOSS_UNKNOWN);
     }
 }
 
@@ -442,7 +442,7 @@ static void handle(struct overlay *overlay, const struct overlay_event *event)
         on_up(overlay, event);
         break;
     case OVERLAY_EVENT_DOWN:
-        on_down(overlay, event->place);
+        on_down(overlay, event->place, event->loss);
         break;
     case OVERLAY_EVENT_FRAME:
         on_frame(overlay, event->place, event->frame);

@@ -30,7 +30,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_START, /* own may be NULL */
     /* From the world. */
     OVERLAY_EVENT_UP,    /* place, incarnation */
-    OVERLAY_EVENT_DOWN,  /* place */
+    OVERLAY_EVENT_DOWN,  /* place, loss */
     OVERLAY_EVENT_FRAME, /* place, frame */
     OVERLAY_EVENT_TIMER,
     /* From above: the calls of node.h. */
@@ -57,6 +57,7 @@ struct overlay_event {
     uint32_t incarnation;
     uint32_t id;
     enum frame_class class;
+    enum node_loss loss;
     struct node_key key;
     const struct frame *frame;
     const struct addresses *own;
@@ -78,6 +79,8 @@ enum overlay_action_kind {
     OVERLAY_ACTION_RECEIVED,  /* place, class, payload */
     OVERLAY_ACTION_REQUEST,   /* place, id, payload */
     OVERLAY_ACTION_REPLY,     /* id, status, payload */
+    OVERLAY_ACTION_SEEN,      /* places, id: enum node_loss, deadline_ns: how long silent */
+    OVERLAY_ACTION_SILENT,    /* place, deadline_ns: for so long */
     OVERLAY_ACTION_DEAD,      /* places */
     OVERLAY_ACTION_GROWN,     /* places */
     OVERLAY_ACTION_LEFT,      /* places */

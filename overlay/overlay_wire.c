@@ -323,8 +323,11 @@ void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_fram
     struct buffer out = {0};
 
     wire_put_varint(&out, lost->count);
-    for (uint32_t i = 0; i < lost->count; i++)
+    for (uint32_t i = 0; i < lost->count; i++) {
         overlay_put_death(&lost->items[i], &out);
+        wire_put_u8(&out, lost->items[i].loss);
+        wire_put_varint(&out, lost->items[i].silent_ns);
+    }
     wire_frame_of(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
 }
 
@@ -334,14 +337,17 @@ int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost
 
     wire_open(frame, &reader);
     ret_lost->count = (uint32_t)wire_get_varint_max(&reader, OVERLAY_LOST_MAX);
-    if (ret_lost->count > wire_left(&reader) / 3) /* a death takes at least three bytes */
+    if (ret_lost->count > wire_left(&reader) / 5) /* a loss takes at least five bytes */
         wire_fail(&reader);
     ret_lost->items = NULL;
     if (wire_status(&reader) < 0)
         return -EBADMSG;
     ret_lost->items = memory_allocate_zeroed(ret_lost->count * sizeof(*ret_lost->items));
-    for (uint32_t i = 0; i < ret_lost->count; i++)
+    for (uint32_t i = 0; i < ret_lost->count; i++) {
         get_death(&reader, &ret_lost->items[i]);
+        ret_lost->items[i].loss = (uint8_t)wire_get_varint_max(&reader, NODE_LOSS_COUNT - 1);
+        ret_lost->items[i].silent_ns = wire_get_varint(&reader);
+    }
     if (wire_finish(&reader) < 0)
         overlay_lost_fini(ret_lost);
     return wire_finish(&reader);

@@ -114,6 +114,8 @@ struct overlay_refuse {
 struct overlay_death {
     struct range range;
     uint32_t incarnation; /* 0: whichever */
+    uint8_t loss;         /* enum node_loss; of LOST only, as the next */
+    uint64_t silent_ns;   /* for so long nothing had been heard */
 };
 
 struct overlay_lost {

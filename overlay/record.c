@@ -35,6 +35,7 @@ static const char *const action_names[OVERLAY_ACTION_KIND_COUNT] = {
     [OVERLAY_ACTION_BROADCAST] = "BROADCAST", [OVERLAY_ACTION_RESULT] = "RESULT",
     [OVERLAY_ACTION_RECEIVED] = "RECEIVED",   [OVERLAY_ACTION_REQUEST] = "REQUEST",
     [OVERLAY_ACTION_REPLY] = "REPLY",         [OVERLAY_ACTION_DEAD] = "DEAD",
+    [OVERLAY_ACTION_SEEN] = "SEEN",           [OVERLAY_ACTION_SILENT] = "SILENT",
     [OVERLAY_ACTION_GROWN] = "GROWN",         [OVERLAY_ACTION_LEFT] = "LEFT",
     [OVERLAY_ACTION_MISSING] = "MISSING",     [OVERLAY_ACTION_ENDED] = "ENDED",
 };
@@ -177,6 +178,7 @@ static void put_event(struct buffer *out, const struct overlay_event *event)
     wire_put_u32(out, event->incarnation);
     wire_put_u32(out, event->id);
     wire_put_u8(out, (uint8_t)event->class);
+    wire_put_u8(out, (uint8_t)event->loss);
     put_key(out, &event->key);
     wire_put_u8(out, event->frame != NULL);
     if (event->frame != NULL)
@@ -201,6 +203,7 @@ static void get_event(struct wire_reader *reader, struct record_step *step)
     event->incarnation = wire_get_u32(reader);
     event->id = wire_get_u32(reader);
     event->class = (enum frame_class)wire_get_varint_max(reader, FRAME_CLASS_COUNT - 1);
+    event->loss = (enum node_loss)wire_get_varint_max(reader, NODE_LOSS_COUNT - 1);
     get_key(reader, &event->key);
     if (wire_get_varint_max(reader, 1)) {
         get_frame(reader, &step->frame);
@@ -320,8 +323,8 @@ static void print_action(const struct overlay_action *action, struct buffer *out
         overlay_print(&action->frame, out);
     } else if (action->kind == OVERLAY_ACTION_TIMER) {
         buffer_printf(out, " %llu", (unsigned long long)action->deadline_ns);
-    } else if (action->kind == OVERLAY_ACTION_DEAD || action->kind == OVERLAY_ACTION_GROWN ||
-               action->kind == OVERLAY_ACTION_LEFT) {
+    } else if (action->kind == OVERLAY_ACTION_DEAD || action->kind == OVERLAY_ACTION_SEEN ||
+               action->kind == OVERLAY_ACTION_GROWN || action->kind == OVERLAY_ACTION_LEFT) {
         buffer_append_string(out, " ");
         ranges_print(&action->places, out);
     } else if (action->kind == OVERLAY_ACTION_RESULT) {

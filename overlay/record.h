@@ -4,7 +4,7 @@
  * that `banyan sim --replay` can run the very same steps again.  Pure: bytes in and out; files are
  * launch/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
  *
- *     "BANYAN-RECORD 1\n"
+ *     "BANYAN-RECORD 2\n"
  *     u32 length, configuration
  *     u32 length, step: u8 1, event, u64 hash of the actions, u32 their number, string: in words
  *     ...
@@ -22,7 +22,7 @@
 #include "base/wire.h"
 #include "overlay/overlay.h"
 
-#define RECORD_MAGIC           "BANYAN-RECORD 1\n"
+#define RECORD_MAGIC           "BANYAN-RECORD 2\n"
 #define RECORD_ENTRY_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX + 1024 * 1024)
 #define RECORD_TEXT_BYTES_MAX  4096u /* of the actions of a step */
 

@@ -94,7 +94,8 @@ static void frame_of_waiting(struct frame *ret_frame)
 
 static void frame_of_lost(struct frame *ret_frame)
 {
-    struct overlay_death death = {.range = {3, 3}, .incarnation = 1};
+    struct overlay_death death = {
+        .range = {3, 3}, .incarnation = 1, .loss = NODE_LOSS_SILENT, .silent_ns = 1000};
     struct overlay_lost lost = {.count = 1, .items = &death};
 
     overlay_encode_lost(&lost, ret_frame);

@@ -13,7 +13,7 @@
 #include "test/tap.h"
 
 #define EXITED(status) ((status) << 8) /* as of waitpid */
-#define LOST_N2        "lost node n2: its daemon is gone; the job was ended"
+#define LOST_N2        "lost node n2: its daemon closed the connection; the job was ended"
 
 static struct job_world *launching(uint32_t nodes)
 {

@@ -55,17 +55,19 @@ static void test_node_lost(void)
     node_ends(world, 1, 0);
     job_world_trace(world);
     job_world_kill(world, 2);
-    job_world_happens(world,
-                      "root: say lost node n2: the daemon is gone; the job goes on without "
-                      "rank 1\n"
-                      "root: broadcast END to 1,3-4\n"
-                      "n1: contribute to ENDED 2 of 1,3-4: 1 processes, status 0, 0 bytes\n",
-                      "who is left is asked to count without the dead, and goes on");
+    job_world_happens(
+        world,
+        "root: say lost node n2: its daemon closed the connection; the job goes on without "
+        "rank 1\n"
+        "root: broadcast END to 1,3-4\n"
+        "n1: contribute to ENDED 2 of 1,3-4: 1 processes, status 0, 0 bytes\n",
+        "who is left is asked to count without the dead, and goes on");
     is_int(world->places[3].end_grace_ms, -1, "and is not ended");
     job_world_kill(world, 4);
     node_ends(world, 3, EXITED(1));
     job_world_pass(world, 200);
-    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+    job_world_reported(world, 137,
+                       "lost node n2: its daemon closed the connection; the job went on without it",
                        "nodes lost in the run");
 }
 
@@ -80,7 +82,8 @@ static void test_failure_after_loss(void)
     job_world_gone(world, 1, 0);
     node_ends(world, 3, 0);
     job_world_pass(world, 200);
-    job_world_reported(world, 200, "lost node n2: its daemon is gone; the job went on without it",
+    job_world_reported(world, 200,
+                       "lost node n2: its daemon closed the connection; the job went on without it",
                        "a rank that fails after a loss");
 }
 
@@ -90,7 +93,8 @@ static void test_all_lost(void)
 
     job_world_kill(world, 2);
     job_world_kill(world, 1);
-    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+    job_world_reported(world, 137,
+                       "lost node n2: its daemon closed the connection; the job went on without it",
                        "all nodes lost");
 }
 
@@ -121,7 +125,8 @@ static void test_lost_in_launch(void)
     node_ends(world, 3, 0);
     node_ends(world, 1, 0);
     job_world_pass(world, 200);
-    job_world_reported(world, 137, "lost node n2: its daemon is gone; the job went on without it",
+    job_world_reported(world, 137,
+                       "lost node n2: its daemon closed the connection; the job went on without it",
                        "a node lost while launching");
 }
 

@@ -476,11 +476,13 @@ void job_world_event(struct job_world *world, uint32_t place, struct job_event e
 void job_world_kill(struct job_world *world, uint32_t place)
 {
     struct ranges places = {0};
+    struct job_event seen = {.kind = JOB_EVENT_SEEN, .places = &places, .status = NODE_LOSS_CLOSED};
     struct job_event event = {.kind = JOB_EVENT_LOST, .places = &places};
 
     job_engine_destroy(world->places[place].engine);
     world->places[place].engine = NULL;
     ranges_add(&places, place, place);
+    push(world, 0, 0, &seen);
     for (uint32_t i = 0; i <= world->nodes; i++)
         push(world, 0, i, &event);
     for (struct gather *gather = world->gathers; gather; gather = gather->next)

@@ -308,6 +308,34 @@ static void test_silent_child(void)
     bench.now_ns++;
     step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     ok(closed(&bench, 1) && find(&bench, OVERLAY_ACTION_DEAD) != NULL, "then it is lost");
+    if (ok(find(&bench, OVERLAY_ACTION_SEEN) != NULL, "and what was seen of it is told")) {
+        is_uint(find(&bench, OVERLAY_ACTION_SEEN)->id, NODE_LOSS_SILENT, "that it was silent");
+        is_uint(find(&bench, OVERLAY_ACTION_SEEN)->deadline_ns, 4000 * MS, "and for how long");
+    }
+    close_bench(&bench);
+}
+
+static void test_silence_is_told(void)
+{
+    struct bench bench;
+    struct frame frame;
+
+    open_bench(&bench, 0, 3);
+    adopt(&bench, 1, 1, 1, 3);
+    bench.now_ns += 1000 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench.now_ns += 1000 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    if (ok(find(&bench, OVERLAY_ACTION_SILENT) != NULL, "whose silence lasts is told"))
+        is_uint(find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns, 2000 * MS, "with its length");
+    bench.now_ns += 1000 * MS;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(find(&bench, OVERLAY_ACTION_SILENT) == NULL, "once");
+    overlay_encode_lease_echo(6 * MS, &frame);
+    step_frame(&bench, 1, &frame);
+    ok(find(&bench, OVERLAY_ACTION_SILENT) != NULL &&
+           find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns == 0,
+       "and so is that it is heard again");
     close_bench(&bench);
 }
 
@@ -760,6 +788,7 @@ int main(void)
     test_lease();
     test_silent_parent();
     test_silent_child();
+    test_silence_is_told();
     test_stalled_itself();
     test_lying_parent();
     test_stale_welcome();

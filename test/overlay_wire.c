@@ -395,7 +395,8 @@ static void make_joining(struct frame *frames)
                                             .left = set};
     const struct overlay_redirect redirect = {.place = 77, .whole = 1, .addresses = addresses};
     const struct overlay_refuse refuse = {.refusal = OVERLAY_REFUSAL_LEFT, .text = "we leave"};
-    struct overlay_death deaths[] = {{{3, 3}, 1}, {{9, 200}, 0}};
+    struct overlay_death deaths[] = {{{3, 3}, 1, NODE_LOSS_SILENT, 61000000000},
+                                     {{9, 200}, 0, 0, 0}};
     const struct overlay_lost lost = {.count = 2, .items = deaths};
 
     overlay_encode_join(&join, &frames[OVERLAY_JOIN]);

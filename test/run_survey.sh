@@ -77,7 +77,7 @@ for victim in helper daemon; do
     kill -KILL "${!victim}"
     finish
     is "$status" 125 "a $victim that is killed ends it"
-    like "$(cat "$scratch/out")" "^banyan: lost node v[1-3]: its daemon is gone; the job was ended$" \
+    like "$(cat "$scratch/out")" "^banyan: lost node v[1-3]: its daemon (has ended|closed the connection); the job was ended$" \
         "and the node is named in one line"
     nothing_left_within 10 none "and nothing stays"
 done

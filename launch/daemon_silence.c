@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who says nothing, in words for the user.  Only what is known is said: that somebody is silent, for how
+ * long, and where it can be looked up (the process is on this machine) in what state it is.
+ */
+#include "config.h"
+
+#include "launch/daemon_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "launch/starter.h"
+
+#define STAT_BYTES_MAX 512
+#define NS_PER_S       1e9
+
+/* The letter of /proc/PID/stat, behind the name, which may hold anything; 0 if it cannot be read. */
+static char process_letter(pid_t pid)
+{
+    char path[48];
+    char text[STAT_BYTES_MAX];
+    const char *end;
+    ssize_t bytes;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (bytes <= 0)
+        return 0;
+    text[bytes] = 0;
+    end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' ? end[2] : 0;
+}
+
+static const char *process_state(pid_t pid)
+{
+    switch (pid > 0 ? process_letter(pid) : 0) {
+    case 'T':
+        return " (stopped)";
+    case 't':
+        return " (stopped by a debugger)";
+    case 'D':
+        return " (waiting in the kernel)";
+    case 'R':
+        return " (waiting for a CPU)";
+    default:
+        return "";
+    }
+}
+
+static void tell_own(struct daemon *daemon, uint64_t silent_ns)
+{
+    char *text = memory_printf("banyan's root was itself stopped, or got no CPU, for %.1f s; the "
+                               "job goes on",
+                               (double)silent_ns / NS_PER_S);
+
+    daemon_text(daemon, LOG_LEVEL_WARNING, text);
+    free(text);
+}
+
+void daemon_silent(void *context, uint32_t place, uint64_t silent_ns)
+{
+    struct daemon *daemon = context;
+    double patience_s = daemon->record.instance.lease_ms / 2000.0;
+    char node[HOST_NAME_BYTES_MAX + 1];
+    char *text;
+
+    if (daemon->ending)
+        return;
+    if (place == daemon->record.place) {
+        tell_own(daemon, silent_ns);
+        return;
+    }
+    if (daemon_place_name(daemon, place, node)[0] == 0)
+        snprintf(node, sizeof node, "node %u", place);
+    if (silent_ns == 0)
+        text = memory_printf("%s answers again", node);
+    else
+        text = memory_printf("%s has been silent for %.0f s%s; it counts as lost after %.0f s",
+                             node, (double)silent_ns / NS_PER_S,
+                             process_state(starter_daemon_pid(daemon->starter, place)), patience_s);
+    daemon_text(daemon, silent_ns == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, text);
+    free(text);
+}
+
+void daemon_seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns)
+{
+    struct job_event event = {.kind = JOB_EVENT_SEEN,
+                              .places = places,
+                              .status = (int)loss,
+                              .number = (int64_t)silent_ns};
+
+    daemon_job_event(context, &event);
+}
