@@ -29,18 +29,18 @@ struct alloc_settings {
 
 static const struct option_rule alloc_rules[] = {
     {.kind = OPTION_HEADING, .help = "Which nodes, as for banyan run"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",
      .aliases = "hosts",
      .value = "LIST",
      FIELD(run.hosts),
      .help = "nodes and their slots: a,b:4,n[01-16]:8; +n3, +e and ^n7 are relative"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "hostfile",
      .aliases = "machinefile",
      .value = "FILE",
-     FIELD(run.host_file),
+     FIELD(run.host_files),
      .help = "the same, one node a line"},
     {.kind = OPTION_TEXT,
      .name = "source",
@@ -73,7 +73,18 @@ static const struct option_rule alloc_rules[] = {
      .help = "tell where each count comes from: file and line, variable, hwloc"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "for programs to read"},
     {.kind = OPTION_HEADING, .help = "About banyan"},
-    {.kind = OPTION_FLAG, .letter = 'h', .name = "help", FIELD(run.help), .help = "this text"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     FIELD(run.help),
+     .help = "this text"},
+    {.kind = OPTION_FLAG,
+     .letter = 'V',
+     .name = "version",
+     .ends_parsing = 1,
+     FIELD(run.version),
+     .help = "the version"},
     {.kind = OPTION_END}};
 
 void alloc_help(struct buffer *out)
@@ -209,12 +220,14 @@ int alloc_verb(int argc, char *const *argv, const struct run_world *world, struc
     traced.trace = settings.explain > 0 ? &trace : NULL;
     if (rc == 0 && settings.run.help > 0)
         alloc_help(out);
+    else if (rc == 0 && settings.run.version > 0)
+        options_version(out);
     else if (rc == 0 && next < argc)
         rc = error_set(error, -EINVAL, "unknown argument '%.80s': banyan alloc starts nothing",
                        argv[next]);
     else if (rc == 0)
         rc = show(&settings, &traced, out, error);
-    option_list_fini(&settings.run.facts);
+    run_settings_fini(&settings.run);
     allocation_trace_fini(&trace);
     explicit_bzero(traced.random, sizeof(traced.random));
     return rc;

@@ -28,6 +28,7 @@
 #include "launch/options.h"
 #include "launch/run_environment.h"
 #include "launch/run_options.h"
+#include "launch/run_settings.h"
 #include "launch/simulate.h"
 #include "launch/source_environment.h"
 
@@ -319,6 +320,8 @@ static int verb_doctor(int argc, char **argv)
         return fail(&error);
     if (request.wish == RUN_WISH_HELP)
         status = print_help(doctor_help);
+    else if (request.wish == RUN_WISH_VERSION)
+        status = verb_version(argc, argv);
     else
         status = doctor_run(&request);
     run_request_fini(&request);
@@ -348,8 +351,10 @@ static const struct verb *find_verb(const char *name, struct error *error)
     if (nearest != NULL)
         error_set(error, -EINVAL, "unknown command '%.80s': did you mean '%s'?", name, nearest);
     else
-        error_set(error, -EINVAL, "unknown command '%.80s': 'banyan help' lists the commands",
-                  name);
+        error_set(error, -EINVAL,
+                  "unknown command '%.80s'; 'banyan help' lists the commands, 'banyan run %.80s' "
+                  "starts a program",
+                  name, name);
     return NULL;
 }
 
@@ -368,41 +373,55 @@ static int verb_version(int argc, char **argv)
 {
     struct buffer text = {0};
 
-    buffer_printf(&text, "banyan %s\n", PACKAGE_VERSION);
+    options_version(&text);
     return print(&text);
 }
 
-/* Before the verb there is only --help and --version. */
-static const char *verb_of_option(const char *option)
+/* Options may stand in front of the command: "banyan -v run hostname".  Puts the command first, and
+ * returns 0, or -EINVAL with what to type; options that only some commands have stand behind those. */
+static int command_first(int *argc, char **argv, struct error *error)
 {
-    if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0)
-        return "help";
-    if (strcmp(option, "--version") == 0 || strcmp(option, "-V") == 0)
-        return "version";
-    return NULL;
+    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    int at = *argc;
+    int rc = options_parse(run_rules, *argc, argv, &settings, &at, error);
+    char *command;
+
+    run_settings_fini(&settings);
+    if (rc < 0)
+        return rc;
+    if (settings.help > 0 || settings.version > 0) {
+        argv[1] = (char *)(uintptr_t)(settings.help > 0 ? "help" : "version");
+        memmove(&argv[2], &argv[at], (size_t)(*argc - at + 1) * sizeof(*argv));
+        *argc -= at - 2;
+        return 0;
+    }
+    if (at == *argc)
+        return error_set(error, -EINVAL, "no command given; 'banyan help' lists the commands");
+    command = argv[at];
+    if (find_verb(command, NULL) == NULL)
+        return error_set(error, -EINVAL,
+                         "no command given; did you mean 'banyan run %.40s ... %.40s'?", argv[1],
+                         command);
+    memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
+    argv[1] = command;
+    return 0;
 }
 
 int command_main(int argc, char **argv)
 {
     const struct verb *verb;
     struct error error;
-    const char *name;
+    int rc = 0;
 
     if (argc > 2 && strcmp(argv[1], ON_RELAY_VERB) == 0)
         return verb_relay(argc - 2, argv + 2);
     if (argc < 2) {
-        error_set(&error, -EINVAL, "no command is given: 'banyan help' lists the commands");
+        error_set(&error, -EINVAL, "no command given; 'banyan help' lists the commands");
         return fail(&error);
     }
-    name = argv[1];
-    if (name[0] == '-' && verb_of_option(name) == NULL) {
-        error_set(&error, -EINVAL,
-                  "unknown option '%.80s' in front of a command: did you mean 'banyan run'?", name);
-        return fail(&error);
-    }
-    if (name[0] == '-')
-        name = verb_of_option(name);
-    verb = find_verb(name, &error);
+    if (argv[1][0] == '-')
+        rc = command_first(&argc, argv, &error);
+    verb = rc == 0 ? find_verb(argv[1], &error) : NULL;
     if (verb == NULL)
         return fail(&error);
     return verb->function(argc - 1, argv + 1);

@@ -22,13 +22,13 @@
 
 static const struct option_rule map_rules[] = {
     {.kind = OPTION_HEADING, .help = "What is only described"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "nodes",
      .value = "LIST",
      FIELD(nodes),
      .help =
          "nodes that need not be there, as n[1-1000]; each has a slot for every core, or --slots"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "topology",
      .value = "[LIST=]XML|WORDS;...",
      FIELD(topology),
@@ -76,9 +76,11 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
                           const struct map_machines *machines, struct allocation *allocation,
                           struct error *error)
 {
-    int is_counted = strchr(settings->nodes, ':') != NULL;
-    int rc = allocation_parse_hosts(allocation, settings->nodes, error), cores = 0;
+    char *nodes = option_list_join(&settings->nodes, ",");
+    int is_counted = strchr(nodes, ':') != NULL;
+    int rc = allocation_parse_hosts(allocation, nodes, error), cores = 0;
 
+    free(nodes);
     if (rc < 0) {
         error_prefix(error, "option --nodes");
         return rc;
@@ -106,7 +108,7 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
     struct run_nodes nodes;
     int rc;
 
-    if (settings->nodes != NULL)
+    if (settings->nodes.count > 0)
         return describe_nodes(settings, world, machines, allocation, error);
     rc = run_nodes_find(settings, world, &nodes, error);
     if (rc == 0) {
@@ -183,8 +185,10 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     struct allocation allocation;
     struct map_machines machines = {.count = 0};
     struct map_report report = {.allocation = &allocation, .machines = &machines};
-    int rc = map_machines_read(&machines, settings.topology, error);
+    char *topology = option_list_join(&settings.topology, ";");
+    int rc = map_machines_read(&machines, topology, error);
 
+    free(topology);
     if (rc == 0 && settings.show_topology > 0) {
         map_report_topology(&report, out);
     } else if (rc == 0) {
@@ -211,6 +215,8 @@ int map_verb(int argc, char *const *argv, const struct run_world *world, struct 
 
     if (rc == 0 && apps.items[0].settings.help > 0)
         map_help(out);
+    else if (rc == 0 && apps.items[0].settings.version > 0)
+        options_version(out);
     else if (rc == 0)
         rc = show(&apps, world, out, error);
     run_apps_fini(&apps);

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "launch/foreign_options.h"
 
 #define HELP_COLUMN     26
 #define HELP_WIDTH      80
@@ -15,52 +18,60 @@
 #define WORDS_MAX       128
 #define SHOWN_BYTES_MAX 80 /* of what the user typed, in a message */
 
-/* One option as it stands on the command line. */
+#define SHORT_WORD_BYTES 3
+#define LONG_WORD_BYTES  6
+
+/* One option as it was given. */
 struct given {
     const struct option_rule *rule;
     char name[NAME_BYTES_MAX + 3]; /* as typed, without the value */
     const char *value;             /* NULL: none with it */
 };
 
-static size_t smallest_of_three(size_t a, size_t b, size_t c)
+static size_t smaller(size_t a, size_t b)
 {
-    size_t smallest = a < b ? a : b;
-
-    return smallest < c ? smallest : c;
+    return a < b ? a : b;
 }
 
-/* Levenshtein's distance; words longer than NAME_BYTES_MAX are cut. */
+/* Inserted, deleted, replaced and exchanged neighbouring letters, of which no letter is changed twice;
+ * words longer than NAME_BYTES_MAX are cut. */
 static size_t word_distance(const char *a, const char *b)
 {
-    size_t row[NAME_BYTES_MAX + 1];
+    size_t rows[3][NAME_BYTES_MAX + 1];
     size_t a_length = strnlen(a, NAME_BYTES_MAX);
     size_t b_length = strnlen(b, NAME_BYTES_MAX);
 
     for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i - 1) % 3];
+
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            size_t above = row[j];
-            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            row[j] = smallest_of_three(above + 1, row[j - 1] + 1, replaced);
-            diagonal = above;
+            row[j] = smaller(above[j] + 1, row[j - 1] + 1);
+            row[j] = smaller(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = smaller(row[j], rows[(i - 2) % 3][j - 2] + 1);
         }
     }
-    return row[b_length];
+    return rows[a_length % 3][b_length];
 }
 
+/* One slip in a word of 3 letters or more, two in one of LONG_WORD_BYTES or more: what differs in more
+ * is another word, and a suggestion would mislead. */
 const char *word_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
-    size_t nearest_distance = 1 + strlen(word) / 3;
+    size_t length = strlen(word);
+    size_t allowed = length >= LONG_WORD_BYTES ? 2 : length >= SHORT_WORD_BYTES ? 1 : 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && allowed > 0; i++) {
         size_t distance = word_distance(word, candidates[i]);
-        if (distance < nearest_distance || (nearest == NULL && distance == nearest_distance)) {
+
+        if (distance < allowed || (nearest == NULL && distance == allowed)) {
             nearest = candidates[i];
-            nearest_distance = distance;
+            allowed = distance;
         }
     }
     return nearest;
@@ -160,34 +171,13 @@ static const char *bare_name(const char *word)
     return word + (word[1] == '-' ? 2 : 1);
 }
 
-/* "-n", "-n4" or "-n=4"; 0 if word is nothing of this kind. */
-static int match_letter(const struct option_rule *rules, const char *word, struct given *ret_given)
-{
-    const struct option_rule *rule = word[1] == '-' ? NULL : find_letter(rules, word[1]);
-    const char *rest = word + 2;
-
-    if (rule == NULL)
-        return 0;
-    if (*rest != '\0') {
-        if (!takes_value(rule))
-            return 0;
-        if (*rest == '=')
-            rest++;
-        else if (rule->kind != OPTION_NUMBER || *rest < '0' || *rest > '9')
-            return 0;
-    }
-    ret_given->rule = rule;
-    ret_given->value = word[2] != '\0' ? rest : NULL;
-    snprintf(ret_given->name, sizeof(ret_given->name), "-%c", rule->letter);
-    return 1;
-}
-
-/* "--name" or "--name=value", with one dash or two. */
+/* "--name" or "--name=value", with one dash or two; "--n" is "-n". */
 static int match_name(const struct option_rule *rules, const char *word, struct given *ret_given)
 {
     const char *name = bare_name(word);
     size_t name_bytes = strcspn(name, "=");
-    const struct option_rule *rule = find_name(rules, name, name_bytes);
+    const struct option_rule *rule =
+        name_bytes == 1 ? find_letter(rules, name[0]) : find_name(rules, name, name_bytes);
 
     if (rule == NULL)
         return 0;
@@ -195,6 +185,55 @@ static int match_name(const struct option_rule *rules, const char *word, struct 
     ret_given->value = name[name_bytes] == '=' ? name + name_bytes + 1 : NULL;
     snprintf(ret_given->name, sizeof(ret_given->name), "%.*s",
              (int)((size_t)(name - word) + name_bytes), word);
+    return 1;
+}
+
+/* A long name in other than lower case: "-Host" is not "-H ost". */
+static int is_name_in_capitals(const struct option_rule *rules, const char *word)
+{
+    const char *name = bare_name(word);
+    size_t name_bytes = strcspn(name, "=");
+
+    for (; rules->kind != OPTION_END; rules++) {
+        if (rules->kind != OPTION_HEADING && strlen(rules->name) == name_bytes &&
+            strncasecmp(rules->name, name, name_bytes) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The letter at *at in a word such as "-lvn4": flags may stand together, and what takes a value has
+ * the rest of the word, if there is one; *at moves on.  0 if it is no option. */
+static int match_letter(const struct option_rule *rules, const char **at, struct given *ret_given)
+{
+    const struct option_rule *rule = find_letter(rules, **at);
+    const char *rest = *at + 1;
+
+    if (rule == NULL)
+        return 0;
+    ret_given->rule = rule;
+    ret_given->value = NULL;
+    snprintf(ret_given->name, sizeof(ret_given->name), "-%c", rule->letter);
+    *at = rest;
+    if (*rest == '\0' || (!takes_value(rule) && *rest != '='))
+        return 1;
+    ret_given->value = *rest == '=' ? rest + 1 : rest;
+    *at = rest + strlen(rest);
+    return rule->kind != OPTION_NUMBER || *rest == '=' || (*rest >= '0' && *rest <= '9');
+}
+
+/* All of the word is letters that are options, as far as no value begins. */
+static int is_letters(const struct option_rule *rules, const char *word)
+{
+    const char *at = word + 1;
+    struct given given;
+
+    if (word[1] == '-' || is_name_in_capitals(rules, word))
+        return 0;
+    while (*at != '\0') {
+        if (!match_letter(rules, &at, &given))
+            return 0;
+    }
     return 1;
 }
 
@@ -210,6 +249,8 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
             names[count++] = rules->name;
     }
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(bare_name(word), "="), bare_name(word));
+    for (char *letter = name; *letter != '\0'; letter++)
+        *letter = (char)(*letter >= 'A' && *letter <= 'Z' ? *letter - 'A' + 'a' : *letter);
     nearest = word_nearest(name, names, count);
     if (nearest == NULL)
         return error_set(error, -EINVAL, "unknown option '%.*s': --help lists the options",
@@ -218,15 +259,27 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
                      word, nearest);
 }
 
+/* An option of other launchers, if that is one of them and these rules have what stands for it. */
+static int is_foreign(const struct option_rule *rules, const char *word, struct error *error)
+{
+    const char *name = bare_name(word);
+    const struct foreign_option *foreign = foreign_option_find(name, strcspn(name, "="));
+
+    if (foreign == NULL || find_name(rules, foreign->native, strlen(foreign->native)) == NULL)
+        return 0;
+    error_set(error, -EINVAL, "unknown option '%.*s': %s", SHOWN_BYTES_MAX, word, foreign->line);
+    return 1;
+}
+
 static int refuse_number(const struct given *given, struct error *error)
 {
     const struct option_rule *rule = given->rule;
 
     if (rule->range != NULL)
-        return error_set(error, -EINVAL, "option %s: '%.*s' is not %s", given->name,
-                         SHOWN_BYTES_MAX, given->value, rule->range);
-    return error_set(error, -EINVAL, "option %s: '%.*s' is not a whole number from %u to %u",
-                     given->name, SHOWN_BYTES_MAX, given->value, rule->minimum, rule->maximum);
+        return error_set(error, -EINVAL, "option %s: must be %s, not '%.*s'", given->name,
+                         rule->range, SHOWN_BYTES_MAX, given->value);
+    return error_set(error, -EINVAL, "option %s: must be a whole number from %u to %u, not '%.*s'",
+                     given->name, rule->minimum, rule->maximum, SHOWN_BYTES_MAX, given->value);
 }
 
 static void list_append_item(struct option_list *list, const char *item)
@@ -250,7 +303,7 @@ static int store(const struct given *given, void *settings, struct error *error)
         return 0;
     }
     if (given->value[0] == '\0')
-        return error_set(error, -EINVAL, "option %s: its %s is empty", given->name, rule->value);
+        return error_set(error, -EINVAL, "option %s: %s is empty", given->name, rule->value);
     if (rule->kind == OPTION_LIST)
         list_append_item(field, given->value);
     else
@@ -258,34 +311,84 @@ static int store(const struct given *given, void *settings, struct error *error)
     return 0;
 }
 
+/* Where the parser stands on the command line. */
+struct position {
+    int argc;
+    char *const *argv;
+    int at;
+    int is_done; /* by an option that ends the parsing */
+};
+
+/* Takes the value from the next word if there is none yet. */
+static int take(struct given *given, struct position *position, void *settings, struct error *error)
+{
+    const struct option_rule *rule = given->rule;
+
+    if (rule->refusal != NULL)
+        return error_set(error, -EINVAL, "option %s %s", given->name, rule->refusal);
+    if (!takes_value(rule) && given->value != NULL)
+        return error_set(error, -EINVAL, "option %s takes no value", given->name);
+    if (takes_value(rule) && given->value == NULL) {
+        if (position->at + 1 >= position->argc)
+            return error_set(error, -EINVAL, "option %s needs a value: %s %s", given->name,
+                             given->name, rule->value);
+        given->value = position->argv[++position->at];
+    }
+    position->is_done |= rule->ends_parsing;
+    return store(given, settings, error);
+}
+
+static int take_letters(const struct option_rule *rules, struct position *position, void *settings,
+                        struct error *error)
+{
+    const char *at = position->argv[position->at] + 1;
+    int rc = 0;
+
+    while (rc == 0 && *at != '\0' && !position->is_done) {
+        struct given given = {0};
+        int is_option = match_letter(rules, &at, &given);
+
+        assert(is_option);
+        rc = take(&given, position, settings, error);
+    }
+    return rc;
+}
+
+static int take_word(const struct option_rule *rules, struct position *position, void *settings,
+                     struct error *error)
+{
+    const char *word = position->argv[position->at];
+    struct given given;
+
+    if (match_name(rules, word, &given))
+        return take(&given, position, settings, error);
+    if (is_foreign(rules, word, error))
+        return -EINVAL;
+    if (is_letters(rules, word))
+        return take_letters(rules, position, settings, error);
+    return refuse_unknown(rules, word, error);
+}
+
 int options_parse(const struct option_rule *rules, int argc, char *const *argv, void *settings,
                   int *ret_next, struct error *error)
 {
-    int i = 1;
+    struct position position = {.argc = argc, .argv = argv, .at = 1};
 
-    for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
-        struct given given;
+    for (; position.at < argc && !position.is_done; position.at++) {
+        const char *word = argv[position.at];
         int rc;
 
-        if (strcmp(argv[i], "--") == 0) {
-            i++;
+        if (word[0] != '-' || word[1] == '\0')
+            break;
+        if (strcmp(word, "--") == 0) {
+            position.at++;
             break;
         }
-        if (!match_name(rules, argv[i], &given) && !match_letter(rules, argv[i], &given))
-            return refuse_unknown(rules, argv[i], error);
-        if (!takes_value(given.rule) && given.value != NULL)
-            return error_set(error, -EINVAL, "option %s takes no value", given.name);
-        if (takes_value(given.rule) && given.value == NULL) {
-            if (i + 1 >= argc)
-                return error_set(error, -EINVAL, "option %s needs a value: %s %s", given.name,
-                                 given.name, given.rule->value);
-            given.value = argv[++i];
-        }
-        rc = store(&given, settings, error);
+        rc = take_word(rules, &position, settings, error);
         if (rc < 0)
             return rc;
     }
-    *ret_next = i;
+    *ret_next = position.at;
     return 0;
 }
 
@@ -293,6 +396,18 @@ void option_list_fini(struct option_list *list)
 {
     free(list->items);
     *list = (struct option_list){0};
+}
+
+char *option_list_join(const struct option_list *list, const char *separator)
+{
+    struct buffer text = {0};
+
+    for (uint32_t i = 0; i < list->count; i++)
+        buffer_printf(&text, "%s%s", i > 0 ? separator : "", list->items[i]);
+    if (list->count == 0)
+        return NULL;
+    buffer_append(&text, "", 1);
+    return buffer_take(&text, NULL);
 }
 
 static void help_left_side(const struct option_rule *rule, struct buffer *line)
@@ -335,6 +450,11 @@ static void help_wrapped(const char *text, struct buffer *out)
         text += strspn(text, " ");
     }
     buffer_append_string(out, "\n");
+}
+
+void options_version(struct buffer *out)
+{
+    buffer_append_string(out, "banyan " PACKAGE_VERSION "\n");
 }
 
 void options_help(const struct option_rule *rules, struct buffer *out)

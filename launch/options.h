@@ -2,8 +2,10 @@
 /*
  * One table of options per verb: what parses them also prints their help, so that the two cannot
  * differ.  "--name VALUE" and "--name=VALUE" are the same, one dash does as well as two before a
- * name of several letters ("-np 4", as mpirun has it), a letter takes its number also without a
- * blank ("-n4"), and options end at "--" or at the first word that is none.
+ * name of several letters ("-np 4", as mpirun has it) and two as well as one before a letter, letters
+ * may stand together ("-lv") and take their value without a blank ("-n4", "-Hn1"), and options end at
+ * "--" or at the first word that is not one.  Of an option given twice the last value counts, except
+ * OPTION_LIST.  Names of other launchers' options get a line of their own (foreign_options.h).
  */
 #ifndef LAUNCH_OPTIONS_H
 #define LAUNCH_OPTIONS_H
@@ -40,7 +42,9 @@ struct option_rule {
     const char *range; /* in words, if minimum and maximum are not the whole story; else NULL */
     size_t offset;     /* of the field in the settings */
     const char *help;
-    uint8_t each_app; /* it may stand before each of several programs */
+    uint8_t each_app;     /* it may stand before each of several programs */
+    uint8_t ends_parsing; /* what follows is not looked at, as with --help */
+    const char *refusal;  /* why it cannot be given here, after its name; NULL: it can */
 };
 
 /* Reads options from argv[1] on into settings, which holds the defaults, and sets *ret_next to the
@@ -50,14 +54,18 @@ int options_parse(const struct option_rule *rules, int argc, char *const *argv, 
                   int *ret_next, struct error *error);
 /* Appends the table as help, 80 columns wide. */
 void options_help(const struct option_rule *rules, struct buffer *out);
+/* What --version prints. */
+void options_version(struct buffer *out);
 /* A whole number in [minimum, maximum]: digits only.  *ret_value is untouched on failure. */
 int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_value);
 /* "FIRST-LAST", or "FIRST" alone, which is also the last; both in [minimum, maximum]. */
 int options_range(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_first,
                   uint32_t *ret_last);
 void option_list_fini(struct option_list *list);
+/* All items with the separator between them, for the caller to free(); NULL if there are none. */
+char *option_list_join(const struct option_list *list, const char *separator);
 
-/* The candidate that differs least from the word, or NULL if none is near enough to be meant. */
+/* The candidate that differs least from the word, by a slip or two; NULL if none is that near. */
 const char *word_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

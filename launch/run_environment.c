@@ -88,7 +88,9 @@ static char *item_resolve(char *const *environment, const char *item, struct err
     value = run_environment_get(environment, item);
     if (value == NULL) {
         error_set(error, -ENOENT,
-                  "option -x: '%.80s' is not set here: give it a value, -x %.80s=...", item, item);
+                  "option -x: '%.80s' is not set here: give it a value, -x %.80s=VALUE (a node is "
+                  "left out with --host ^NAME)",
+                  item, item);
         return NULL;
     }
     return memory_printf("%s=%s", item, value);

@@ -231,6 +231,6 @@ int run_facts_find(const struct run_apps *apps, const struct run_world *world,
     int is_asked = 0;
 
     for (uint32_t i = 0; i < apps->count; i++)
-        is_asked |= apps->items[i].settings.require != NULL;
+        is_asked |= apps->items[i].settings.require.count > 0;
     return rc < 0 || !is_asked ? rc : run_facts_ask(world, source, allocation, table, error);
 }

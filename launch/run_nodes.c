@@ -13,24 +13,23 @@
 /* The allocation has one source. */
 static int check_sources(const struct run_settings *settings, struct error *error)
 {
-    int sources =
-        (settings->hosts != NULL) + (settings->host_file != NULL) + (settings->virtual_nodes > 0);
+    int sources = (settings->hosts.count > 0) + (settings->host_files.count > 0) +
+                  (settings->virtual_nodes > 0);
 
     if (sources > 1)
-        return error_set(error, -EINVAL,
-                         "the nodes come from one place: give --host, --hostfile or "
-                         "--virtual-nodes, not two of them");
-    if (settings->slots > 0 && (settings->hosts != NULL || settings->host_file != NULL))
+        return error_set(error, -EINVAL, "give only one of --host, --hostfile and --virtual-nodes");
+    if (settings->slots > 0 && (settings->hosts.count > 0 || settings->host_files.count > 0))
         return error_set(error, -EINVAL,
                          "option --slots is for this machine and for --virtual-nodes; with %s "
                          "write slots behind the names, as in n1:4",
-                         settings->hosts != NULL ? "--host" : "--hostfile");
+                         settings->hosts.count > 0 ? "--host" : "--hostfile");
     /* `banyan run` has done them and taken them out before it comes here. */
     if (settings->alloc != NULL || settings->on != NULL)
         return error_set(error, -EINVAL, "option %s is for banyan run only",
                          settings->alloc != NULL ? "--alloc" : "--on");
     if (settings->source != NULL && settings->virtual_nodes > 0)
-        return error_set(error, -EINVAL, "options --source and --virtual-nodes exclude each other");
+        return error_set(error, -EINVAL,
+                         "options --source and --virtual-nodes cannot be used together");
     return 0;
 }
 
@@ -169,7 +168,7 @@ static int find_base(void *context, const struct allocation **ret_nodes, struct 
     struct run_settings settings = *search->settings;
     struct run_world world = *search->world;
 
-    settings.hosts = settings.host_file = NULL;
+    settings.hosts = settings.host_files = (struct option_list){.count = 0};
     world.trace = NULL;
     if (!search->is_found) {
         int rc = run_nodes_find(&settings, &world, &search->found, error);
@@ -180,6 +179,21 @@ static int find_base(void *context, const struct allocation **ret_nodes, struct 
     }
     *ret_nodes = &search->found.allocation;
     return 0;
+}
+
+/* Several lists are one: the slots of names that are in two of them add up. */
+static int find_in_lists(const struct option_list *lists, const struct allocation_base *base,
+                         struct allocation *allocation, struct error *error)
+{
+    char *hosts = option_list_join(lists, ",");
+    int rc = allocation_parse_hosts_of(allocation, hosts, base, error);
+
+    if (rc < 0 && lists->count > 1)
+        error_set(error, rc, "option %s, in '%.80s'", error->text, hosts);
+    else if (rc < 0) /* it begins with "--host: " */
+        error_set(error, rc, "option %s", error->text);
+    free(hosts);
+    return rc;
 }
 
 /* A hosts file is read whole: a pipe or /dev/fd/N serves as well as a file. */
@@ -204,15 +218,12 @@ static int find_named(const struct run_settings *settings, const struct run_worl
 {
     struct base_search search = {.settings = settings, .world = world};
     struct allocation_base base = {.nodes = find_base, .context = &search};
-    int rc;
+    int rc = 0;
 
-    if (settings->host_file != NULL) {
-        rc = find_in_file(settings->host_file, world, &base, &nodes->allocation, error);
-    } else {
-        rc = allocation_parse_hosts_of(&nodes->allocation, settings->hosts, &base, error);
-        if (rc < 0) /* it begins with "--host: " */
-            error_set(error, rc, "option %s", error->text);
-    }
+    for (uint32_t i = 0; rc == 0 && i < settings->host_files.count; i++)
+        rc = find_in_file(settings->host_files.items[i], world, &base, &nodes->allocation, error);
+    if (rc == 0 && settings->hosts.count > 0)
+        rc = find_in_lists(&settings->hosts, &base, &nodes->allocation, error);
     if (search.is_found)
         run_nodes_fini(&search.found);
     if (rc == 0)
@@ -325,7 +336,7 @@ static int find(const struct run_settings *settings, const struct run_world *wor
 
     if (rc < 0)
         return rc;
-    if (settings->host_file != NULL || settings->hosts != NULL)
+    if (settings->host_files.count > 0 || settings->hosts.count > 0)
         return find_named(settings, world, nodes, error);
     if (settings->virtual_nodes > 0)
         return find_virtual(settings, world, &nodes->allocation, error);

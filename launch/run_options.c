@@ -163,9 +163,10 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
                       struct error *error)
 {
     uint32_t first = 0, last = 0;
-    int rc = settings->net != NULL ? address_net_check(settings->net, error) : 0;
+    int rc;
 
-    instance->net = copy_or_null(settings->net);
+    instance->net = option_list_join(&settings->net, ",");
+    rc = instance->net != NULL ? address_net_check(instance->net, error) : 0;
     if (rc < 0 || settings->ports == NULL)
         return rc;
     if (options_range(settings->ports, 1, UINT16_MAX, &first, &last) < 0)
@@ -226,9 +227,9 @@ static int make_instance(const struct run_settings *settings, const struct run_w
         return rc;
     if (settings->radix > nodes_count && settings->radix > 2)
         return error_set(error, -EINVAL,
-                         "option --radix: '%u' is not a whole number from 2 to the number of nodes "
-                         "(%u)",
-                         settings->radix, nodes_count);
+                         "option --radix: must be a whole number from 2 to the number of nodes "
+                         "(%u), not '%u'",
+                         nodes_count, settings->radix);
     name_session(instance, world);
     instance->places = nodes_count + 1;
     if (settings->radix > 0)
@@ -274,8 +275,9 @@ static int choose_directory(const char *given, const char *current, char **ret_d
     if (given != NULL && given[0] == '/')
         *ret_directory = memory_copy_string(given);
     else if (current == NULL)
-        return error_set(error, -ENOENT,
-                         "the current directory is gone: give --wdir an absolute path");
+        return error_set(
+            error, -ENOENT,
+            "the current directory does not exist any more: give --wdir an absolute path");
     else if (given != NULL)
         *ret_directory = memory_printf("%s/%s", current, given);
     else

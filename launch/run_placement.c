@@ -12,26 +12,20 @@
 
 /* ---- The applications ---- */
 
-/* The options of the table that each application may have. */
+/* The table for applications after the first: what is for the whole job is refused. */
 static struct option_rule *rules_of_apps(const struct option_rule *rules)
 {
     struct option_rule *own;
-    size_t count = 0, kept = 0;
+    size_t count = 0;
 
     while (rules[count].kind != OPTION_END)
         count++;
-    own = memory_allocate((count + 1) * sizeof(*own));
-    for (size_t i = 0; i <= count; i++) {
-        if (rules[i].each_app || rules[i].kind == OPTION_END)
-            own[kept++] = rules[i];
+    own = memory_copy(rules, (count + 1) * sizeof(*own));
+    for (size_t i = 0; i < count; i++) {
+        if (!own[i].each_app)
+            own[i].refusal = "is for the whole job: give it before the first program";
     }
     return own;
-}
-
-static void list_copy(struct option_list *list)
-{
-    if (list->count > 0)
-        list->items = memory_copy(list->items, list->count * sizeof(*list->items));
 }
 
 /* argv[0] is the word before the application's; returns how many words were read. */
@@ -63,14 +57,12 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
         return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
     apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
     app = &apps->items[apps->count];
-    *app = (struct run_app){.settings = apps->items[0].settings};
-    list_copy(&app->settings.set);
-    app->settings.facts = (struct option_list){.count = 0};
-    app->settings.processes = 0;
-    app->settings.per_node = 0;
+    *app = (struct run_app){.settings = run_settings_inherit(&apps->items[0].settings)};
     apps->count++;
     rc = parse_app(rules, argc - *used, argv + *used, app, &more, error);
     *used += more;
+    if (rc == 0 && app->settings.require.count == 0)
+        run_settings_inherit_require(&app->settings, &apps->items[0].settings);
     if (rc == 0 && app->argc == 0)
         rc = error_set(error, -EINVAL, "no program is given behind the ':'");
     if (rc < 0)
@@ -100,10 +92,8 @@ int run_apps_parse(const struct option_rule *rules, const struct run_settings *d
 
 void run_apps_fini(struct run_apps *apps)
 {
-    for (uint32_t i = 0; i < apps->count; i++) {
-        option_list_fini(&apps->items[i].settings.set);
-        option_list_fini(&apps->items[i].settings.facts);
-    }
+    for (uint32_t i = 0; i < apps->count; i++)
+        run_settings_fini(&apps->items[i].settings);
     free(apps->items);
     *apps = (struct run_apps){0};
 }
@@ -127,7 +117,10 @@ static int read_list(const struct map_extra *extra, const struct run_settings *s
                      const struct run_world *world, const struct allocation *allocation,
                      struct map_rule *rule, struct error *error)
 {
-    const char *path = extra->file != NULL ? extra->file : settings->host_file;
+    const struct option_list *host_files = &settings->host_files;
+    const char *path = extra->file != NULL      ? extra->file
+                       : host_files->count == 1 ? host_files->items[0]
+                                                : NULL;
     struct buffer text = {0};
     int rc;
 
@@ -190,19 +183,23 @@ static int parse_words(const struct run_settings *settings, struct map_rule *rul
 static int require_rule(const struct run_settings *settings, struct map_rule *rule,
                         struct error *error)
 {
+    char *terms = option_list_join(&settings->require, ",");
     struct require require;
     int rc;
 
-    if (settings->require == NULL)
+    if (terms == NULL)
         return 0;
-    if (strlen(settings->require) > REQUIRE_BYTES_MAX)
-        return error_set(error, -E2BIG, "option --require: it is longer than %u bytes",
-                         REQUIRE_BYTES_MAX);
-    rc = require_parse(settings->require, &require, error);
+    if (strlen(terms) > REQUIRE_BYTES_MAX)
+        rc = error_set(error, -E2BIG, "longer than %u bytes", REQUIRE_BYTES_MAX);
+    else
+        rc = require_parse(terms, &require, error);
     if (rc < 0)
         error_prefix(error, "option --require");
-    else if (require.count > 0)
-        rule->require = memory_copy_string(settings->require);
+    else if (require.count > 0) {
+        rule->require = terms;
+        terms = NULL;
+    }
+    free(terms);
     return rc;
 }
 

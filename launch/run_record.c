@@ -51,7 +51,8 @@ double run_record_ms(const struct run_record *record, enum run_phase phase)
 
 int run_record_open(const char *path, int *ret_fd, struct error *error)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
     if (fd < 0)
         return error_set(error, -errno, "option --json: cannot write %s: %s", path,

@@ -4,6 +4,7 @@
 #include "launch/run_settings.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "alloc/allocation.h"
@@ -85,7 +86,7 @@ const struct option_rule run_rules[] = {
      FIELD(bind_memory),
      .help = "memory of processes that are bound comes from their NUMA nodes, if there is some "
              "(preferred) or in any case (local)"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "require",
      .value = "TERMS",
      .each_app = 1,
@@ -109,7 +110,7 @@ const struct option_rule run_rules[] = {
      .help = "draw the cores of each process"},
     {.kind = OPTION_HEADING,
      .help = "Which nodes (default: the scheduler's job, else the cores of this machine)"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",
      .aliases = "hosts",
@@ -117,11 +118,11 @@ const struct option_rule run_rules[] = {
      FIELD(hosts),
      .help = "nodes and their slots: a,b:4,n[01-16]:8 (one slot where none is given), "
              "512+100/q[0-1024]"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "hostfile",
      .aliases = "machinefile",
      .value = "FILE",
-     FIELD(host_file),
+     FIELD(host_files),
      .help = "the same, one node a line: name, name:4 or name slots=4, # comment"},
     {.kind = OPTION_TEXT,
      .name = "source",
@@ -198,7 +199,7 @@ const struct option_rule run_rules[] = {
      .name = "json",
      .value = "FILE",
      FIELD(json),
-     .help = "write a record of the run when it has ended"},
+     .help = "write a JSON summary of the run to FILE; - is standard output"},
     {.kind = OPTION_HEADING, .help = "How long"},
     {.kind = OPTION_NUMBER,
      .name = "timeout",
@@ -262,7 +263,7 @@ const struct option_rule run_rules[] = {
      .value = "PATH",
      FIELD(banyand),
      .help = "where banyand is on the nodes"},
-    {.kind = OPTION_TEXT,
+    {.kind = OPTION_LIST,
      .name = "net",
      .value = "CIDR|INTERFACE,...",
      FIELD(net),
@@ -297,14 +298,67 @@ const struct option_rule run_rules[] = {
          "each daemon writes what its part of the tree is told and does to a file in DIR on its "
          "node, for banyan sim --replay"},
     {.kind = OPTION_HEADING, .help = "About banyan"},
-    {.kind = OPTION_FLAG, .letter = 'h', .name = "help", FIELD(help), .help = "this text"},
-    {.kind = OPTION_FLAG, .letter = 'V', .name = "version", FIELD(version), .help = "the version"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     FIELD(help),
+     .help = "this text"},
+    {.kind = OPTION_FLAG,
+     .letter = 'V',
+     .name = "version",
+     .ends_parsing = 1,
+     FIELD(version),
+     .help = "the version"},
     {.kind = OPTION_END}};
+
+#define LISTS_COUNT 8
+
+static struct option_list *lists_of(struct run_settings *settings, size_t i)
+{
+    struct option_list *const lists[LISTS_COUNT] = {
+        &settings->set,        &settings->facts, &settings->require, &settings->hosts,
+        &settings->host_files, &settings->net,   &settings->nodes,   &settings->topology};
+
+    return lists[i];
+}
+
+static struct option_list list_copy(const struct option_list *list)
+{
+    if (list->count == 0)
+        return (struct option_list){.count = 0};
+    return (struct option_list){.items =
+                                    memory_copy(list->items, list->count * sizeof(*list->items)),
+                                .count = list->count};
+}
+
+void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first)
+{
+    settings->require = list_copy(&first->require);
+}
+
+void run_settings_fini(struct run_settings *settings)
+{
+    for (size_t i = 0; i < LISTS_COUNT; i++)
+        option_list_fini(lists_of(settings, i));
+}
+
+struct run_settings run_settings_inherit(const struct run_settings *first)
+{
+    struct run_settings settings = *first;
+
+    for (size_t i = 0; i < LISTS_COUNT; i++)
+        *lists_of(&settings, i) = (struct option_list){.count = 0};
+    settings.set = list_copy(&first->set);
+    settings.processes = 0;
+    settings.per_node = 0;
+    return settings;
+}
 
 static const char *const doctor_names[] = {
     "host",    "hostfile",      "source",     "virtual-nodes", "slots",     "env",       "wdir",
     "verbose", "start-timeout", "radix",      "starter",       "ssh-agent", "join-file", "banyand",
-    "net",     "boot",          "port-range", "tmpdir",        "help"};
+    "net",     "boot",          "port-range", "tmpdir",        "help",      "version"};
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 

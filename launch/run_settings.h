@@ -29,11 +29,11 @@ struct run_settings {
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;
-    const char *require;
+    struct option_list require;
     struct option_list facts;
     /* of `banyan map` only */
-    const char *nodes;
-    const char *topology;
+    struct option_list nodes;
+    struct option_list topology;
     int explain;
     int as_json;
     int show_topology;
@@ -42,8 +42,8 @@ struct run_settings {
     const char *rank_by;
     const char *bind_to;
     const char *bind_memory;
-    const char *hosts;
-    const char *host_file;
+    struct option_list hosts;
+    struct option_list host_files;
     const char *source;
     const char *alloc;
     const char *on;
@@ -54,7 +54,7 @@ struct run_settings {
     const char *join_file;
     const char *agent;
     const char *banyand;
-    const char *net;
+    struct option_list net;
     const char *boot;
     const char *ports;
     const char *fabric;
@@ -67,6 +67,15 @@ struct run_settings {
 };
 
 extern const struct option_rule run_rules[];
+
+/* Frees what the lists hold, not the words. */
+void run_settings_fini(struct run_settings *settings);
+/* What a program after the first begins with: the options of the first, except how many processes
+ * there are, and lists but its variables. */
+struct run_settings run_settings_inherit(const struct run_settings *first);
+/* Of one that has no requirements of its own. */
+void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first);
+
 /* Those of `banyan doctor`, which are run's where both have them. */
 const struct option_rule *doctor_rules(void);
 

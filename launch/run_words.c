@@ -16,8 +16,7 @@ const char *run_words_value(int argc, char *const *argv, size_t offset)
     int rc = options_parse(run_rules, argc, argv, &settings, &next, NULL);
     int is_run = rc == 0 && settings.help == 0 && settings.version == 0 && next < argc;
 
-    option_list_fini(&settings.set);
-    option_list_fini(&settings.facts);
+    run_settings_fini(&settings);
     return is_run ? *(const char *const *)((const char *)&settings + offset) : NULL;
 }
 

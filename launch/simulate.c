@@ -189,6 +189,8 @@ int simulate_verb(int argc, char **argv)
         status = fail(&error);
     else if (plan.wants_help)
         status = (simulate_help(&text), print(&text));
+    else if (plan.wants_version)
+        status = (options_version(&text), print(&text));
     else if (plan.replay_path != NULL)
         status = replay(&plan, &error);
     else if (plan.trace_path != NULL && plan.seeds > 1)

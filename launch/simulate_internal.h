@@ -161,6 +161,7 @@ struct simulate_plan {
     struct profile profile;
     bool is_json;
     bool wants_help;
+    int wants_version;
     const char *trace_path; /* points into argv */
     const char *replay_path;
     bool is_verbose;

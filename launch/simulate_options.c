@@ -39,6 +39,7 @@ struct settings {
     uint32_t trace_places;
     int json;
     int help;
+    int version;
     const char *profile;
     const char *trace;
     const char *replay;
@@ -128,8 +129,18 @@ static const struct option_rule rules[] = {
          "run a recording of `banyan run --record` again instead of an operation"),
     {OPTION_FLAG, 'v', "verbose", NULL, NULL, 0, 0, NULL, offsetof(struct settings, verbose),
      "print each step of it"},
-    {OPTION_FLAG, 'h', "help", NULL, NULL, 0, 0, NULL, offsetof(struct settings, help),
-     "this text"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     .offset = offsetof(struct settings, help),
+     .help = "this text"},
+    {.kind = OPTION_FLAG,
+     .letter = 'V',
+     .name = "version",
+     .ends_parsing = 1,
+     .offset = offsetof(struct settings, version),
+     .help = "the version"},
     {OPTION_END, 0, NULL, NULL, NULL, 0, 0, NULL, 0, NULL},
 };
 
@@ -344,6 +355,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
                                        .faults_random = settings.random_faults,
                                        .is_json = settings.json > 0,
                                        .wants_help = settings.help > 0,
+                                       .wants_version = settings.version > 0,
                                        .trace_path = settings.trace,
                                        .replay_path = settings.replay,
                                        .is_verbose = settings.verbose > 0,
@@ -351,13 +363,17 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
     if (rc == 0 && settings.seeds - 1 > UINT32_MAX - settings.seed)
         rc = error_set(error, -ERANGE, "option --seeds: there are no %u seeds from %u on",
                        settings.seeds, settings.seed);
-    if (rc == 0 && !ret_plan->wants_help)
+    if (rc == 0 && (ret_plan->wants_help || ret_plan->wants_version)) {
+        option_list_fini(&settings.faults);
+        return 0;
+    }
+    if (rc == 0)
         rc = take_settings(&settings, ret_plan, error);
     if (rc == 0 && settings.replay != NULL && first < argc)
         rc = error_set(error, -EINVAL, "option --replay: no operation is done beside it");
     else if (rc == 0 && settings.replay != NULL && settings.json > 0)
         rc = error_set(error, -EINVAL, "option --json: a replay is told in words only");
-    else if (rc == 0 && !ret_plan->wants_help && settings.replay == NULL)
+    else if (rc == 0 && settings.replay == NULL)
         rc = parse_operations(ret_plan, argc, argv, first, error);
     option_list_fini(&settings.faults);
     return rc;

@@ -15,6 +15,7 @@ struct settings {
     uint32_t count;
     const char *directory;
     struct option_list set;
+    int help;
 };
 
 static const struct option_rule rules[] = {
@@ -45,6 +46,12 @@ static const struct option_rule rules[] = {
      .value = "NAME",
      .offset = offsetof(struct settings, set),
      .help = "a variable"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     .offset = offsetof(struct settings, help),
+     .help = "this text"},
     {.kind = OPTION_END}};
 
 /* Splits line at blanks and parses it; the words stay valid until the next call. */
@@ -99,6 +106,14 @@ static void test_forms(void)
        "in order");
     is_int(next, 13, "'--' ends the options");
     option_list_fini(&settings.set);
+    parse("run -ll -ln2 -lxA=1 -xB=2 --x=C --n=3 -lh -n 0", &settings, &next, &error);
+    is_string(error.text, "", "letters that stand together");
+    ok(settings.label == 5 && settings.count == 3 && settings.set.count == 3 &&
+           strcmp(settings.set.items[0], "A=1") == 0 && strcmp(settings.set.items[1], "B=2") == 0 &&
+           strcmp(settings.set.items[2], "C") == 0,
+       "each is an option, and one that takes a value has the rest");
+    ok(settings.help == 1 && next == 8, "--help ends the options");
+    option_list_fini(&settings.set);
     is_int(parse("run -n 2 prog -n 3 --help", &settings, &next, &error), 0,
            "what follows the program is not looked at");
     ok(next == 3 && settings.count == 2, "and is the program's");
@@ -110,19 +125,31 @@ static void test_refusals(void)
 {
     refuses("run --labl", "unknown option '--labl': did you mean '--label'?");
     refuses("run --lable=3 x", "unknown option '--lable=3': did you mean '--label'?");
-    refuses("run -lx", "unknown option '-lx': --help lists the options");
+    refuses("run -lq", "unknown option '-lq': --help lists the options");
+    refuses("run -lx", "option -x needs a value: -x NAME");
+    refuses("run -l=1", "option -l takes no value");
+    refuses("run -lnx", "unknown option '-lnx': --help lists the options");
+    refuses("run -Label", "unknown option '-Label': did you mean '--label'?");
+    refuses("run -Xy", "unknown option '-Xy': --help lists the options");
+    refuses("run --mem 4", "unknown option '--mem': --help lists the options");
+    refuses("run --y=4", "unknown option '--y=4': --help lists the options");
+    refuses("run --ntasks-per-node 4",
+            "unknown option '--ntasks-per-node': --help lists the options");
+    refuses("run --tag-output", "unknown option '--tag-output': use -l");
+    refuses("run -ntasks=4", "unknown option '-ntasks=4': use -n N");
     refuses("run --frobnicate", "unknown option '--frobnicate': --help lists the options");
     refuses("run --label=1", "option --label takes no value");
     refuses("run -n", "option -n needs a value: -n N");
-    refuses("run --wdir=", "option --wdir: its DIRECTORY-OF-RANKS is empty");
-    refuses("run -n 0", "option -n: '0' is not a whole number from 1 to 1000");
-    refuses("run -n -1", "option -n: '-1' is not a whole number from 1 to 1000");
-    refuses("run --np=1001", "option --np: '1001' is not a whole number from 1 to 1000");
+    refuses("run --wdir=", "option --wdir: DIRECTORY-OF-RANKS is empty");
+    refuses("run -n 0", "option -n: must be a whole number from 1 to 1000, not '0\'");
+    refuses("run -n -1", "option -n: must be a whole number from 1 to 1000, not '-1\'");
+    refuses("run --np=1001", "option --np: must be a whole number from 1 to 1000, not '1001\'");
     refuses("run -n 99999999999999999999",
-            "option -n: '99999999999999999999' is not a whole number from 1 to 1000");
-    refuses("run -n 4294967297", "option -n: '4294967297' is not a whole number from 1 to 1000");
-    refuses("run -n 4x", "option -n: '4x' is not a whole number from 1 to 1000");
-    refuses("run --np= x", "option --np: '' is not a whole number from 1 to 1000");
+            "option -n: must be a whole number from 1 to 1000, not '99999999999999999999\'");
+    refuses("run -n 4294967297",
+            "option -n: must be a whole number from 1 to 1000, not '4294967297\'");
+    refuses("run -n 4x", "option -n: must be a whole number from 1 to 1000, not '4x\'");
+    refuses("run --np= x", "option --np: must be a whole number from 1 to 1000, not '\'");
     refuses("run --bad\noption", "unknown option '--bad option': --help lists the options");
 }
 
@@ -137,7 +164,8 @@ static void test_help(void)
                                    "the current\n"
                                    "                          directory unless this option says "
                                    "something else\n"
-                                   "  -x, --env NAME          a variable\n";
+                                   "  -x, --env NAME          a variable\n"
+                                   "  -h, --help              this text\n";
     struct buffer text = {0};
 
     options_help(rules, &text);
@@ -153,6 +181,12 @@ static void test_nearest(void)
     is_string(word_nearest("versoin", words, 3), "version", "also in a long word");
     is_string(word_nearest("hlep", words, 3), "help", "and in a short one");
     is_string(word_nearest("launch", words, 3), NULL, "nothing is near");
+    is_string(word_nearest("ran", words, 3), "run", "one slip in a short word");
+    is_string(word_nearest("rin", (const char *const[]){"ring", "run"}, 2), "ring", "the first");
+    is_string(word_nearest("top", (const char *const[]){"map", "stop"}, 2), "stop",
+              "not one that differs in two letters of three");
+    is_string(word_nearest("mem", (const char *const[]){"mpi"}, 1), NULL, "which is another word");
+    is_string(word_nearest("ru", words, 3), NULL, "nor anything for two letters");
     is_string(word_nearest("", words, 3), NULL, "nothing is near to nothing");
 }
 

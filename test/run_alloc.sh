@@ -86,7 +86,7 @@ refuses "a source that is not there" "PBS: PBS_NODEFILE is not set" --source pbs
 refuses "an unknown source" "option --source: no source .* \"moab\"; there are flux" --source moab
 refuses "a node that is not there" "option --host: .*\^y: there is no node" --host ^y
 refuses "a program" "unknown argument 'hostname'" hostname
-refuses "two of them" "the nodes come from one place" --host a --hostfile b
+refuses "two of them" "give only one of --host, --hostfile and" --host a --hostfile b
 unset "${!SLURM_@}"
 
 printf 'n1\nn2\nn1\n' >nodes

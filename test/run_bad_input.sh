@@ -9,7 +9,7 @@
 refuses 125 "no command" "no command at all"
 refuses 125 "unknown command 'rnu': did you mean 'run'" "a misspelt command" rnu true
 refuses 125 "unknown command 'frobnicate'" "an unknown command" frobnicate
-refuses 125 "unknown option '--np' in front of a command" "an option without a command" --np 4 true
+refuses 125 "no command given; did you mean 'banyan run --np ... true'" "an option without a command" --np 4 true
 refuses 125 "unknown command 'ru'" "help for an unknown command" help ru
 refuses 125 "unknown option '--labl': did you mean '--label'" "a misspelt option" run --labl true
 refuses 125 "unknown option '--frobnicate'" "an unknown option" run --frobnicate true
@@ -17,13 +17,13 @@ refuses 125 "no program is given" "no program" run -n 2
 refuses 125 "option -n needs a value" "an option without its value" run -n
 
 for value in 0 -1 -n 99999999999999999999 4294967297 2x 1.5 '' ' 2' 0x10; do
-    refuses 125 "option -n: '.*' is not a whole number from 1 to" "-n '$value'" run -n "$value" true
+    refuses 125 "option -n: must be a whole number from 1 to [0-9]+, not '.*'" "-n '$value'" run -n "$value" true
 done
 for value in 0 1 -2 17 x 4294967296; do
-    refuses 125 "option --radix: '.*' is not a whole number from 2 to the number of nodes" \
+    refuses 125 "option --radix: must be a whole number from 2 to the number of nodes.*, not '.*'" \
         "--radix $value with 16 nodes" run --virtual-nodes 16 --radix "$value" true
 done
-refuses 125 "option --timeout: '1h'" "a time with a unit" run --timeout 1h true
+refuses 125 "option --timeout: must be .*, not '1h'" "a time with a unit" run --timeout 1h true
 refuses 125 "option --mpi: 'pmi3'" "an unknown interface" run --mpi pmi3 true
 refuses 125 "option --map-by: .*board" "an unknown policy" run --map-by board true
 refuses 125 "option --starter: 'rsh'" "an unknown starter" run --starter rsh true
@@ -52,10 +52,10 @@ hostfile ".*" "an empty host file" ''
 hostfile ".*" "a host file of comments" '# nothing\n\n'
 hostfile ".*" "a host file without slots" 'n1 slots=0\nn2:0\n'
 refuses 125 "option --host: " "--host with an open bracket" run --host 'n[1-' true
-refuses 125 "option --host: its LIST is empty" "an empty --host" run --host= true
-refuses 125 "give --host, --hostfile or --virtual-nodes" "two sources of nodes" \
+refuses 125 "option --host: LIST is empty" "an empty --host" run --host= true
+refuses 125 "give only one of --host, --hostfile and --virtual-nodes" "two sources of nodes" \
     run --host localhost --virtual-nodes 2 true
-refuses 125 "option --virtual-nodes: '0'" "no nodes" run --virtual-nodes 0 true
+refuses 125 "option --virtual-nodes: must be .*, not '0'" "no nodes" run --virtual-nodes 0 true
 
 # Slots: how many there were, where the count came from, what to type instead.
 refuses 125 "3.* 2 slots.*--slots.*oversubscribe" "more processes than slots" run --slots 2 -n 3 true

@@ -7,7 +7,8 @@
 sanitized=${BANYAN_SANITIZERS:+yes}
 
 # ---- words ----
-for words in --version version 'run --version'; do
+for words in --version version 'run --version' 'map --version' 'alloc -V' 'doctor --version' \
+    'sim --version' '-V' '-v --version'; do
     run "$banyan" $words
     like "$status $out" '^0 banyan [0-9]+\.[0-9]+\.[0-9]+$' "banyan $words"
 done
@@ -15,7 +16,7 @@ for words in --help help 'help help'; do
     run "$banyan" $words
     like "$status $out" '^0 Usage: banyan COMMAND' "banyan $words"
 done
-for words in 'help run' 'run --help' 'run -n 3 -h'; do
+for words in 'help run' 'run --help' 'run -n 3 -h' 'run --help --frobnicate' '--help run'; do
     run "$banyan" $words
     like "$status $out" '^0 Usage: banyan run .*--oversubscribe' "banyan $words"
 done
@@ -23,6 +24,21 @@ run "$banyan" help >/dev/full
 status=0
 err=$("$banyan" help 2>&1 >/dev/full) || status=$?
 is "$status $err" "125 banyan: cannot write to stdout: No space left on device" "help to /dev/full"
+
+# ---- ways to write options ----
+is "$("$banyan" run -lxA=1 -Hlocalhost sh -c 'echo "$A"')" "[0] 1" "letters may stand together"
+is "$("$banyan" run --n=1 --x A=2 sh -c 'echo "$A"')" 2 "or have two dashes"
+run "$banyan" run -vv -n1 true
+like "$status $err" "^0 banyan: .*" "-vv"
+is "$("$banyan" -l -n 1 run echo x)" "[0] x" "options may stand before the command"
+refuses 125 "no command given; did you mean 'banyan run -n ... hostname'" "but there must be one" \
+    -n 1 hostname
+refuses 125 "no command given; 'banyan help' lists" "also when nothing follows" -v
+is "$("$banyan" run --json - -n 1 echo out | sed -n '1p;s/^  "processes": \(.*\),/\1/p' | tr '\n' ' ')" "out 1 " \
+    "--json - is standard output"
+is "$(find . -maxdepth 1 -name -)" "" "and no file"
+is "$("$banyan" alloc -H n1 -H n2:3,n1 --json | tr -d ' \n' | grep -o '"slots":[0-9]*' | head -n 1)" \
+    '"slots":5' "a second -H adds"
 
 # ---- exit statuses ----
 # ends STATUS REGEX NAME ARGUMENT...: status and what stderr says ('' = nothing).

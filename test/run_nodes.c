@@ -75,6 +75,14 @@ static const char *choose(struct source_test *test, struct run_settings settings
     return buffer_string(&text);
 }
 
+#define ONE(text)                                   \
+    {                                               \
+        .items = (const char *[]){text}, .count = 1 \
+    }
+#define TWO(one, two)                                   \
+    {                                                   \
+        .items = (const char *[]){one, two}, .count = 2 \
+    }
 #define SLURM "SLURM_JOB_ID=7", "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TASKS_PER_NODE=2(x2),1"
 
 static void test_order(void)
@@ -92,21 +100,27 @@ static void test_order(void)
               "n1 8, the cores of this machine, local", "who says so gets this machine");
     is_string(choose(&slurm, (struct run_settings){.virtual_nodes = 2, .slots = 1}),
               "v[1-2] 2, --virtual-nodes 2 and --slots, virtual", "virtual nodes come first");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "n3,n2:2"}), "n[3,2] 3, --host, srun",
-              "--host comes first; srun reaches nodes of the job");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "n3,x1"}), "n3,x1 2, --host, ssh ssh",
-              "ssh those that are not");
-    is_string(choose(&slurm, (struct run_settings){.host_file = "f"}), "n2 2, host file f, srun",
-              "--hostfile comes first");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "^n2"}), "n[1,3] 3, --host, srun",
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n3,n2:2")}),
+              "n[3,2] 3, --host, srun", "--host comes first; srun reaches nodes of the job");
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n3,x1")}),
+              "n3,x1 2, --host, ssh ssh", "ssh those that are not");
+    is_string(choose(&slurm, (struct run_settings){.host_files = ONE("f")}),
+              "n2 2, host file f, srun", "--hostfile comes first");
+    is_string(choose(&slurm, (struct run_settings){.hosts = TWO("n3,n2:2", "n3:4")}),
+              "n[3,2] 7, --host, srun", "a second --host adds its nodes and slots");
+    is_string(choose(&slurm, (struct run_settings){.hosts = TWO("n[1-3]", "^n2")}),
+              "n[1,3] 2, --host, srun", "or takes some away");
+    is_string(choose(&slurm, (struct run_settings){.host_files = TWO("f", "f")}),
+              "n2 4, host file f, srun", "a second --hostfile adds, too");
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("^n2")}), "n[1,3] 3, --host, srun",
               "all of the job but one");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "+n2,+n0:1"}), "n[3,1] 2, --host, srun",
-              "nodes by their number in the job");
-    is_string(choose(&none, (struct run_settings){.hosts = "+n0"}), "n1 8, --host, local",
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("+n2,+n0:1")}),
+              "n[3,1] 2, --host, srun", "nodes by their number in the job");
+    is_string(choose(&none, (struct run_settings){.hosts = ONE("+n0")}), "n1 8, --host, local",
               "without a job that is this machine");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "me@n3"}),
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("me@n3")}),
               "n3 1, --host, ssh ssh -l me", "somebody else needs ssh");
-    is_string(choose(&slurm, (struct run_settings){.hosts = "n1"}), "n1 1, --host, local",
+    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n1")}), "n1 1, --host, local",
               "this machine needs no starter");
     is_string(choose(&slurm, (struct run_settings){.agent = "rsh"}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh rsh", "an agent that is named is used");

@@ -221,31 +221,35 @@ static void test_starters(void)
 static void test_refusals(void)
 {
     refuses("run --source torque prog", "option --source: no source of allocations is called");
-    refuses("run --source slurm --virtual-nodes 2 prog", "--source and --virtual-nodes exclude");
+    refuses("run --source slurm --virtual-nodes 2 prog",
+            "--source and --virtual-nodes cannot be used together");
     refuses("run --source slurm prog", "Slurm: SLURM_JOB_NODELIST is not set");
     refuses("run", "no program is given");
     refuses("run -n 1", "no program is given");
-    refuses("run -n 0 prog", "option -n: '0'");
+    refuses("run -n 0 prog", "option -n: must be a whole number from ");
     refuses("run --port-range 0-5 prog", "option --port-range: '0-5'");
     refuses("run --port-range 7-6 prog", "option --port-range: '7-6'");
     refuses("run --port-range 7-65536 prog", "option --port-range: '7-65536'");
     refuses("run --port-range 7- prog", "option --port-range: '7-'");
     refuses("run --port-range 100000000000000000-1 prog", "option --port-range: '1");
     refuses("run --net eth0,/8 prog", "--net eth0,/8: item 2");
-    refuses("run -n -4 prog", "option -n: '-4'");
-    refuses("run -n 99999999999 prog", "option -n: '99999999999'");
+    refuses("run -n -4 prog", "option -n: must be a whole number from ");
+    refuses("run -n 99999999999 prog", "option -n: must be a whole number from ");
     refuses("run -n 9 prog", "the cores of this machine");
-    refuses("run --radix 0 prog", "option --radix: '0' is not a whole number from 2 to the number");
-    refuses("run --radix 1 prog", "option --radix: '1'");
+    refuses("run --radix 0 prog",
+            "option --radix: must be a whole number from 2 to the number of nodes, not '0'");
+    refuses("run --radix 1 prog", "option --radix: must be a whole number from ");
     refuses("run --radix 3 --virtual-nodes 2 prog",
-            "option --radix: '3' is not a whole number from 2 to the number of nodes (2)");
+            "option --radix: must be a whole number from 2 to the number of nodes (2), not '3'");
     refuses("run --hostfile none prog", "option --hostfile: cannot read none: No such file");
     refuses("run --hostfile bad prog", "bad:2:");
     refuses("run --host a[1- prog", "option --host: ");
-    refuses("run --host a --hostfile hosts prog", "give --host, --hostfile or --virtual-nodes");
-    refuses("run --host a --virtual-nodes 2 prog", "give --host, --hostfile or --virtual-nodes");
+    refuses("run --host a --hostfile hosts prog",
+            "only one of --host, --hostfile and --virtual-nodes");
+    refuses("run --host a --virtual-nodes 2 prog",
+            "only one of --host, --hostfile and --virtual-nodes");
     refuses("run --host a --slots 2 prog", "option --slots");
-    refuses("run --virtual-nodes 0 prog", "option --virtual-nodes: '0'");
+    refuses("run --virtual-nodes 0 prog", "option --virtual-nodes: must be a whole number from ");
     refuses("run --mpi pmi2 prog", "option --mpi: 'pmi2'");
     refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
@@ -261,7 +265,7 @@ static void test_refusals(void)
     refuses("run -x NOT_SET prog", "option -x: 'NOT_SET' is not set here");
     refuses("run -x =1 prog", "option -x: '=1' has no name");
     refuses("run --labl prog", "unknown option '--labl': did you mean '--label'?");
-    refuses("run -n 4 --timeout 1h prog", "option --timeout: '1h'");
+    refuses("run -n 4 --timeout 1h prog", "option --timeout: must be a whole number from ");
 }
 
 static void test_wishes(void)
@@ -270,6 +274,14 @@ static void test_wishes(void)
 
     if (accepts("run -n 2 --help", &request)) {
         is_int(request.wish, RUN_WISH_HELP, "help is wanted");
+        run_request_fini(&request);
+    }
+    if (accepts("run --help --frobnicate", &request)) {
+        is_int(request.wish, RUN_WISH_HELP, "whatever follows");
+        run_request_fini(&request);
+    }
+    if (accepts("doctor --version", &request)) {
+        is_int(request.wish, RUN_WISH_VERSION, "doctor has a version, too");
         run_request_fini(&request);
     }
     if (accepts("run --version --host never,looked[ at", &request)) {
@@ -283,8 +295,8 @@ static void test_gone_directory(void)
     struct run_request request;
 
     world.directory = NULL;
-    refuses("run prog", "the current directory is gone");
-    refuses("run --wdir sub prog", "the current directory is gone");
+    refuses("run prog", "the current directory does not exist any more");
+    refuses("run --wdir sub prog", "the current directory does not exist any more");
     if (accepts("run --wdir /x prog", &request))
         run_request_fini(&request);
     world.directory = "/home/user";
@@ -368,7 +380,8 @@ static void test_doctor(void)
         run_request_fini(&request);
     }
     refuses("doctor --np 3", "--np");
-    refuses("doctor --host a --virtual-nodes 3", "the nodes come from one place");
+    refuses("doctor --host a --virtual-nodes 3",
+            "only one of --host, --hostfile and --virtual-nodes");
 }
 
 int main(void)

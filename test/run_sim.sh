@@ -31,7 +31,7 @@ refused 'one must live' -N 3 heal=3
 refused 'one must live' -N 3 grow heal shrink=3
 refused 'is not a number of nodes' grow=few
 refused "unknown option '--node': did you mean '--nodes'" --node 3 barrier
-refused 'option --nodes: .0. is not a whole number from 1 to' --nodes 0 barrier
+refused 'option --nodes: must be a whole number from 1 to [0-9]+, not .0.' --nodes 0 barrier
 refused 'option --latency: .5 parsecs. is not a time' --latency '5 parsecs' barrier
 refused 'option --latency: .*1000h' --latency 1000h barrier
 refused 'option --cores: .*-1' --cores -1 barrier
