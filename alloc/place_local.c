@@ -356,7 +356,7 @@ static void bind_memory(const struct topology *view, struct place_seat *seat)
         uint32_t numa = view->objects[TOPOLOGY_NUMA][t];
 
         if (numa != TOPOLOGY_NONE && ranges_contains(&seat->cpus, view->os[t]))
-            ranges_add(&seat->memory, view->numa_os[numa], view->numa_os[numa]);
+            ranges_add_all(&seat->memory, &view->memory[numa]);
     }
 }
 

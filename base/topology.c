@@ -59,7 +59,9 @@ void topology_init(struct topology *topology, uint32_t threads)
 void topology_fini(struct topology *topology)
 {
     free(topology->os);
-    free(topology->numa_os);
+    for (uint32_t i = 0; topology->memory != NULL && i < topology->counts[TOPOLOGY_NUMA]; i++)
+        ranges_fini(&topology->memory[i]);
+    free(topology->memory);
     for (int level = 0; level < TOPOLOGY_LEVEL_COUNT; level++)
         free(topology->objects[level]);
     for (uint32_t i = 0; i < topology->devices_count; i++)
@@ -90,10 +92,21 @@ static uint32_t distinct_numbers(const uint32_t *objects, uint32_t threads, uint
     return count;
 }
 
+/* That of the NUMA nodes with these old numbers, ascending: what is overwritten has been moved away. */
+static void keep_memory(struct topology *topology, const uint32_t *numbers, uint32_t count,
+                        uint32_t count_before)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ranges_move(&topology->memory[i], &topology->memory[numbers[i]]);
+    for (uint32_t i = count; i < count_before; i++)
+        ranges_fini(&topology->memory[i]);
+}
+
 static void number_level(struct topology *topology, enum topology_level level, uint32_t *numbers)
 {
     uint32_t *objects = topology->objects[level];
     uint32_t count = distinct_numbers(objects, topology->threads, numbers);
+    uint32_t count_before = topology->counts[level];
 
     topology->counts[level] = count;
     for (uint32_t i = 0; i < topology->threads; i++) {
@@ -103,11 +116,8 @@ static void number_level(struct topology *topology, enum topology_level level, u
         if (found != NULL)
             objects[i] = (uint32_t)(found - numbers);
     }
-    if (level != TOPOLOGY_NUMA || topology->numa_os == NULL)
-        return;
-    /* Ascending: what is overwritten has been read. */
-    for (uint32_t i = 0; i < count; i++)
-        topology->numa_os[i] = topology->numa_os[numbers[i]];
+    if (level == TOPOLOGY_NUMA && topology->memory != NULL)
+        keep_memory(topology, numbers, count, count_before);
 }
 
 void topology_number(struct topology *topology)
@@ -117,6 +127,12 @@ void topology_number(struct topology *topology)
     for (int level = LEVEL_FIRST; level <= LEVEL_LAST; level++)
         number_level(topology, (enum topology_level)level, numbers);
     free(numbers);
+}
+
+void topology_add_memory(struct topology *topology, uint32_t numa_nodes)
+{
+    topology->memory = memory_allocate_zeroed((numa_nodes + 1) * sizeof(*topology->memory));
+    topology->counts[TOPOLOGY_NUMA] = numa_nodes;
 }
 
 void topology_add_device(struct topology *topology, const char *name,
@@ -170,6 +186,17 @@ static void copy_devices(const struct topology *source, const uint32_t *new_numb
     }
 }
 
+static void copy_memory(const struct topology *source, struct topology *target)
+{
+    uint32_t count = source->counts[TOPOLOGY_NUMA];
+
+    if (source->memory == NULL)
+        return;
+    topology_add_memory(target, count);
+    for (uint32_t i = 0; i < count; i++)
+        ranges_copy(&target->memory[i], &source->memory[i]);
+}
+
 int topology_restrict(const struct topology *topology, const struct ranges *allowed,
                       struct topology *ret_topology)
 {
@@ -183,9 +210,7 @@ int topology_restrict(const struct topology *topology, const struct ranges *allo
         return -ENOENT;
     }
     topology_init(ret_topology, left);
-    if (topology->numa_os != NULL)
-        ret_topology->numa_os = memory_copy(topology->numa_os, topology->counts[TOPOLOGY_NUMA] *
-                                                                   sizeof(*topology->numa_os));
+    copy_memory(topology, ret_topology);
     for (uint32_t i = 0; i < topology->threads; i++) {
         if (new_numbers[i] == TOPOLOGY_NONE)
             continue;

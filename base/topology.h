@@ -4,7 +4,11 @@
  * what the kernel calls it and in which object of each level it is.  Two nodes whose machines are
  * alike have equal topologies (a class); what a process may use of one is a set of threads beside
  * it, and topology_restrict makes the topology of what is left.  Devices carry the threads that are
- * near to them.  Memory: 28 bytes for a thread.  fabric/topology.c reads it from hwloc.
+ * near to them.  Memory: 28 bytes for a thread.  fabric/topology_read.c reads it from hwloc.
+ *
+ * A NUMA node here is a set of threads with the memories that are local to exactly these: one as a
+ * rule, two where each has a fast memory beside the large one (which the kernel counts as a NUMA node
+ * of its own).  A memory that is local to more than one NUMA node is none of either.
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
@@ -18,6 +22,7 @@
 #define TOPOLOGY_THREADS_MAX 65536u
 #define TOPOLOGY_OS_MAX      1048575u /* highest number of a thread in the kernel's words */
 #define TOPOLOGY_DEVICES_MAX 4096u
+#define TOPOLOGY_MEMORY_MAX  65536u /* numbers of NUMA nodes in the kernel's words */
 #define TOPOLOGY_NONE        UINT32_MAX
 
 /* From the widest to the narrowest. */
@@ -53,7 +58,7 @@ struct topology {
     uint32_t *os;                            /* by thread */
     uint32_t *objects[TOPOLOGY_LEVEL_COUNT]; /* by thread: number of the object, or TOPOLOGY_NONE */
     uint32_t counts[TOPOLOGY_LEVEL_COUNT];   /* objects of the level; all have threads */
-    uint32_t *numa_os;                       /* by NUMA node: its number in the kernel's words */
+    struct ranges *memory; /* by NUMA node: the kernel's numbers of its memories */
     struct topology_device *devices;
     uint32_t devices_count;
 };
@@ -62,8 +67,10 @@ struct topology {
  * everything else is TOPOLOGY_NONE. */
 void topology_init(struct topology *topology, uint32_t threads);
 void topology_fini(struct topology *topology);
+/* Room for the memory of so many NUMA nodes, which is empty and is filled before topology_number. */
+void topology_add_memory(struct topology *topology, uint32_t numa_nodes);
 /* Numbers the objects anew, densely in the order of their old numbers, which may have gaps, and
- * sets counts.  numa_os is indexed by the old numbers and is renumbered, too. */
+ * sets counts.  memory is by the old numbers, counts[TOPOLOGY_NUMA] of them, and is renumbered, too. */
 void topology_number(struct topology *topology);
 /* What is left of it with the threads of these kernel numbers; 0, or -ENOENT if none is left.  A device
  * near which none is left is near to what is left of its package. */

@@ -120,19 +120,26 @@ static void get_os(struct wire_reader *reader, struct topology *topology)
     }
 }
 
-static void put_numa(const struct topology *topology, struct buffer *out)
+static void put_memory(const struct topology *topology, struct buffer *out)
 {
-    for (uint32_t i = 0; i < topology->counts[TOPOLOGY_NUMA]; i++)
-        wire_put_varint(out, topology->numa_os != NULL ? topology->numa_os[i] : i);
+    for (uint32_t i = 0; i < topology->counts[TOPOLOGY_NUMA]; i++) {
+        struct ranges none = {0};
+
+        ranges_encode(topology->memory != NULL ? &topology->memory[i] : &none, out);
+    }
 }
 
-static void get_numa(struct wire_reader *reader, struct topology *topology)
+static void get_memory(struct wire_reader *reader, struct topology *topology)
 {
     uint32_t count = topology->counts[TOPOLOGY_NUMA];
 
-    topology->numa_os = memory_allocate_zeroed((count + 1) * sizeof(*topology->numa_os));
-    for (uint32_t i = 0; i < count; i++)
-        topology->numa_os[i] = (uint32_t)wire_get_varint_max(reader, TOPOLOGY_OS_MAX);
+    topology_add_memory(topology, count);
+    for (uint32_t i = 0; i < count && wire_status(reader) == 0; i++) {
+        ranges_decode(reader, TOPOLOGY_MEMORY_MAX, &topology->memory[i]);
+        if (!ranges_is_empty(&topology->memory[i]) &&
+            ranges_max(&topology->memory[i]) >= TOPOLOGY_MEMORY_MAX)
+            wire_fail(reader);
+    }
 }
 
 static void put_devices(const struct topology *topology, struct buffer *out)
@@ -171,7 +178,7 @@ void topology_encode(const struct topology *topology, struct buffer *out)
     for (int level = TOPOLOGY_PACKAGE; level <= TOPOLOGY_CORE; level++)
         put_level(topology->objects[level], topology->threads, out);
     put_os(topology, out);
-    put_numa(topology, out);
+    put_memory(topology, out);
     put_devices(topology, out);
 }
 
@@ -226,7 +233,7 @@ int topology_decode(struct topology *ret_topology, struct wire_reader *reader)
     if (wire_status(reader) == 0)
         get_os(reader, &topology);
     if (wire_status(reader) == 0)
-        get_numa(reader, &topology);
+        get_memory(reader, &topology);
     if (wire_status(reader) == 0)
         get_devices(reader, &topology);
     if (wire_status(reader) < 0) {

@@ -22,9 +22,11 @@
 static const struct {
     hwloc_obj_type_t type;
     enum topology_level level;
-} levels[] = {{HWLOC_OBJ_PACKAGE, TOPOLOGY_PACKAGE}, {HWLOC_OBJ_NUMANODE, TOPOLOGY_NUMA},
-              {HWLOC_OBJ_L3CACHE, TOPOLOGY_L3},      {HWLOC_OBJ_L2CACHE, TOPOLOGY_L2},
-              {HWLOC_OBJ_L1CACHE, TOPOLOGY_L1},      {HWLOC_OBJ_CORE, TOPOLOGY_CORE}};
+} levels[] = {{HWLOC_OBJ_PACKAGE, TOPOLOGY_PACKAGE},
+              {HWLOC_OBJ_L3CACHE, TOPOLOGY_L3},
+              {HWLOC_OBJ_L2CACHE, TOPOLOGY_L2},
+              {HWLOC_OBJ_L1CACHE, TOPOLOGY_L1},
+              {HWLOC_OBJ_CORE, TOPOLOGY_CORE}};
 
 #define LEVELS_COUNT (sizeof(levels) / sizeof(levels[0]))
 
@@ -41,24 +43,77 @@ static void threads_of(hwloc_topology_t topology, hwloc_const_cpuset_t set, stru
     }
 }
 
-/* A thread of several NUMA nodes (memory of two kinds) belongs to the first, the narrowest set
- * before all. */
-static void fill_level(hwloc_topology_t source, size_t index, struct topology *topology)
+/* The threads that are in an object and in none before it. */
+static void fill_object(hwloc_topology_t source, hwloc_obj_t object, uint32_t *objects)
 {
-    uint32_t *objects = topology->objects[levels[index].level];
-    hwloc_obj_t object = NULL;
     hwloc_obj_t thread = NULL;
 
-    while ((object = hwloc_get_next_obj_by_type(source, levels[index].type, object)) != NULL) {
-        thread = NULL;
-        while ((thread = hwloc_get_next_obj_inside_cpuset_by_type(source, object->cpuset,
-                                                                  HWLOC_OBJ_PU, thread)) != NULL) {
-            if (objects[thread->logical_index] == TOPOLOGY_NONE)
-                objects[thread->logical_index] = object->logical_index;
-        }
-        if (levels[index].level == TOPOLOGY_NUMA)
-            topology->numa_os[object->logical_index] = object->os_index;
+    while ((thread = hwloc_get_next_obj_inside_cpuset_by_type(source, object->cpuset, HWLOC_OBJ_PU,
+                                                              thread)) != NULL) {
+        if (objects[thread->logical_index] == TOPOLOGY_NONE)
+            objects[thread->logical_index] = object->logical_index;
     }
+}
+
+static void fill_level(hwloc_topology_t source, size_t index, struct topology *topology)
+{
+    hwloc_obj_t object = NULL;
+
+    while ((object = hwloc_get_next_obj_by_type(source, levels[index].type, object)) != NULL)
+        fill_object(source, object, topology->objects[levels[index].level]);
+}
+
+/* ---- NUMA nodes ---- */
+
+/* The narrowest set first; of equal ones in hwloc's order. */
+static int compare_reach(const void *a, const void *b)
+{
+    const hwloc_obj_t left = *(const hwloc_obj_t *)a, right = *(const hwloc_obj_t *)b;
+    int threads_left = hwloc_bitmap_weight(left->cpuset);
+    int threads_right = hwloc_bitmap_weight(right->cpuset);
+
+    if (threads_left != threads_right)
+        return threads_left < threads_right ? -1 : 1;
+    return left->logical_index < right->logical_index ? -1 : 1;
+}
+
+/* The NUMA node that has been given exactly these threads, or NULL. */
+static hwloc_obj_t owner_of(hwloc_topology_t source, hwloc_const_cpuset_t set,
+                            const uint32_t *objects)
+{
+    hwloc_obj_t thread = hwloc_get_next_obj_inside_cpuset_by_type(source, set, HWLOC_OBJ_PU, NULL);
+    hwloc_obj_t owner = NULL;
+
+    if (thread != NULL)
+        owner = hwloc_get_obj_by_type(source, HWLOC_OBJ_NUMANODE, objects[thread->logical_index]);
+    return owner != NULL && hwloc_bitmap_isequal(owner->cpuset, set) ? owner : NULL;
+}
+
+/* A thread belongs to the NUMA node of the narrowest set of threads that holds it.  A memory of
+ * exactly this set (fast memory beside the large one) is another memory of the same NUMA node; one of
+ * a wider set (a package's beside those of its halves) is of none, and so is one that this process's
+ * cgroup forbids. */
+static void fill_numa(hwloc_topology_t source, struct topology *topology)
+{
+    int count = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_NUMANODE); /* of NUMA nodes at least 1 */
+    hwloc_obj_t *numas = memory_allocate((size_t)(count > 0 ? count : 1) * sizeof(hwloc_obj_t));
+    hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(source);
+    uint32_t *objects = topology->objects[TOPOLOGY_NUMA];
+
+    topology_add_memory(topology, (uint32_t)count);
+    for (int i = 0; i < count; i++)
+        numas[i] = hwloc_get_obj_by_type(source, HWLOC_OBJ_NUMANODE, (unsigned int)i);
+    qsort(numas, (size_t)count, sizeof(*numas), compare_reach);
+    for (int i = 0; i < count; i++) {
+        uint32_t memory = numas[i]->os_index;
+        hwloc_obj_t owner;
+
+        fill_object(source, numas[i], objects);
+        owner = owner_of(source, numas[i]->cpuset, objects);
+        if (owner != NULL && memory < TOPOLOGY_MEMORY_MAX && hwloc_bitmap_isset(allowed, memory))
+            ranges_add(&topology->memory[owner->logical_index], memory, memory);
+    }
+    free(numas);
 }
 
 /* Machines that tell of no cores have one for each thread. */
@@ -75,19 +130,17 @@ static void fill_cores(struct topology *topology)
 static int fill(hwloc_topology_t source, struct topology *topology, struct error *error)
 {
     int threads = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_PU);
-    int numa = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_NUMANODE);
     hwloc_obj_t thread = NULL;
 
     if (threads <= 0 || threads > (int)TOPOLOGY_THREADS_MAX)
         return error_set(error, -E2BIG, "a machine of %d hardware threads; 1 to %u can be used",
                          threads, TOPOLOGY_THREADS_MAX);
     topology_init(topology, (uint32_t)threads);
-    topology->numa_os =
-        memory_allocate_zeroed((size_t)(numa > 0 ? numa : 1) * sizeof(*topology->numa_os));
     while ((thread = hwloc_get_next_obj_by_type(source, HWLOC_OBJ_PU, thread)) != NULL)
         topology->os[thread->logical_index] = thread->os_index;
     for (size_t i = 0; i < LEVELS_COUNT; i++)
         fill_level(source, i, topology);
+    fill_numa(source, topology);
     fill_cores(topology);
     topology_number(topology);
     return 0;
@@ -156,11 +209,10 @@ static void add_networks(hwloc_topology_t source, struct topology *topology)
 
 /* ---- Loading ---- */
 
+/* All that hwloc keeps by itself, also what is no level here (groups, dies): NUMA nodes hang on it,
+ * and one whose place was left out would be moved to the package and have its threads. */
 static void choose_objects(hwloc_topology_t source, int with_devices)
 {
-    hwloc_topology_set_all_types_filter(source, HWLOC_TYPE_FILTER_KEEP_NONE);
-    for (size_t i = 0; i < LEVELS_COUNT; i++)
-        hwloc_topology_set_type_filter(source, levels[i].type, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (with_devices)
         hwloc_topology_set_io_types_filter(source, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     hwloc_topology_set_flags(source, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);

@@ -109,6 +109,15 @@ void map_machines_fini(struct map_machines *machines)
 
 /* ---- Which node is like which ---- */
 
+void map_machines_print_whose(const struct map_machines *machines, uint32_t index,
+                              struct buffer *out)
+{
+    if (machines->items[index].names != NULL)
+        hostlist_print(machines->items[index].names, out);
+    else
+        buffer_append_string(out, index > 0 ? "every other node" : "every node");
+}
+
 /* The first that names it; count if none does. */
 static uint32_t machine_of(const struct map_machines *machines, const struct allocation *allocation,
                            uint32_t node)

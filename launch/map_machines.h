@@ -33,6 +33,9 @@ void map_machines_fini(struct map_machines *machines);
 /* Gives each node of the allocation as many slots as its machine has cores. */
 int map_machines_set_slots(const struct map_machines *machines, struct allocation *allocation,
                            struct error *error);
+/* "n[1-4]", of those that --topology names, else "every node" or "every other node"; appended. */
+void map_machines_print_whose(const struct map_machines *machines, uint32_t index,
+                              struct buffer *out);
 /* What nodes there are of the index-th machine, appended. */
 void map_machines_nodes(const struct map_machines *machines, uint32_t index,
                         const struct allocation *allocation, struct ranges *ret_nodes);

@@ -20,22 +20,13 @@ static const char *bind_name(const struct map_rule *rule, int in_threads)
     return level == TOPOLOGY_NODE ? "none" : topology_level_name(level);
 }
 
-/* "n[1-4] " of those that --topology names, else "every node" or "every other node". */
-static void print_whose(const struct map_machines *machines, uint32_t index, struct buffer *out)
-{
-    if (machines->items[index].names != NULL)
-        hostlist_print(machines->items[index].names, out);
-    else
-        buffer_append_string(out, index > 0 ? "every other node" : "every node");
-}
-
 static void explain_machines(const struct map_report *report, struct buffer *out)
 {
     const struct map_machines *machines = report->machines;
 
     for (uint32_t i = 0; i < machines->count; i++) {
         buffer_append_string(out, "# ");
-        print_whose(machines, i, out);
+        map_machines_print_whose(machines, i, out);
         buffer_printf(out, " is taken to be %s: %u cores, %u hardware threads\n",
                       machines->is_described ? "as --topology says" : "as this machine",
                       machines->items[i].topology.counts[TOPOLOGY_CORE],
@@ -131,41 +122,6 @@ void map_report_text(const struct map_report *report, int explain, struct buffer
     place_sorts_destroy(sorts);
 }
 
-static void print_topology(const struct map_machine *machine, struct buffer *out)
-{
-    struct topology view;
-
-    if (topology_restrict(&machine->topology, &machine->allowed, &view) < 0)
-        return;
-    for (int level = TOPOLOGY_PACKAGE; level < TOPOLOGY_LEVEL_COUNT; level++)
-        buffer_printf(out, "%-9s %u\n", topology_level_name((enum topology_level)level),
-                      view.counts[level]);
-    for (uint32_t i = 0; i < view.devices_count; i++) {
-        const struct ranges *near = &view.devices[i].near;
-
-        buffer_printf(out, "device    %s", view.devices[i].name);
-        if (ranges_is_empty(near)) {
-            buffer_append_string(out, "\n");
-            continue;
-        }
-        buffer_append_string(out, ", near to hardware threads ");
-        ranges_print(near, out);
-        buffer_append_string(out, "\n");
-    }
-    topology_fini(&view);
-}
-
-void map_report_topology(const struct map_report *report, struct buffer *out)
-{
-    for (uint32_t i = 0; i < report->machines->count; i++) {
-        if (report->machines->count > 1) {
-            print_whose(report->machines, i, out);
-            buffer_append_string(out, ":\n");
-        }
-        print_topology(&report->machines->items[i], out);
-    }
-}
-
 /* ---- For programs ---- */
 
 static json_t *json_seat(const struct map_report *report, uint32_t node, uint32_t index,
@@ -179,6 +135,11 @@ static json_t *json_seat(const struct map_report *report, uint32_t node, uint32_
     if (seats != NULL && !ranges_is_empty(&seats->items[index].cpus)) {
         ranges_print(&seats->items[index].cpus, &text);
         json_object_set_new(process, "cpus", json_string(buffer_string(&text)));
+        buffer_clear(&text);
+    }
+    if (seats != NULL && !ranges_is_empty(&seats->items[index].memory)) {
+        ranges_print(&seats->items[index].memory, &text);
+        json_object_set_new(process, "memory", json_string(buffer_string(&text)));
         buffer_clear(&text);
     }
     if (seats != NULL && !ranges_is_empty(&seats->items[index].gpus)) {

@@ -23,8 +23,6 @@ struct map_report {
 /* Node by node: its ranks, and where they are bound a drawing of each. */
 void map_report_text(const struct map_report *report, int explain, struct buffer *out);
 void map_report_json(const struct map_report *report, struct buffer *out);
-/* What a node has of each level. */
-void map_report_topology(const struct map_report *report, struct buffer *out);
 /* Adds to an error whom --require has left out. */
 void map_report_left_out(const struct map_report *report, struct error *error);
 /* Adds to an error what would work instead, the nearest first. */

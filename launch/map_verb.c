@@ -12,6 +12,7 @@
 #include "alloc/place_require.h"
 #include "launch/map_machines.h"
 #include "launch/map_report.h"
+#include "launch/map_topology.h"
 #include "launch/options.h"
 #include "launch/run_facts.h"
 #include "launch/run_nodes.h"
@@ -44,7 +45,7 @@ static const struct option_rule map_rules[] = {
     {.kind = OPTION_FLAG,
      .name = "show-topology",
      FIELD(show_topology),
-     .help = "what a node has of each level, and its devices"},
+     .help = "what a node has of each level, its NUMA nodes, and its devices with what is near"},
     {.kind = OPTION_END}};
 
 /* The own options stand before those of run, and hide them where they have one name. */
@@ -189,8 +190,10 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     int rc = map_machines_read(&machines, topology, error);
 
     free(topology);
-    if (rc == 0 && settings.show_topology > 0) {
-        map_report_topology(&report, out);
+    if (rc == 0 && settings.show_topology > 0 && settings.as_json > 0) {
+        map_topology_json(&machines, out);
+    } else if (rc == 0 && settings.show_topology > 0) {
+        map_topology_text(&machines, out);
     } else if (rc == 0) {
         settings.processes = (uint32_t)run_apps_processes(apps);
         allocation_init(&allocation);

@@ -52,7 +52,7 @@ static void describe(struct place_machines *machines, uint32_t nodes)
     struct ranges allowed = {0};
 
     topology_init(&topology, 2 * SLOTS);
-    topology.numa_os = memory_allocate_zeroed(8 * sizeof(*topology.numa_os));
+    topology_add_memory(&topology, 8);
     for (uint32_t i = 0; i < topology.threads; i++) {
         uint32_t core = i / 2;
 
@@ -62,7 +62,7 @@ static void describe(struct place_machines *machines, uint32_t nodes)
         topology.objects[TOPOLOGY_L3][i] = core / 8;
         topology.objects[TOPOLOGY_L2][i] = topology.objects[TOPOLOGY_L1][i] = core;
         topology.objects[TOPOLOGY_CORE][i] = core;
-        topology.numa_os[core / 16] = core / 16;
+        ranges_add(&topology.memory[core / 16], core / 16, core / 16);
     }
     topology_number(&topology);
     topology_all(&topology, &allowed);

@@ -45,6 +45,15 @@ static void make_devices(struct random_state *random, struct topology *topology)
     }
 }
 
+/* One of the kernel's NUMA nodes, now and then also a second one behind all first ones. */
+static void make_memory(struct random_state *random, uint32_t numas, uint32_t numa,
+                        struct ranges *memory)
+{
+    ranges_add(memory, 2 * numa + 1, 2 * numa + 1);
+    if (random_chance(random, 0.2))
+        ranges_add(memory, 2 * (numas + numa), 2 * (numas + numa));
+}
+
 /* Packages of NUMA nodes of caches of cores of threads; now and then without a level, or with
  * fewer cores in one than in another. */
 static void make_topology(struct random_state *random, struct topology *topology)
@@ -57,7 +66,9 @@ static void make_topology(struct random_state *random, struct topology *topology
     uint32_t thread = 0, core = 0;
 
     topology_init(topology, packages * numas * caches * cores_most * threads);
-    topology->numa_os = memory_allocate_zeroed(packages * numas * sizeof(*topology->numa_os));
+    topology_add_memory(topology, packages * numas);
+    for (uint32_t numa = 0; numa < packages * numas; numa++)
+        make_memory(random, packages * numas, numa, &topology->memory[numa]);
     for (uint32_t cache = 0; cache < packages * numas * caches; cache++) {
         uint32_t cores = is_uneven ? pick(random, 1, cores_most) : cores_most;
 
@@ -70,7 +81,6 @@ static void make_topology(struct random_state *random, struct topology *topology
                 topology->objects[TOPOLOGY_L2][thread] = core / 2;
                 topology->objects[TOPOLOGY_L1][thread] = core;
                 topology->objects[TOPOLOGY_CORE][thread] = core;
-                topology->numa_os[cache / caches] = 2 * (cache / caches) + 1;
             }
         }
     }
@@ -271,8 +281,12 @@ static void print_machine(const struct place_machines *machines, uint32_t node, 
         buffer_printf(out, ",\"%s\":", topology_level_name((enum topology_level)level));
         print_numbers(topology->objects[level], topology->threads, out);
     }
-    buffer_append_string(out, ",\"numa_os\":");
-    print_numbers(topology->numa_os, topology->counts[TOPOLOGY_NUMA], out);
+    buffer_append_string(out, ",\"memory\":[");
+    for (uint32_t i = 0; i < topology->counts[TOPOLOGY_NUMA]; i++) {
+        buffer_append_string(out, i > 0 ? "," : "");
+        print_set(&topology->memory[i], out);
+    }
+    buffer_append_string(out, "]");
     buffer_append_string(out, ",\"allowed\":");
     print_set(&kind->allowed, out);
     print_devices(topology, out);

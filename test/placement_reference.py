@@ -390,8 +390,8 @@ def answer(case):
     for process in ranks:
         machine = process.node.machine
         cpus = sorted(machine.os[thread] for thread in process.bound)
-        memory = sorted({machine.described["numa_os"][machine.number("numa", thread)]
-                         for thread in process.bound if process.app.memory})
+        memory = sorted({number for thread in process.bound if process.app.memory
+                         for number in machine.described["memory"][machine.number("numa", thread)]})
         result.append([process.node.number, process.app.number, cpus, memory, process.gpus])
     return result, None
 

@@ -127,7 +127,7 @@ run "$banyan" map --nodes 'n[1-2]' --slots 2 --map-by core --topology "$two_pack
 like "$out" '# application 0: 4 processes by core, ranked by slot, bound to core \(the default\)' \
     "--explain tells the rules"
 run "$banyan" map --topology "$gpus" --show-topology
-like "$out" 'core +4.*device +gpu2, near to hardware threads 2-3' "--show-topology lists it"
+like "$out" 'core +4.*numa 1 +cpus 2-3, memory 1.*device +gpu2, near cpus 2-3 \(numa 1\)' "--show-topology lists it"
 
 export HWLOC_XMLFILE=$gpus
 run "$banyan" run --slots 4 -n 2 --map-by slot --gpus-per-rank 1 \

@@ -116,6 +116,77 @@ static void test_regular(void)
     topology_fini(&topology);
 }
 
+/* NUMA nodes as "cpus:memories", in the order of their numbers. */
+static void numas_are(const struct topology *topology, const char *expected, const char *what)
+{
+    struct buffer text = {0};
+
+    for (uint32_t numa = 0; numa < topology->counts[TOPOLOGY_NUMA]; numa++) {
+        struct ranges cpus = {0};
+
+        for (uint32_t t = 0; t < topology->threads; t++) {
+            if (topology->objects[TOPOLOGY_NUMA][t] == numa)
+                ranges_add(&cpus, topology->os[t], topology->os[t]);
+        }
+        buffer_append_string(&text, numa > 0 ? " " : "");
+        ranges_print(&cpus, &text);
+        buffer_append_string(&text, ":");
+        ranges_print(&topology->memory[numa], &text);
+        ranges_fini(&cpus);
+    }
+    is_string(buffer_string(&text), expected, "%s: NUMA nodes", what);
+    buffer_fini(&text);
+}
+
+/* Shapes of machines whose NUMA nodes are no package and no cache. */
+static void test_numa(void)
+{
+    static const struct {
+        const char *what, *words, *numas;
+    } shapes[] = {
+        {"two NUMA nodes in a package", "package:2 numa:2 core:2 pu:1", "0-1:0 2-3:1 4-5:2 6-7:3"},
+        {"four of two caches each", "package:1 numa:4 l3:2 core:1 pu:2",
+         "0-3:0 4-7:1 8-11:2 12-15:3"},
+        {"a large memory beside those of the halves", "package:2 [numa] group:2 [numa] core:2 pu:1",
+         "0-1:0 2-3:1 4-5:3 6-7:4"},
+        {"two memories of one set", "package:1 group:4 [numa] [numa] core:1 pu:2",
+         "0-1:0-1 2-3:2-3 4-5:4-5 6-7:6-7"},
+        {"a memory of the machine", "[numa] package:2 [numa] core:1 pu:1", "0:0 1:1"},
+        {"packages inside", "numa:2 package:2 core:1 pu:1", "0-1:0 2-3:1"},
+        {"groups of groups", "group:2 group:2 package:2 [numa] core:1 pu:1",
+         "0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7"},
+        {"dies", "package:1 die:2 [numa] core:2 pu:1", "0-1:0 2-3:1"},
+        {"a cache", "package:1 l3:2 [numa] core:2 pu:1", "0-1:0 2-3:1"},
+        {"a cache of the fourth level", "package:1 l4:2 [numa] core:2 pu:1", "0-1:0 2-3:1"},
+    };
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct topology topology;
+
+        read_words(shapes[i].words, &topology);
+        numas_are(&topology, shapes[i].numas, shapes[i].what);
+        round_trip(&topology, shapes[i].what);
+        topology_fini(&topology);
+    }
+}
+
+/* What is left of a NUMA node keeps its memories; others lose them. */
+static void test_numa_left(void)
+{
+    struct topology topology, part;
+    struct ranges allowed = {0};
+
+    read_words("package:1 group:4 [numa] [numa] core:2 pu:1", &topology);
+    ranges_add(&allowed, 3, 3);
+    ranges_add(&allowed, 6, 7);
+    is_int(topology_restrict(&topology, &allowed, &part), 0, "two of four NUMA nodes are left");
+    numas_are(&part, "3:2-3 6-7:6-7", "the part");
+    round_trip(&part, "the part");
+    topology_fini(&part);
+    topology_fini(&topology);
+    ranges_fini(&allowed);
+}
+
 static void test_restricted(void)
 {
     static const uint32_t expected[] = {1, 2, 1, 0, 3, 0, 4, 6};
@@ -186,6 +257,8 @@ int main(void)
     unsetenv("HWLOC_SYNTHETIC");
     unsetenv("HWLOC_XMLFILE");
     test_regular();
+    test_numa();
+    test_numa_left();
     test_restricted();
     test_words();
     test_here();
