@@ -99,25 +99,6 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
 
 /* ---- GPUs ---- */
 
-static int is_gpu(enum topology_device_kind kind)
-{
-    return device_variable(kind) != NULL;
-}
-
-/* The vendor of the node's first GPU, and how many of it there are. */
-static enum topology_device_kind gpu_vendor(const struct topology *view, uint32_t *ret_count)
-{
-    enum topology_device_kind vendor = TOPOLOGY_DEVICE_OTHER;
-
-    *ret_count = 0;
-    for (uint32_t i = 0; i < view->devices_count; i++) {
-        if (vendor == TOPOLOGY_DEVICE_OTHER && is_gpu(view->devices[i].kind))
-            vendor = view->devices[i].kind;
-        *ret_count += vendor != TOPOLOGY_DEVICE_OTHER && view->devices[i].kind == vendor;
-    }
-    return vendor;
-}
-
 /* Of those that fewest have the nearest, and of these the first. */
 static uint32_t choose_gpu(const struct device_desk *desk, enum topology_device_kind vendor,
                            uint32_t thread)
@@ -144,8 +125,8 @@ int device_desk_take(struct device_desk *desk, uint32_t count, int again, const 
                      enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
                      struct error *error)
 {
-    uint32_t there, number = 0;
-    enum topology_device_kind vendor = gpu_vendor(desk->view, &there);
+    enum topology_device_kind vendor;
+    uint32_t there = topology_gpus(desk->view, &vendor), number = 0;
 
     if (there < count)
         return error_set(error, -ENODEV, "each process is to have %u GPUs but there are %u", count,

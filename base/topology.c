@@ -224,25 +224,20 @@ int topology_restrict(const struct topology *topology, const struct ranges *allo
     return 0;
 }
 
-static int is_gpu(enum topology_device_kind kind)
+uint32_t topology_gpus(const struct topology *topology, enum topology_device_kind *ret_vendor)
 {
-    return kind == TOPOLOGY_DEVICE_NVIDIA || kind == TOPOLOGY_DEVICE_AMD ||
-           kind == TOPOLOGY_DEVICE_INTEL;
-}
+    uint32_t counts[TOPOLOGY_DEVICE_KIND_COUNT] = {0};
+    enum topology_device_kind most = TOPOLOGY_DEVICE_NVIDIA;
 
-uint32_t topology_gpus(const struct topology *topology)
-{
-    enum topology_device_kind vendor = TOPOLOGY_DEVICE_OTHER;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < topology->devices_count; i++) {
-        enum topology_device_kind kind = topology->devices[i].kind;
-
-        if (vendor == TOPOLOGY_DEVICE_OTHER && is_gpu(kind))
-            vendor = kind;
-        count += vendor != TOPOLOGY_DEVICE_OTHER && kind == vendor;
+    for (uint32_t i = 0; i < topology->devices_count; i++)
+        counts[topology->devices[i].kind]++;
+    for (int vendor = TOPOLOGY_DEVICE_NVIDIA; vendor <= TOPOLOGY_DEVICE_INTEL; vendor++) {
+        if (counts[vendor] > counts[most])
+            most = (enum topology_device_kind)vendor;
     }
-    return count;
+    if (ret_vendor != NULL)
+        *ret_vendor = most;
+    return counts[most];
 }
 
 void topology_all(const struct topology *topology, struct ranges *ret_threads)

@@ -79,8 +79,9 @@ int topology_restrict(const struct topology *topology, const struct ranges *allo
 /* Appends a device; near becomes empty. */
 void topology_add_device(struct topology *topology, const char *name,
                          enum topology_device_kind kind, struct ranges *near);
-/* GPUs of the vendor of the first one. */
-uint32_t topology_gpus(const struct topology *topology);
+/* GPUs of the vendor of which there are most; of equal numbers the discrete ones count, as the order of
+ * the kinds has it (an Intel or AMD chip beside them drives the console). */
+uint32_t topology_gpus(const struct topology *topology, enum topology_device_kind *ret_vendor);
 /* The kernel's numbers of all its threads. */
 void topology_all(const struct topology *topology, struct ranges *ret_threads);
 uint64_t topology_hash(const struct topology *topology);

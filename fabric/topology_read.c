@@ -178,21 +178,69 @@ static void add_device(hwloc_topology_t source, hwloc_obj_t object, const char *
     ranges_fini(&near);
 }
 
-/* In the order of the bus, in which the vendors' libraries count when they are told to. */
-static void add_gpus(hwloc_topology_t source, struct topology *topology)
+static uint64_t bus_place(const struct hwloc_pcidev_attr_s *pci)
 {
-    uint32_t counts[TOPOLOGY_DEVICE_KIND_COUNT] = {0};
-    hwloc_obj_t object = NULL;
-    char name[32];
+    return (uint64_t)pci->domain << 24 | (uint64_t)pci->bus << 16 | (uint64_t)pci->dev << 8 |
+           pci->func;
+}
+
+static int compare_bus(const void *a, const void *b)
+{
+    uint64_t left = bus_place(&(*(const hwloc_obj_t *)a)->attr->pcidev);
+    uint64_t right = bus_place(&(*(const hwloc_obj_t *)b)->attr->pcidev);
+
+    return left < right ? -1 : left > right;
+}
+
+/* The vendors' libraries count in the order of the bus when they are told to; hwloc's is that of what
+ * the devices hang on. */
+static uint32_t find_gpus(hwloc_topology_t source, hwloc_obj_t **ret_gpus)
+{
+    hwloc_obj_t *gpus = NULL, object = NULL;
+    uint32_t count = 0;
 
     while ((object = hwloc_get_next_pcidev(source, object)) != NULL) {
-        enum topology_device_kind kind = gpu_kind(&object->attr->pcidev);
-
-        if (kind == TOPOLOGY_DEVICE_OTHER)
+        if (gpu_kind(&object->attr->pcidev) == TOPOLOGY_DEVICE_OTHER)
             continue;
-        snprintf(name, sizeof(name), "gpu%u", counts[kind]++);
-        add_device(source, object, name, kind, topology);
+        gpus = memory_resize(gpus, (count + 1) * sizeof(hwloc_obj_t));
+        gpus[count++] = object;
     }
+    if (count > 1)
+        qsort(gpus, count, sizeof(*gpus), compare_bus);
+    *ret_gpus = gpus;
+    return count;
+}
+
+/* Those of the vendor that counts are gpu0, gpu1 and so on; any others have their vendor's name. */
+static void name_gpus(struct topology *topology)
+{
+    static const char *const others[TOPOLOGY_DEVICE_KIND_COUNT] = {
+        [TOPOLOGY_DEVICE_NVIDIA] = "nvidia",
+        [TOPOLOGY_DEVICE_AMD] = "amd",
+        [TOPOLOGY_DEVICE_INTEL] = "intel",
+    };
+    uint32_t counts[TOPOLOGY_DEVICE_KIND_COUNT] = {0};
+    enum topology_device_kind vendor;
+
+    (void)topology_gpus(topology, &vendor);
+    for (uint32_t i = 0; i < topology->devices_count; i++) {
+        struct topology_device *gpu = &topology->devices[i];
+
+        snprintf(gpu->name, sizeof(gpu->name), "%s%u",
+                 gpu->kind == vendor ? "gpu" : others[gpu->kind], counts[gpu->kind]++);
+    }
+}
+
+/* Before all other devices. */
+static void add_gpus(hwloc_topology_t source, struct topology *topology)
+{
+    hwloc_obj_t *gpus;
+    uint32_t count = find_gpus(source, &gpus);
+
+    for (uint32_t i = 0; i < count; i++)
+        add_device(source, gpus[i], "", gpu_kind(&gpus[i]->attr->pcidev), topology);
+    name_gpus(topology);
+    free(gpus);
 }
 
 static void add_networks(hwloc_topology_t source, struct topology *topology)

@@ -132,7 +132,7 @@ static int find_facts(struct map_report *report, const struct run_apps *apps,
     for (uint32_t i = 0;
          rc == 0 && place_require_wanted(&report->placement) && i < report->machines->count; i++) {
         struct node_facts own = {.known = 1u << FACT_GPUS | 1u << FACT_FEATURES,
-                                 .gpus = topology_gpus(&report->machines->items[i].topology)};
+                                 .gpus = topology_gpus(&report->machines->items[i].topology, NULL)};
         struct ranges nodes = {0};
 
         map_machines_nodes(report->machines, i, report->allocation, &nodes);

@@ -18,7 +18,7 @@ static int read_topology(unsigned int want, uint32_t node, struct survey *survey
 
     if (rc < 0)
         return rc;
-    facts->gpus = topology_gpus(&topology);
+    facts->gpus = topology_gpus(&topology, NULL);
     facts->known |= 1u << FACT_GPUS;
     if (want & SURVEY_TOPOLOGY)
         rc = place_machines_add(&survey->machines, &topology, &allowed, node, node);

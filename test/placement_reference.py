@@ -297,8 +297,9 @@ def seat_listed(node, process, cores):
 
 def give_gpus(app, node, process):
     devices = node.machine.described["devices"]
-    gpus = [device for device in devices if device["kind"] in ("nvidia", "amd", "intel")]
-    vendor = [gpu for gpu in gpus if gpu["kind"] == gpus[0]["kind"]]
+    of_vendors = [[device for device in devices if device["kind"] == vendor]
+                  for vendor in ("nvidia", "amd", "intel")]
+    vendor = max(of_vendors, key=len)  # the first of equal ones
     if app.gpus > len(vendor):
         raise Refused("too few GPUs")
     order = {unit: place for place, unit in enumerate(node.units)}

@@ -8,6 +8,7 @@
 
 two_packages="package:2 core:2 pu:2"
 gpus=$srcdir/test/data/gpus.xml
+four_numa=$srcdir/test/data/four-numa.xml # in one package, a GPU at each, in the opposite order of the bus
 
 # maps EXPECTED NAME OPTION...
 maps() {
@@ -57,6 +58,26 @@ maps "n1: ranks 0-2
   rank 1: [B/B][./.] cpus 0-1
   rank 2: [./.][B/B] cpus 2-3" "so are cores to a device" \
     --nodes n1 --topology "$gpus" -n 3 --map-by dist:mlx5_0
+
+maps "n1: ranks 0-3
+  rank 0: [BB/BB/../../../../../..] cpus 0-1,8-9 gpus 3
+  rank 1: [../../BB/BB/../../../..] cpus 2-3,10-11 gpus 2
+  rank 2: [../../../../BB/BB/../..] cpus 4-5,12-13 gpus 1
+  rank 3: [../../../../../../BB/BB] cpus 6-7,14-15 gpus 0" "NUMA nodes inside of a package, and GPUs" \
+    --nodes n1 --topology "$four_numa" -n 4 --map-by numa --gpus-per-rank 1
+maps "n1: ranks 0-2
+  rank 0: [../../../../BB/../../..] cpus 4,12
+  rank 1: [../../../../../BB/../..] cpus 5,13
+  rank 2: [BB/../../../../../../..] cpus 0,8" "cores at the NUMA node of a GPU, then others" \
+    --nodes n1 --topology "$four_numa" -n 3 --map-by dist:gpu1 --bind-to core
+maps "n1: rank 0
+  rank 0: [../../../../../../BB/BB] cpus 6-7,14-15" "a network device, too" \
+    --nodes n1 --topology "$four_numa" -n 1 --map-by dist:mlx5_1 --bind-to numa
+run "$banyan" map --nodes n1 --topology "package:2 [numa] group:2 [numa] [numa] core:2 pu:1" -n 2 \
+    --map-by numa --bind-memory local --json
+is "$(tr -d ' \n' <<<"$out" | grep -o '"cpus":"[^"]*","memory":"[^"]*"' | tr '\n' ' ')" \
+    '"cpus":"0-1","memory":"0-1" "cpus":"2-3","memory":"2-3" ' \
+    "local memory is all that is as near, not what the whole package has"
 
 # Two ranks may be given one core; what is named is what they get.
 printf 'rank 0=n1 slot=1\nrank 1=n1 slot=0-1\n' >"$scratch/ranks"
