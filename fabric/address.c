@@ -5,14 +5,37 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FAMILY_V4    4
-#define FAMILY_V6    6
-#define HEADER_BYTES 3 /* family, port */
+#define FAMILY_V4        4
+#define FAMILY_V6        6
+#define HEADER_BYTES     3 /* family, port */
+#define V4_BYTES         (HEADER_BYTES + 4)
+#define V6_BYTES         (HEADER_BYTES + 16)
+#define SCOPE_TEXT_BYTES (IF_NAMESIZE + 1)
+#define SCOPED_BYTES     (V6_BYTES + 4) /* with the number of an interface of this machine */
+
+static void set_scope(struct address *address, uint32_t scope)
+{
+    if (scope == 0)
+        return;
+    address->length_bytes = SCOPED_BYTES;
+    for (int i = 0; i < 4; i++)
+        address->bytes[V6_BYTES + i] = (uint8_t)(scope >> 8 * i);
+}
+
+static uint32_t scope_of(const struct address *address)
+{
+    uint32_t scope = 0;
+
+    for (int i = 0; address->length_bytes == SCOPED_BYTES && i < 4; i++)
+        scope |= (uint32_t)address->bytes[V6_BYTES + i] << 8 * i;
+    return scope;
+}
 
 int address_from_system(const struct sockaddr *system, struct address *ret_address)
 {
@@ -34,18 +57,21 @@ int address_from_system(const struct sockaddr *system, struct address *ret_addre
         return -EAFNOSUPPORT;
     }
     *ret_address = (struct address){0};
-    ret_address->length_bytes = HEADER_BYTES + ip_bytes;
+    ret_address->length_bytes = (uint8_t)(HEADER_BYTES + ip_bytes);
     ret_address->bytes[0] = ip_bytes == 4 ? FAMILY_V4 : FAMILY_V6;
     address_set_port(ret_address, port);
     memcpy(ret_address->bytes + HEADER_BYTES, ip, ip_bytes);
+    if (ip_bytes == 16)
+        set_scope(ret_address, ((const struct sockaddr_in6 *)(const void *)system)->sin6_scope_id);
     return 0;
 }
 
 static int is_valid(const struct address *address)
 {
-    if (address->length_bytes == HEADER_BYTES + 4)
+    if (address->length_bytes == V4_BYTES)
         return address->bytes[0] == FAMILY_V4;
-    return address->length_bytes == HEADER_BYTES + 16 && address->bytes[0] == FAMILY_V6;
+    return (address->length_bytes == V6_BYTES || address->length_bytes == SCOPED_BYTES) &&
+           address->bytes[0] == FAMILY_V6;
 }
 
 int address_to_system(const struct address *address, struct sockaddr_storage *ret_system,
@@ -64,6 +90,7 @@ int address_to_system(const struct address *address, struct sockaddr_storage *re
         struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_system;
         v6->sin6_family = AF_INET6;
         v6->sin6_port = htons(address_port(address));
+        v6->sin6_scope_id = scope_of(address);
         memcpy(&v6->sin6_addr, address->bytes + HEADER_BYTES, 16);
         *ret_bytes = sizeof(*v6);
     }
@@ -102,7 +129,7 @@ int address_has_prefix(const struct address *address, const struct address *pref
     unsigned int rest = prefix_bits % 8;
 
     if (!is_valid(address) || !is_valid(prefix) || prefix->bytes[0] != address->bytes[0] ||
-        prefix_bits > 8u * (prefix->length_bytes - HEADER_BYTES) || memcmp(a, b, whole) != 0)
+        prefix_bits > (address_is_v6(prefix) ? 128u : 32u) || memcmp(a, b, whole) != 0)
         return 0;
     return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
 }
@@ -120,9 +147,24 @@ int address_is_loopback(const struct address *address)
 
 /* ---- Text ---- */
 
+/* "%eth0", or its number where there is no such interface; "" without one. */
+static void print_scope(uint32_t scope, char text[SCOPE_TEXT_BYTES])
+{
+    char name[IF_NAMESIZE];
+
+    text[0] = '\0';
+    if (scope == 0)
+        return;
+    if (if_indextoname(scope, name) != NULL)
+        snprintf(text, SCOPE_TEXT_BYTES, "%%%s", name);
+    else
+        snprintf(text, SCOPE_TEXT_BYTES, "%%%u", scope);
+}
+
 const char *address_print(const struct address *address, char text[ADDRESS_TEXT_BYTES])
 {
     char ip[INET6_ADDRSTRLEN] = "";
+    char scope[SCOPE_TEXT_BYTES];
     uint16_t port = address_port(address);
     int is_v6;
 
@@ -132,10 +174,11 @@ const char *address_print(const struct address *address, char text[ADDRESS_TEXT_
     }
     is_v6 = address->bytes[0] == FAMILY_V6;
     inet_ntop(is_v6 ? AF_INET6 : AF_INET, address->bytes + HEADER_BYTES, ip, sizeof(ip));
+    print_scope(scope_of(address), scope);
     if (port == 0)
-        snprintf(text, ADDRESS_TEXT_BYTES, "%s", ip);
+        snprintf(text, ADDRESS_TEXT_BYTES, "%s%s", ip, scope);
     else
-        snprintf(text, ADDRESS_TEXT_BYTES, is_v6 ? "[%s]:%u" : "%s:%u", ip, port);
+        snprintf(text, ADDRESS_TEXT_BYTES, is_v6 ? "[%s%s]:%u" : "%s%s:%u", ip, scope, port);
     return text;
 }
 
@@ -150,16 +193,35 @@ static uint16_t parse_port(const char *text)
     return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
+/* The name or the number of an interface; 0 if there is none. */
+static uint32_t parse_scope(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    if (digits > 0 && digits < 10 && text[digits] == '\0')
+        return (uint32_t)strtoul(text, NULL, 10);
+    return if_nametoindex(text);
+}
+
 int address_parse_ip(const char *text, struct address *ret_address)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    const char *percent = strchr(text, '%');
+    char ip[INET6_ADDRSTRLEN];
+    size_t bytes = percent != NULL ? (size_t)(percent - text) : strlen(text);
 
     if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
         return address_from_system((struct sockaddr *)&v4, ret_address);
-    if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
-        return address_from_system((struct sockaddr *)&v6, ret_address);
-    return -EINVAL;
+    if (bytes >= sizeof(ip))
+        return -EINVAL;
+    memcpy(ip, text, bytes);
+    ip[bytes] = '\0';
+    if (percent != NULL)
+        v6.sin6_scope_id = parse_scope(percent + 1);
+    if ((percent != NULL && v6.sin6_scope_id == 0) || inet_pton(AF_INET6, ip, &v6.sin6_addr) != 1)
+        return -EINVAL;
+    return address_from_system((struct sockaddr *)&v6, ret_address);
 }
 
 int address_parse(const char *text, struct address *ret_address, struct error *error)

@@ -14,14 +14,16 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define ADDRESS_TEXT_BYTES 64
+#define ADDRESS_TEXT_BYTES 80
+#define ADDRESS_LIST_MAX   256 /* addresses of one machine that are looked at */
 
 /* -EAFNOSUPPORT unless it is IPv4 or IPv6. */
 int address_from_system(const struct sockaddr *system, struct address *ret_address);
 /* -EINVAL if the bytes are no tcp address; they may come from a peer. */
 int address_to_system(const struct address *address, struct sockaddr_storage *ret_system,
                       socklen_t *ret_bytes);
-/* Reads "10.1.2.3", "10.1.2.3:4242", "fe80::1", "[fe80::1]:4242"; the port is 0 if none stands. */
+/* Reads "10.1.2.3", "10.1.2.3:4242", "fd00::1", "[fe80::1%eth0]:4242"; the port is 0 if none is given.
+ * The scope may be the name or the number of an interface of this machine. */
 int address_parse(const char *text, struct address *ret_address, struct error *error);
 /* Writes the form that address_parse reads, without port 0. "?" if the bytes are no address. */
 const char *address_print(const struct address *address, char text[ADDRESS_TEXT_BYTES]);
@@ -36,11 +38,13 @@ int address_parse_ip(const char *text, struct address *ret_address);
 int address_has_prefix(const struct address *address, const struct address *prefix,
                        unsigned int prefix_bits);
 
-/* The machine's addresses (port 0) that others can reach, best first: as the system lists its
+/* How many addresses there are (at most ADDRESS_LIST_MAX + 1 are counted), and the first list_max: the machine's addresses (port 0) that others can reach, best first: as the system lists its
  * interfaces, IPv4 before IPv6.  Those of bridges for containers and virtual machines are taken only
  * if there is no other, loopback only if there is nothing else at all.  net is a comma-separated list
  * of CIDRs and interface names, which then alone decides, in its order; NULL: none.  -ENODEV, and a
  * text that lists what there is, if none fits; -EINVAL if net is malformed. */
+int address_list(const char *net, struct address *ret_list, int list_max, struct error *error);
+/* The first ADDRESSES_MAX of them; returns how many were left out. */
 int address_local(const char *net, struct addresses *ret_addresses, struct error *error);
 /* -EINVAL, and a line, if net is malformed; which interfaces there are is not looked at. */
 int address_net_check(const char *net, struct error *error);

@@ -20,7 +20,7 @@
 #define NET_ITEMS_MAX   32
 #define NET_BYTES_MAX   1024
 #define INTERFACE_BYTES 256
-#define CANDIDATES_MAX  256 /* addresses of one machine that are looked at */
+#define CANDIDATES_MAX  (ADDRESS_LIST_MAX + 1) /* one more tells that there are too many */
 
 /* ---- --net ---- */
 
@@ -271,19 +271,33 @@ static int find_candidates(const char *net, struct candidates *ret_found, struct
     return rc;
 }
 
-int address_local(const char *net, struct addresses *ret_addresses, struct error *error)
+int address_list(const char *net, struct address *ret_list, int list_max, struct error *error)
 {
     struct candidates *found = memory_allocate(sizeof(*found));
     int rc = find_candidates(net, found, error);
+    int count = 0;
 
-    if (rc == 0) {
-        *ret_addresses = (struct addresses){0};
-        for (int i = 0; i < found->count && ret_addresses->count < ADDRESSES_MAX; i++)
-            if (!is_superfluous(found, i))
-                ret_addresses->items[ret_addresses->count++] = found->items[i].address;
+    for (int i = 0; rc == 0 && i < found->count; i++) {
+        if (is_superfluous(found, i))
+            continue;
+        if (count < list_max)
+            ret_list[count] = found->items[i].address;
+        count++;
     }
     free(found);
-    return rc;
+    return rc < 0 ? rc : count;
+}
+
+int address_local(const char *net, struct addresses *ret_addresses, struct error *error)
+{
+    struct addresses addresses = {0};
+    int count = address_list(net, addresses.items, ADDRESSES_MAX, error);
+
+    if (count < 0)
+        return count;
+    addresses.count = (uint8_t)(count < ADDRESSES_MAX ? count : ADDRESSES_MAX);
+    *ret_addresses = addresses;
+    return count - addresses.count;
 }
 
 /* ---- What is told to others ---- */

@@ -130,28 +130,6 @@ static void progress_transfer(struct banyan_sock *sock, struct operation *operat
     }
 }
 
-/* TCP connects a port to itself if nobody listens there and it is also the one to connect from. */
-static int is_own_end(const struct banyan_sock *sock)
-{
-    struct address own;
-
-    sock_read_local_address(sock->fd, &own);
-    return address_equal(&own, &sock->peer);
-}
-
-static void progress_connect(struct banyan_sock *sock)
-{
-    int system_error = 0;
-    socklen_t bytes = sizeof(system_error);
-
-    if (getsockopt(sock->fd, SOL_SOCKET, SO_ERROR, &system_error, &bytes) < 0)
-        system_error = errno;
-    if (system_error == 0 && is_own_end(sock))
-        system_error = ECONNREFUSED;
-    sock->connected = system_error == 0;
-    sock_complete(&sock->output, banyan_sock_status_of(system_error), system_error);
-}
-
 static void progress_input(struct banyan_sock *sock)
 {
     struct operation *input = &sock->input;
@@ -173,10 +151,6 @@ static void take_readiness(struct banyan_sock *sock, uint32_t ready)
 {
     if (sock->closing)
         return;
-    if (sock->output.state == POSTED && sock->output.kind == BANYAN_SOCK_CONNECT) {
-        if ((ready & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
-            progress_connect(sock);
-    }
     if ((ready & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
         sock->ended = 1;
     if ((ready & EPOLLPRI) != 0)
@@ -282,10 +256,13 @@ static int poll_set(struct banyan_sock_set *set, int timeout_ms)
     set->drained = count < EVENTS_MAX;
     set->handed = 0;
     for (int i = 0; i < count; i++) {
-        if (events[i].data.ptr == NULL)
+        struct watch *watch = events[i].data.ptr;
+        if (watch == NULL)
             clear_signal(set);
+        else if (watch->kind == WATCH_SOCK)
+            take_readiness(watch->sock, events[i].events);
         else
-            take_readiness(events[i].data.ptr, events[i].events);
+            sock_race_event(watch);
     }
     return 0;
 }
@@ -311,9 +288,11 @@ static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret
     list_remove(&operation->node);
     operation->state = IDLE;
     set->handed++;
+    if (operation->kind == BANYAN_SOCK_CONNECT)
+        sock_race_free(sock);
     if (operation->kind == BANYAN_SOCK_CLOSE) {
         set->sock_count--;
-        free(sock);
+        sock_free(sock);
     }
     return 1;
 }
@@ -519,6 +498,7 @@ int banyan_sock_post_close(struct banyan_sock *sock)
     sock->closing = 1;
     interrupt(&sock->input);
     interrupt(&sock->output);
+    sock_race_stop(sock);
     if (sock->fd >= 0) {
         /* A forked child may hold the same file: closing alone would leave it registered. */
         epoll_ctl(set->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -30,15 +28,19 @@ static void init_operation(struct operation *operation, struct banyan_sock *sock
     operation->kind = kind;
 }
 
-/* Registers fd, if there is one, with the set; the sock owns it from then on.  NULL, errno and fd
- * open on failure.  The caller holds the set's lock until the sock is ready for events: they are told
- * only once. */
-static struct banyan_sock *create_sock(struct banyan_sock_set *set, int fd, int listening,
-                                       void *user)
+int sock_watch(struct banyan_sock_set *set, int operation, int fd, struct watch *watch,
+               uint32_t events)
+{
+    struct epoll_event event = {.data.ptr = watch, .events = events};
+
+    return epoll_ctl(set->epoll_fd, operation, fd, &event);
+}
+
+struct banyan_sock *sock_create(struct banyan_sock_set *set, int fd, int listening, void *user)
 {
     struct banyan_sock *sock = memory_allocate_zeroed(sizeof(*sock));
-    struct epoll_event event = {.data.ptr = sock};
 
+    sock->watch = (struct watch){.kind = WATCH_SOCK, .sock = sock};
     sock->set = set;
     sock->id = sock_next_id();
     sock->user = user;
@@ -48,13 +50,20 @@ static struct banyan_sock *create_sock(struct banyan_sock_set *set, int fd, int 
     init_operation(&sock->input, sock, BANYAN_SOCK_READ);
     init_operation(&sock->output, sock, BANYAN_SOCK_WRITE);
     init_operation(&sock->close, sock, BANYAN_SOCK_CLOSE);
-    event.events = listening ? EPOLLIN : EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-    if (fd >= 0 && epoll_ctl(set->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+    if (fd >= 0 &&
+        sock_watch(set, EPOLL_CTL_ADD, fd, &sock->watch, listening ? EPOLLIN : SOCK_WATCHED) < 0) {
         free(sock);
         return NULL;
     }
     set->sock_count++;
     return sock;
+}
+
+void sock_free(struct banyan_sock *sock)
+{
+    sock_race_free(sock);
+    free(sock->failures);
+    free(sock);
 }
 
 /* A unix socket's read stops where descriptors are passed, and nothing announces that. */
@@ -74,7 +83,7 @@ static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd,
     struct banyan_sock *sock;
 
     pthread_mutex_lock(&set->lock);
-    sock = create_sock(set, fd, 0, user);
+    sock = sock_create(set, fd, 0, user);
     if (sock != NULL) {
         sock->connected = 1;
         sock->readable = 1;
@@ -86,40 +95,97 @@ static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd,
     return sock;
 }
 
-/* A sock whose connect has been started or, with rc, has failed already. */
-static struct banyan_sock *create_connecting(struct banyan_sock_set *set, int fd, void *user,
-                                             const struct address *peer, int rc)
-{
-    struct banyan_sock *sock;
+/* ---- Options ---- */
 
-    pthread_mutex_lock(&set->lock);
-    sock = create_sock(set, fd, 0, user);
-    if (sock != NULL) {
-        sock->peer = *peer;
-        sock->output.kind = BANYAN_SOCK_CONNECT;
-        sock->output.state = POSTED;
-        sock->connected = rc == 0;
-        if (rc != -EINPROGRESS)
-            sock_complete(&sock->output, banyan_sock_status_of(-rc), -rc);
-    }
-    pthread_mutex_unlock(&set->lock);
-    return sock;
-}
-
-static void set_option(int fd, int level, int option, int value)
+void sock_set_option(int fd, int level, int option, int value)
 {
     (void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
 static void set_stream_options(int fd)
 {
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
-    set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1); /* RFC 6093, 5: no byte leaves the stream */
+    sock_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    sock_set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
+    sock_set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1); /* RFC 6093, 5: no byte leaves the stream */
 }
 
-static int fail(struct error *error, const struct address *address, struct banyan_sock_ports ports,
-                int code, const char *what)
+int sock_apply_settings(int fd, const struct sock_settings *settings)
+{
+    const struct {
+        int level;
+        int name;
+        unsigned int value;
+    } options[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, settings->idle_s != 0},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, settings->user_timeout_ms},
+        {IPPROTO_TCP, TCP_KEEPIDLE, settings->idle_s},
+        {IPPROTO_TCP, TCP_KEEPINTVL, settings->interval_s},
+        {IPPROTO_TCP, TCP_KEEPCNT, settings->probes},
+    };
+    size_t count = settings->idle_s != 0 ? 5 : 2;
+
+    if (settings->idle_s == 0 && settings->user_timeout_ms == 0 && !settings->changed)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int)) < 0)
+            return -errno;
+    return 0;
+}
+
+/* The settings stay as they were if the system does not take them. */
+static int change_settings(struct banyan_sock *sock, const struct sock_settings *settings)
+{
+    struct sock_settings before = sock->settings;
+    int rc;
+
+    if (sock->closing)
+        return -ESHUTDOWN;
+    sock->settings = *settings;
+    sock->settings.changed = 1;
+    rc = sock->fd >= 0 ? sock_apply_settings(sock->fd, &sock->settings)
+                       : sock_race_apply_settings(sock);
+    if (rc < 0) {
+        sock->settings = before;
+        before.changed = 1;
+        if (sock->fd >= 0)
+            (void)sock_apply_settings(sock->fd, &before);
+    }
+    return rc;
+}
+
+int banyan_sock_set_keep_alive(struct banyan_sock *sock, unsigned int idle_s,
+                               unsigned int interval_s, unsigned int probes)
+{
+    struct sock_settings settings;
+    int rc;
+
+    if ((idle_s == 0) != (interval_s == 0) || (idle_s == 0) != (probes == 0))
+        return -EINVAL;
+    pthread_mutex_lock(&sock->set->lock);
+    settings = sock->settings;
+    settings.idle_s = idle_s;
+    settings.interval_s = interval_s;
+    settings.probes = probes;
+    rc = change_settings(sock, &settings);
+    pthread_mutex_unlock(&sock->set->lock);
+    return rc;
+}
+
+int banyan_sock_set_user_timeout(struct banyan_sock *sock, unsigned int timeout_ms)
+{
+    struct sock_settings settings;
+    int rc;
+
+    pthread_mutex_lock(&sock->set->lock);
+    settings = sock->settings;
+    settings.user_timeout_ms = timeout_ms;
+    rc = change_settings(sock, &settings);
+    pthread_mutex_unlock(&sock->set->lock);
+    return rc;
+}
+
+int sock_fail(struct error *error, const struct address *address, struct banyan_sock_ports ports,
+              int code, const char *what)
 {
     char text[ADDRESS_TEXT_BYTES];
 
@@ -130,7 +196,7 @@ static int fail(struct error *error, const struct address *address, struct banya
     return error_set(error, code, "%s: %s: %s", text, what, strerror(-code));
 }
 
-static void set_port(struct sockaddr_storage *system, uint16_t port)
+void sock_set_system_port(struct sockaddr_storage *system, uint16_t port)
 {
     if (system->ss_family == AF_INET)
         ((struct sockaddr_in *)system)->sin_port = htons(port);
@@ -138,21 +204,20 @@ static void set_port(struct sockaddr_storage *system, uint16_t port)
         ((struct sockaddr_in6 *)system)->sin6_port = htons(port);
 }
 
-/* Binds to the first free port of the range; -EADDRINUSE if there is none. */
-static int bind_range(int fd, struct sockaddr_storage *system, socklen_t bytes,
-                      struct banyan_sock_ports ports)
+int sock_check_ports(struct banyan_sock_ports ports, uint16_t port, struct error *error)
 {
-    for (unsigned int port = ports.first; port <= ports.last; port++) {
-        set_port(system, (uint16_t)port);
-        if (bind(fd, (struct sockaddr *)system, bytes) == 0)
-            return 0;
-        if (errno != EADDRINUSE && errno != EACCES)
-            return -errno;
-    }
-    return -EADDRINUSE;
+    if (ports.first == 0 && ports.last == 0)
+        return 0;
+    if (ports.first == 0 || ports.first > ports.last)
+        return error_set(error, -ERANGE, "%u-%u is no range of ports", ports.first, ports.last);
+    if (port != 0 && (port < ports.first || port > ports.last))
+        return error_set(error, -ERANGE, "port %u is none of %u-%u", port, ports.first, ports.last);
+    return 0;
 }
 
-static int open_stream(int family)
+/* ---- Listening ---- */
+
+int sock_open_stream(int family)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -165,14 +230,14 @@ static int open_stream(int family)
 /* A descriptor that listens at exactly this address and port. */
 static int listen_at(const struct sockaddr_storage *system, socklen_t bytes)
 {
-    int fd = open_stream(system->ss_family);
+    int fd = sock_open_stream(system->ss_family);
     int rc = 0;
 
     if (fd < 0)
         return fd;
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    sock_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (system->ss_family == AF_INET6)
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+        sock_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     if (bind(fd, (const struct sockaddr *)system, bytes) < 0 || listen(fd, BACKLOG) < 0)
         rc = -errno;
     if (rc == 0)
@@ -200,7 +265,7 @@ static int listen_in(const struct address *address, struct banyan_sock_ports por
         return fd;
     }
     for (unsigned int port = ports.first; port <= ports.last; port++) {
-        set_port(&system, (uint16_t)port);
+        sock_set_system_port(&system, (uint16_t)port);
         fd = listen_at(&system, bytes);
         if (fd != -EADDRINUSE && fd != -EACCES)
             return fd;
@@ -213,21 +278,23 @@ int banyan_sock_listen(struct banyan_sock_set *set, const struct address *addres
                        struct error *error)
 {
     struct banyan_sock *sock = NULL;
+    int rc = sock_check_ports(ports, address_port(address), error);
     int fd;
-    int rc;
 
+    if (rc < 0)
+        return rc;
     if (address_port(address) != 0)
         ports = (struct banyan_sock_ports){0};
     fd = listen_in(address, ports);
     if (fd < 0)
-        return fail(error, address, ports, fd, "cannot listen");
+        return sock_fail(error, address, ports, fd, "cannot listen");
     pthread_mutex_lock(&set->lock);
-    sock = create_sock(set, fd, 1, user);
+    sock = sock_create(set, fd, 1, user);
     rc = sock == NULL ? -errno : 0;
     pthread_mutex_unlock(&set->lock);
     if (rc < 0) {
         close(fd);
-        return fail(error, address, ports, rc, "cannot listen");
+        return sock_fail(error, address, ports, rc, "cannot listen");
     }
     *ret_sock = sock;
     return 0;
@@ -258,7 +325,7 @@ int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set
     struct sockaddr_storage system;
     socklen_t bytes = sizeof(system);
     struct banyan_sock *sock;
-    int fd = accept_now(listener, &system, &bytes);
+    int fd = listener->listening ? accept_now(listener, &system, &bytes) : -EINVAL;
 
     if (fd == -EAGAIN || fd == -ESHUTDOWN)
         return fd;
@@ -276,7 +343,6 @@ int banyan_sock_accept(struct banyan_sock *listener, struct banyan_sock_set *set
 
 int banyan_sock_listener_pause(struct banyan_sock *listener, int paused)
 {
-    struct epoll_event event = {.data.ptr = listener, .events = paused ? 0 : EPOLLIN};
     int rc = 0;
 
     if (!listener->listening)
@@ -284,112 +350,45 @@ int banyan_sock_listener_pause(struct banyan_sock *listener, int paused)
     pthread_mutex_lock(&listener->set->lock);
     if (listener->closing)
         rc = -ESHUTDOWN;
-    else if (epoll_ctl(listener->set->epoll_fd, EPOLL_CTL_MOD, listener->fd, &event) < 0)
+    else if (sock_watch(listener->set, EPOLL_CTL_MOD, listener->fd, &listener->watch,
+                        paused ? 0 : EPOLLIN) < 0)
         rc = -errno;
     pthread_mutex_unlock(&listener->set->lock);
     return rc;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *system)
+/* 0 if it is a connected stream socket. */
+static int check_adoptable(int fd, struct sockaddr_storage *ret_peer)
 {
-    return ntohs(system->ss_family == AF_INET ? ((const struct sockaddr_in *)system)->sin_port
-                                              : ((const struct sockaddr_in6 *)system)->sin6_port);
-}
+    socklen_t bytes = sizeof(*ret_peer);
+    socklen_t number_bytes = sizeof(int);
+    int type;
+    int listening;
 
-/* Puts a new stream in the place of the one that fd names. */
-static int replace_stream(int fd, int family)
-{
-    int fresh = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int rc = 0;
-
-    if (fresh < 0)
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &number_bytes) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &number_bytes) < 0)
         return -errno;
-    set_stream_options(fresh);
-    set_option(fresh, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (dup3(fresh, fd, O_CLOEXEC) < 0)
-        rc = -errno;
-    close(fresh);
-    return rc;
-}
-
-/* Connects from the first port of the range that is free towards this peer.  The same port may serve
- * several connections, as long as their other ends differ. */
-static int connect_from_range(int fd, const struct sockaddr_storage *peer, socklen_t bytes,
-                              struct banyan_sock_ports ports)
-{
-    struct sockaddr_storage own = {.ss_family = peer->ss_family};
-    struct banyan_sock_ports left = ports;
-
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    while (left.first <= left.last) {
-        int rc = bind_range(fd, &own, bytes, left);
-        if (rc < 0 || connect(fd, (const struct sockaddr *)peer, bytes) == 0)
-            return rc;
-        if (errno != EADDRNOTAVAIL && errno != EADDRINUSE)
-            return -errno;
-        /* A descriptor is bound once and for all: the next port needs a new one in its place. */
-        left.first = (uint16_t)(port_of(&own) + 1);
-        rc = left.first != 0 ? replace_stream(fd, peer->ss_family) : -EADDRINUSE;
-        if (rc < 0)
-            return rc;
-    }
-    return -EADDRINUSE;
-}
-
-/* 0 or -EINPROGRESS when under way, else what stopped it. */
-static int start_connect(int fd, const struct address *address, struct banyan_sock_ports ports)
-{
-    struct sockaddr_storage system;
-    socklen_t bytes;
-    int rc = address_to_system(address, &system, &bytes);
-
-    if (rc < 0)
-        return rc;
-    if (ports.first != 0)
-        return connect_from_range(fd, &system, bytes, ports);
-    return connect(fd, (struct sockaddr *)&system, bytes) < 0 ? -errno : 0;
-}
-
-int banyan_sock_connect(struct banyan_sock_set *set, const struct address *address,
-                        struct banyan_sock_ports ports, void *user, struct banyan_sock **ret_sock,
-                        struct error *error)
-{
-    int fd = open_stream(address_is_v6(address) ? AF_INET6 : AF_INET);
-    int rc = fd < 0 ? fd : start_connect(fd, address, ports);
-    struct banyan_sock *sock;
-
-    if (fd < 0 || rc == -EINVAL) {
-        if (fd >= 0)
-            close(fd);
-        return fail(error, address, ports, rc, "cannot connect");
-    }
-    if (rc < 0 && rc != -EINPROGRESS) {
-        close(fd);
-        fd = -1;
-    }
-    sock = create_connecting(set, fd, user, address, rc);
-    if (sock == NULL) {
-        rc = -errno;
-        close(fd);
-        return fail(error, address, ports, rc, "cannot connect");
-    }
-    *ret_sock = sock;
-    return 0;
+    if (type != SOCK_STREAM)
+        return -EPROTOTYPE;
+    if (listening)
+        return -EINVAL;
+    return getpeername(fd, (struct sockaddr *)ret_peer, &bytes) < 0 ? -errno : 0;
 }
 
 int banyan_sock_adopt(struct banyan_sock_set *set, int fd, void *user,
                       struct banyan_sock **ret_sock, struct error *error)
 {
-    struct sockaddr_storage system;
-    socklen_t bytes = sizeof(system);
-    int has_peer = getpeername(fd, (struct sockaddr *)&system, &bytes) == 0;
+    struct sockaddr_storage peer;
     struct banyan_sock *sock = NULL;
+    int rc = check_adoptable(fd, &peer);
 
-    if (fcntl(fd, F_GETFD) >= 0)
-        sock = create_connected(set, fd, user, has_peer ? (struct sockaddr *)&system : NULL,
-                                !is_tcp(fd));
-    if (sock == NULL)
-        return error_set(error, -errno, "cannot adopt descriptor %d: %s", fd, strerror(errno));
+    if (rc == 0) {
+        sock = create_connected(set, fd, user, (struct sockaddr *)&peer, !is_tcp(fd));
+        rc = sock != NULL ? 0 : -errno;
+    }
+    if (rc < 0)
+        return error_set(error, rc, "cannot adopt descriptor %d: %s", fd,
+                         rc == -EINVAL ? "it listens" : strerror(-rc));
     *ret_sock = sock;
     return 0;
 }

@@ -2,16 +2,11 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
 #include "fabric/address.h"
 #include "fabric/sock_private.h"
-
-#define HOST_NAME_BYTES_MAX 255
 
 enum banyan_sock_status banyan_sock_status_of(int system_error)
 {
@@ -37,8 +32,11 @@ enum banyan_sock_status banyan_sock_status_of(int system_error)
     case ENFILE:
         return BANYAN_SOCK_NO_DESCRIPTORS;
     case EADDRINUSE:
-    case EADDRNOTAVAIL:
         return BANYAN_SOCK_NO_PORTS;
+    case ERANGE:
+        return BANYAN_SOCK_BAD_PORTS;
+    case EADDRNOTAVAIL:
+        return BANYAN_SOCK_NOT_LOCAL;
     case EAFNOSUPPORT:
     case EINVAL:
         return BANYAN_SOCK_BAD_ADDRESS;
@@ -61,6 +59,8 @@ const char *banyan_sock_status_text(enum banyan_sock_status status)
         [BANYAN_SOCK_NO_BUFFERS] = "the system has no buffers left",
         [BANYAN_SOCK_NO_DESCRIPTORS] = "no descriptors left",
         [BANYAN_SOCK_NO_PORTS] = "no free port",
+        [BANYAN_SOCK_BAD_PORTS] = "no such port, or no range of ports",
+        [BANYAN_SOCK_NOT_LOCAL] = "no address of this machine",
         [BANYAN_SOCK_BAD_ADDRESS] = "bad address",
         [BANYAN_SOCK_INTERRUPTED] = "interrupted by close",
         [BANYAN_SOCK_FAILED] = "failed",
@@ -79,6 +79,11 @@ void banyan_sock_describe(const struct banyan_sock_event *event, struct error *r
 
     if (event->status == BANYAN_SOCK_CLOSED_BY_PEER)
         code = -EPIPE;
+    if (event->operation == BANYAN_SOCK_CONNECT && event->status != BANYAN_SOCK_OK &&
+        event->sock->failures != NULL && event->status != BANYAN_SOCK_INTERRUPTED) {
+        error_set(ret_error, code, "%s", event->sock->failures);
+        return;
+    }
     /* The sock of a close is no more. */
     if (event->operation != BANYAN_SOCK_CLOSE && event->sock != NULL &&
         event->sock->peer.length_bytes > 0)
@@ -96,31 +101,6 @@ void banyan_sock_describe_code(const struct banyan_sock *sock, int code, struct 
         event.system_error = 0;
     }
     banyan_sock_describe(&event, ret_error);
-}
-
-int banyan_sock_describe_host(const char *net, char *text, size_t text_bytes, struct error *error)
-{
-    char name[HOST_NAME_BYTES_MAX + 1] = "";
-    struct addresses addresses;
-    struct buffer line = {0};
-    int rc = address_local(net, &addresses, error);
-
-    if (rc < 0)
-        return rc;
-    if (gethostname(name, sizeof(name) - 1) < 0 || name[0] == '\0')
-        snprintf(name, sizeof(name), "localhost");
-    buffer_append_string(&line, name);
-    for (int i = 0; i < addresses.count; i++) {
-        char address[ADDRESS_TEXT_BYTES];
-        buffer_printf(&line, " %s", address_print(&addresses.items[i], address));
-    }
-    if (line.length_bytes < text_bytes)
-        memcpy(text, buffer_string(&line), line.length_bytes + 1);
-    else
-        rc = error_set(error, -ENOSPC, "the description of this machine needs %zu bytes, not %zu",
-                       line.length_bytes + 1, text_bytes);
-    buffer_fini(&line);
-    return rc;
 }
 
 /* Another thread may close the sock meanwhile. */

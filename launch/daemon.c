@@ -141,6 +141,18 @@ static void lease_renew(void *context)
     loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
 }
 
+/* A place has at most ADDRESSES_MAX; which of more they are is worth knowing when one does not lead. */
+static int own_addresses(const char *net, struct addresses *ret_addresses, struct error *error)
+{
+    int left_out = address_local(net, ret_addresses, error);
+
+    if (left_out > 0)
+        log_info(
+            "listening on the first %d addresses of this machine, not on %d more: --net chooses",
+            ret_addresses->count, left_out);
+    return left_out < 0 ? left_out : 0;
+}
+
 static int listen_addresses(const struct daemon *daemon, struct addresses *ret_addresses,
                             struct error *error)
 {
@@ -149,7 +161,7 @@ static int listen_addresses(const struct daemon *daemon, struct addresses *ret_a
 
     *ret_addresses = (struct addresses){0};
     if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
-        return address_local(instance->net, ret_addresses, error);
+        return own_addresses(instance->net, ret_addresses, error);
     ret_addresses->count = 1;
     virtual_node_address(daemon->record.place ? daemon->record.name : NULL, text);
     return address_parse(text, &ret_addresses->items[0], error);

@@ -4,6 +4,7 @@
 #include "fabric/address.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/un.h>
@@ -49,6 +50,29 @@ static void test_system(void)
     address.length_bytes = 0;
     is_uint(address_port(&address), 0, "no address has no port");
     is_int(address_to_system(&address, &system, &bytes), -EINVAL, "nor a form for the system");
+}
+
+/* A link-local address needs the interface that leads to it. */
+static void test_scope(void)
+{
+    struct sockaddr_storage system;
+    struct address address;
+    struct address again;
+    char text[ADDRESS_TEXT_BYTES];
+    socklen_t bytes;
+
+    is_int(address_parse("[fe80::1%lo]:80", &address, NULL), 0, "a scope is read");
+    is_string(address_print(&address, text), "[fe80::1%lo]:80", "and printed");
+    is_int(address_to_system(&address, &system, &bytes), 0, "told to the system");
+    is_uint(((struct sockaddr_in6 *)&system)->sin6_scope_id, if_nametoindex("lo"), "as its number");
+    address_from_system((struct sockaddr *)&system, &again);
+    ok(address_equal(&address, &again), "and comes back");
+    is_int(address_parse("fe80::1%999999", &address, NULL), 0, "a number is taken as it is");
+    is_string(address_print(&address, text), "fe80::1%999999", "and told as it is");
+    ok(!address_equal(&address, &again), "another scope is another address");
+    is_int(address_parse("fe80::1%nosuch0", &address, NULL), -EINVAL, "no such interface");
+    is_int(address_parse("fe80::1%", &address, NULL), -EINVAL, "no interface");
+    is_int(address_parse("10.0.0.1%lo", &address, NULL), -EINVAL, "IPv4 has no scope");
 }
 
 static void test_local(void)
@@ -137,6 +161,7 @@ int main(void)
     test_text("[::1]x", NULL, 0);
     test_text("localhost", NULL, 0);
     test_system();
+    test_scope();
     test_local();
     test_prefix();
     test_interfaces();

@@ -72,28 +72,6 @@ static void test_close_connect(void)
     listener = listen_on("127.0.0.1");
 }
 
-/* A listener whose queue is full answers nobody: whoever connects then is left waiting. */
-static struct address full_listener(int fds[], int count)
-{
-    struct sockaddr_storage system;
-    struct address address;
-    socklen_t bytes;
-
-    address_parse("127.0.0.1", &address, NULL);
-    address_to_system(&address, &system, &bytes);
-    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(fds[0], (struct sockaddr *)&system, bytes) < 0 || listen(fds[0], 0) < 0 ||
-        getsockname(fds[0], (struct sockaddr *)&system, &bytes) < 0)
-        bail_out("a plain listener");
-    for (int i = 1; i < count; i++) {
-        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        if (connect(fds[i], (struct sockaddr *)&system, bytes) < 0 && errno != EINPROGRESS)
-            bail_out("a plain connection");
-    }
-    address_from_system((struct sockaddr *)&system, &address);
-    return address;
-}
-
 static void test_close_pending_connect(void)
 {
     int fds[5];

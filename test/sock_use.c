@@ -32,6 +32,83 @@ static void test_ports(void)
     banyan_sock_local_address(listener, &listening);
 }
 
+/* What is no range, and a port outside of one, is an error of its own; inside, it is taken. */
+static void test_port_ranges(void)
+{
+    struct banyan_sock_ports odd[] = {{.first = 0, .last = 10}, {.first = 10, .last = 5}};
+    struct banyan_sock_ports range;
+    struct banyan_sock *sock = listen_on("127.0.0.3");
+    struct address address = listening;
+    uint16_t port = address_port(&listening);
+    struct error why = ERROR_NONE;
+
+    close_one(sock);
+    banyan_sock_local_address(listener, &listening);
+    for (int i = 0; i < 2; i++) {
+        is_int(banyan_sock_listen(set, &listening, odd[i], NULL, &sock, &why), -ERANGE,
+               "K7: %s is no range of ports", i == 0 ? "0-10" : "10-5");
+        is_int(banyan_sock_connect(set, &listening, odd[i], NULL, &sock, &why), -ERANGE,
+               "K7: nor to connect from");
+        has_string(why.text, i == 0 ? "0-10" : "10-5", "K7: which it is, is told");
+    }
+    is_int(banyan_sock_status_of(ERANGE), BANYAN_SOCK_BAD_PORTS, "K7: its class");
+    range = (struct banyan_sock_ports){.first = 1, .last = (uint16_t)(port - 1)};
+    is_int(banyan_sock_listen(set, &address, range, NULL, &sock, &why), -ERANGE,
+           "K7: a port above the range");
+    range = (struct banyan_sock_ports){.first = (uint16_t)(port + 1), .last = UINT16_MAX};
+    is_int(banyan_sock_listen(set, &address, range, NULL, &sock, &why), -ERANGE,
+           "K7: a port below it");
+    range = (struct banyan_sock_ports){.first = 1, .last = UINT16_MAX};
+    is_int(banyan_sock_listen(set, &address, range, NULL, &sock, &why), 0, "K7: one inside of it");
+    banyan_sock_local_address(sock, &address);
+    is_uint(address_port(&address), port, "K7: is taken, and no other");
+    close_one(sock);
+}
+
+static void test_not_local(void)
+{
+    struct address address;
+    struct banyan_sock *sock = NULL;
+    struct error why = ERROR_NONE;
+    int rc;
+
+    address_parse("192.0.2.1", &address, NULL); /* RFC 5737: of documentation */
+    rc = banyan_sock_listen(set, &address, any_port, NULL, &sock, &why);
+    if (rc == 0) {
+        close_one(sock);
+        skip(3, "K6: this system listens on any address (ip_nonlocal_bind)");
+        return;
+    }
+    is_int(rc, -EADDRNOTAVAIL, "K6: listening on an address of another machine");
+    is_int(banyan_sock_status_of(-rc), BANYAN_SOCK_NOT_LOCAL, "K6: has its own class");
+    has_string(why.text, "192.0.2.1", "K6: and its name");
+}
+
+static void test_adopt_refused(void)
+{
+    struct banyan_sock *sock = NULL;
+    struct error why = ERROR_NONE;
+    int fds[2];
+    int fd;
+
+    if (pipe(fds) < 0)
+        bail_out("pipe");
+    is_int(banyan_sock_adopt(set, fds[0], NULL, &sock, &why), -ENOTSOCK, "K9: no pipe is adopted");
+    is_int(close(fds[0]), 0, "K9: it is left open");
+    close(fds[1]);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    is_int(banyan_sock_adopt(set, fd, NULL, &sock, &why), -ENOTCONN, "K9: nor what is unconnected");
+    listen(fd, 1);
+    is_int(banyan_sock_adopt(set, fd, NULL, &sock, &why), -EINVAL, "K9: nor a listener");
+    has_string(why.text, "it listens", "K9: which is told");
+    close(fd);
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0)
+        bail_out("socketpair");
+    is_int(banyan_sock_adopt(set, fds[0], NULL, &sock, &why), -EPROTOTYPE, "K9: nor datagrams");
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void test_adopt(void)
 {
     int fds[2];
@@ -163,7 +240,7 @@ static void test_host(void)
     char text[4096] = "untouched";
     char name[256] = "";
     struct error why = ERROR_NONE;
-    struct addresses addresses;
+    struct address list[4];
 
     is_int(banyan_sock_describe_host("lo", text, sizeof(text), &why), 0,
            "K8: this host is described");
@@ -182,8 +259,13 @@ static void test_host(void)
            "K8: an interface that is not there");
     is_int(banyan_sock_describe_host("10.0.0.0/99", text, sizeof(text), &why), -EINVAL,
            "K8: a CIDR that is none");
-    is_int(address_local(NULL, &addresses, &why), 0, "K8: all addresses without a filter");
-    ok(addresses.count > 0, "K8: at least one");
+    ok(banyan_sock_host_addresses(NULL, list, 4, &why) > 0, "K8: all addresses without a filter");
+    is_int(banyan_sock_host_addresses("127.0.0.1", list, 4, &why), 1, "K8: one that is asked for");
+    ok(address_is_loopback(&list[0]), "K8: is told");
+    list[0] = (struct address){0};
+    is_int(banyan_sock_host_addresses("127.0.0.1", list, 0, &why), 1,
+           "K8: is counted without room");
+    is_uint(list[0].length_bytes, 0, "K8: and not written");
 }
 
 static void test_ids(void)
@@ -264,9 +346,12 @@ int main(void)
 {
     world_open();
     test_ports();
+    test_port_ranges();
+    test_not_local();
     test_connect_ports();
     test_host();
     test_adopt();
+    test_adopt_refused();
     test_ids();
     test_misuse();
     test_misuse_sizes();

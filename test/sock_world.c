@@ -3,8 +3,10 @@
 
 #include "test/sock_world.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "fabric/address.h"
 #include "test/tap.h"
@@ -118,4 +120,25 @@ int plain_peer(void)
         banyan_sock_accept(listener, set, NULL, &far, NULL) < 0)
         bail_out("a plain socket is not accepted");
     return fd;
+}
+
+struct address full_listener(int fds[], int count)
+{
+    struct sockaddr_storage system;
+    struct address address;
+    socklen_t bytes;
+
+    address_parse("127.0.0.1", &address, NULL);
+    address_to_system(&address, &system, &bytes);
+    fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(fds[0], (struct sockaddr *)&system, bytes) < 0 || listen(fds[0], 0) < 0 ||
+        getsockname(fds[0], (struct sockaddr *)&system, &bytes) < 0)
+        bail_out("a plain listener");
+    for (int i = 1; i < count; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (connect(fds[i], (struct sockaddr *)&system, bytes) < 0 && errno != EINPROGRESS)
+            bail_out("a plain connection");
+    }
+    address_from_system((struct sockaddr *)&system, &address);
+    return address;
 }

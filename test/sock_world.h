@@ -31,5 +31,8 @@ void close_pair(void);
 int drain(void);
 /* A plain socket that is connected to the listener; the accepted end is `far`. */
 int plain_peer(void);
+/* A listener whose queue is full answers nobody: whoever connects then is left waiting.  Makes count
+ * descriptors, at least 5; returns where it listens. */
+struct address full_listener(int fds[], int count);
 
 #endif
