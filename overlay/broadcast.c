@@ -32,7 +32,7 @@ struct log_item {
     uint32_t outstanding; /* child ranges that need it */
     uint8_t kind;         /* enum overlay_entry_kind */
     struct ranges set;
-    struct range places;     /* of a death, a departure, or new ones */
+    struct ranges places;    /* who died, left or is new */
     struct message *payload; /* the encoded entry */
 };
 
@@ -70,6 +70,7 @@ static void item_destroy(struct overlay *overlay, struct log_item *item)
     broadcast->bytes -= item->payload->length_bytes;
     message_release(item->payload);
     ranges_fini(&item->set);
+    ranges_fini(&item->places);
     free(item);
 }
 
@@ -88,9 +89,9 @@ static void item_count(struct overlay *overlay, struct log_item *item)
     }
 }
 
-/* Keeps an entry in its place; takes its set.  NULL if it is kept already. */
+/* Keeps an entry in its place; takes its set and places.  NULL if it is kept already. */
 static struct log_item *item_insert(struct overlay *overlay, struct overlay_entry *entry,
-                                    struct range places, struct message *payload)
+                                    struct ranges *places, struct message *payload)
 {
     struct broadcast *broadcast = &overlay->broadcast;
     struct log_item *after = broadcast->last;
@@ -103,9 +104,9 @@ static struct log_item *item_insert(struct overlay *overlay, struct overlay_entr
     item = memory_allocate_zeroed(sizeof(*item));
     item->sequence = entry->sequence;
     item->kind = entry->kind;
-    item->places = places;
     item->payload = message_reference(payload);
     ranges_move(&item->set, &entry->set);
+    ranges_move(&item->places, places);
     item->previous = after;
     item->next = after != NULL ? after->next : broadcast->first;
     *(after != NULL ? &after->next : &broadcast->first) = item;
@@ -302,8 +303,7 @@ uint64_t broadcast_head(const struct overlay *overlay, const struct child *child
 uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place)
 {
     for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
-        if (item->kind == OVERLAY_ENTRY_GROW && item->places.first <= place &&
-            place <= item->places.last)
+        if (item->kind == OVERLAY_ENTRY_GROW && ranges_contains(&item->places, place))
             return item->sequence;
     }
     return 0;
@@ -319,12 +319,12 @@ void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
     for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
         if (item->sequence <= sequence)
             continue;
-        if (item->kind == OVERLAY_ENTRY_GROW && item->places.first < welcome->population)
-            welcome->population = item->places.first;
+        if (item->kind == OVERLAY_ENTRY_GROW && ranges_min(&item->places) < welcome->population)
+            welcome->population = ranges_min(&item->places);
         if (item->kind == OVERLAY_ENTRY_DEATH || item->kind == OVERLAY_ENTRY_DEPARTURE)
-            ranges_remove(&welcome->dead, item->places.first, item->places.last);
+            ranges_remove_all(&welcome->dead, &item->places);
         if (item->kind == OVERLAY_ENTRY_DEPARTURE)
-            ranges_remove(&welcome->left, item->places.first, item->places.last);
+            ranges_remove_all(&welcome->left, &item->places);
     }
     if (welcome->population == overlay->places && ranges_is_empty(&welcome->dead))
         welcome->population = 0;
@@ -370,36 +370,36 @@ static void deliver_user(struct overlay *overlay, const struct overlay_entry *en
     broadcast_tell(overlay, message_create(entry->payload.data, entry->payload.length_bytes));
 }
 
-/* Whichever incarnation it names: in a tree in which this place is dead we have no place. */
-static bool means_us(const struct overlay *overlay, struct range places)
+static bool is_of_places(uint8_t kind)
 {
-    return places.first <= overlay->place && overlay->place <= places.last;
+    return kind == OVERLAY_ENTRY_DEATH || kind == OVERLAY_ENTRY_GROW ||
+           kind == OVERLAY_ENTRY_DEPARTURE;
 }
 
 /* The places that an entry is about, if it is about any. */
 static int places_of(const struct overlay *overlay, const struct overlay_entry *entry, bool is_new,
-                     struct range *ret_places)
+                     struct ranges *ret_places)
 {
-    struct overlay_death death;
-    int rc = 0;
+    bool is_well;
 
-    if (entry->kind == OVERLAY_ENTRY_DEATH) {
-        rc = overlay_get_death(&entry->payload, &death);
-        *ret_places = death.range;
-    } else if (entry->kind == OVERLAY_ENTRY_GROW || entry->kind == OVERLAY_ENTRY_DEPARTURE) {
-        rc = overlay_get_places(&entry->payload, ret_places);
-    } else {
+    if (!is_of_places(entry->kind))
         return 0;
-    }
-    if (rc < 0 || ret_places->first == 0 || ret_places->last >= TREE_PLACES_MAX)
+    if (overlay_get_places(&entry->payload, ret_places) < 0)
         return -EBADMSG;
+    is_well = ranges_min(ret_places) > 0 && ranges_max(ret_places) < TREE_PLACES_MAX;
     if (is_new && entry->kind == OVERLAY_ENTRY_GROW)
-        return ret_places->first == overlay->population ? 0 : -EBADMSG;
-    return is_new && ret_places->last >= overlay->population ? -EBADMSG : 0;
+        is_well =
+            is_well && ret_places->count == 1 && ranges_min(ret_places) == overlay->population;
+    else if (is_new)
+        is_well = is_well && ranges_max(ret_places) < overlay->population;
+    if (!is_well)
+        ranges_fini(ret_places);
+    return is_well ? 0 : -EBADMSG;
 }
 
 /* What a new entry changes here. */
-static void install(struct overlay *overlay, const struct overlay_entry *entry, struct range places)
+static void install(struct overlay *overlay, const struct overlay_entry *entry,
+                    const struct ranges *places)
 {
     switch (entry->kind) {
     case OVERLAY_ENTRY_USER:
@@ -420,50 +420,74 @@ static void install(struct overlay *overlay, const struct overlay_entry *entry, 
     }
 }
 
-/* Keeps, passes on and delivers one entry.  Takes the entry's set. */
-static int entry_take(struct overlay *overlay, struct overlay_entry *entry, struct message *payload)
+/* A new entry says that this place is dead, or must leave: nothing else of it matters here. */
+static bool is_our_end(struct overlay *overlay, const struct overlay_entry *entry,
+                       const struct ranges *places, struct message *payload)
+{
+    if (!ranges_contains(places, overlay->place))
+        return false;
+    if (entry->kind == OVERLAY_ENTRY_DEATH) {
+        /* Not passed on: those below learn it from whoever adopts them, in order. */
+        overlay_end(overlay, NODE_END_EVICTED, "the instance counts this place as dead");
+        return true;
+    }
+    if (entry->kind != OVERLAY_ENTRY_DEPARTURE)
+        return false;
+    overlay->broadcast.received = entry->sequence;
+    entry_forward(overlay, entry, payload);
+    growth_depart(overlay);
+    return true;
+}
+
+/* Keeps, passes on and delivers one entry.  Takes the entry's set, and places. */
+static void entry_take(struct overlay *overlay, struct overlay_entry *entry, struct ranges *places,
+                       const struct stream_large *large, struct message *payload)
 {
     struct broadcast *broadcast = &overlay->broadcast;
     bool member = is_relevant(&entry->set, (struct range){overlay->place, overlay->place});
     bool was_caught_up = broadcast_is_caught_up(overlay);
     bool is_new = entry->sequence > broadcast->received;
-    struct stream_large large = {0};
-    struct range places = {0, 0};
+    struct ranges about = {0};
     struct log_item *item;
 
-    if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
-        return -EBADMSG;
-    if (places_of(overlay, entry, is_new, &places) < 0)
-        return -EBADMSG;
-    if (entry->kind == OVERLAY_ENTRY_DEATH && is_new && means_us(overlay, places)) {
-        /* Not passed on: those below learn it from whoever adopts them, in order. */
-        overlay_end(overlay, NODE_END_EVICTED, "the instance counts this place as dead");
-        return 0;
-    }
+    if (is_new && is_our_end(overlay, entry, places, payload))
+        return;
     if (is_new) {
         broadcast->received = entry->sequence;
         entry_forward(overlay, entry, payload);
     }
-    if (entry->kind == OVERLAY_ENTRY_DEPARTURE && is_new && means_us(overlay, places)) {
-        growth_depart(overlay);
-        return 0;
-    }
     if (entry->sequence >= broadcast->head)
         broadcast->replaying = false;
     if (is_about_large(entry->kind))
-        broadcast_large_take(overlay, entry, &large, is_new);
+        broadcast_large_take(overlay, entry, large, is_new);
+    ranges_copy(&about, places);
     item = item_insert(overlay, entry, places, payload);
     if (is_new && member)
-        install(overlay, entry, places);
+        install(overlay, entry, &about);
+    ranges_fini(&about);
     if (overlay->ended)
-        return 0;
+        return;
     if (!was_caught_up && broadcast_is_caught_up(overlay))
         overlay_became_ready(overlay);
     else if (entry->kind == OVERLAY_ENTRY_USER || is_about_large(entry->kind)) {
         item_settle(overlay, item);
-        return 0;
+        return;
     }
     broadcast_trim(overlay);
+}
+
+/* Takes the entry's set. */
+static int entry_read(struct overlay *overlay, struct overlay_entry *entry, struct message *payload)
+{
+    struct stream_large large = {0};
+    struct ranges places = {0};
+
+    if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
+        return -EBADMSG;
+    if (places_of(overlay, entry, entry->sequence > overlay->broadcast.received, &places) < 0)
+        return -EBADMSG;
+    entry_take(overlay, entry, &places, &large, payload);
+    ranges_fini(&places);
     return 0;
 }
 
@@ -474,7 +498,7 @@ int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct fram
 
     (void)from;
     if (rc == 0)
-        rc = entry_take(overlay, &entry, frame->payload);
+        rc = entry_read(overlay, &entry, frame->payload);
     overlay_entry_fini(&entry);
     return rc;
 }
@@ -492,7 +516,17 @@ void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
     if (set != NULL)
         ranges_copy(&entry.set, set);
     overlay_encode_entry(&entry, &frame);
-    entry_take(overlay, &entry, frame.payload);
+    (void)entry_read(overlay, &entry, frame.payload);
     message_release(frame.payload);
     overlay_entry_fini(&entry);
+}
+
+void broadcast_append_places(struct overlay *overlay, enum overlay_entry_kind kind,
+                             const struct ranges *places)
+{
+    struct buffer payload = {0};
+
+    overlay_put_places(places, &payload);
+    broadcast_append(overlay, kind, NULL, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
 }

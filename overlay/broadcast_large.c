@@ -110,12 +110,12 @@ void broadcast_tell(struct overlay *overlay, struct message *payload)
 }
 
 void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
-                           struct range range)
+                           const struct ranges *places)
 {
     struct upward *upward = upward_add(overlay);
 
     upward->kind = kind;
-    ranges_add(&upward->places, range.first, range.last);
+    ranges_copy(&upward->places, places);
     upward_flush(overlay);
 }
 

@@ -175,6 +175,14 @@ struct roll_call {
     uint64_t watch_ns; /* when to look for operations without progress */
 };
 
+/* The root: deaths that are not in the log yet. */
+struct gather {
+    struct ranges places;
+    uint64_t since_ns; /* the first entry of the present burst */
+    uint64_t last_ns;  /* the last one; 0: none yet */
+    uint64_t due_ns;   /* when the next one may go */
+};
+
 struct overlay {
     uint32_t place;
     uint32_t places;     /* that the tree began with */
@@ -206,6 +214,7 @@ struct overlay {
     uint32_t guests_count;
     struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
+    struct gather gather;
     uint64_t cut_off_ns; /* since when the range that we inherit last was cut off */
     uint64_t absence_ns; /* when to look at ranges that are cut off */
     uint64_t parted_ns;  /* when to look at guests who have parted */
@@ -293,8 +302,11 @@ void membership_drop(struct overlay *overlay, struct child *child, enum node_los
 void membership_failed(struct overlay *overlay, uint32_t place);
 /* To the root, until it is in the log. */
 void membership_report(struct overlay *overlay, const struct overlay_death *death);
-/* Installs a death of the log, or a departure. */
-void membership_gone(struct overlay *overlay, struct range range, bool has_left);
+/* Installs deaths of the log, or departures. */
+void membership_gone(struct overlay *overlay, const struct ranges *places, bool has_left);
+/* The root: logs what has been reported, if it is time; at the end of a step. */
+void membership_log_deaths(struct overlay *overlay);
+uint64_t membership_deadline_ns(const struct overlay *overlay);
 /* The population is another: child ranges that are new begin behind this entry of the log. */
 void membership_grown(struct overlay *overlay, uint64_t sequence);
 /* We have become ready, or a child range has changed: look at guests and arrivals again. */
@@ -315,7 +327,7 @@ int membership_on_lost(struct overlay *overlay, uint32_t from, const struct fram
 void growth_grow(struct overlay *overlay, uint32_t count);
 void growth_shrink(struct overlay *overlay, const struct ranges *places);
 /* Installs a GROW of the log. */
-void growth_take(struct overlay *overlay, struct range range, uint64_t sequence);
+void growth_take(struct overlay *overlay, const struct ranges *places, uint64_t sequence);
 /* A first WELCOME: what the tree was like at its base; empties its ranges. */
 void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome);
 /* This place must leave. */
@@ -349,6 +361,8 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
 /* broadcast.c */
 void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
                       const struct ranges *set, const void *payload, size_t payload_bytes);
+void broadcast_append_places(struct overlay *overlay, enum overlay_entry_kind kind,
+                             const struct ranges *places);
 bool broadcast_is_caught_up(const struct overlay *overlay);
 void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome);
 /* Highest kept entry of a child range, at least what it has acknowledged. */
@@ -377,7 +391,7 @@ void broadcast_user(struct overlay *overlay, const struct ranges *set, struct me
 /* What is told upward in the root's order; takes payload. */
 void broadcast_tell(struct overlay *overlay, struct message *payload);
 void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
-                           struct range range);
+                           const struct ranges *places);
 /* LARGE, REROUTE or SETTLED.  Not new: an heir may hear of what concerns others of its range only. */
 void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *entry,
                           const struct stream_large *size, bool is_new);
@@ -460,7 +474,7 @@ bool lateral_lost(struct overlay *overlay, uint32_t place); /* by the other end:
 void lateral_give_up(struct overlay *overlay, uint32_t place);
 /* What there is becomes a link of the tree's. */
 enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
-void lateral_death(struct overlay *overlay, struct range range);
+void lateral_death(struct overlay *overlay, const struct ranges *places);
 void lateral_timer(struct overlay *overlay);
 uint64_t lateral_deadline_ns(const struct overlay *overlay);
 void lateral_close_all(struct overlay *overlay);

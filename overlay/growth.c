@@ -23,22 +23,16 @@
 
 /* ---- the root ---- */
 
-static void log_places(struct overlay *overlay, enum overlay_entry_kind kind, struct range range)
-{
-    struct buffer payload = {0};
-
-    overlay_put_places(range, &payload);
-    broadcast_append(overlay, kind, NULL, payload.data, payload.length_bytes);
-    buffer_fini(&payload);
-}
-
 void growth_grow(struct overlay *overlay, uint32_t count)
 {
     uint32_t first = overlay->population;
+    struct ranges places = {0};
 
     assert(overlay_is_root(overlay) && overlay_may_change(overlay) == 0);
     assert(count >= 1 && count <= TREE_PLACES_MAX - first);
-    log_places(overlay, OVERLAY_ENTRY_GROW, (struct range){first, first + count - 1});
+    ranges_add(&places, first, first + count - 1);
+    broadcast_append_places(overlay, OVERLAY_ENTRY_GROW, &places);
+    ranges_fini(&places);
 }
 
 /* Who is dead already need not leave. */
@@ -51,18 +45,18 @@ void growth_shrink(struct overlay *overlay, const struct ranges *places)
            ranges_max(places) < overlay->population);
     ranges_copy(&leaving, places);
     ranges_remove_all(&leaving, &overlay->dead);
-    for (uint32_t i = 0; i < leaving.count; i++)
-        log_places(overlay, OVERLAY_ENTRY_DEPARTURE, leaving.items[i]);
+    if (!ranges_is_empty(&leaving))
+        broadcast_append_places(overlay, OVERLAY_ENTRY_DEPARTURE, &leaving);
     ranges_fini(&leaving);
 }
 
 /* ---- everyone ---- */
 
-void growth_take(struct overlay *overlay, struct range range, uint64_t sequence)
+void growth_take(struct overlay *overlay, const struct ranges *places, uint64_t sequence)
 {
-    overlay->population = range.last + 1;
+    overlay->population = ranges_max(places) + 1;
     overlay->complete_told = false;
-    broadcast_tell_places(overlay, OVERLAY_ACTION_GROWN, range);
+    broadcast_tell_places(overlay, OVERLAY_ACTION_GROWN, places);
     membership_grown(overlay, sequence);
     route_flush(overlay);
 }

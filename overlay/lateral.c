@@ -265,13 +265,13 @@ enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t
     return state == LATERAL_UP ? LATERAL_TAKE_LINK : LATERAL_TAKE_ATTEMPT;
 }
 
-void lateral_death(struct overlay *overlay, struct range range)
+void lateral_death(struct overlay *overlay, const struct ranges *places)
 {
     struct lateral *next;
 
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL; lateral = next) {
         next = lateral->next;
-        if (range.first <= lateral->place && lateral->place <= range.last)
+        if (ranges_contains(places, lateral->place))
             lateral_drop(overlay, lateral);
     }
 }

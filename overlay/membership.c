@@ -292,6 +292,7 @@ void membership_fini(struct overlay *overlay)
         message_release(overlay->children[i].addresses);
     free(overlay->children);
     free(overlay->lost);
+    ranges_fini(&overlay->gather.places);
 }
 
 /* ---- answers ---- */
@@ -568,23 +569,36 @@ static void lost_send(struct overlay *overlay, const struct overlay_death *items
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-/* The root: what of the range is not dead yet goes into the log, piece by piece. */
-static void log_death(struct overlay *overlay, struct range range, uint32_t incarnation)
+/* ---- the root's log of deaths ---- */
+
+/* Many die at once: what every death costs, an attempt of each operation that is open and an entry to
+ * everyone, is then paid a few times only.  A death waits for others that are noticed at the same
+ * time; if an entry was logged just before, for a quarter of what this burst of them has lasted. */
+#define GATHER_FIRST_NS (2 * 1000000ull)
+#define GATHER_MIN_NS   (5 * 1000000ull)
+
+static uint64_t gather_max_ns(const struct overlay *overlay)
 {
-    struct buffer payload = {0};
-    struct ranges pieces = {0};
+    return overlay->lease_ns / 64;
+}
 
-    ranges_add(&pieces, range.first, range.last);
-    ranges_remove_all(&pieces, &overlay->dead);
-    for (uint32_t i = 0; i < pieces.count; i++) {
-        struct overlay_death death = {.range = pieces.items[i], .incarnation = incarnation};
+static bool is_in_burst(const struct overlay *overlay)
+{
+    const struct gather *gather = &overlay->gather;
 
-        buffer_clear(&payload);
-        overlay_put_death(&death, &payload);
-        broadcast_append(overlay, OVERLAY_ENTRY_DEATH, NULL, payload.data, payload.length_bytes);
-    }
-    ranges_fini(&pieces);
-    buffer_fini(&payload);
+    return gather->last_ns > 0 && overlay->now_ns - gather->last_ns <= 2 * gather_max_ns(overlay);
+}
+
+static uint64_t gather_pause_ns(const struct overlay *overlay)
+{
+    const struct gather *gather = &overlay->gather;
+    uint64_t pause_ns = GATHER_FIRST_NS;
+
+    if (is_in_burst(overlay))
+        pause_ns = (gather->last_ns - gather->since_ns) / 4;
+    if (is_in_burst(overlay) && pause_ns < GATHER_MIN_NS)
+        pause_ns = GATHER_MIN_NS;
+    return pause_ns < gather_max_ns(overlay) ? pause_ns : gather_max_ns(overlay);
 }
 
 /* The root is the one who tells people. */
@@ -597,13 +611,49 @@ static void tell_seen(struct overlay *overlay, const struct overlay_death *death
     action->deadline_ns = death->silent_ns;
 }
 
+static void gather_death(struct overlay *overlay, const struct overlay_death *death)
+{
+    struct gather *gather = &overlay->gather;
+    uint32_t place;
+
+    if (!ranges_first_gap(&gather->places, death->range.first, death->range.last, &place))
+        return; /* reported already */
+    tell_seen(overlay, death);
+    if (ranges_is_empty(&gather->places))
+        gather->due_ns = overlay->now_ns + gather_pause_ns(overlay);
+    ranges_add(&gather->places, death->range.first, death->range.last);
+}
+
+uint64_t membership_deadline_ns(const struct overlay *overlay)
+{
+    return ranges_is_empty(&overlay->gather.places) ? OVERLAY_NEVER_NS : overlay->gather.due_ns;
+}
+
+void membership_log_deaths(struct overlay *overlay)
+{
+    struct gather *gather = &overlay->gather;
+    struct ranges places = {0};
+
+    if (ranges_is_empty(&gather->places) || overlay->now_ns < gather->due_ns)
+        return;
+    if (!is_in_burst(overlay))
+        gather->since_ns = overlay->now_ns;
+    gather->last_ns = overlay->now_ns;
+    ranges_move(&places, &gather->places);
+    ranges_remove_all(&places, &overlay->dead); /* who has left meanwhile */
+    if (!ranges_is_empty(&places))
+        broadcast_append_places(overlay, OVERLAY_ENTRY_DEATH, &places);
+    ranges_fini(&places);
+}
+
+/* ---- reports ---- */
+
 void membership_report(struct overlay *overlay, const struct overlay_death *death)
 {
     if (is_dead(overlay, death->range))
         return;
     if (overlay_is_root(overlay)) {
-        tell_seen(overlay, death);
-        log_death(overlay, death->range, death->incarnation);
+        gather_death(overlay, death);
         return;
     }
     if (is_reported(overlay, death->range) || overlay->lost_count == OVERLAY_LOST_MAX)
@@ -705,40 +755,39 @@ void membership_failed(struct overlay *overlay, uint32_t place)
         membership_drop(overlay, child, NODE_LOSS_ENDED);
 }
 
-static void evict_guests(struct overlay *overlay, struct range range)
+static void evict_guests(struct overlay *overlay, const struct ranges *places)
 {
     for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next) {
-        if (guest->asked && range.first <= guest->place && guest->place <= range.last)
+        if (guest->asked && ranges_contains(places, guest->place))
             guest_refuse_gone(overlay, guest);
     }
 }
 
-void membership_gone(struct overlay *overlay, struct range range, bool has_left)
+void membership_gone(struct overlay *overlay, const struct ranges *places, bool has_left)
 {
-    struct ranges places = {0};
+    bool is_of_target =
+        overlay->join.target != TREE_NO_PLACE && ranges_contains(places, overlay->join.target);
 
-    if (has_left && range.first <= overlay->join.target && overlay->join.target <= range.last)
+    if (has_left && is_of_target)
         join_remember_scope(overlay);
-    ranges_add(&overlay->dead, range.first, range.last);
+    ranges_add_all(&overlay->dead, places);
     if (has_left)
-        ranges_add(&overlay->left, range.first, range.last);
+        ranges_add_all(&overlay->left, places);
     reports_forget(overlay);
-    broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, range);
-    evict_guests(overlay, range);
+    broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, places);
+    evict_guests(overlay, places);
     /* Before we were ever ready nobody can have been below: they are yet to start. */
     children_refresh(overlay, overlay->settled ? CHILD_HEIR : CHILD_EMPTY,
                      overlay->join.is_kept ? 0 : overlay->broadcast.base);
-    if (overlay->join.target >= range.first && overlay->join.target <= range.last) {
+    if (is_of_target) {
         overlay_close(overlay, overlay->join.target);
         join_down(overlay);
     }
     if (overlay->ended)
         return;
-    ranges_add(&places, range.first, range.last);
-    lateral_death(overlay, range);
+    lateral_death(overlay, places);
     broadcast_large_death(overlay);
-    collective_death(overlay, &places);
-    ranges_fini(&places);
+    collective_death(overlay, places);
     route_death(overlay);
     membership_changed(overlay);
 }

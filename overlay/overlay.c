@@ -473,6 +473,7 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     else if (!overlay->ended)
         handle(overlay, event);
     if (!overlay->ended && !overlay->departing) {
+        membership_log_deaths(overlay);
         broadcast_step_end(overlay);
         stream_step_end(overlay);
     }

@@ -131,27 +131,25 @@ static int print_lease(const struct frame *frame, struct buffer *out)
 static int print_entry(const struct frame *frame, struct buffer *out)
 {
     static const char *const names[OVERLAY_ENTRY_KIND_COUNT] = {
-        [OVERLAY_ENTRY_LARGE] = " LARGE",
-        [OVERLAY_ENTRY_REROUTE] = " REROUTE",
-        [OVERLAY_ENTRY_SETTLED] = " SETTLED",
+        [OVERLAY_ENTRY_DEATH] = " DEATH",         [OVERLAY_ENTRY_GROW] = " GROW",
+        [OVERLAY_ENTRY_DEPARTURE] = " DEPARTURE", [OVERLAY_ENTRY_LARGE] = " LARGE",
+        [OVERLAY_ENTRY_REROUTE] = " REROUTE",     [OVERLAY_ENTRY_SETTLED] = " SETTLED",
     };
+    static const uint8_t is_of_places[OVERLAY_ENTRY_KIND_COUNT] = {
+        [OVERLAY_ENTRY_DEATH] = 1, [OVERLAY_ENTRY_GROW] = 1, [OVERLAY_ENTRY_DEPARTURE] = 1};
     struct overlay_entry entry;
-    struct overlay_death death;
     struct stream_large large;
-    struct range places;
+    struct ranges places;
 
     if (overlay_decode_entry(frame, &entry) < 0)
         return -1;
     buffer_printf(out, " seq=%llu", (unsigned long long)entry.sequence);
     if (!ranges_is_empty(&entry.set))
         print_ranges("set", &entry.set, out);
-    if (entry.kind == OVERLAY_ENTRY_DEATH && overlay_get_death(&entry.payload, &death) == 0) {
-        buffer_append_string(out, " DEATH");
-        print_range("places", death.range, out);
-    } else if ((entry.kind == OVERLAY_ENTRY_GROW || entry.kind == OVERLAY_ENTRY_DEPARTURE) &&
-               overlay_get_places(&entry.payload, &places) == 0) {
-        buffer_append_string(out, entry.kind == OVERLAY_ENTRY_GROW ? " GROW" : " DEPARTURE");
-        print_range("places", places, out);
+    if (is_of_places[entry.kind] && overlay_get_places(&entry.payload, &places) == 0) {
+        buffer_append_string(out, names[entry.kind]);
+        print_ranges("places", &places, out);
+        ranges_fini(&places);
     } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
         buffer_append_string(out, " LEAVE");
     } else if (names[entry.kind] != NULL && stream_get_large(&entry.payload, &large) == 0) {

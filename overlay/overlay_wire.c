@@ -283,7 +283,7 @@ int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived
     return decode_ranges(frame, ret_arrived);
 }
 
-void overlay_put_death(const struct overlay_death *death, struct buffer *out)
+static void put_death(const struct overlay_death *death, struct buffer *out)
 {
     put_range(death->range, out);
     wire_put_varint(out, death->incarnation);
@@ -295,26 +295,22 @@ static void get_death(struct wire_reader *reader, struct overlay_death *ret_deat
     ret_death->incarnation = wire_get_varint32(reader);
 }
 
-int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death)
+void overlay_put_places(const struct ranges *places, struct buffer *out)
+{
+    ranges_encode(places, out);
+}
+
+int overlay_get_places(const struct wire_bytes *payload, struct ranges *ret_places)
 {
     struct wire_reader reader;
 
+    *ret_places = (struct ranges){0};
     wire_reader_init(&reader, payload->data, payload->length_bytes);
-    get_death(&reader, ret_death);
-    return wire_finish(&reader);
-}
-
-void overlay_put_places(struct range range, struct buffer *out)
-{
-    put_range(range, out);
-}
-
-int overlay_get_places(const struct wire_bytes *payload, struct range *ret_range)
-{
-    struct wire_reader reader;
-
-    wire_reader_init(&reader, payload->data, payload->length_bytes);
-    *ret_range = get_range(&reader);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, ret_places);
+    if (ranges_is_empty(ret_places))
+        wire_fail(&reader);
+    if (wire_finish(&reader) < 0)
+        ranges_fini(ret_places);
     return wire_finish(&reader);
 }
 
@@ -324,7 +320,7 @@ void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_fram
 
     wire_put_varint(&out, lost->count);
     for (uint32_t i = 0; i < lost->count; i++) {
-        overlay_put_death(&lost->items[i], &out);
+        put_death(&lost->items[i], &out);
         wire_put_u8(&out, lost->items[i].loss);
         wire_put_varint(&out, lost->items[i].silent_ns);
     }

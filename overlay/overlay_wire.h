@@ -125,7 +125,7 @@ struct overlay_lost {
 
 enum overlay_entry_kind {
     OVERLAY_ENTRY_USER,
-    OVERLAY_ENTRY_DEATH,
+    OVERLAY_ENTRY_DEATH, /* of places, as many as were reported at about the same time */
     OVERLAY_ENTRY_LEAVE,
     OVERLAY_ENTRY_LARGE,     /* a user's, whose payload is streamed */
     OVERLAY_ENTRY_REROUTE,   /* of LARGE: over the main tree */
@@ -262,12 +262,9 @@ int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns)
 void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_frame);
 int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry);
 void overlay_entry_fini(struct overlay_entry *entry);
-/* The payload of a DEATH entry. */
-void overlay_put_death(const struct overlay_death *death, struct buffer *out);
-int overlay_get_death(const struct wire_bytes *payload, struct overlay_death *ret_death);
-/* The payload of GROW and DEPARTURE. */
-void overlay_put_places(struct range range, struct buffer *out);
-int overlay_get_places(const struct wire_bytes *payload, struct range *ret_range);
+/* The payload of DEATH, GROW and DEPARTURE: at least one place. */
+void overlay_put_places(const struct ranges *places, struct buffer *out);
+int overlay_get_places(const struct wire_bytes *payload, struct ranges *ret_places);
 void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame);
 int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence);
 void overlay_encode_contribute(const struct overlay_contribute *contribute, uint32_t attempt,

@@ -108,13 +108,16 @@ static void frame_of_user_entry(struct frame *ret_frame)
     overlay_encode_entry(&entry, ret_frame);
 }
 
-static void death(uint32_t place, uint32_t incarnation, struct frame *ret_frame)
+static void death(uint32_t place, struct frame *ret_frame)
 {
     struct overlay_entry entry = {.sequence = 2, .kind = OVERLAY_ENTRY_DEATH};
-    struct overlay_death dead = {.range = {place, place}, .incarnation = incarnation};
+    struct ranges dead = {0};
     struct buffer payload = {0};
 
-    overlay_put_death(&dead, &payload);
+    ranges_add(&dead, place, place);
+    ranges_add(&dead, FUZZ_PLACES - 1, FUZZ_PLACES - 1);
+    overlay_put_places(&dead, &payload);
+    ranges_fini(&dead);
     entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
     overlay_encode_entry(&entry, ret_frame);
     buffer_fini(&payload);
@@ -122,21 +125,24 @@ static void death(uint32_t place, uint32_t incarnation, struct frame *ret_frame)
 
 static void frame_of_death(struct frame *ret_frame)
 {
-    death(2, 1, ret_frame);
+    death(2, ret_frame);
 }
 
-/* Of whom it is sent to, but not of its incarnation. */
-static void frame_of_old_death(struct frame *ret_frame)
+/* Of whom it is sent to, too. */
+static void frame_of_own_death(struct frame *ret_frame)
 {
-    death(1, 7, ret_frame);
+    death(1, ret_frame);
 }
 
 static void about(enum overlay_entry_kind kind, struct range places, struct frame *ret_frame)
 {
     struct overlay_entry entry = {.sequence = 2, .kind = (uint8_t)kind};
     struct buffer payload = {0};
+    struct ranges set = {0};
 
-    overlay_put_places(places, &payload);
+    ranges_add(&set, places.first, places.last);
+    overlay_put_places(&set, &payload);
+    ranges_fini(&set);
     entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
     overlay_encode_entry(&entry, ret_frame);
     buffer_fini(&payload);
@@ -351,7 +357,7 @@ bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
         frame_of_redirect,  overlay_encode_hold,    frame_of_refuse,
         frame_of_arrived,   frame_of_lost,          frame_of_lease,
         frame_of_echo,      frame_of_user_entry,    frame_of_death,
-        frame_of_old_death, frame_of_leave,         frame_of_grow,
+        frame_of_own_death, frame_of_leave,         frame_of_grow,
         frame_of_departure, frame_of_own_departure, frame_of_first_welcome,
         frame_of_ack,       frame_of_collected,     frame_of_held,
         frame_of_decided,   frame_of_sized,         frame_of_query,

@@ -118,9 +118,12 @@ static void grow_to_the_limit(struct lone *lone, uint32_t parent, uint32_t place
 {
     struct overlay_entry entry = {.sequence = 1, .kind = OVERLAY_ENTRY_GROW};
     struct buffer payload = {0};
+    struct ranges places_set = {0};
     struct frame frame;
 
-    overlay_put_places((struct range){places, TREE_PLACES_MAX - 1}, &payload);
+    ranges_add(&places_set, places, TREE_PLACES_MAX - 1);
+    overlay_put_places(&places_set, &payload);
+    ranges_fini(&places_set);
     entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
     overlay_encode_entry(&entry, &frame);
     lone_frame(lone, parent, &frame);

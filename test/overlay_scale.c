@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What must not grow with how much there is beside it: an acknowledgement with how much is kept for
- * others.  Counted, not timed.
+ * others, the price of a death with how many die at the same time.  Counted, not timed.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "overlay/overlay_wire.h"
+#include "test/cluster.h"
 #include "test/lone.h"
 #include "test/tap.h"
 
@@ -73,8 +75,147 @@ static void test_acks(void)
     lone_destroy(&root);
 }
 
+/* ---- many deaths ---- */
+
+#define MS       1000000ull
+#define VICTIMS  100
+#define DEAD_MAX 5 /* so many times the messages of one death */
+
+struct deaths {
+    struct cluster *cluster;
+    bool complete;
+    struct ranges victims;
+    struct ranges set;
+    uint64_t frames; /* but heartbeats */
+    uint32_t told;
+    uint32_t wrong;
+};
+
+static void count_frame(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
+                        uint32_t to, const struct frame *frame)
+{
+    struct deaths *deaths = context;
+
+    (void)now_ns;
+    if (fact != SIM_FACT_SEND || frame->type == OVERLAY_LEASE || frame->type == OVERLAY_LEASE_ECHO)
+        return;
+    (void)from;
+    (void)to;
+    deaths->frames++;
+}
+
+static void on_complete(struct cluster *cluster)
+{
+    ((struct deaths *)cluster->config.context)->complete = true;
+}
+
+static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+                      int status, const struct ranges *lost, struct message *payload)
+{
+    struct deaths *deaths = cluster->config.context;
+
+    (void)place;
+    (void)key;
+    (void)lost;
+    (void)payload;
+    deaths->told++;
+    deaths->wrong += status != 0;
+}
+
+static void merge_nothing(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    (void)merged;
+    (void)other;
+    (void)other_bytes;
+}
+
+static node_merge_function *const merges[] = {merge_nothing};
+static const struct cluster_events events = {.complete = on_complete, .result = on_result};
+
+static void run_for(struct deaths *deaths, uint64_t ms)
+{
+    sim_run_until(deaths->cluster->sim, sim_now_ns(deaths->cluster->sim) + ms * MS);
+}
+
+static void call(struct deaths *deaths, uint32_t place)
+{
+    struct node_key key = {.set_id = 7, .generation = 1};
+
+    node_contribute(deaths->cluster->places[place].node, &key, &deaths->set, NULL);
+}
+
+/* Everyone but those who are to die takes part in an exchange, which one of them has yet to call. */
+static void deaths_open(struct deaths *deaths)
+{
+    struct cluster_config config = {
+        .radix = RADIX,
+        .merges = merges,
+        .merges_count = 1,
+        .events = &events,
+        .context = deaths,
+        .sim = {.places = PLACES, .seed = 1, .latency_ns = MS / 20, .jitter_ns = MS / 100}};
+    struct random_state random;
+
+    *deaths = (struct deaths){0};
+    random_init(&random, 7);
+    while (ranges_count(&deaths->victims) < VICTIMS) {
+        uint32_t place = 1 + (uint32_t)random_below(&random, PLACES - 2);
+
+        ranges_add(&deaths->victims, place, place);
+    }
+    ranges_add(&deaths->set, 1, PLACES - 1);
+    ranges_remove_all(&deaths->set, &deaths->victims);
+    deaths->cluster = cluster_create(&config);
+    for (uint32_t place = 0; place < PLACES; place++)
+        cluster_start(deaths->cluster, place);
+    while (!deaths->complete)
+        run_for(deaths, 10);
+    for (uint32_t place = 1; place < PLACES - 1; place++) {
+        if (ranges_contains(&deaths->set, place))
+            call(deaths, place);
+    }
+    run_for(deaths, 100);
+}
+
+/* The first so many of the victims die; then the last member calls. */
+static uint64_t kill_some(uint32_t count)
+{
+    struct deaths deaths;
+    uint32_t place = 0;
+    uint64_t frames;
+
+    deaths_open(&deaths);
+    sim_set_trace(deaths.cluster->sim, count_frame, &deaths);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)ranges_next(&deaths.victims, place + 1, &place);
+        cluster_kill(deaths.cluster, place);
+    }
+    run_for(&deaths, 15000);
+    frames = deaths.frames;
+    is_uint(ranges_count(node_dead(deaths.cluster->places[PLACES - 1].node)), count,
+            "%u of %u places die, and nobody else counts as dead", count, PLACES);
+    call(&deaths, PLACES - 1);
+    run_for(&deaths, 1000);
+    ok(deaths.told == ranges_count(&deaths.set) && deaths.wrong == 0,
+       "the exchange that was open ends well, at %u places", deaths.told);
+    cluster_destroy(deaths.cluster);
+    ranges_fini(&deaths.victims);
+    ranges_fini(&deaths.set);
+    return frames;
+}
+
+static void test_deaths(void)
+{
+    uint64_t one = kill_some(1);
+    uint64_t many = kill_some(VICTIMS);
+
+    ok(many <= DEAD_MAX * one, "%u deaths at once take %llu messages, one %llu: at most %u times",
+       VICTIMS, (unsigned long long)many, (unsigned long long)one, DEAD_MAX);
+}
+
 int main(void)
 {
     test_acks();
+    test_deaths();
     return done_testing();
 }

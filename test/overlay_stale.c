@@ -261,11 +261,13 @@ static void entry(struct bench *bench, uint64_t sequence, uint8_t kind, const vo
 
 static void test_release_of_old_attempt(void)
 {
-    struct overlay_death death = {.range = {2, 2}};
+    struct ranges dead = {0};
     struct buffer text = {0};
     struct bench bench;
 
-    overlay_put_death(&death, &text);
+    ranges_add(&dead, 2, 2);
+    overlay_put_places(&dead, &text);
+    ranges_fini(&dead);
     open_joined(&bench, 0);
     call(&bench, "a");
     ok(sent(&bench, 0, OVERLAY_CONTRIBUTE) != NULL, "a leaf contributes");
