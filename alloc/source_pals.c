@@ -103,7 +103,8 @@ static int names_add(struct source_reading *reading, const struct table *nodes,
 
 static int apinfo_parse(struct source_reading *reading, const struct buffer *bytes)
 {
-    struct table ranks, nodes;
+    struct table ranks = {0};
+    struct table nodes = {0};
     uint32_t *slots;
     int rc;
 

@@ -8,11 +8,16 @@ set -eu
 
 build=(gcc make autoconf automake libtool pkg-config libc6-dev libevent-dev libhwloc-dev
     libpmix-dev libssl-dev libfabric-dev libzstd-dev libjansson-dev libmunge-dev)
+# The sources are formatted by clang-format 14, which is Debian 12's; elsewhere its default clang does.
+clang=(clang libclang-rt-dev clang-format)
+case $(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}") in
+debian12) clang=(clang-14 libclang-rt-14-dev clang-format-14) ;;
+esac
 # Other compilers and sanitizers, the MPIs that are launched and compared with, tools of the tests.
-tests=(clang-14 libclang-rt-14-dev clang-format-14 musl-tools bats
+tests=("${clang[@]}" musl-tools bats
     openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm munge
     python3-mpi4py lammps hpcc openssh-server openssh-client
-    procps psmisc util-linux xz-utils git)
+    procps psmisc util-linux iproute2 python3 xz-utils git)
 
 if ! command -v dpkg-query >/dev/null; then
     echo "setup.sh: this is no Debian: configure will say what is missing"

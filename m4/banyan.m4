@@ -20,19 +20,31 @@ AC_DEFUN([BANYAN_LIBRARY], [
     ])
 ])
 
-# BANYAN_ARCHIVE(variable, library names...): the archives of all the names, or the variable stays.
+# BANYAN_ARCHIVE(variable, pkg-config module, library names...): the archives of all the names, and
+# of what pkg-config says that they need beside (OpenSSL 3.5 on Debian 13: zlib and zstd), or the
+# variable stays. The C library's own are not linked statically, and libudev is not linked at all.
 AC_DEFUN([BANYAN_ARCHIVE], [
-    AC_MSG_CHECKING([for the archives of $2])
+    AC_MSG_CHECKING([for the archives of $3])
     banyan_archives=
     AS_IF([test "x$enable_static_libs" = xno], [banyan_archives=no], [
-        for banyan_name in $2; do
+        for banyan_name in $3; do
             banyan_file=`$CC -print-file-name=lib$banyan_name.a`
-            AS_IF([test -f "$banyan_file"],
-                [AS_IF([test "x$banyan_archives" != xno],
-                    [banyan_archives="$banyan_archives $banyan_file"])],
-                [banyan_archives=no])
+            AS_IF([test ! -f "$banyan_file"], [banyan_archives=no])
+        done
+    ])
+    AS_IF([test "x$banyan_archives" != xno], [
+        for banyan_word in `$PKG_CONFIG --static --libs-only-l --libs-only-other $2`; do
+            AS_CASE([$banyan_word], [-ludev], [],
+                [-lc|-ldl|-lm|-lpthread|-lrt], [banyan_archives="$banyan_archives $banyan_word"],
+                [-l*], [
+                    banyan_name=`echo "x$banyan_word" | $SED 's/^x-l//'`
+                    banyan_file=`$CC -print-file-name=lib$banyan_name.a`
+                    AS_IF([test -f "$banyan_file"], [banyan_word=$banyan_file])
+                    banyan_archives="$banyan_archives $banyan_word"
+                ],
+                [banyan_archives="$banyan_archives $banyan_word"])
         done
     ])
     AS_IF([test "x$banyan_archives" = xno], [AC_MSG_RESULT([no: dynamic])],
-        [AC_MSG_RESULT([yes]); $1_LIBS="$banyan_archives"; banyan_static="$banyan_static $2"])
+        [AC_MSG_RESULT([yes]); $1_LIBS="$banyan_archives"; banyan_static="$banyan_static $3"])
 ])
