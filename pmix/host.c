@@ -27,7 +27,9 @@
 /* Settings that libpmix and hwloc read while they start.  They are put into the environment for that
  * long only; one that is there already wins, unless it is forced.
  *
- * gds: ds12 serves only clients of version 2 and prints an error when the listener is replaced.
+ * gds: how job data reaches clients is the library's choice (version 4 has ds21 and hash, version 5
+ * shmem2 and hash), but for ds12 of version 4, which serves only clients of version 2 and prints an
+ * error when the listener is replaced.
  * hwloc: reading every PCI device and looking for plugins (X11, OpenCL) takes 10 of the 13 ms of
  * PMIx_server_init on a 2-core machine; without them the topology has no I/O devices. */
 static const struct {
@@ -36,7 +38,7 @@ static const struct {
     int forced;
     int without_devices;
 } settings[] = {
-    {"PMIX_MCA_gds", "ds21,hash", 1, 0},
+    {"PMIX_MCA_gds", "^ds12", 1, 0},
     {"HWLOC_COMPONENTS", "-linux:pci", 0, 1},
     {"HWLOC_PLUGINS_PATH", "/nonexistent", 0, 1},
 };

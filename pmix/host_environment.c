@@ -102,7 +102,8 @@ int host_environment_is_eager(uint32_t size, uint32_t local_size)
     return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX;
 }
 
-/* Where the client finds the map.  Without the path, its ds21 steps back without a word. */
+/* Where the client finds the map.  Files of version 4 (ds21) are found by a path, without which its
+ * ds21 steps back without a word; shared memory of version 5 (shmem2) is announced on the socket. */
 static void put_storage(struct buffer *out, const struct host_environment *environment)
 {
     int32_t pid = environment->server_pid != 0 ? environment->server_pid : (int32_t)getpid();
@@ -111,13 +112,17 @@ static void put_storage(struct buffer *out, const struct host_environment *envir
         put_string(out, "PMIX_GDS_MODULE", "hash");
         return;
     }
+    if (BANYAN_PMIX_MAJOR >= 5) {
+        put_string(out, "PMIX_GDS_MODULE", "shmem2,hash");
+        return;
+    }
     put_string(out, "PMIX_GDS_MODULE", "ds21,hash");
     buffer_printf(out, "PMIX_DSTORE_21_BASE_PATH=%s/pmix_dstor_ds21_%d",
                   environment->server_directory, pid);
     buffer_append(out, "", 1);
 }
 
-/* What PMIx_server_setup_fork writes (4.2.2).  The buffer type only has to be the same on both
+/* What PMIx_server_setup_fork writes (4.2.2 and 5.0.7).  The buffer type only has to be the same on both
  * sides: the client tells it to the server.  ds12 serves clients of version 2 and is left out. */
 static void put_pmix(struct buffer *out, const struct host_environment *environment)
 {

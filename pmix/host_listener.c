@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -69,20 +71,67 @@ static int find_theirs(const struct host_listener *listener)
     return -1;
 }
 
+/* An epoll set that waits for a descriptor, and how. */
+struct watcher {
+    int epoll; /* -1: none does */
+    struct epoll_event event;
+};
+
+/* proc(5): /proc/PID/fdinfo of an epoll set has a line for each descriptor that is waited for. */
+static int is_watched(int epoll, int fd, struct epoll_event *ret_event)
+{
+    char path[64], line[256];
+    int found = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", epoll);
+    file = fopen(path, "re");
+    while (file != NULL && !found && fgets(line, sizeof(line), file) != NULL) {
+        unsigned long long data;
+        unsigned int events;
+        int target;
+
+        found = sscanf(line, "tfd: %d events: %x data: %llx", &target, &events, &data) == 3 &&
+                target == fd;
+        if (found)
+            *ret_event = (struct epoll_event){.events = events, .data.u64 = data};
+    }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* Version 4 waits in select(), version 5 in its libevent's epoll set, which was made while the server
+ * started.  The daemon's own sets do not have the socket. */
+static void find_watcher(int fd, struct watcher *ret_watcher)
+{
+    ret_watcher->epoll = -1;
+    for (int candidate = 0; candidate < FD_SETSIZE && ret_watcher->epoll < 0; candidate++) {
+        if (is_watched(candidate, fd, &ret_watcher->event))
+            ret_watcher->epoll = candidate;
+    }
+}
+
 int host_listener_hand_over(struct host_listener *listener, int fd, struct error *error)
 {
     struct sockaddr_storage address;
     socklen_t address_bytes = sizeof(address);
+    struct watcher watcher;
 
     if (listener->theirs < 0)
         listener->theirs = find_theirs(listener);
     if (listener->theirs < 0)
         return error_set(error, -ENOTSUP, "libpmix's listening socket is not found");
+    find_watcher(listener->theirs, &watcher);
+    /* The old socket leaves an epoll set when it is closed; the new one goes there in its place. */
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
         getsockname(listener->theirs, (struct sockaddr *)&address, &address_bytes) < 0 ||
-        dup3(fd, listener->theirs, O_CLOEXEC) < 0)
+        dup3(fd, listener->theirs, O_CLOEXEC) < 0 ||
+        (watcher.epoll >= 0 &&
+         epoll_ctl(watcher.epoll, EPOLL_CTL_ADD, listener->theirs, &watcher.event) < 0))
         return error_set(error, -errno, "cannot hand the listening socket to libpmix: %s",
                          strerror(errno));
-    wake((struct sockaddr *)&address, address_bytes);
+    if (watcher.epoll < 0)
+        wake((struct sockaddr *)&address, address_bytes);
     return 0;
 }
