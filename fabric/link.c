@@ -129,6 +129,7 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
         free(link);
         return NULL;
     }
+    link_keep_alive(link);
     return link;
 }
 
@@ -139,6 +140,7 @@ struct link *link_accept(struct link_host *host, struct banyan_sock *sock)
     link->state = LINK_STATE_SECURING;
     link->sock = sock;
     banyan_sock_set_user(sock, link);
+    link_keep_alive(link);
     banyan_sock_post_readable(sock);
     return link;
 }

@@ -33,6 +33,7 @@
 #define LINK_PROTOCOL_VERSION 4u
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
+#define LINK_LOOK_NS          1000000000ull
 #define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
 
 /* Under way and not yet granted again; the two ends must agree.  1 MiB is 1 GB/s at 1 ms of a busy
@@ -171,6 +172,9 @@ void link_flush(struct link *link);
 void link_close(struct link *link, enum link_goodbye reason, const char *text);
 /* Ends at once; nothing more is told but `gone`. */
 void link_drop(struct link *link);
+/* Ends a link to a machine that has acknowledged nothing for too long (-ETIMEDOUT); 1 if so.  To be
+ * asked once a LINK_LOOK_NS. */
+int link_end_if_unanswered(struct link *link);
 /* An event of the link's sock. */
 void link_sock_event(struct link *link, const struct banyan_sock_event *event);
 

@@ -105,6 +105,7 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
 {
     struct list_node *node;
     struct list_node *spare;
+    int silent = 0;
 
     list_for_each(&set->unsettled, node, spare)
     {
@@ -113,11 +114,17 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
         struct error why;
         if (link->attempt != attempt)
             continue;
-        error_set(&why, -ETIMEDOUT, "%s: no answer within %.1f s",
+        /* A machine that takes the connection is there, whatever its daemon does. */
+        silent = silent || link->state != LINK_STATE_CONNECTING;
+        error_set(&why, -ETIMEDOUT, "%s: %s within %.1f s",
                   address_print(banyan_sock_peer_address(link->sock), text),
+                  link->state != LINK_STATE_CONNECTING ? "takes the connection but says nothing"
+                                                       : "no answer",
                   (double)ATTEMPT_NS / (double)LINK_S_NS);
         add_reason(attempt, &why);
     }
+    if (silent)
+        attempt->why.code = -ETIME;
     if (attempt->why.code == 0)
         error_set(&attempt->why, -ETIMEDOUT, "place %u does not answer within %.1f s",
                   attempt->place, (double)ATTEMPT_NS / (double)LINK_S_NS);

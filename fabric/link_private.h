@@ -45,6 +45,9 @@ struct link_limits {
 };
 extern const struct link_limits link_limits[FRAME_CLASS_COUNT];
 
+/* The system ends connections to machines that do not answer. */
+void link_keep_alive(const struct link *link);
+
 void link_queued_free(struct queued *queued);
 void link_post_pending(struct link *link);
 /* Gives host->output to the system.  What it does not take is posted from link->pending; while that

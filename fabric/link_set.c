@@ -127,6 +127,13 @@ static void on_secured(struct link *link)
         link_attempt_choose(set, attempt, link);
 }
 
+static void look_later(struct link_set *set)
+{
+    if (set->look_ns == 0)
+        set->look_ns = loop_now_ns() + LINK_LOOK_NS;
+    link_set_arm_clock(set, set->look_ns);
+}
+
 static void settle(struct link_set *set, struct link *link)
 {
     struct peer *peer = make_peer(set, link->place);
@@ -135,6 +142,7 @@ static void settle(struct link_set *set, struct link *link)
     link_set_end_half_open(set, link);
     list_remove(&link->node);
     list_append(&set->settled, &link->node);
+    look_later(set);
     link->attempt = NULL;
     link->deadline_ns = UINT64_MAX;
     peer->link = link;
@@ -339,6 +347,34 @@ static void do_work(void *context)
     }
 }
 
+/* One is ended at a time: who is told may close others. */
+static struct link *end_unanswered(struct link_set *set)
+{
+    struct list_node *node;
+    struct list_node *spare;
+
+    list_for_each(&set->settled, node, spare)
+    {
+        struct link *link = list_entry(node, struct link, node);
+        if (link->state == LINK_STATE_UP && link_end_if_unanswered(link))
+            return link;
+    }
+    return NULL;
+}
+
+static void look(struct link_set *set, uint64_t now_ns)
+{
+    if (set->look_ns == 0)
+        return;
+    if (now_ns >= set->look_ns) {
+        set->look_ns = 0;
+        while (end_unanswered(set) != NULL)
+            ;
+    }
+    if (!list_is_empty(&set->settled))
+        look_later(set);
+}
+
 static void on_clock(void *context)
 {
     struct link_set *set = context;
@@ -362,6 +398,7 @@ static void on_clock(void *context)
     }
     end_patience(set, now_ns);
     link_attempt_advance_all(set, now_ns);
+    look(set, now_ns);
 }
 
 static void on_timer(void *context)

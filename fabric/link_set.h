@@ -8,7 +8,9 @@
  * at once, the connection that the lower place opened stays.
  *
  * error->code of `down`: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH and the like as the system says
- * them; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
+ * them (-ETIMEDOUT also of a link that is up, within 8 s, when the peer's machine answers no probe of
+ * TCP any more); -ETIME an attempt whose connection was taken by the peer's machine, while its daemon
+ * said nothing; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
  * whoever answers is of another instance, or another place; -EPROTO it does not speak our protocol
  * or version; -EEXIST it has a link to us already; -ESTALE a newer incarnation took the link over;
  * -EDESTADDRREQ no address was given; -ENOBUFS it took too little of what was sent to it.

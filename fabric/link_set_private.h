@@ -30,7 +30,9 @@ struct link_set {
     struct loop_watch *watch;
     struct loop_timer *timer; /* the user's */
     struct loop_timer *clock; /* deadlines of links and attempts */
-    uint64_t clock_ns;        /* when it is set to, UINT64_MAX = idle */
+    uint64_t
+        look_ns; /* when links are asked whether their peers' machines answer; 0: there are none */
+    uint64_t clock_ns; /* when it is set to, UINT64_MAX = idle */
     const struct transport_events *events;
     void *context;
     const struct link_guests *guests; /* NULL: none */

@@ -132,12 +132,19 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
     daemon_check_end(daemon);
 }
 
-/* The helper kills our processes if we are stopped for the length of a lease. */
+/* The helper kills our processes when our lease ends, also if we are stopped then.  Before we have one
+ * that is the length of a lease from now. */
 static void lease_renew(void *context)
 {
     struct daemon *daemon = context;
+    uint64_t now_ns = loop_now_ns();
+    uint64_t left_ns = daemon->record.instance.lease_ms * NS_PER_MS;
+    uint64_t end_ns = daemon->node != NULL ? node_lease_end_ns(daemon->node) : UINT64_MAX;
 
-    helper_lease(daemon->helper, daemon->record.instance.lease_ms);
+    if (end_ns != UINT64_MAX && end_ns < now_ns + left_ns)
+        left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+    daemon_watch_helper(daemon);
+    helper_lease(daemon->helper, (uint32_t)(left_ns / NS_PER_MS));
     loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
 }
 

@@ -60,8 +60,9 @@ struct daemon {
     int input_fd; /* the process's end until it has started, or -1 */
     char
         jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
-    uint32_t refusals; /* how often the parent refused to be linked to before we joined */
-    uint8_t is_joiner; /* it came with a token: somebody may send it signals */
+    uint32_t helper_behind; /* so often in a row it had not read what it was told a second ago */
+    uint32_t refusals;      /* how often the parent refused to be linked to before we joined */
+    uint8_t is_joiner;      /* it came with a token: somebody may send it signals */
     uint8_t joined;
     uint8_t ending;
     uint8_t logging; /* guards the log's way up against itself */
@@ -96,6 +97,8 @@ const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
                               char name[HOST_NAME_BYTES_MAX + 1]);
 
 /* daemon_silence.c */
+/* To be called once a second: a helper that is stopped is told of. */
+void daemon_watch_helper(struct daemon *daemon);
 /* node_events.silent and .seen. */
 void daemon_silent(void *context, uint32_t place, uint64_t silent_ns);
 void daemon_seen(void *context, const struct ranges *places, enum node_loss loss,

@@ -16,8 +16,9 @@
 #include "base/log.h"
 #include "launch/starter.h"
 
-#define STAT_BYTES_MAX 512
-#define NS_PER_S       1e9
+#define STAT_BYTES_MAX  512
+#define NS_PER_S        1e9
+#define HELPER_NOTICE_S 10
 
 /* The letter of /proc/PID/stat, behind the name, which may hold anything; 0 if it cannot be read. */
 static char process_letter(pid_t pid)
@@ -55,6 +56,27 @@ static const char *process_state(pid_t pid)
     default:
         return "";
     }
+}
+
+/* It is told of after as many seconds as a daemon that is silent.  Whoever has been stopped himself has
+ * not counted meanwhile. */
+void daemon_watch_helper(struct daemon *daemon)
+{
+    pid_t pid = helper_pid(daemon->helper);
+    char *text;
+
+    if (!helper_is_behind(daemon->helper)) {
+        daemon->helper_behind = 0;
+        return;
+    }
+    if (++daemon->helper_behind != HELPER_NOTICE_S || process_letter(pid) != 'T')
+        return;
+    text = memory_printf(
+        "%s: banyan's helper, process %d, has been stopped for %d s; starts and ends of "
+        "processes there wait for it",
+        daemon->record.place ? daemon->record.name : "root", (int)pid, HELPER_NOTICE_S);
+    daemon_text(daemon, LOG_LEVEL_WARNING, text);
+    free(text);
 }
 
 static void tell_own(struct daemon *daemon, uint64_t silent_ns)

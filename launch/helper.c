@@ -6,12 +6,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/mempolicy.h>
+#include <linux/sockios.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -512,6 +514,14 @@ void helper_remove_directory(struct helper *helper, const char *path)
     send_request(helper,
                  &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path, .value = 1},
                  NULL);
+}
+
+int helper_is_behind(const struct helper *helper)
+{
+    int unread = 0;
+
+    return helper->fd >= 0 && (!list_is_empty(&helper->queue) ||
+                               (ioctl(helper->fd, SIOCOUTQ, &unread) == 0 && unread > 0));
 }
 
 void helper_lease(struct helper *helper, uint32_t milliseconds)

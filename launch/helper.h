@@ -97,6 +97,8 @@ void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);
 void helper_own_directory(struct helper *helper, const char *path);
 /* The same of somebody who is dead: now, and at the end what his last processes have still made. */
 void helper_remove_directory(struct helper *helper, const char *path);
+/* Something that it was told has not been read yet. */
+int helper_is_behind(const struct helper *helper);
 /* Without a renewal within milliseconds from now all processes are killed. */
 void helper_lease(struct helper *helper, uint32_t milliseconds);
 /* Orderly end: everything is killed, directories are removed, the helper exits and is reaped.

@@ -588,6 +588,19 @@ static int wait_milliseconds(const struct helper_state *state)
     return deadline_ns <= now_ns ? 0 : (int)((deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+/* We may have been stopped ourselves: then the renewals are here, unread. */
+static void enforce_lease(struct helper_state *state)
+{
+    if (state->lease_ns > helper_now_ns())
+        return;
+    if (state->socket_open)
+        read_requests(state);
+    if (state->lease_ns > helper_now_ns())
+        return;
+    state->lease_ns = UINT64_MAX;
+    groups_kill(state);
+}
+
 static void turn(struct helper_state *state)
 {
     struct epoll_event events[EPOLL_EVENTS];
@@ -610,10 +623,7 @@ static void turn(struct helper_state *state)
         read_requests(state);
     if (state->starting_ns <= helper_now_ns())
         finish_starts(state);
-    if (state->lease_ns <= helper_now_ns()) {
-        state->lease_ns = UINT64_MAX;
-        groups_kill(state);
-    }
+    enforce_lease(state);
     if (state->closing)
         close_step(state);
     else

@@ -237,6 +237,8 @@ static int make_instance(const struct run_settings *settings, const struct run_w
     instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
                                   ? KILL_GRACE_DEFAULT_MS
                                   : settings->kill_grace_s * MS_PER_S;
+    if (settings->patience_s > 0)
+        instance->lease_ms = 2 * settings->patience_s * MS_PER_S;
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);

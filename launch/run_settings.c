@@ -14,7 +14,10 @@
 #define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
 #define NODES_VIRTUAL_MAX 4096 /* each is a daemon and a helper on this machine */
 #define SECONDS_MAX       31536000
-#define KILL_GRACE_MAX_S  3600
+/* Half a lease: its eighths must be longer than a heartbeat. */
+#define PATIENCE_MIN_S   4
+#define PATIENCE_MAX_S   86400
+#define KILL_GRACE_MAX_S 3600
 
 #define FIELD(member) .offset = offsetof(struct run_settings, member)
 
@@ -228,6 +231,14 @@ const struct option_rule run_rules[] = {
      .minimum = 0,
      .maximum = KILL_GRACE_MAX_S,
      .help = "time between SIGTERM and SIGKILL when a job is ended (default: 1)"},
+    {.kind = OPTION_NUMBER,
+     .name = "patience",
+     .value = "SECONDS",
+     FIELD(patience_s),
+     .minimum = PATIENCE_MIN_S,
+     .maximum = PATIENCE_MAX_S,
+     .help = "a node whose machine answers while its daemon says nothing is lost after so many "
+             "seconds (default: 60)"},
     {.kind = OPTION_HEADING, .help = "The tree"},
     {.kind = OPTION_NUMBER,
      .name = "radix",

@@ -26,6 +26,7 @@ struct run_settings {
     uint32_t timeout_s;
     uint32_t start_timeout_s;
     uint32_t kill_grace_s; /* or RUN_NOT_GIVEN */
+    uint32_t patience_s;   /* 0: not given */
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;

@@ -191,6 +191,8 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     strcpy(machine->instance.session, "0123456789abcdef");
     machine->instance.places = places;
     machine->instance.radix = config->radix;
+    if (config->lease_ms > 0)
+        machine->instance.lease_ms = config->lease_ms;
     machine->daemons =
         memory_allocate_zeroed((machine->capacity + config->strangers) * sizeof *machine->daemons);
     for (uint32_t slot = 0; slot < machine->capacity + config->strangers; slot++) {

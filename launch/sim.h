@@ -52,7 +52,8 @@ struct sim_machine_config {
     struct map_rule rule;    /* without a list */
     uint32_t machine_sorts;  /* how many sorts of machines the nodes are; 0: one */
     struct sim_program program;
-    uint8_t idle; /* no job at time 0, but with sim_machine_run_job */
+    uint32_t lease_ms; /* 0: as the daemons' default */
+    uint8_t idle;      /* no job at time 0, but with sim_machine_run_job */
 };
 
 enum sim_fate {

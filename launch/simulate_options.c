@@ -14,7 +14,7 @@
 
 #define RADIX_DEFAULT        16
 #define NODES_DEFAULT        64
-#define TIMEOUT_DEFAULT_PS   (60ull * 1000000000000ull)
+#define TIMEOUT_DEFAULT_PS   (300ull * 1000000000000ull)
 #define PAUSE_DEFAULT_PS     (10ull * 1000000000ull)
 #define TRACE_PLACES_DEFAULT 64
 #define BYTES_DEFAULT        1024
@@ -115,7 +115,7 @@ static const struct option_rule rules[] = {
            "so many more, chosen by the seed"),
     NUMBER(0, "seed", "S", 1, UINT32_MAX, seed, "of everything that is random (1)"),
     NUMBER(0, "seeds", "N", 1, UINT32_MAX, seeds, "so many worlds, from that seed on (1)"),
-    TEXT(OPTION_TEXT, "timeout", "T", timeout, "of an operation, in the world's time (60s)"),
+    TEXT(OPTION_TEXT, "timeout", "T", timeout, "of an operation, in the world's time (300s)"),
     TEXT(OPTION_TEXT, "pause", "T", pause,
          "between operations, for what the one before has left to do (10ms)"),
     HEADING("What is told"),

@@ -13,7 +13,7 @@
 #define START_TIMEOUT_DEFAULT_S 10
 #define KILL_GRACE_DEFAULT_MS   2000
 #define HEARTBEAT_DEFAULT_MS    1000
-#define LEASE_DEFAULT_MS        8000
+#define LEASE_DEFAULT_MS        120000
 
 void instance_spec_init(struct instance_spec *spec)
 {

@@ -53,7 +53,7 @@ struct instance_spec {
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;
-    uint32_t lease_ms;
+    uint32_t lease_ms; /* who is silent for half of it is lost */
     uint8_t log_level;
     uint8_t is_doctor; /* it examines its nodes and runs no job (doctor_daemon.h) */
 };

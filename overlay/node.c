@@ -481,6 +481,11 @@ void node_place_failed(struct node *node, uint32_t place)
 
 /* ---- facts ---- */
 
+uint64_t node_lease_end_ns(const struct node *node)
+{
+    return overlay_lease_end_ns(node->overlay);
+}
+
 int node_is_complete(const struct node *node)
 {
     return overlay_is_complete(node->overlay);

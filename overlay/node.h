@@ -121,7 +121,8 @@ void node_reply(struct node *node, uint32_t source, uint32_t id, struct message 
 void node_place_failed(struct node *node, uint32_t place);
 
 /* Facts for who is asked. */
-int node_is_complete(const struct node *node); /* root */
+uint64_t node_lease_end_ns(const struct node *node); /* UINT64_MAX: none runs */
+int node_is_complete(const struct node *node);       /* root */
 void node_missing(const struct node *node,
                   struct ranges *ret_places);            /* not joined, of own scope */
 const struct ranges *node_dead(const struct node *node); /* incl. who has left */

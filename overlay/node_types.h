@@ -62,10 +62,10 @@ struct node_config {
     uint32_t place;
     uint32_t places; /* incl. the root, that the instance began with */
     uint32_t radix;
-    uint32_t incarnation;   /* from 1 */
-    uint64_t heartbeat_ns;  /* 0 = 1 s */
-    uint64_t lease_ns;      /* 0 = 8 s */
-    uint64_t rejoin_ns;     /* 0 = 4 s: an orphan without a parent by then ends */
+    uint32_t incarnation;  /* from 1 */
+    uint64_t heartbeat_ns; /* 0 = 1 s */
+    uint64_t lease_ns;  /* 0 = 120 s; who is silent for half of it while its link stays is lost */
+    uint64_t rejoin_ns; /* 0 = 4 s: an orphan without a parent by then ends */
     uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
     uint64_t stall_ns; /* 0 = 5 s: an exchange without progress for so long is told (missing) */
     uint32_t long_set_ranges;              /* 0 = 65: a set of so many ranges is held in slices */

@@ -15,7 +15,7 @@
 #include "overlay/core.h"
 
 #define HEARTBEAT_NS    (1000 * 1000000ull)
-#define LEASE_NS        (8000 * 1000000ull)
+#define LEASE_NS        (120000 * 1000000ull)
 #define REJOIN_NS       (4000 * 1000000ull)
 #define FIRST_JOIN_NS   (16000 * 1000000ull)
 #define STALL_NS        (5000 * 1000000ull)

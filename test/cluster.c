@@ -152,6 +152,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .places = cluster->config.places,
         .radix = cluster->config.radix,
         .incarnation = 1,
+        .lease_ns = CLUSTER_LEASE_NS,
         .ancestors = ancestors,
         .merges = cluster->config.merges,
         .merges_count = cluster->config.merges_count,

@@ -12,6 +12,9 @@
 #include "fabric/sim.h"
 #include "overlay/node.h"
 
+/* Of every place: a fifteenth of the default. */
+#define CLUSTER_LEASE_NS (8000 * 1000000ull)
+
 struct cluster;
 
 /* As struct node_events, with the cluster and the place in front.  Any may be NULL. */

@@ -268,6 +268,11 @@ static void test_lease(void)
     ok(processes_wait(setting, 5, PATIENCE_MS) >= 0, "a daemon's processes run");
     spent_ms = processes_wait(setting, 4, LEASE_MS * 3);
     is_int(spent_ms, -1, "as long as it renews the lease");
+    kill(dialogue.helper, SIGSTOP);
+    (void)processes_wait(setting, 1, LEASE_MS * 3);
+    kill(dialogue.helper, SIGCONT);
+    spent_ms = processes_wait(setting, 4, LEASE_MS * 3);
+    is_int(spent_ms, -1, "also when the helper itself was stopped for longer");
     kill(dialogue.daemon, SIGSTOP);
     spent_ms = processes_wait(setting, 1, PATIENCE_MS);
     ok(spent_ms >= 0 && spent_ms < LIMIT_MS, "a stopped daemon's ranks are killed after %d ms",

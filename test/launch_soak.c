@@ -175,6 +175,7 @@ static void pick_config(struct random_state *random, uint64_t seed,
     uint32_t places = allocation_nodes(allocation) + 1;
 
     *ret_config = (struct sim_machine_config){
+        .lease_ms = 8000, /* as in the checker's bounds */
         .allocation = allocation,
         .radix = (uint32_t)(random_chance(random, 0.5) ? pick(random, 2, 4) : pick(random, 5, 32)),
         .seed = seed,

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -179,7 +180,9 @@ static void unknown_class(struct buffer *out)
 
 static void short_hello(struct buffer *out)
 {
-    put_frame(out, LINK_HELLO, FRAME_CONTROL, 1, message_create("\2\0\0\0", 4));
+    const unsigned char version[4] = {LINK_PROTOCOL_VERSION};
+
+    put_frame(out, LINK_HELLO, FRAME_CONTROL, 1, message_create(version, sizeof(version)));
 }
 
 static void wrong_sequence(struct buffer *out)
@@ -346,6 +349,7 @@ int main(void)
                                      .incarnation = 1,
                                      .listen_on = {.count = 1},
                                      .events = &events};
+    char versions[64];
 
     log_set_sink(sink, NULL, LOG_LEVEL_INFO);
     loop = loop_create(NULL);
@@ -355,7 +359,9 @@ int main(void)
     if (victim == NULL)
         bail_out("%s", why.text);
     link_set_addresses(victim, &addresses);
-    expect_refused("another version", other_version, "speaks link protocol 3, here 2");
+    snprintf(versions, sizeof(versions), "speaks link protocol %u, here %u",
+             LINK_PROTOCOL_VERSION + 1, LINK_PROTOCOL_VERSION);
+    expect_refused("another version", other_version, versions);
     expect_refused("a frame before HELLO", no_hello, "a malformed frame");
     expect_refused("a large frame before HELLO", large_before_hello, "a malformed frame");
     expect_refused("an unknown class", unknown_class, "a malformed frame");

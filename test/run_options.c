@@ -145,10 +145,11 @@ static void test_values(void)
     struct run_request request;
 
     cores_asked = 0;
-    if (accepts("run -l -v -np 6 --virtual-nodes 4 --radix 3 --timeout 9 --kill-grace 0 "
-                "--start-timeout 7 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
-                "--net 10.0.0.0/8 --port-range 7000-7003 --json out.json --banyand /b prog",
-                &request)) {
+    if (accepts(
+            "run -l -v -np 6 --virtual-nodes 4 --radix 3 --timeout 9 --kill-grace 0 "
+            "--start-timeout 7 --patience 9 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
+            "--net 10.0.0.0/8 --port-range 7000-7003 --json out.json --banyand /b prog",
+            &request)) {
         is_int(cores_asked, 0, "cores are not counted in vain");
         is_int(request.instance.starter, STARTER_VIRTUAL, "virtual nodes");
         is_uint(allocation_nodes(&request.allocation), 4, "as many as said");
@@ -158,6 +159,7 @@ static void test_values(void)
         is_uint(request.timeout_s, 9, "time-out");
         is_uint(request.instance.kill_grace_ms, 0, "no grace");
         is_uint(request.instance.start_timeout_s, 7, "start time-out");
+        is_uint(request.instance.lease_ms, 18000, "a lease is twice the patience");
         is_uint(request.job.mpi, JOB_MPI_PMI1, "interface");
         is_int(request.job.placement.rules[0].policy, MAP_BY_NODE, "policy");
         is_uint(request.job.stdin_rank, 5, "who reads");

@@ -133,7 +133,7 @@ for fault in kill kill=1@10us stop=2 stop=1@1us:2s stop=0@1us:3s restart=3@0:1s 
     run "$banyan" sim -N 30 -r 3 --fault "$fault" barrier exchange=100K barrier
     is "$status $err" "0 " "nobody waits for ever: $fault"
 done
-run "$banyan" sim -N 300 --pause 8s --fault stop=0@1ms:4500ms barrier barrier barrier
+run "$banyan" sim -N 300 --pause 80s --fault stop=0@1ms:70s barrier barrier barrier
 is "$status $(grep -c '^barrier.* 301 ' <<<"$out")" "0 3" "a root that was stopped loses nobody"
 run "$banyan" sim -N 30 -r 3 --fault secret=3 --fault twin=5 barrier barrier
 ok "who claims a place disturbs nobody" test "$(grep -c 'told:' <<<"$out")" = 0

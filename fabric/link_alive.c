@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether the peer's machine is there.  The system probes a connection on which nothing is under way
+ * (keep-alive).  What is under way is repeated instead, for a quarter of an hour: how that goes is asked
+ * for.  TCP_USER_TIMEOUT, which would end that earlier, also ends connections to a peer whose machine
+ * acknowledges every probe but whose daemon takes nothing (it is stopped, and the window is full), and
+ * such a daemon is not dead: the overlay's patience decides on it.
+ *
+ * Cost: one system call a second for each link.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "fabric/address.h"
+#include "fabric/link_private.h"
+
+/* 3 s without a byte, then four probes in 4 s. */
+#define KEEP_IDLE_S     3
+#define KEEP_INTERVAL_S 1
+#define KEEP_PROBES     4
+/* The same of what is under way: so long nothing was acknowledged, though it was said again. */
+#define UNANSWERED_MS 7000
+#define REPEATED_MIN  3
+
+static void set_option(int fd, int level, int option, int value)
+{
+    (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+void link_keep_alive(const struct link *link)
+{
+    int fd = banyan_sock_fd(link->sock);
+
+    if (fd < 0)
+        return;
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_PROBES);
+}
+
+int link_end_if_unanswered(struct link *link)
+{
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof(info);
+    char text[ADDRESS_TEXT_BYTES];
+    struct error why;
+
+    if (getsockopt(banyan_sock_fd(link->sock), IPPROTO_TCP, TCP_INFO, &info, &bytes) < 0 ||
+        info.tcpi_last_ack_recv < UNANSWERED_MS ||
+        (info.tcpi_retransmits < REPEATED_MIN && info.tcpi_probes < REPEATED_MIN))
+        return 0;
+    error_set(&why, -ETIMEDOUT, "%s: its machine has acknowledged nothing for %.1f s",
+              address_print(banyan_sock_peer_address(link->sock), text),
+              info.tcpi_last_ack_recv / 1e3);
+    link_end(link, LINK_GOODBYE_COUNT, &why);
+    return 1;
+}
