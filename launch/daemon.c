@@ -125,6 +125,7 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
             starter_let_go(daemon->starter);
     }
     daemon->ending = 1;
+    daemon_forget_starts(daemon);
     if (daemon->job)
         helper_end_group(daemon->helper, daemon->job, 0);
     starter_expect_end(daemon->starter);
@@ -266,6 +267,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
     daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    daemon->start_timer = loop_timer_create(daemon->loop, daemon_start_more, daemon);
     /* In one go, for one wake-up of the helper. */
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
@@ -307,6 +309,7 @@ static void close_parts(struct daemon *daemon)
         loop_timer_destroy(daemon->job_timer);
         loop_timer_destroy(daemon->end_timer);
         loop_timer_destroy(daemon->lease_timer);
+        loop_timer_destroy(daemon->start_timer);
     }
     helper_close(daemon->helper);
     if (daemon->session.directory[0])

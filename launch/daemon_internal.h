@@ -32,6 +32,14 @@ struct join_root;
 struct roll_call;
 struct daemon_survey;
 
+/* Local ranks of a job that are still to be started: [next, end). */
+struct daemon_starts {
+    uint32_t job; /* 0: none */
+    uint32_t next;
+    uint32_t end;
+    uint64_t short_ns; /* since when there are no descriptors for the next; 0: there are */
+};
+
 struct daemon {
     struct boot_record record;
     struct session session;
@@ -45,6 +53,7 @@ struct daemon {
     struct job_engine *engine;
     struct loop_timer *job_timer;
     struct loop_timer *lease_timer;
+    struct loop_timer *start_timer;
     struct loop_timer *end_timer;
     struct join_root *join_root;  /* at place 0, if daemons join by tokens; else NULL */
     struct roll_call *roll_call;  /* NULL elsewhere than at place 0 */
@@ -53,6 +62,7 @@ struct daemon {
     struct daemon_survey *survey; /* NULL: the node is not being looked at */
     /* the job that has processes here */
     uint32_t job; /* 0: none */
+    struct daemon_starts starts;
     struct output *output;
     struct services *services;
     pid_t *pids; /* of its local ranks, 0: not started */
@@ -111,6 +121,15 @@ void daemon_job_close(struct daemon *daemon);
 /* Output credit and stdin that came from the root. */
 void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader);
 void daemon_job_timer(void *context);
+
+/* daemon_start.c */
+void daemon_start_ranks(struct daemon *daemon, uint32_t number, uint32_t index, uint32_t count);
+/* Goes on with them; as a timer and the helper's upcall. */
+void daemon_start_more(void *context);
+/* Those that are left are told as failed, with ECANCELED. */
+void daemon_cancel_starts(struct daemon *daemon);
+void daemon_forget_starts(struct daemon *daemon);
+void daemon_close_input_fd(struct daemon *daemon);
 
 /* daemon_survey.c */
 /* Asks the helper what this node is like; the job logic gets the answer as an event. */

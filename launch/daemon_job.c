@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "launch/rank_start.h"
 #include "launch/roll_call.h"
 
 static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
@@ -208,56 +207,11 @@ static void job_open(struct daemon *daemon, uint32_t number)
     }
 }
 
-static void input_fd_close(struct daemon *daemon)
-{
-    if (daemon->input_fd >= 0)
-        close(daemon->input_fd);
-    daemon->input_fd = -1;
-}
-
-static void job_start(struct daemon *daemon, uint32_t number, uint32_t index)
-{
-    const struct job_local *job = job_engine_local(daemon->engine, number);
-    struct error error = ERROR_NONE;
-    struct rank_start start = {
-        .helper = daemon->helper,
-        .output = daemon->output,
-        .services = daemon->services,
-        .job = job,
-        .session_id = daemon->record.instance.session,
-        .node_name = daemon->record.name,
-        .place = daemon->record.place,
-        .rank = job_engine_rank(daemon->engine, number, index),
-        .index = index,
-        .process_id = DAEMON_RANK_ID + index,
-        .stdin_fd = -1,
-    };
-    int takes_stdin = start.rank == job->spec.stdin_rank;
-    const char *what = "its PMIx and PMI services";
-    int rc = -EIO;
-
-    if (takes_stdin)
-        start.stdin_fd = daemon->input_fd;
-    if (daemon->services) {
-        what = "descriptors";
-        rc = rank_start(&start, &error);
-    }
-    if (takes_stdin)
-        input_fd_close(daemon);
-    if (rc < 0) {
-        struct job_event event = {.kind = JOB_EVENT_START_FAILED,
-                                  .job = number,
-                                  .index = index,
-                                  .number = rc,
-                                  .text = what};
-        daemon_job_event(daemon, &event);
-    }
-}
-
 void daemon_job_close(struct daemon *daemon)
 {
     if (daemon->job == 0)
         return;
+    daemon_forget_starts(daemon);
     node_forget(daemon->node, job_set_id(daemon->job, JOB_OPERATION_PMI1));
     services_destroy(daemon->services);
     daemon->services = NULL;
@@ -265,7 +219,7 @@ void daemon_job_close(struct daemon *daemon)
     daemon->output = NULL;
     input_destroy(daemon->input);
     daemon->input = NULL;
-    input_fd_close(daemon);
+    daemon_close_input_fd(daemon);
     free(daemon->pids);
     daemon->pids = NULL;
     daemon->job = 0;
@@ -307,12 +261,16 @@ static void action_run(struct daemon *daemon, struct job_action *action)
         job_open(daemon, action->job);
         break;
     case JOB_ACTION_START:
-        job_start(daemon, action->job, action->index);
+        daemon_start_ranks(daemon, action->job, action->index, (uint32_t)action->number);
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        daemon_cancel_starts(daemon);
         break;
     case JOB_ACTION_SIGNAL:
         helper_signal_group(daemon->helper, action->job, (int)action->number);
         break;
     case JOB_ACTION_END_GROUP:
+        daemon_cancel_starts(daemon);
         helper_end_group(daemon->helper, action->job, (uint32_t)action->number);
         break;
     case JOB_ACTION_CUT_OUTPUT:
@@ -415,6 +373,7 @@ static void process_exited(void *context, uint32_t id, int wait_status, int by_u
         daemon_check_end(daemon);
         return;
     }
+    daemon->starts.short_ns = 0;
     if (daemon->services && services_exited(daemon->services, event.index)) {
         event.kind = JOB_EVENT_ABNORMAL;
         daemon_job_event(daemon, &event);
@@ -445,5 +404,6 @@ const struct helper_events daemon_helper_events = {
     .failed = process_failed,
     .exited = process_exited,
     .group_empty = process_group_empty,
+    .room = daemon_start_more,
     .gone = helper_gone,
 };

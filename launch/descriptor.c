@@ -3,11 +3,15 @@
 
 #include "launch/descriptor.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <unistd.h>
 
 #define LOW_MAX 256 /* so many may be low: a job of a few ranks need not move any */
+#define RESERVE 64  /* where the limit is so low that all are */
 
 int descriptor_move_high(int fd)
 {
@@ -20,4 +24,46 @@ int descriptor_move_high(int fd)
         return fd; /* the limit is lower: then there are not that many */
     close(fd);
     return high;
+}
+
+/* The number tells: the lowest free one is given, of the high ones likewise. */
+static int is_of_reserve(int fd)
+{
+    struct rlimit limit;
+
+    if (fd < LOW_MAX - RESERVE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    if (limit.rlim_cur > FD_SETSIZE)
+        return fd >= LOW_MAX && fd < FD_SETSIZE; /* no high one was left */
+    return (rlim_t)fd + RESERVE >= limit.rlim_cur;
+}
+
+int descriptor_of_rank(int fd)
+{
+    int moved = descriptor_move_high(fd);
+
+    if (moved < 0 || !is_of_reserve(moved))
+        return moved;
+    close(moved);
+    return -EMFILE;
+}
+
+/* By taking them for a moment: their numbers need not follow each other. */
+int descriptor_check_room(uint32_t count)
+{
+    int fds[DESCRIPTOR_ROOM_MAX];
+    uint32_t held = 0;
+    int rc = 0;
+
+    assert(count <= DESCRIPTOR_ROOM_MAX);
+    while (rc == 0 && held < count) {
+        int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+        fds[held] = fd < 0 ? -EMFILE : descriptor_of_rank(fd);
+        rc = fds[held] < 0 ? -EMFILE : 0;
+        held += rc == 0;
+    }
+    while (held > 0)
+        close(fds[--held]);
+    return rc;
 }

@@ -34,8 +34,6 @@
 #define NS_PER_MS       1000000ull
 /* What the duplicates of waiting packets may take of the limit of descriptors: the eighth part. */
 #define FDS_SHARE 8
-/* For how long a helper that takes nothing at all is waited for when that is used up. */
-#define DRAIN_WAIT_MS 2000
 
 /* A packet that the socket had no room for. */
 struct packet {
@@ -63,7 +61,6 @@ struct helper {
     struct list queue;
     uint32_t fds_queued;   /* duplicates in the queue */
     int spares_daemons;    /* those that are started outlive us */
-    int stalled;           /* has been waited for in vain */
     struct buffer request; /* being encoded; kept for its memory */
     uint32_t *unsealed;    /* groups that got processes in this turn of the loop */
     uint32_t unsealed_count;
@@ -113,6 +110,11 @@ struct helper *helper_fork(struct error *error)
 pid_t helper_pid(const struct helper *helper)
 {
     return helper->pid;
+}
+
+int helper_is_busy(const struct helper *helper)
+{
+    return !list_is_empty(&helper->queue);
 }
 
 int helper_is_gone(const struct helper *helper)
@@ -232,35 +234,12 @@ static void flush_queue(struct helper *helper)
             send_packet(helper->fd, packet->data, packet->bytes, packet->fds, packet->fds_count);
         if (must_wait(rc))
             break;
-        helper->stalled = 0;
         if (rc == 0 || is_gone(rc))
             packet_destroy(helper, packet);
         else
             refuse_first(helper, rc);
     }
     set_interest(helper);
-}
-
-/* Descriptors are short: waits until the helper has taken everything.  That is no long wait, since
- * it waits for nobody; one that hangs is waited for once. */
-static void drain_queue(struct helper *helper)
-{
-    struct pollfd room = {.fd = helper->fd, .events = POLLOUT};
-    uint64_t give_up_ns = loop_now_ns() + DRAIN_WAIT_MS * NS_PER_MS;
-
-    while (loop_now_ns() < give_up_ns) {
-        uint32_t fds_before = helper->fds_queued;
-        if (poll(&room, 1, DRAIN_WAIT_MS) <= 0)
-            continue;
-        if (list_is_empty(&helper->queue))
-            return;
-        flush_queue(helper);
-        if (helper->fds_queued < fds_before)
-            give_up_ns = loop_now_ns() + DRAIN_WAIT_MS * NS_PER_MS;
-        else
-            poll(NULL, 0, 1); /* there is room, but not for descriptors */
-    }
-    helper->stalled = 1;
 }
 
 static int duplicate_fds(const int *fds, uint32_t fds_count, int *ret_fds)
@@ -321,17 +300,6 @@ static int send_or_queue(struct helper *helper, uint32_t id, const void *data, s
     return must_wait(rc) ? queue_packet(helper, id, data, bytes, fds, fds_count) : rc;
 }
 
-static int put_packet(struct helper *helper, uint32_t id, const void *data, size_t bytes,
-                      const int *fds, uint32_t fds_count)
-{
-    int rc = send_or_queue(helper, id, data, bytes, fds, fds_count);
-
-    if (rc != -EMFILE || helper->stalled)
-        return rc;
-    drain_queue(helper);
-    return send_or_queue(helper, id, data, bytes, fds, fds_count);
-}
-
 /* Cuts an encoded request into packets: each with a byte in front, 1 if more follows. */
 static void send_request(struct helper *helper, const struct helper_request *request,
                          const int *fds)
@@ -351,7 +319,7 @@ static void send_request(struct helper *helper, const struct helper_request *req
             bytes = sizeof(packet) - 1;
         packet[0] = sent + bytes < helper->request.length_bytes;
         memcpy(packet + 1, helper->request.data + sent, bytes);
-        rc = put_packet(helper, request->id, packet, bytes + 1, fds, fds_count);
+        rc = send_or_queue(helper, request->id, packet, bytes + 1, fds, fds_count);
         if (rc < 0) {
             assert(fds_count > 0); /* so it is the first packet of a start */
             refuse(helper, request->id, rc);
@@ -376,15 +344,17 @@ static void set_fds(struct helper_request *request, int plain[HELPER_FDS_MAX],
     }
 }
 
+void helper_seal_group(struct helper *helper, uint32_t group)
+{
+    send_request(helper, &(struct helper_request){.type = HELPER_SEAL_GROUP, .group = group}, NULL);
+}
+
 static void seal_groups(void *context)
 {
     struct helper *helper = context;
 
     for (uint32_t i = 0; i < helper->unsealed_count; i++)
-        send_request(
-            helper,
-            &(struct helper_request){.type = HELPER_SEAL_GROUP, .group = helper->unsealed[i]},
-            NULL);
+        helper_seal_group(helper, helper->unsealed[i]);
     helper->unsealed_count = 0;
 }
 
@@ -444,7 +414,7 @@ void helper_start(struct helper *helper, const struct helper_process *process)
     send_request(helper, &request, fds);
     buffer_fini(&cpus);
     buffer_fini(&memory);
-    if (process->group > 0)
+    if (process->group > 0 && !process->more_follow)
         unseal_group(helper, process->group);
 }
 
@@ -583,8 +553,11 @@ static void on_ready(void *context, int fd, unsigned int ready)
     struct wire_reader reader;
     ssize_t bytes;
 
-    if (ready & LOOP_WRITE)
+    if (ready & LOOP_WRITE) {
         flush_queue(helper);
+        if (list_is_empty(&helper->queue) && helper->events->room != NULL)
+            helper->events->room(helper->context);
+    }
     if (!(ready & LOOP_READ))
         return;
     bytes = recv(fd, packet, sizeof(packet), MSG_DONTWAIT);

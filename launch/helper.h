@@ -43,6 +43,7 @@ struct helper_process {
     const struct ranges *cpus;   /* the kernel's numbers of processors to run on; NULL: all */
     const struct ranges *memory; /* of NUMA nodes to take memory from; NULL: all */
     int memory_is_bound;         /* from nowhere else */
+    int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 
 struct helper_events {
@@ -54,8 +55,11 @@ struct helper_events {
     void (*exited)(void *context, uint32_t id, int wait_status, int by_us);
     /* Every process of the group, also adopted grandchildren, has ended: what was left when the last
      * started one had ended has been killed.  Processes that are given in one turn of the loop count
-     * together; what is started in a group after its end is a new group. */
+     * together, and those with more_follow until helper_seal_group; what is started in a group after
+     * its end is a new group. */
     void (*group_empty)(void *context, uint32_t group);
+    /* The helper was busy (helper_is_busy) and has taken all.  May be NULL. */
+    void (*room)(void *context);
     /* The helper itself is gone: the daemon must end; its processes are already dead or dying. */
     void (*gone)(void *context);
 };
@@ -72,9 +76,14 @@ pid_t helper_pid(const struct helper *helper);
 /* 1 from the `gone` upcall on. */
 int helper_is_gone(const struct helper *helper);
 
-/* Every start is answered, by `started` or `failed`.  Where descriptors are short it waits for the
- * helper to take what was given before, some milliseconds. */
+/* Every start is answered, by `started` or `failed`.  Never waits: what the socket has no room for is
+ * queued, with duplicates of its descriptors for as many as the eighth part of their limit; whoever
+ * starts many waits for `room`. */
 void helper_start(struct helper *helper, const struct helper_process *process);
+/* Requests wait for room in the socket. */
+int helper_is_busy(const struct helper *helper);
+/* Those that were started with more_follow are all. */
+void helper_seal_group(struct helper *helper, uint32_t group);
 /* Daemons that are started from now on outlive the caller and its helper, as they would on nodes of
  * their own. */
 void helper_spare_daemons(struct helper *helper);

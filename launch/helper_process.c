@@ -131,7 +131,7 @@ static pid_t spawn(struct helper_state *state, struct child_start *start, int *r
     if (group != NULL && group->ending)
         return -ECANCELED;
     pid = child_spawn(start, cgroup_fd, ret_report_fd);
-    if (pid < 0 && cgroup_fd >= 0) {
+    if (pid < 0 && cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM) {
         cgroup_disable();
         pid = child_spawn(start, -1, ret_report_fd);
     }

@@ -86,18 +86,21 @@ enum job_action_kind {
     JOB_ACTION_SURVEY, /* job, number: bits of survey_want, message: what is required, a string with
                               its NUL; answered by SURVEYED */
     JOB_ACTION_OPEN,   /* job: prepare servers and output for its local ranks */
-    JOB_ACTION_START,  /* job, index: start this local rank */
-    JOB_ACTION_SIGNAL, /* job, number */
-    JOB_ACTION_END_GROUP,  /* job, number: grace in ms */
-    JOB_ACTION_CUT_OUTPUT, /* job: forward what is there, then tell DRAINED within number ms;
+    JOB_ACTION_START,  /* job, index: start the local ranks from this one on, number: how many; each
+                              is answered by STARTED or START_FAILED, sooner or later */
+    JOB_ACTION_CANCEL_STARTS, /* job: those that are not under way yet are not to be started: answered
+                                 by START_FAILED with -ECANCELED */
+    JOB_ACTION_SIGNAL,        /* job, number */
+    JOB_ACTION_END_GROUP,     /* job, number: grace in ms; cancels starts, too */
+    JOB_ACTION_CUT_OUTPUT,    /* job: forward what is there, then tell DRAINED within number ms;
                               index: 1 = also if it has no credit (output_cut) */
-    JOB_ACTION_FORGET,     /* key: this operation will not be heard of again */
-    JOB_ACTION_CLOSE,      /* job: free its servers, forget its sets */
-    JOB_ACTION_STARTED,    /* root -> front end: started */
-    JOB_ACTION_ENDED,      /* root -> front end: job_end */
-    JOB_ACTION_TEXT,       /* root -> front end: number: level, text */
-    JOB_ACTION_LEAVE,      /* root: end the instance */
-    JOB_ACTION_TIMER,      /* number: deadline ns, or -1 */
+    JOB_ACTION_FORGET,        /* key: this operation will not be heard of again */
+    JOB_ACTION_CLOSE,         /* job: free its servers, forget its sets */
+    JOB_ACTION_STARTED,       /* root -> front end: started */
+    JOB_ACTION_ENDED,         /* root -> front end: job_end */
+    JOB_ACTION_TEXT,          /* root -> front end: number: level, text */
+    JOB_ACTION_LEAVE,         /* root: end the instance */
+    JOB_ACTION_TIMER,         /* number: deadline ns, or -1 */
     JOB_ACTION_KIND_COUNT
 };
 

@@ -25,6 +25,7 @@ struct job_node {
     uint32_t ended_contributed; /* generation contributed to, 0 = none */
     uint8_t is_ending;          /* the root has asked for it */
     uint8_t failure_sent;
+    uint8_t starts_cancelled;
     uint8_t missed;
     uint8_t discard; /* nobody waits for the output that is left */
     uint8_t group_empty;

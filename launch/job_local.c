@@ -152,8 +152,7 @@ void job_local_launch(struct job_engine *engine, struct wire_reader *reader,
     job_node_destroy(engine->node);
     engine->node = node;
     job_actions_add(actions, JOB_ACTION_OPEN, number);
-    for (uint32_t i = 0; i < engine->node->local.count; i++)
-        job_actions_add(actions, JOB_ACTION_START, number)->index = i;
+    job_actions_add(actions, JOB_ACTION_START, number)->number = engine->node->local.count;
 }
 
 /* The sums of all nodes are not what the root has: it looks for who differs. */
@@ -281,8 +280,9 @@ static void check_nothing_left(struct job_engine *engine, struct job_actions *ac
     cut_output(node, actions);
 }
 
-static void start_failed(struct job_engine *engine, const struct job_event *event,
-                         struct job_actions *actions)
+/* One that cannot be started ends the job, unless that is to go on: then the rest need not be. */
+static void start_refused(struct job_engine *engine, const struct job_event *event,
+                          struct job_actions *actions)
 {
     struct job_node *node = engine->node;
     struct job_failure failure = {.number = node->local.number,
@@ -291,12 +291,26 @@ static void start_failed(struct job_engine *engine, const struct job_event *even
                                   .place = engine->place,
                                   .code = (int32_t)event->number};
 
-    node->rank_states[event->index] = RANK_ENDED;
-    node->reported++;
-    node->ended++;
     strncpy(failure.detail, event->text ? event->text : "", sizeof failure.detail - 1);
     job_failure_merge(&node->launched.failure, &failure);
     job_failure_merge(&node->summary.failure, &failure);
+    if (node->local.spec.on_failure != JOB_ON_FAILURE_CONTINUE && !node->starts_cancelled &&
+        node->reported < node->local.count) {
+        node->starts_cancelled = 1;
+        job_actions_add(actions, JOB_ACTION_CANCEL_STARTS, node->local.number);
+    }
+}
+
+static void start_failed(struct job_engine *engine, const struct job_event *event,
+                         struct job_actions *actions)
+{
+    struct job_node *node = engine->node;
+
+    node->rank_states[event->index] = RANK_ENDED;
+    node->reported++;
+    node->ended++;
+    if (event->number != -ECANCELED)
+        start_refused(engine, event, actions);
     contribute_launched(engine, actions);
     check_nothing_left(engine, actions);
     contribute_ended(engine, actions);

@@ -63,6 +63,20 @@ static const char *start_object(const struct job_engine *engine, const struct jo
     return app->argv[0];
 }
 
+/* What can be done about it; "" if that is not known. */
+static const char *start_remedy(const struct job_failure *failure)
+{
+    if (failure->code == -EMFILE || failure->code == -ENFILE)
+        return "; each process takes three descriptors of the daemon: raise ulimit -n there, or "
+               "start fewer on a node";
+    if (failure->code == -EAGAIN && strcmp(failure->detail, "fork") == 0)
+        return "; the system allows no more processes: raise ulimit -u, kernel.pid_max or the "
+               "pids.max of the cgroup there, or start fewer on a node";
+    if (failure->code == -ENOMEM && strcmp(failure->detail, "fork") == 0)
+        return "; start fewer on a node";
+    return "";
+}
+
 static void report_start_failure(const struct job_engine *engine, const struct job_failure *failure,
                                  const char *node, char *text, size_t text_bytes)
 {
@@ -78,8 +92,8 @@ static void report_start_failure(const struct job_engine *engine, const struct j
         snprintf(text, text_bytes, "cannot run %s on %s (rank %u): %s", object, node, failure->rank,
                  reason);
     else
-        snprintf(text, text_bytes, "cannot start %s on %s (rank %u): %s: %s", object, node,
-                 failure->rank, failure->detail, reason);
+        snprintf(text, text_bytes, "cannot start %s on %s (rank %u): %s: %s%s", object, node,
+                 failure->rank, failure->detail, reason, start_remedy(failure));
 }
 
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,

@@ -121,7 +121,11 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
         close(ends[1]);
         return rc;
     }
-    ends[0] = descriptor_move_high(ends[0]);
+    ends[0] = descriptor_of_rank(ends[0]);
+    if (ends[0] < 0) {
+        close(ends[1]);
+        return ends[0];
+    }
     stream->output = output;
     stream->fd = ends[0];
     stream->index = index;

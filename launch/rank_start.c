@@ -167,6 +167,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         .cpus = seat != NULL ? &seat->cpus : NULL,
         .memory = seat != NULL ? &seat->memory : NULL,
         .memory_is_bound = memory_is_bound(start),
+        .more_follow = 1,
     };
     uint32_t own = 0;
     int rc = descriptors_open(start, fds, &own, error);

@@ -250,7 +250,10 @@ static void do_action(struct sim_daemon *daemon, struct job_action *action)
         sim_process_open(daemon, job_engine_local(daemon->engine, action->job)->count);
         break;
     case JOB_ACTION_START:
-        sim_process_start(daemon, action->index);
+        for (uint32_t i = 0; i < (uint32_t)action->number; i++)
+            sim_process_start(daemon, action->index + i);
+        break;
+    case JOB_ACTION_CANCEL_STARTS: /* all are under way */
         break;
     case JOB_ACTION_SIGNAL:
         sim_process_signal(daemon, (int)action->number);

@@ -56,6 +56,9 @@ static const char *const foreign_names[] = {
  * 4.2.2, CPU of server and clients of a node, socket and files: 1 client of 64 processes 11 and
  * 22 ms, 16 of 256 67 and 74, 16 of 1024 105 and 88, 4 of 4096 94 and 89. */
 #define SOCKET_PRODUCT_MAX 8192
+/* To register so many clients of one node takes libpmix time with their square, during which the daemon
+ * stands still: 0.1 s for these, 15 s for 100,000.  Beyond, only who connects has to wait for it. */
+#define EAGER_CLIENTS_MAX 8192
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -99,7 +102,7 @@ static void put_number(struct buffer *out, const char *name, int64_t value)
 
 int host_environment_is_eager(uint32_t size, uint32_t local_size)
 {
-    return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX;
+    return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX && local_size <= EAGER_CLIENTS_MAX;
 }
 
 /* Where the client finds the map.  Files of version 4 (ds21) are found by a path, without which its

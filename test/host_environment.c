@@ -145,7 +145,9 @@ static void test_eager(void)
     ok(!host_environment_is_eager(256, 1), "256 nodes with one rank each need no server first");
     ok(!host_environment_is_eager(64, 4), "nor do 16 with 4");
     ok(host_environment_is_eager(256, 256), "256 ranks of one node do");
-    ok(host_environment_is_eager(UINT32_MAX, UINT32_MAX), "so does the largest job");
+    ok(host_environment_is_eager(UINT32_MAX, 8192), "so does the largest job");
+    ok(!host_environment_is_eager(100000, 100000),
+       "but so many of one node would wait for it for long");
 }
 
 static void test_foreign(void)

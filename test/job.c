@@ -50,11 +50,9 @@ static void test_good_run(void)
                       "root: broadcast ROSTER to everyone\n"
                       "root: broadcast LAUNCH to 1-2\n"
                       "n1: open\n"
-                      "n1: start process 0\n"
-                      "n1: start process 1\n"
+                      "n1: start 2 processes\n"
                       "n2: open\n"
-                      "n2: start process 0\n"
-                      "n2: start process 1\n",
+                      "n2: start 2 processes\n",
                       "when the tree stands, the job is launched");
     for (uint32_t rank = 0; rank < 4; rank++)
         job_world_started(world, 1 + rank / 2, rank % 2);
@@ -276,8 +274,16 @@ static void test_start_failures(void)
     all_starts_fail(-ENOENT, "chdir", 125,
                     "cannot change to the working directory /home/user on n1 (rank 0): "
                     "No such file or directory; give another with --wdir");
-    all_starts_fail(-EAGAIN, "fork", 125,
-                    "cannot start ./app on n1 (rank 0): fork: Resource temporarily unavailable");
+    all_starts_fail(
+        -EAGAIN, "fork", 125,
+        "cannot start ./app on n1 (rank 0): fork: Resource temporarily unavailable; the "
+        "system allows no more processes: raise ulimit -u, kernel.pid_max or the "
+        "pids.max of the cgroup there, or start fewer on a node");
+    all_starts_fail(
+        -EMFILE, "descriptors", 125,
+        "cannot start ./app on n1 (rank 0): descriptors: Too many open files; each "
+        "process takes three descriptors of the daemon: raise ulimit -n there, or start "
+        "fewer on a node");
 }
 
 /* One of four: the others run already and must end. */

@@ -242,7 +242,11 @@ static void trace_node(struct buffer *out, const struct job_action *action)
         buffer_append_string(out, "open");
         break;
     case JOB_ACTION_START:
-        buffer_printf(out, "start process %u", action->index);
+        buffer_printf(out, "start %u process%s", (uint32_t)action->number,
+                      action->number == 1 ? "" : "es");
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        buffer_append_string(out, "start no more");
         break;
     case JOB_ACTION_SIGNAL:
         buffer_printf(out, "signal %d", (int)action->number);
@@ -391,7 +395,10 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         at->opened++;
         break;
     case JOB_ACTION_START:
-        at->starts++;
+        at->starts += (uint32_t)action->number;
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        at->cancelled_starts++;
         break;
     case JOB_ACTION_SIGNAL:
         at->signal = (int)action->number;

@@ -22,7 +22,8 @@
 struct job_world_place {
     struct job_engine *engine; /* NULL once dead */
     uint32_t opened, closed;
-    uint32_t starts;      /* START actions */
+    uint32_t starts; /* ranks of START actions */
+    uint32_t cancelled_starts;
     int64_t end_grace_ms; /* of the last END_GROUP, -1: none */
     int cut;              /* CUT_OUTPUT: -1 none, 0, or 1 = discard */
     int signal;           /* the last one */

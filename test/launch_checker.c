@@ -320,14 +320,21 @@ static void judge_failure(struct checker *checker, const struct checker_failure 
               checker->report.text);
 }
 
+/* What can be done about it may follow. */
+static int says(const char *line, const char *text)
+{
+    size_t length = strlen(text);
+
+    return strncmp(line, text, length) == 0 && (line[length] == '\0' || line[length] == ';');
+}
+
 static const struct checker_failure *failure_reported(const struct checker *checker)
 {
     char text[512];
 
     for (uint32_t i = 0; i < checker->failures_count; i++) {
         text_of(checker, &checker->failures[i], text, sizeof text);
-        if (checker->failures[i].time_ns <= checker->report_ns &&
-            strcmp(text, checker->report.text) == 0)
+        if (checker->failures[i].time_ns <= checker->report_ns && says(checker->report.text, text))
             return &checker->failures[i];
     }
     return NULL;

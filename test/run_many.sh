@@ -38,7 +38,14 @@ wrong=$(awk '{ rank = substr($1, 2) + 0; if ($3 != next_line[rank] || $5 != rank
 is "$status $wrong" "0 0" "64 ranks x 200 lines: complete, whole and in order"
 nothing_left "64 ranks x 200 lines: nothing is left"
 
-# With few descriptors a run goes well or says so; it never hangs. A rank takes two or three.
+# More than are started in the time that a daemon may say nothing: its loop goes on meanwhile.
+many_runs=$runs
+runs=$((runs / 10))
+many "thousands" 5000 0 true
+runs=$many_runs
+
+# With few descriptors a run goes well or says so; it never hangs. A rank takes two or three while it
+# runs.
 new_mark
 run bash -c 'ulimit -n 1024; exec timeout 60 "$@"' - "$banyan" run -n 256 --oversubscribe \
     -x BT_MARK="$mark" true </dev/null
@@ -46,8 +53,25 @@ is "$status:$err" "0:" "256 ranks within 1024 descriptors"
 for mpi in pmix,pmi1 none; do
     run bash -c 'ulimit -n 256; exec timeout 60 "$@"' - "$banyan" run -n 200 --oversubscribe \
         --mpi "$mpi" -x BT_MARK="$mark" true </dev/null
-    is "$status:$(grep -c . <<<"$err")" 125:1 "200 ranks within 256 descriptors ($mpi) are refused"
-    like "$err" "^banyan: cannot start true on .*Too many open files" "with the reason"
+    is "$status:$err" "0:" "200 ranks that end at once within 256 descriptors ($mpi)"
+    run bash -c 'ulimit -n 256; exec timeout 60 "$@"' - "$banyan" run -n 200 --oversubscribe \
+        --mpi "$mpi" -x BT_MARK="$mark" sleep 100 </dev/null
+    is "$status:$(grep -c . <<<"$err")" 125:1 "200 that go on are refused"
+    like "$err" "^banyan: cannot start sleep on .*Too many open files; .*raise ulimit -n" "with the reason"
 done
 nothing_left "few descriptors: nothing is left"
+
+# The system allows no more processes.
+mkdir "$scratch/free" && chmod 711 "$scratch" && chmod 777 "$scratch/free"
+as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env "TMPDIR=$scratch/free")
+if [ "$(id -u)" != 0 ] || ! "${as_nobody[@]}" "$banyan" version >/dev/null 2>&1; then
+    skip "only root can become somebody with few processes"
+else
+    run "${as_nobody[@]}" bash -c 'ulimit -u 100; exec timeout 60 "$@"' - "$banyan" run -n 200 \
+        --oversubscribe -x BT_MARK="$mark" sleep 100 </dev/null
+    is "$status:$(grep -c . <<<"$err")" 125:1 "no more processes than the system allows"
+    like "$err" "^banyan: cannot start sleep on .*fork: Resource temporarily unavailable; .*ulimit -u" \
+        "with the reason"
+    nothing_left "no more processes: nothing is left"
+fi
 done_testing
