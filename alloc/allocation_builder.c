@@ -132,7 +132,7 @@ int allocation_builder_finish(struct allocation_builder *builder, struct allocat
     if (rc < 0)
         return rc;
     if (builder->added == 0)
-        return error_set(error, -EINVAL, "names no node");
+        return error_set(error, -EINVAL, "contains no node name");
     if (allocation_slots(&builder->made) == 0)
         return error_set(error, -EINVAL, "no node has a slot");
     memcpy(builder->made.origin, target->origin, sizeof(target->origin));

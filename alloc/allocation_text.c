@@ -73,7 +73,7 @@ static int name_byte_error(struct source *source, size_t offset)
 
     switch (byte) {
     case ',':
-        return error_set(error, -EINVAL, "one entry a line, or several names in brackets");
+        return error_set(error, -EINVAL, "one entry per line (several names: n[1-3])");
     default:
         return host_name_byte_error(error, (char)byte);
     }
@@ -90,9 +90,13 @@ static int names_check(struct source *source, size_t from, size_t to, size_t *re
     for (size_t i = from; i < to; i++) {
         char byte = source->text[i];
 
+        if (byte == '[' && inside)
+            return error_set(source_error(source, i), -EINVAL, "'[' inside brackets");
         if (byte == '[')
             inside = 1;
-        else if (byte == ']' && inside)
+        else if (byte == ']' && !inside)
+            return error_set(source_error(source, i), -EINVAL, "']' without '[' before it");
+        else if (byte == ']')
             inside = 0;
         else if (byte == ':' && !inside && *ret_colon == to)
             *ret_colon = i;
@@ -118,7 +122,7 @@ static int slots_parse(struct source *source, size_t from, size_t to, uint32_t *
         slots = 10 * slots + (uint32_t)(source->text[i++] - '0');
     if (from == to || i < to || slots > ALLOCATION_SLOTS_MAX)
         return error_set(source_error(source, from), -EINVAL,
-                         "slots are a number from 0 to %u, not \"%.*s\"", ALLOCATION_SLOTS_MAX,
+                         "slots must be a number from 0 to %u, not \"%.*s\"", ALLOCATION_SLOTS_MAX,
                          quoted_bytes(to - from), source->text + from);
     *ret_slots = slots;
     return 0;
@@ -132,12 +136,12 @@ static int entry_slots(struct source *source, size_t colon, size_t to,
 
     *ret_slots = given->slots != SLOTS_NOT_GIVEN ? given->slots : 1;
     if (colon < to && given->slots != SLOTS_NOT_GIVEN)
-        return error_set(source_error(source, colon), -EINVAL, "slots are given twice");
+        return error_set(source_error(source, colon), -EINVAL, "slots given twice");
     if (colon < to)
         rc = slots_parse(source, colon + 1, to, ret_slots);
     if (rc == 0 && *ret_slots > given->slots_max)
         rc = error_set(source_error(source, given->slots_max_offset), -EINVAL,
-                       "at most %u slots, but %u are given", given->slots_max, *ret_slots);
+                       "slots=%u is more than max_slots=%u", *ret_slots, given->slots_max);
     return rc;
 }
 
@@ -204,7 +208,8 @@ static int names_exclude(struct allocation_builder *builder, struct source *sour
     if (rc < 0)
         return rc;
     if (colon < to || from == to)
-        return error_set(source_error(source, colon), -EINVAL, "behind '^' stands a name alone");
+        return error_set(source_error(source, colon), -EINVAL,
+                         "'^' must be followed by a name without slots");
     rc = hostlist_parse_bytes(source->choice.excluded, source->text + from, to - from, &offset,
                               source->error);
     source->error_offset = from + offset;
@@ -248,7 +253,7 @@ static int cut_parse(struct source *source, size_t *from, size_t to, struct cut 
         source->text[at] != '/')
         return 0;
     if (count == 0)
-        return error_set(source_error(source, *from), -EINVAL, "no name is wanted of the list");
+        return error_set(source_error(source, *from), -EINVAL, "0 names requested from the list");
     *from = at + 1;
     ret_cut->number = number;
     ret_cut->count = (uint32_t)count;
@@ -373,6 +378,7 @@ static const struct attribute_word {
     {"max-slots", ATTRIBUTE_SLOTS_MAX, NULL},
     {"slots_max", ATTRIBUTE_SLOTS_MAX, NULL},
     {"slots-max", ATTRIBUTE_SLOTS_MAX, NULL},
+    {"maxslots", ATTRIBUTE_SLOTS_MAX, NULL},
     {"port", ATTRIBUTE_REFUSED, "give the port in ssh's configuration"},
     {"user", ATTRIBUTE_USER, NULL},
     {"username", ATTRIBUTE_USER, NULL},
@@ -401,11 +407,34 @@ static int attribute_set(struct source *source, const struct attribute_word *wor
         return host_choice_user(&source->choice, source->text + value, value_end - value,
                                 source_error(source, value));
     if (*number != SLOTS_NOT_GIVEN)
-        return error_set(source_error(source, key), -EINVAL, "%s are given twice",
-                         is_slots ? "slots" : "most slots");
+        return error_set(source_error(source, key), -EINVAL, "%s given twice",
+                         is_slots ? "slots" : "max_slots");
     if (!is_slots)
         attributes->slots_max_offset = key;
     return slots_parse(source, value, value_end, number);
+}
+
+/* "n1 4" and "n1 slots:4" are near to what would do. */
+static int attribute_refuse(struct source *source, size_t from, size_t to)
+{
+    const char *text = source->text + from;
+    size_t bytes = to - from;
+    const char *colon = memchr(text, ':', bytes);
+    struct error *error = source_error(source, from);
+    size_t digits = 0;
+
+    while (digits < bytes && text[digits] >= '0' && text[digits] <= '9')
+        digits++;
+    if (digits == bytes && bytes > 0 && bytes <= 7)
+        return error_set(error, -EINVAL, "write slots as name:%.*s or slots=%.*s, not \"%.*s\"",
+                         (int)bytes, text, (int)bytes, text, (int)bytes, text);
+    if (colon != NULL && attribute_find(text, (size_t)(colon - text)) != NULL)
+        return error_set(error, -EINVAL, "write %.*s=%.*s, not \"%.*s\"", (int)(colon - text), text,
+                         quoted_bytes(bytes - (size_t)(colon + 1 - text)), colon + 1,
+                         quoted_bytes(bytes), text);
+    return error_set(error, -EINVAL,
+                     "unknown attribute \"%.*s\"; known are slots=N, max_slots=N and user=NAME",
+                     quoted_bytes(bytes), text);
 }
 
 /* Reads one "key = value" at from; *ret_next is behind it. */
@@ -420,9 +449,7 @@ static int attribute_parse(struct source *source, size_t from, size_t to,
         key_end++;
     word = attribute_find(source->text + from, key_end - from);
     if (word == NULL)
-        return error_set(source_error(source, from), -EINVAL,
-                         "unknown attribute \"%.*s\"; there is slots=NUMBER",
-                         quoted_bytes(key_end - from), source->text + from);
+        return attribute_refuse(source, from, key_end);
     if (word->kind == ATTRIBUTE_REFUSED)
         return error_set(source_error(source, from), -EINVAL, "%s= is not supported: %s",
                          word->word, word->refusal);
@@ -589,8 +616,6 @@ int allocation_parse_hosts_of(struct allocation *allocation, const char *text,
     rc = entries_parse(&builder, &source);
     if (rc == 0)
         rc = finish(&builder, &source, allocation, "--host");
-    if (rc < 0)
-        error_prefix(error, "--host");
     allocation_builder_fini(&builder);
     host_choice_fini(&source.choice);
     return rc;

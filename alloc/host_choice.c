@@ -34,7 +34,7 @@ static int base_get(const struct host_choice *choice, const struct allocation **
                     struct error *error)
 {
     if (choice->base == NULL)
-        return error_set(error, -EINVAL, "there are no nodes to be relative to");
+        return error_set(error, -EINVAL, "there are no nodes to select from");
     return choice->base->nodes(choice->base->context, ret_nodes, error);
 }
 
@@ -77,18 +77,18 @@ static int add_numbered(struct allocation_builder *builder, const struct allocat
     const char *colon = memchr(text, ':', text_bytes);
     size_t index_bytes = colon != NULL ? (size_t)(colon - text) : text_bytes;
     uint32_t index, slots;
-    int rc = number_parse(text, index_bytes, "the number behind +n", &index, error);
+    int rc = number_parse(text, index_bytes, "the number after +n", &index, error);
 
     if (rc < 0)
         return rc;
     if (index >= allocation_nodes(nodes))
-        return error_set(error, -EINVAL, "there is no +n%u: %u nodes are there, from +n0 on", index,
-                         allocation_nodes(nodes));
+        return error_set(error, -EINVAL, "no node +n%u: there are %u nodes, +n0 to +n%u", index,
+                         allocation_nodes(nodes), allocation_nodes(nodes) - 1);
     slots = allocation_slots_of(nodes, index);
     if (colon != NULL)
         rc = number_parse(colon + 1, text_bytes - index_bytes - 1, "the slots", &slots, error);
     if (rc == 0 && slots > ALLOCATION_SLOTS_MAX)
-        rc = error_set(error, -EINVAL, "slots are a number from 0 to %u", ALLOCATION_SLOTS_MAX);
+        rc = error_set(error, -EINVAL, "slots must be a number from 0 to %u", ALLOCATION_SLOTS_MAX);
     return rc < 0 ? rc : base_add(builder, nodes, index, slots, error);
 }
 
@@ -112,10 +112,10 @@ static int add_empty(const struct host_choice *choice, struct allocation_builder
     int rc = 0;
 
     if (text_bytes > 0 && text[0] != ':')
-        return error_set(error, -EINVAL, "behind +e stands nothing, or ':' and a number of nodes");
+        return error_set(error, -EINVAL, "expected +e or +e:N");
     if (text_bytes > 0)
-        rc = number_parse(text + 1, text_bytes - 1, "the number of nodes behind +e:", &wanted,
-                          error);
+        rc =
+            number_parse(text + 1, text_bytes - 1, "the number of nodes after +e:", &wanted, error);
     for (uint32_t i = 0; rc == 0 && i < allocation_nodes(nodes) && found < wanted; i++) {
         if (!is_empty(choice, builder, nodes, i))
             continue;
@@ -123,7 +123,7 @@ static int add_empty(const struct host_choice *choice, struct allocation_builder
         rc = base_add(builder, nodes, i, allocation_slots_of(nodes, i), error);
     }
     if (rc == 0 && (found == 0 || (text_bytes > 0 && found < wanted)))
-        rc = error_set(error, -EINVAL, "%u nodes are empty, too few for %.*s", found,
+        rc = error_set(error, -EINVAL, "only %u nodes are empty, too few for %.*s", found,
                        quoted_bytes(text_bytes + 2), text - 2);
     return rc;
 }
@@ -135,7 +135,7 @@ int host_choice_relative(struct host_choice *choice, struct allocation_builder *
     int rc;
 
     if (text_bytes < 2 || (text[1] != 'n' && text[1] != 'e'))
-        return error_set(error, -EINVAL, "behind '+' stands n and a number, or e");
+        return error_set(error, -EINVAL, "expected +nK or +e");
     rc = base_get(choice, &nodes, error);
     if (rc < 0)
         return rc;
@@ -151,16 +151,16 @@ int host_choice_user(struct host_choice *choice, const char *user, size_t user_b
                      struct error *error)
 {
     if (user_bytes == 0 || user_bytes >= sizeof(choice->user))
-        return error_set(error, -EINVAL, "a user's name has 1 to %zu bytes",
+        return error_set(error, -EINVAL, "a user name must have 1 to %zu bytes",
                          sizeof(choice->user) - 1);
     for (size_t i = 0; i < user_bytes; i++) {
         if (!host_name_has_byte(user[i]) || user[0] == '-')
-            return error_set(error, -EINVAL, "'%c' cannot be there in a user's name", user[i]);
+            return error_set(error, -EINVAL, "'%c' is not allowed there in a user name", user[i]);
     }
     if (choice->user[0] != '\0' &&
         (strlen(choice->user) != user_bytes || memcmp(choice->user, user, user_bytes) != 0))
         return error_set(error, -EINVAL,
-                         "two users, %s and %.*s: one for all nodes, or give them in ssh's "
+                         "two users, %s and %.*s: give one for all nodes, or set them in ssh's "
                          "configuration",
                          choice->user, quoted_bytes(user_bytes), user);
     snprintf(choice->user, sizeof(choice->user), "%.*s", (int)user_bytes, user);
@@ -270,7 +270,7 @@ static int check_excluded(const struct hostlist *excluded, const struct allocati
     for (uint32_t i = 0; rc == 0 && i < hostlist_count(excluded); i++) {
         hostlist_name(excluded, i, name);
         if (name_index_find(index, name, strlen(name)) < 0)
-            rc = error_set(error, -EINVAL, "^%s: there is no node of that name", name);
+            rc = error_set(error, -EINVAL, "^%s: no node has that name", name);
     }
     name_index_destroy(index);
     return rc;

@@ -26,7 +26,7 @@ int host_name_byte_error(struct error *error, char byte)
 
     if (code < 0x20 || code == 0x7f)
         return error_set(error, -EINVAL, "control character 0x%02x", code);
-    return error_set(error, -EINVAL, "'%c' cannot be in a node name", byte);
+    return error_set(error, -EINVAL, "'%c' is not allowed in a node name", byte);
 }
 
 /* Addresses have two colons at least; "name:4" is no name. */

@@ -175,6 +175,22 @@ static bool all_hold(const struct source_world *world, const char *names)
     return held;
 }
 
+static bool any_is_set(const struct source_world *world, const char *names)
+{
+    bool set = false;
+
+    while (!set && *names != '\0') {
+        char name[VARIABLE_BYTES_MAX];
+        size_t bytes = strcspn(names, " ");
+
+        snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
+        set = is_set(world, name);
+        names += bytes;
+        names += strspn(names, " ");
+    }
+    return set;
+}
+
 static bool file_is_there(const struct source_world *world, const char *path)
 {
     struct buffer bytes = {0};
@@ -191,7 +207,7 @@ static bool is_present(const struct source_world *world, const struct source *so
     for (size_t i = 0; i < sizeof(source->present) / sizeof(*source->present); i++)
         present = present || (source->present[i] != NULL && all_hold(world, source->present[i]));
     if (present && source->present_file != NULL)
-        present = file_is_there(world, source->present_file);
+        present = any_is_set(world, source->reads) || file_is_there(world, source->present_file);
     return present;
 }
 

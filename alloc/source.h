@@ -52,8 +52,9 @@ struct source {
     const char *title; /* for messages */
     /* It is there if for one of these all variables are set (with "!": not set) and not empty. */
     const char *present[4];
-    const char *present_file; /* and, if not NULL, this file can be read */
-    const char *job[3];       /* variables with the job's id: the first that is set counts */
+    /* And, if not NULL, this file can be read, or one of those that are read names another. */
+    const char *present_file;
+    const char *job[3]; /* variables with the job's id: the first that is set counts */
     /* All variables that are read, also as paths; '*' is any text. */
     const char *reads;
     /* Fills the builder and ends with reading_finish. */

@@ -17,10 +17,29 @@ const char *reading_variable(const struct source_reading *reading, const char *n
     return reading->world->variable(reading->world->context, name);
 }
 
+/* "A is empty", or "none of A, B and C is set". */
+static int refuse_missing(const struct source_reading *reading, const char *const *names,
+                          const char *empty)
+{
+    struct buffer list = {0};
+
+    if (empty != NULL)
+        return error_set(reading->error, -EINVAL, "%s is empty", empty);
+    if (names[1] == NULL)
+        return error_set(reading->error, -EINVAL, "%s is not set", names[0]);
+    if (names[2] == NULL)
+        return error_set(reading->error, -EINVAL, "neither %s nor %s is set", names[0], names[1]);
+    for (const char *const *name = names; *name != NULL; name++)
+        buffer_printf(&list, "%s%s", name == names ? "" : name[1] == NULL ? " and " : ", ", *name);
+    error_set(reading->error, -EINVAL, "none of %s is set", buffer_string(&list));
+    buffer_fini(&list);
+    return -EINVAL;
+}
+
 int reading_require(const struct source_reading *reading, const char *const *names,
                     const char **ret_name, const char **ret_value)
 {
-    bool empty = false;
+    const char *empty = NULL;
 
     for (const char *const *name = names; *name != NULL; name++) {
         const char *value = reading_variable(reading, *name);
@@ -30,9 +49,10 @@ int reading_require(const struct source_reading *reading, const char *const *nam
             *ret_value = value;
             return 0;
         }
-        empty = empty || (value != NULL && name == names);
+        if (value != NULL && empty == NULL)
+            empty = *name;
     }
-    return error_set(reading->error, -EINVAL, "%s is %s", names[0], empty ? "empty" : "not set");
+    return refuse_missing(reading, names, empty);
 }
 
 int reading_number(const struct source_reading *reading, const char *name, uint32_t minimum,
@@ -56,7 +76,8 @@ int reading_file(const struct source_reading *reading, const char *variable, con
     int rc = reading->world->file(reading->world->context, path, ret_bytes);
 
     if (rc < 0)
-        error_set(reading->error, rc, "%s: cannot read %s: %s", variable, path, strerror(-rc));
+        error_set(reading->error, rc, "%s: cannot read %s: %s", variable, path,
+                  rc == -ESPIPE ? "not a regular file" : strerror(-rc));
     return rc;
 }
 
@@ -111,10 +132,76 @@ static void trace_place(struct source_reading *reading, const struct source_text
                                (size_t)(at - text->line_start) + 1);
 }
 
-int reading_add(struct source_reading *reading, struct source_text *text,
-                const struct source_word *word, uint32_t slots)
+static bool has_node(const struct source_reading *reading, const char *name, size_t name_bytes)
 {
-    struct host_run run = {.prefix = word->text, .suffix = "", .count = 1};
+    return name_index_find(reading->builder.index, name, name_bytes) >= 0;
+}
+
+/* Where the domain of a name begins, or its end: addresses have none. */
+static size_t domain_start(const struct source_word *word)
+{
+    size_t first = 0;
+    bool has_letter = false;
+
+    while (first < word->bytes && word->text[first] != '.')
+        first++;
+    for (size_t i = 0; i < word->bytes; i++) {
+        if (word->text[i] == ':')
+            return word->bytes;
+        has_letter = has_letter || ((unsigned char)word->text[i] | 0x20) >= 'a';
+    }
+    return has_letter ? first : word->bytes;
+}
+
+static void domain_note(struct source_reading *reading, const char *domain, size_t bytes)
+{
+    for (size_t i = 0; i < reading->domains_count; i++) {
+        if (reading->domain_bytes[i] == bytes && memcmp(reading->domains[i], domain, bytes) == 0)
+            return;
+    }
+    if (reading->domains_count == SOURCE_DOMAINS_MAX)
+        return;
+    reading->domains[reading->domains_count] = domain;
+    reading->domain_bytes[reading->domains_count++] = bytes;
+}
+
+/* A machine by its short and its full name is one node, by the name that came first: *word becomes
+ * that; name has room for it. */
+static void name_resolve(struct source_reading *reading, struct source_word *word,
+                         char name[HOST_NAME_BYTES_MAX + 1])
+{
+    size_t short_bytes = domain_start(word);
+
+    assert(word->bytes <= HOST_NAME_BYTES_MAX);
+    if (has_node(reading, word->text, word->bytes))
+        return;
+    if (short_bytes < word->bytes && has_node(reading, word->text, short_bytes)) {
+        word->bytes = short_bytes;
+    } else if (short_bytes < word->bytes) {
+        domain_note(reading, word->text + short_bytes, word->bytes - short_bytes);
+    } else {
+        for (size_t i = 0; i < reading->domains_count; i++) {
+            size_t bytes = word->bytes + reading->domain_bytes[i];
+
+            if (bytes > HOST_NAME_BYTES_MAX)
+                continue;
+            memcpy(name, word->text, word->bytes);
+            memcpy(name + word->bytes, reading->domains[i], reading->domain_bytes[i]);
+            if (!has_node(reading, name, bytes))
+                continue;
+            *word = (struct source_word){name, bytes};
+            return;
+        }
+    }
+}
+
+int reading_add(struct source_reading *reading, struct source_text *text,
+                const struct source_word *given, uint32_t slots)
+{
+    struct source_word node = *given;
+    const struct source_word *word = &node;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    struct host_run run = {.suffix = "", .count = 1};
     bool skip = reading->skip_launch_node && slots == 1;
     size_t offset = 0;
     int rc;
@@ -124,12 +211,14 @@ int reading_add(struct source_reading *reading, struct source_text *text,
         return 0;
     rc = host_name_check(word->text, word->bytes, &offset, reading->error);
     if (rc == 0) {
+        name_resolve(reading, &node, name);
+        run.prefix = word->text;
         run.prefix_bytes = (uint8_t)word->bytes;
-        trace_place(reading, text, word->text);
+        trace_place(reading, text, given->text);
         rc = allocation_builder_add(&reading->builder, &run, slots, reading->error);
     }
     if (rc < 0)
-        source_text_prefix(text, word->text + offset);
+        source_text_prefix(text, given->text + offset);
     return rc;
 }
 
@@ -213,7 +302,7 @@ int reading_add_node_file(struct source_reading *reading, const char *const *var
     source_text_file(&text, path, bytes.data, bytes.length_bytes, reading->error);
     rc = reading_add_repeated(reading, &text, source_text_lone_word, slots_per_line);
     if (rc == 0 && reading->builder.added == 0)
-        rc = error_set(reading->error, -EINVAL, "%s: names no node", path);
+        rc = error_set(reading->error, -EINVAL, "%s: contains no node name", path);
     if (rc < 0)
         error_prefix(reading->error, "%s", *ret_name);
 free_bytes:
@@ -225,10 +314,14 @@ int reading_finish(struct source_reading *reading, const char *counts)
 {
     const char *title = reading->result->source->title;
     char origin[sizeof(reading->result->allocation.origin)];
+    int rc;
 
     reading->result->slots_given = counts != NULL;
     snprintf(origin, sizeof(origin), "%s, %s", title,
              counts != NULL ? counts : "which counts no slots");
-    return allocation_builder_finish(&reading->builder, &reading->result->allocation, origin,
-                                     reading->error);
+    rc = allocation_builder_finish(&reading->builder, &reading->result->allocation, origin,
+                                   reading->error);
+    if (rc < 0 && counts != NULL && reading->builder.added == 0)
+        error_prefix(reading->error, "%s", counts);
+    return rc;
 }

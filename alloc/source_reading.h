@@ -13,10 +13,15 @@
 #include "alloc/source.h"
 #include "alloc/source_text.h"
 
+#define SOURCE_DOMAINS_MAX 4 /* names of more are not compared with short ones */
+
 struct source_reading {
     const struct source_world *world;
     struct allocation_builder builder;
     struct source_result *result;
+    const char *domains[SOURCE_DOMAINS_MAX]; /* of names so far, as ".site.org", into texts */
+    size_t domain_bytes[SOURCE_DOMAINS_MAX];
+    size_t domains_count;
     bool skip_launch_node; /* the first node, if it has one slot, is none of ours (LSF with CSM) */
     struct error *error;
 };

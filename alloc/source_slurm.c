@@ -140,7 +140,7 @@ static int list_read(const struct source_reading *reading, const struct slurm_na
     source_text_variable(&text, *ret_name, value, reading->error);
     rc = reading_list_parse(&text, list);
     if (rc == 0 && hostlist_count(list) == 0)
-        rc = error_set(reading->error, -EINVAL, "%s: names no node", *ret_name);
+        rc = error_set(reading->error, -EINVAL, "%s: contains no node name", *ret_name);
     return rc;
 }
 

@@ -122,10 +122,10 @@ static int read_file(const char *path, struct buffer *out, struct error *error)
 /* The banyand that was built or installed together with this program. */
 static char *find_banyand(char *const *environment)
 {
-    static const char *const places[] = {"banyand", "../sbin/banyand"};
     const char *given = run_environment_get(environment, "BANYAN_DAEMON");
     char own[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    static const char *const places[] = {"banyand", "sbin/banyand"}; /* here, and one level up */
     char *slash;
 
     if (given != NULL && given[0] == '/')
@@ -134,9 +134,11 @@ static char *find_banyand(char *const *environment)
     slash = strrchr(own, '/');
     for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
         char *path = memory_printf("%.*s/%s", (int)(slash - own), own, places[i]);
+
         if (access(path, X_OK) == 0)
             return path;
         free(path);
+        slash = memrchr(own, '/', (size_t)(slash - own));
     }
     return memory_copy_string(BANYAND_PATH);
 }

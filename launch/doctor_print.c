@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 #include "launch/doctor_report.h"
 #include "launch/json_text.h"
+#include "launch/last_words.h"
 
 #define NODES_WIDTH_MAX 32
 #define ROOT_NAME       "(here)" /* place 0: where the user is */
@@ -38,6 +40,29 @@ static void print_places(const struct ranges *places, const struct hostlist *nam
         buffer_append_string(out, ",");
     hostlist_print(list, out);
     hostlist_destroy(list);
+}
+
+/* The name of the first place of a finding. */
+static void first_name(const struct ranges *places, const struct hostlist *names,
+                       char name[HOST_NAME_BYTES_MAX + 1])
+{
+    uint32_t first = places->count > 0 ? places->items[0].first : 0;
+
+    if (first == 0 || first > hostlist_count(names))
+        snprintf(name, HOST_NAME_BYTES_MAX + 1, "%s", ROOT_NAME);
+    else
+        hostlist_name(names, first - 1, name);
+}
+
+/* Text and mend with that name where last words have none. */
+static void name_texts(const struct doctor_finding *finding, const struct hostlist *names,
+                       struct buffer *text, struct buffer *mend)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    first_name(&finding->places, names, name);
+    last_words_print(finding->text, name, ranges_count(&finding->places), text);
+    last_words_print(finding->mend, name, 1, mend);
 }
 
 static size_t nodes_width(const struct doctor_report *report, const struct hostlist *names)
@@ -91,14 +116,18 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
     print_row(out, width, "CHECK", " ", "NODES", "FINDING");
     for (uint32_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->items[i];
-        struct buffer nodes = {0};
+        struct buffer nodes = {0}, text = {0}, mend = {0};
+
         print_places(&finding->places, names, &nodes);
+        name_texts(finding, names, &text, &mend);
         print_row(out, width, finding->topic != last ? doctor_topic_name(finding->topic) : "",
-                  marks[finding->level], buffer_string(&nodes), finding->text);
-        if (finding->mend[0] != '\0')
-            buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", finding->mend);
+                  marks[finding->level], buffer_string(&nodes), buffer_string(&text));
+        if (mend.length_bytes > 0)
+            buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&mend));
         last = finding->topic;
         buffer_fini(&nodes);
+        buffer_fini(&text);
+        buffer_fini(&mend);
     }
     print_summary(report, names, out);
 }
@@ -106,17 +135,20 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
 static json_t *json_finding(const struct doctor_finding *finding, const struct hostlist *names)
 {
     json_t *object = json_object();
-    struct buffer nodes = {0};
+    struct buffer nodes = {0}, text = {0}, mend = {0};
 
     print_places(&finding->places, names, &nodes);
+    name_texts(finding, names, &text, &mend);
     json_object_set_new(object, "check", json_string(doctor_topic_name(finding->topic)));
     json_object_set_new(object, "level", json_string(level_names[finding->level]));
     json_object_set_new(object, "nodes", json_text(buffer_string(&nodes)));
     json_object_set_new(object, "count", json_integer((json_int_t)ranges_count(&finding->places)));
-    json_object_set_new(object, "text", json_text(finding->text));
-    if (finding->mend[0] != '\0')
-        json_object_set_new(object, "mend", json_text(finding->mend));
+    json_object_set_new(object, "text", json_text(buffer_string(&text)));
+    if (mend.length_bytes > 0)
+        json_object_set_new(object, "mend", json_text(buffer_string(&mend)));
     buffer_fini(&nodes);
+    buffer_fini(&text);
+    buffer_fini(&mend);
     return object;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "launch/daemon_internal.h"
+#include "launch/last_words.h"
 #include "launch/doctor_daemon.h"
 
 #define NS_PER_MS 1000000ull
@@ -137,7 +138,7 @@ static char *try_by_hand(const struct instance_spec *instance)
 {
     if (instance->starter != STARTER_SSH)
         return memory_copy_string("");
-    return memory_printf("try by hand: %s NODE %s --version",
+    return memory_printf("try by hand: %s " LAST_WORDS_NODE " %s --version",
                          instance->agent != NULL ? instance->agent : "ssh", instance->banyand);
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/last_words.h"
+
 #define STATUS_FAILED         125
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND      127
@@ -231,6 +233,8 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
                          struct buffer *out)
 {
     const struct job_root *root = engine->root;
+    const char *words = root->start_failures[leader].text;
+    char name[HOST_NAME_BYTES_MAX + 1];
     struct ranges places = {0};
 
     for (uint32_t i = leader; i < root->start_failures_count; i++) {
@@ -243,9 +247,10 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
         buffer_append_string(out, "; ");
     buffer_append_string(out, "cannot start the daemon on ");
     job_report_places(engine, &places, out);
-    buffer_printf(out, ": %s",
-                  root->start_failures[leader].text[0] ? root->start_failures[leader].text
-                                                       : "it ended before the tree was complete");
+    buffer_append_string(out, ": ");
+    place_name(engine, root->start_failures[leader].place, name);
+    last_words_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
+                     ranges_count(&places), out);
     if (ranges_count(&places) > 1)
         buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));
     ranges_fini(&places);

@@ -113,19 +113,47 @@ void last_words_of_end(struct buffer *words, const char *program, const char *no
     buffer_fini(&line);
 }
 
-void last_words_of_timeout(struct buffer *words, const char *node_name, unsigned int seconds,
-                           struct error *ret_why)
+/* srun waits without end, or says something that is not the reason, where no step can be made. */
+static const char *timeout_hint(const char *program)
 {
+    const char *slash = strrchr(program, '/');
+
+    return strcmp(slash != NULL ? slash + 1 : program, "srun") == 0
+               ? "try 'srun --overlap hostname' in this job"
+               : NULL;
+}
+
+void last_words_of_timeout(struct buffer *words, const char *program, const char *node_name,
+                           unsigned int seconds, struct error *ret_why)
+{
+    const char *hint = find_hint(words);
     struct buffer line = {0};
 
     last_line(words, &line);
     replace_name(&line, node_name);
-    if (line.length_bytes == 0) {
-        error_set(ret_why, -ETIMEDOUT, "no answer within %u s (--start-timeout)", seconds);
-    } else {
-        add_hint(&line, find_hint(words));
-        error_set(ret_why, -ETIMEDOUT, "no answer within %u s (--start-timeout); it said: %s",
-                  seconds, buffer_string(&line));
-    }
+    if (hint == NULL)
+        hint = timeout_hint(program);
+    if (line.length_bytes > 0)
+        error_set(ret_why, -ETIMEDOUT, "no answer within %u s (--start-timeout); %s said: %s%s%s%s",
+                  seconds, program, buffer_string(&line), hint != NULL ? " (" : "",
+                  hint != NULL ? hint : "", hint != NULL ? ")" : "");
+    else
+        error_set(ret_why, -ETIMEDOUT, "no answer within %u s (--start-timeout)%s%s", seconds,
+                  hint != NULL ? "; " : "", hint != NULL ? hint : "");
     buffer_fini(&line);
+}
+
+void last_words_print(const char *line, const char *node_name, uint64_t nodes, struct buffer *out)
+{
+    const char *at = line;
+    const char *mark;
+
+    while ((mark = strstr(at, LAST_WORDS_NODE)) != NULL) {
+        buffer_append(out, at, (size_t)(mark - at));
+        buffer_append_string(out, node_name);
+        at = mark + strlen(LAST_WORDS_NODE);
+    }
+    buffer_append_string(out, at);
+    if (at != line && nodes > 1)
+        buffer_printf(out, " (as %s says)", node_name);
 }

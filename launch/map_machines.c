@@ -31,7 +31,7 @@ static int read_names(struct map_machine *machine, const char *text, size_t byte
     machine->names = hostlist_create();
     rc = hostlist_parse(machine->names, list, error);
     if (rc == 0 && hostlist_count(machine->names) == 0)
-        rc = error_set(error, -EINVAL, "'%.80s' names no node", list);
+        rc = error_set(error, -EINVAL, "'%.80s' contains no node name", list);
     free(list);
     return rc;
 }

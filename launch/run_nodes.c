@@ -189,9 +189,9 @@ static int find_in_lists(const struct option_list *lists, const struct allocatio
     int rc = allocation_parse_hosts_of(allocation, hosts, base, error);
 
     if (rc < 0 && lists->count > 1)
-        error_set(error, rc, "option %s, in '%.80s'", error->text, hosts);
-    else if (rc < 0) /* it begins with "--host: " */
-        error_set(error, rc, "option %s", error->text);
+        error_prefix(error, "option --host, in '%.80s'", hosts);
+    else if (rc < 0)
+        error_prefix(error, "option --host");
     free(hosts);
     return rc;
 }

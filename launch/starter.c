@@ -189,7 +189,7 @@ static void on_timeout(void *context)
     struct error why = ERROR_NONE;
 
     flush_line(start);
-    last_words_of_timeout(&start->words, start->node_name, start->timeout_s, &why);
+    last_words_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
     fail(start, &why);
 }
 

@@ -140,84 +140,98 @@ static void file_error(const char *text, const char *expected)
 
 static void test_hosts_errors(void)
 {
-    hosts_error("", "--host: names no node");
-    hosts_error(" ,, ", "--host: names no node");
-    hosts_error("a,b[1", "--host: column 4: this '[' is not closed");
-    hosts_error("a,n[3-1]:4", "--host: column 5: the range 3-1 runs backwards");
-    hosts_error("a:x", "--host: column 3: slots are a number from 0 to 1000000, not \"x\"");
-    hosts_error("a:", "--host: column 3: slots are a number from 0 to 1000000, not \"\"");
-    hosts_error("a:-1", "--host: column 3: slots are a number from 0 to 1000000, not \"-1\"");
-    hosts_error("a:1000001",
-                "--host: column 3: slots are a number from 0 to 1000000, not \"1000001\"");
-    hosts_error("a:99999999999999999999", "--host: column 3: slots are a number from 0 to 1000000, "
+    hosts_error("", "contains no node name");
+    hosts_error(" ,, ", "contains no node name");
+    hosts_error("a,b[1", "column 4: this '[' is not closed");
+    hosts_error("a,n[3-1]:4", "column 5: the range 3-1 runs backwards");
+    hosts_error("a:x", "column 3: slots must be a number from 0 to 1000000, not \"x\"");
+    hosts_error("a:", "column 3: slots must be a number from 0 to 1000000, not \"\"");
+    hosts_error("a:-1", "column 3: slots must be a number from 0 to 1000000, not \"-1\"");
+    hosts_error("a:1000001", "column 3: slots must be a number from 0 to 1000000, not \"1000001\"");
+    hosts_error("a:99999999999999999999", "column 3: slots must be a number from 0 to 1000000, "
                                           "not \"99999999999999999999\"");
-    hosts_error("a:1000000,b,a", "--host: node a has more than 1000000 slots");
-    hosts_error("a,:4", "--host: column 3: a name is missing before ':'");
-    hosts_error("me@a,you@b", "--host: column 6: two users, me and you: one for all nodes, or give "
-                              "them in ssh's configuration");
-    hosts_error("a,@b", "--host: column 3: a user's name has 1 to 63 bytes");
-    hosts_error("-lx@b", "--host: column 1: '-' cannot be there in a user's name");
-    hosts_error("m;e@b", "--host: column 1: ';' cannot be there in a user's name");
-    hosts_error("a,^b", "--host: ^b: there is no node of that name");
-    hosts_error("a,^a,^kept", "--host: all nodes are excluded");
-    hosts_error("a,^", "--host: column 4: behind '^' stands a name alone");
-    hosts_error("a,^a:2", "--host: column 5: behind '^' stands a name alone");
-    hosts_error("a,^n[1", "--host: column 5: this '[' is not closed");
-    hosts_error("+n0", "--host: column 1: there are no nodes to be relative to");
-    hosts_error("^a", "--host: there are no nodes to be relative to");
-    hosts_error("-oProxyCommand=x", "--host: column 1: a node name cannot begin with '-'");
-    hosts_error("a;b", "--host: column 2: ';' cannot be in a node name");
-    hosts_error("n{1..3}", "--host: column 2: '{' cannot be in a node name");
-    hosts_error("a$(b)", "--host: column 2: '$' cannot be in a node name");
-    hosts_error("a\x1b[1m", "--host: column 2: control character 0x1b");
-    hosts_error("fe80::1:4", "--host: column 5: more than one ':': an IPv6 address is written "
+    hosts_error("a:1000000,b,a", "node a has more than 1000000 slots");
+    hosts_error("a,:4", "column 3: a name is missing before ':'");
+    hosts_error(
+        "me@a,you@b",
+        "column 6: two users, me and you: give one for all nodes, or set them in ssh's configuration");
+    hosts_error("a,@b", "column 3: a user name must have 1 to 63 bytes");
+    hosts_error("-lx@b", "column 1: '-' is not allowed there in a user name");
+    hosts_error("m;e@b", "column 1: ';' is not allowed there in a user name");
+    hosts_error("a,^b", "^b: no node has that name");
+    hosts_error("a,^a,^kept", "all nodes are excluded");
+    hosts_error("a,^", "column 4: '^' must be followed by a name without slots");
+    hosts_error("a,^a:2", "column 5: '^' must be followed by a name without slots");
+    hosts_error("a,^n[1", "column 5: this '[' is not closed");
+    hosts_error("+n0", "column 1: there are no nodes to select from");
+    hosts_error("^a", "there are no nodes to select from");
+    hosts_error("-oProxyCommand=x", "column 1: a node name cannot begin with '-'");
+    hosts_error("a;b", "column 2: ';' is not allowed in a node name");
+    hosts_error("n{1..3}", "column 2: '{' is not allowed in a node name");
+    hosts_error("a$(b)", "column 2: '$' is not allowed in a node name");
+    hosts_error("a\x1b[1m", "column 2: control character 0x1b");
+    hosts_error("fe80::1:4", "column 5: more than one ':': an IPv6 address is written "
                              "[fe80::1] or [fe80::1]:4");
-    hosts_error("[fe80::1]4", "--host: column 10: '4' cannot be in a node name");
-    hosts_error("[fe80::;]", "--host: column 8: ';' cannot be in a node name");
-    hosts_error("a,3]", "--host: column 4: ']' cannot be in a node name");
-    hosts_error("a,[1:2]", "--host: column 4: not an IPv6 address");
-    hosts_error("[-::1]", "--host: column 2: not an IPv6 address");
-    hosts_error("[:\x01]", "--host: column 3: control character 0x01");
-    hosts_error("n[1-9000000],m[1-9000000]", "--host: column 14: more than 16777216 nodes");
-    hosts_error("n[1-16777216]", "--host: column 1: more than 16777216 nodes");
+    hosts_error("[fe80::1]4", "column 10: '4' is not allowed in a node name");
+    hosts_error("[fe80::;]", "column 8: ';' is not allowed in a node name");
+    hosts_error("n[[1-3]]", "column 3: '[' inside brackets");
+    hosts_error("a,3]", "column 4: ']' without '[' before it");
+    hosts_error("a,[1:2]", "column 4: not an IPv6 address");
+    hosts_error("[-::1]", "column 2: not an IPv6 address");
+    hosts_error("[:\x01]", "column 3: control character 0x01");
+    hosts_error("n[1-9000000],m[1-9000000]", "column 14: more than 16777216 nodes");
+    hosts_error("n[1-16777216]", "column 1: more than 16777216 nodes");
 }
 
 static void test_hostfile_errors(void)
 {
     char long_line[400];
 
-    file_error("", "dir/hosts: names no node");
-    file_error("# nobody\n\n", "dir/hosts: names no node");
+    file_error("", "dir/hosts: contains no node name");
+    file_error("# nobody\n\n", "dir/hosts: contains no node name");
     file_error("a\nb slots=abc\n",
-               "dir/hosts:2:9: slots are a number from 0 to 1000000, not \"abc\"");
-    file_error("a slots=-1", "dir/hosts:1:9: slots are a number from 0 to 1000000, not \"-1\"");
-    file_error("a slots=", "dir/hosts:1:9: slots are a number from 0 to 1000000, not \"\"");
-    file_error("a slots=1.5", "dir/hosts:1:9: slots are a number from 0 to 1000000, not \"1.5\"");
+               "dir/hosts:2:9: slots must be a number from 0 to 1000000, not \"abc\"");
+    file_error("a slots=-1", "dir/hosts:1:9: slots must be a number from 0 to 1000000, not \"-1\"");
+    file_error("a slots=", "dir/hosts:1:9: slots must be a number from 0 to 1000000, not \"\"");
+    file_error("a slots=1.5",
+               "dir/hosts:1:9: slots must be a number from 0 to 1000000, not \"1.5\"");
     file_error("a slots", "dir/hosts:1:8: '=' is missing after slots");
     file_error("a slots 4", "dir/hosts:1:8: '=' is missing after slots");
-    file_error("a slots=1 slots=2", "dir/hosts:1:11: slots are given twice");
-    file_error("a:4 slots=2", "dir/hosts:1:2: slots are given twice");
-    file_error("a max_slots=2 max-slots=3", "dir/hosts:1:15: most slots are given twice");
-    file_error("a slots=4 max_slots=2", "dir/hosts:1:11: at most 2 slots, but 4 are given");
-    file_error("a:4 max_slots=2", "dir/hosts:1:5: at most 2 slots, but 4 are given");
-    file_error("a max_slots=0", "dir/hosts:1:3: at most 0 slots, but 1 are given");
-    file_error("a max_slots=x", "dir/hosts:1:13: slots are a number from 0 to 1000000, not \"x\"");
+    file_error("a slots=1 slots=2", "dir/hosts:1:11: slots given twice");
+    file_error("a:4 slots=2", "dir/hosts:1:2: slots given twice");
+    file_error("a max_slots=2 max-slots=3", "dir/hosts:1:15: max_slots given twice");
+    file_error("a slots=4 max_slots=2", "dir/hosts:1:11: slots=4 is more than max_slots=2");
+    file_error("a:4 max_slots=2", "dir/hosts:1:5: slots=4 is more than max_slots=2");
+    file_error("a max_slots=0", "dir/hosts:1:3: slots=1 is more than max_slots=0");
+    file_error("a max_slots=x",
+               "dir/hosts:1:13: slots must be a number from 0 to 1000000, not \"x\"");
     file_error("a port=22", "dir/hosts:1:3: port= is not supported: give the port in ssh's "
                             "configuration");
-    file_error("a:4 user=me\nb user-name=you",
-               "dir/hosts:2:13: two users, me and you: one for all nodes, or give them in ssh's "
-               "configuration");
+    file_error(
+        "a:4 user=me\nb user-name=you",
+        "dir/hosts:2:13: two users, me and you: give one for all nodes, or set them in ssh's configuration");
     file_error("a:4 binding=map=0", "dir/hosts:1:5: binding= is not supported: a host file says "
                                     "nothing of binding");
-    file_error("rank 0=a slot=1", "dir/hosts:1:6: unknown attribute \"0\"; there is slots=NUMBER");
-    file_error("a b", "dir/hosts:1:3: unknown attribute \"b\"; there is slots=NUMBER");
-    file_error("a =4", "dir/hosts:1:3: unknown attribute \"\"; there is slots=NUMBER");
-    file_error("a\n\n  b,c\n", "dir/hosts:3:4: one entry a line, or several names in brackets");
+    file_error("rank 0=a slot=1", "dir/hosts:1:6: write slots as name:0 or slots=0, not \"0\"");
+    file_error(
+        "a b",
+        "dir/hosts:1:3: unknown attribute \"b\"; known are slots=N, max_slots=N and user=NAME");
+    file_error("n1 4", "dir/hosts:1:4: write slots as name:4 or slots=4, not \"4\"");
+    file_error("n1 slots:4", "dir/hosts:1:4: write slots=4, not \"slots:4\"");
+    file_error("n1 slots=4 maxslots=2", "dir/hosts:1:12: slots=4 is more than max_slots=2");
+    file_error("n1 slot:4", "dir/hosts:1:4: unknown attribute \"slot:4\"; known are slots=N, "
+                            "max_slots=N and user=NAME");
+    file_error(
+        "a =4",
+        "dir/hosts:1:3: unknown attribute \"\"; known are slots=N, max_slots=N and user=NAME");
+    file_error("a\n\n  b,c\n", "dir/hosts:3:4: one entry per line (several names: n[1-3])");
     file_error("a\nn[1-\n", "dir/hosts:2:2: this '[' is not closed");
     file_error("a\nxn[5-2] slots=4\n", "dir/hosts:2:4: the range 5-2 runs backwards");
     file_error("a\rb\n", "dir/hosts:1:2: control character 0x0d");
     file_error("a\n\x7f\n", "dir/hosts:2:1: control character 0x7f");
-    file_error("a\n/* b */\n", "dir/hosts:2:4: unknown attribute \"b\"; there is slots=NUMBER");
+    file_error(
+        "a\n/* b */\n",
+        "dir/hosts:2:4: unknown attribute \"b\"; known are slots=N, max_slots=N and user=NAME");
     bytes_error("a\nb\0c\n", 6, "dir/hosts:2:2: control character 0x00");
     bytes_error("a\n\0", 3, "dir/hosts:2:1: control character 0x00");
     bytes_error("a x\0y\n", 6, "dir/hosts:1:4: control character 0x00");
@@ -263,21 +277,20 @@ static void test_relative(void)
 {
     relative_case("+n0", "n1:4", "");
     relative_case("+n3,+n1:1,x:7", "n4:2 n2:1 x:7", "");
-    relative_case("+n4", "--host: column 1: there is no +n4: 4 nodes are there, from +n0 on", "");
-    relative_case("+n", "--host: column 1: the number behind +n is missing", "");
-    relative_case("x,+n1x", "--host: column 3: the number behind +n is a number, not \"1x\"", "");
-    relative_case("+n1:", "--host: column 1: the slots is missing", "");
-    relative_case("+n99999999999", "--host: column 1: the number behind +n is too large", "");
-    relative_case("+x", "--host: column 1: behind '+' stands n and a number, or e", "");
+    relative_case("+n4", "column 1: no node +n4: there are 4 nodes, +n0 to +n3", "");
+    relative_case("+n", "column 1: the number after +n is missing", "");
+    relative_case("x,+n1x", "column 3: the number after +n is a number, not \"1x\"", "");
+    relative_case("+n1:", "column 1: the slots is missing", "");
+    relative_case("+n99999999999", "column 1: the number after +n is too large", "");
+    relative_case("+x", "column 1: expected +nK or +e", "");
     relative_case("+e", "n1:4 n[3-4]:2", "");
     relative_case("n1:9,+e:1", "n1:9 n3:2", "");
-    relative_case("+e:4", "--host: column 1: 3 nodes are empty, too few for +e:4", "");
-    relative_case("+ex", "--host: column 1: behind +e stands nothing, or ':' and a number of nodes",
-                  "");
+    relative_case("+e:4", "column 1: only 3 nodes are empty, too few for +e:4", "");
+    relative_case("+ex", "column 1: expected +e or +e:N", "");
     relative_case("^n2", "n1:4 n[3-4]:2", "");
     relative_case("^n[1-3]", "n4:2", "");
-    relative_case("^n9", "--host: ^n9: there is no node of that name", "");
-    relative_case("^n[1-4]", "--host: all nodes are excluded", "");
+    relative_case("^n9", "^n9: no node has that name", "");
+    relative_case("^n[1-4]", "all nodes are excluded", "");
     relative_case("+e,^n1", "n[3-4]:2", "");
     relative_case("me@x:2,n2,me@n3", "x:2 n[2-3]:1", "me");
     is_int(base_asked, 0, "nobody asks what there is if nothing is relative");
@@ -309,7 +322,7 @@ static void test_zero_slots(void)
 
     allocation_init(&allocation);
     is_int(allocation_parse_hosts(&allocation, "a:0,b:0", &error), -EINVAL, "no slot at all");
-    is_string(error.text, "--host: no node has a slot", "is said");
+    is_string(error.text, "no node has a slot", "is said");
     is_int(allocation_parse_hostfile(&allocation, "h", "a:0\n", 4, &error), -EINVAL,
            "nor in a host file");
     is_string(error.text, "h: no node has a slot", "is said");

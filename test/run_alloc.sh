@@ -38,8 +38,8 @@ refuses "more names than there are" "option --host: column 3: 9 names from numbe
     --host 'a,2+9/q[0-9]'
 refuses "a number that no name has" "option --host: column 1: no name has the number 10" \
     --host '10+1/q[0-9]'
-refuses "no names" "option --host: column 1: no name is wanted" --host '1+0/q[0-9]'
-refuses "half of the form" "option --host: column 2: '\+' cannot be in a node name" --host '1+2'
+refuses "no names" "option --host: column 1: 0 names requested" --host '1+0/q[0-9]'
+refuses "half of the form" "option --host: column 2: '\+' is not allowed in a node name" --host '1+2'
 run "$banyan" run --ssh-agent "$top_builddir/contrib/testbed/fakessh" --net lo \
     --banyand "$BANYAN_DAEMON" --host '7+2/q[0-9]:2' sh -c 'echo $BANYAN_NODE' </dev/null
 is "$status:$(sort <<<"$out" | xargs)" "0:q7 q7 q8 q8" "and a run uses them"
@@ -84,7 +84,7 @@ SLURM_TASKS_PER_NODE='4(x2' refuses "a broken variable" \
     "Slurm job 7: SLURM_TASKS_PER_NODE: column 5: '\)' is missing"
 refuses "a source that is not there" "PBS: PBS_NODEFILE is not set" --source pbs
 refuses "an unknown source" "option --source: no source .* \"moab\"; there are flux" --source moab
-refuses "a node that is not there" "option --host: .*\^y: there is no node" --host ^y
+refuses "a node that is not there" "option --host: .*\^y: no node has that name" --host ^y
 refuses "a program" "unknown argument 'hostname'" hostname
 refuses "two of them" "give only one of --host, --hostfile and" --host a --hostfile b
 unset "${!SLURM_@}"
@@ -94,7 +94,16 @@ PBS_JOBID=5.srv PBS_NODEFILE=$scratch/nodes run "$banyan" alloc --explain
 like "$out" "PBS job 5.srv: 2 nodes, 3 slots" "PBS"
 like "$out" "$scratch/nodes:3: 1 slot each: n1" "explained: the line of the file"
 mkfifo pipe
-PBS_JOBID=5.srv PBS_NODEFILE=$scratch/pipe refuses "a pipe for a file" "PBS job 5.srv: PBS_NODEFILE: "
+PBS_JOBID=5.srv PBS_NODEFILE=$scratch/pipe refuses "a pipe for a file" \
+    "PBS job 5.srv: PBS_NODEFILE: cannot read $scratch/pipe: not a regular file"
+PBS_JOBID=5.srv PBS_NODEFILE=/dev/zero refuses "a device for a file" \
+    "PBS job 5.srv: PBS_NODEFILE: cannot read /dev/zero: not a regular file"
+printf 'n1.cluster.org\nn1\nn2\n' >nodes
+PBS_JOBID=5.srv PBS_NODEFILE=$scratch/nodes alloc "short and full names of one machine" \
+    "PBS job 5.srv: 2 nodes, 3 slots NODES SLOTS NAMES 1 2 n1.cluster.org 1 1 n2"
+printf 'n1 slots=2\n' >nodes
+KUBERNETES_SERVICE_HOST=10.0.0.1 OMPI_MCA_orte_default_hostfile=$scratch/nodes \
+    alloc "a host file in a pod" "MPI operator: 1 node, 2 slots NODES SLOTS NAMES 1 2 n1"
 printf 'n1\nn2\n' >nodes
 COBALT_JOBID=9 COBALT_NODEFILE=$scratch/nodes alloc "who tells no slots" \
     "Cobalt job 9: 2 nodes, 2 slots (nobody tells them: one each) NODES SLOTS NAMES 2 1 n[1-2]"

@@ -66,8 +66,8 @@ fi
 new_mark
 run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 120 "$banyan" doctor --ssh-agent \
     "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'x1,n1,n2,x2,n3' </dev/null
-finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname <node>' "a node that does not start: its words"
-like "$out" 'try by hand: .*agent NODE .*banyand --version' "and what to try"
+finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname x1 \(as x1 says\)' "a node that does not start: its words"
+like "$out" 'try by hand: .*agent x1 .*banyand --version' "and what to try"
 like "$out" ' n\[1-3\] +its daemon starts and joins' "the others are started in its stead"
 like "$out" 'topology +n\[1-3\] +class' "and examined"
 nothing_left "nodes that do not start: nothing is left"

@@ -156,8 +156,10 @@ static void test_force(void)
         "slurm, lsf, pbs, gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, "
         "mpioperator",
         "names are checked");
-    is_string(choose(&both, (struct run_settings){.source = "lsf"}),
-              "LSF: LSB_DJOB_HOSTFILE is not set", "what is forced must be there");
+    is_string(
+        choose(&both, (struct run_settings){.source = "lsf"}),
+        "LSF: none of LSB_DJOB_HOSTFILE, LSB_DJOB_RANKFILE, LSB_MCPU_HOSTS and LSB_HOSTS is set",
+        "what is forced must be there");
 }
 
 /* On a machine of PALS a job is one of PBS. */
@@ -195,13 +197,16 @@ static void test_one_node(void)
 static void test_never_here(void)
 {
     static const char *const jobs[][2] = {
-        {"SLURM_JOB_ID=7", "Slurm job 7: SLURM_JOB_NODELIST is not set"},
+        {"SLURM_JOB_ID=7", "Slurm job 7: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set"},
         {"PBS_JOBID=7", "PBS job 7: PBS_NODEFILE is not set"},
-        {"LSB_JOBID=7", "LSF job 7: LSB_DJOB_HOSTFILE is not set"},
+        {"LSB_JOBID=7",
+         "LSF job 7: none of LSB_DJOB_HOSTFILE, LSB_DJOB_RANKFILE, LSB_MCPU_HOSTS and LSB_HOSTS is set"},
         {"COBALT_JOBID=7", "Cobalt job 7: COBALT_NODEFILE is not set"},
-        {"OAR_JOB_ID=7", "OAR job 7: OAR_NODEFILE is not set"},
+        {"OAR_JOB_ID=7",
+         "OAR job 7: none of OAR_NODEFILE, OAR_NODE_FILE and OAR_FILE_NODES is set"},
         {"PJM_JOBID=7", "PJM job 7: PJM_O_NODEINF is not set"},
-        {"LOADL_STEP_ID=7", "LoadLeveler job 7: LOADL_HOSTFILE is not set"},
+        {"LOADL_STEP_ID=7",
+         "LoadLeveler job 7: neither LOADL_HOSTFILE nor LOADL_PROCESSOR_LIST is set"},
         {"AWS_BATCH_JOB_NUM_NODES=2", "AWS Batch: "},
         {"_CONDOR_PROCNO=0", "HTCondor: "},
         {"PALS_APID=7", "PALS job 7: "},

@@ -225,7 +225,8 @@ static void test_refusals(void)
     refuses("run --source torque prog", "option --source: no source of allocations is called");
     refuses("run --source slurm --virtual-nodes 2 prog",
             "--source and --virtual-nodes cannot be used together");
-    refuses("run --source slurm prog", "Slurm: SLURM_JOB_NODELIST is not set");
+    refuses("run --source slurm prog",
+            "Slurm: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set");
     refuses("run", "no program is given");
     refuses("run -n 1", "no program is given");
     refuses("run -n 0 prog", "option -n: must be a whole number from ");

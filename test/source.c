@@ -48,6 +48,10 @@ static void test_detection(void)
     detected("awsbatch", ENV("AWS_BATCH_JOB_NUM_NODES=2", "KUBERNETES_SERVICE_HOST=10.0.0.1"),
              FILES("/etc/mpi/hostfile", "a"));
     detected("none", ENV("AWS_BATCH_JOB_ID=x"), NO_FILES);
+    detected("mpioperator",
+             ENV("KUBERNETES_SERVICE_HOST=10.0.0.1", "OMPI_MCA_orte_default_hostfile=/hosts"),
+             NO_FILES);
+    detected("none", ENV("KUBERNETES_SERVICE_HOST=10.0.0.1"), NO_FILES);
     detected("mpioperator", ENV("KUBERNETES_SERVICE_HOST=10.0.0.1"),
              FILES("/etc/mpi/hostfile", "a"));
     detected("none", ENV("KUBERNETES_SERVICE_HOST=10.0.0.1"), NO_FILES);
@@ -80,7 +84,9 @@ static void test_by_name(void)
 static void test_nothing_but_presence(void)
 {
     source_bad("pals", ENV("PALS_APID=x"), NO_FILES, "PALS job x: PBS_NODEFILE is not set");
-    source_bad("lsf", ENV("LSB_JOBID=3"), NO_FILES, "LSF job 3: LSB_DJOB_HOSTFILE is not set");
+    source_bad(
+        "lsf", ENV("LSB_JOBID=3"), NO_FILES,
+        "LSF job 3: none of LSB_DJOB_HOSTFILE, LSB_DJOB_RANKFILE, LSB_MCPU_HOSTS and LSB_HOSTS is set");
     source_bad("pbs", ENV("PBS_JOBID=4.srv"), NO_FILES, "PBS job 4.srv: PBS_NODEFILE is not set");
     source_bad("pbs", ENV("PBS_JOBID=4.srv", "PBS_NODEFILE="), NO_FILES,
                "PBS job 4.srv: PBS_NODEFILE is empty");
@@ -91,10 +97,11 @@ static void test_nothing_but_presence(void)
                "is not set");
     source_bad("cobalt", ENV("COBALT_JOBID=6"), NO_FILES,
                "Cobalt job 6: COBALT_NODEFILE is not set");
-    source_bad("oar", ENV("OAR_JOB_ID=7"), NO_FILES, "OAR job 7: OAR_NODEFILE is not set");
+    source_bad("oar", ENV("OAR_JOB_ID=7"), NO_FILES,
+               "OAR job 7: none of OAR_NODEFILE, OAR_NODE_FILE and OAR_FILE_NODES is set");
     source_bad("pjm", ENV("PJM_JOBID=8"), NO_FILES, "PJM job 8: PJM_O_NODEINF is not set");
     source_bad("loadleveler", ENV("LOADL_STEP_ID=9"), NO_FILES,
-               "LoadLeveler job 9: LOADL_HOSTFILE is not set");
+               "LoadLeveler job 9: neither LOADL_HOSTFILE nor LOADL_PROCESSOR_LIST is set");
     source_bad("condor", ENV("_CONDOR_PROCNO=0"), NO_FILES, "HTCondor: _CONDOR_JOB_AD is not set");
 }
 
@@ -125,15 +132,19 @@ static void test_pbs(void)
     pbs_good("n001.site.org\nn002.site.org\n", "n[001-002].site.org:1");
     pbs_good("x1000c0s0b0n0-hsn0\n", "x1000c0s0b0n0-hsn0:1");
     pbs_good("n1\nn2\nn3\nn3\nn2\nn1\n", "n[1-3]:2");
-    pbs_bad("", "PBS job 4: PBS_NODEFILE: /n: names no node");
-    pbs_bad("\n\n", "PBS job 4: PBS_NODEFILE: /n: names no node");
-    pbs_bad("a\nhost[0]\n", "PBS job 4: PBS_NODEFILE: /n:2:5: '[' cannot be in a node name");
-    pbs_bad("a\nb:2\n", "PBS job 4: PBS_NODEFILE: /n:2:2: ':' cannot be in a node name");
+    pbs_good("n1.site.org\nn2.site.org\nn1\nn2\n", "n[1-2].site.org:2");
+    pbs_good("n1\nn1.site.org\nn2\n", "n1:2 n2:1");
+    pbs_good("n1.site.org\nn2.other.org\nn2\nn1.site\n", "n1.site.org:1 n2.other.org:2 n1.site:1");
+    pbs_good("10.0.0.1\n10\n10.0.0.2\n", "10.0.0.1,10,10.0.0.2:1");
+    pbs_bad("", "PBS job 4: PBS_NODEFILE: /n: contains no node name");
+    pbs_bad("\n\n", "PBS job 4: PBS_NODEFILE: /n: contains no node name");
+    pbs_bad("a\nhost[0]\n", "PBS job 4: PBS_NODEFILE: /n:2:5: '[' is not allowed in a node name");
+    pbs_bad("a\nb:2\n", "PBS job 4: PBS_NODEFILE: /n:2:2: ':' is not allowed in a node name");
     pbs_bad("a\n\nb slots=2\n",
             "PBS job 4: PBS_NODEFILE: /n:3:3: one name a line, not also \"slots=2\"");
     pbs_bad("a\n -oProxyCommand=x\n",
             "PBS job 4: PBS_NODEFILE: /n:2:2: a node name cannot begin with '-'");
-    pbs_bad("a\n$(id)\n", "PBS job 4: PBS_NODEFILE: /n:2:1: '$' cannot be in a node name");
+    pbs_bad("a\n$(id)\n", "PBS job 4: PBS_NODEFILE: /n:2:1: '$' is not allowed in a node name");
     pbs_bad("a\nb\x1b[1m\n", "PBS job 4: PBS_NODEFILE: /n:2:2: control character 0x1b");
     source_bad_test("pbs", &zero, "PBS job 4: PBS_NODEFILE: /n:2:2: control character 0x00");
 }
@@ -183,10 +194,11 @@ static void test_node_files(void)
                 FILES("/n", "c1\nc1\nc2\n"), "c1:2 c2:1");
     source_good("loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_PROCESSOR_LIST=c1 c2 c1 "), NO_FILES,
                 "c1:2 c2:1");
-    source_bad("loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_PROCESSOR_LIST=c1 c;2"), NO_FILES,
-               "LoadLeveler job 6: LOADL_PROCESSOR_LIST: column 5: ';' cannot be in a node name");
+    source_bad(
+        "loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_PROCESSOR_LIST=c1 c;2"), NO_FILES,
+        "LoadLeveler job 6: LOADL_PROCESSOR_LIST: column 5: ';' is not allowed in a node name");
     source_bad("loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_PROCESSOR_LIST="), NO_FILES,
-               "LoadLeveler job 6: LOADL_HOSTFILE is not set");
+               "LoadLeveler job 6: LOADL_PROCESSOR_LIST is empty");
 }
 
 /* ---- LSF ---- */
@@ -210,7 +222,7 @@ static void test_lsf(void)
     source_good("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 42 b 42", "CSM_ALLOCATION_ID=9"), NO_FILES,
                 "a,b:42");
     source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=batch5 1", "CSM_ALLOCATION_ID=9"), NO_FILES,
-               "LSF job 3: names no node");
+               "LSF job 3: LSB_MCPU_HOSTS: contains no node name");
     source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 4 b"), NO_FILES,
                "LSF job 3: LSB_MCPU_HOSTS: column 6: the number of slots is missing");
     source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a b 4"), NO_FILES,
@@ -223,8 +235,9 @@ static void test_lsf(void)
                "LSF job 3: LSB_MCPU_HOSTS: column 3: the number of slots is a number from 1 to "
                "1000000, not \"-4\"");
     source_bad("lsf", ENV(LSF, "LSB_HOSTS=a b[1]"), NO_FILES,
-               "LSF job 3: LSB_HOSTS: column 4: '[' cannot be in a node name");
-    source_bad("lsf", ENV(LSF, "LSB_HOSTS=  "), NO_FILES, "LSF job 3: names no node");
+               "LSF job 3: LSB_HOSTS: column 4: '[' is not allowed in a node name");
+    source_bad("lsf", ENV(LSF, "LSB_HOSTS=  "), NO_FILES,
+               "LSF job 3: LSB_HOSTS: contains no node name");
     source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 1", "LSB_DJOB_HOSTFILE=/h"), NO_FILES,
                "LSF job 3: LSB_DJOB_HOSTFILE: cannot read /h: No such file or directory");
 }
@@ -298,8 +311,8 @@ static void test_grid_engine(void)
     sge_bad("node1 0 q U\n", "Grid Engine job 5: PE_HOSTFILE: /p:1:7: the number of slots is a "
                              "number from 1 to 1000000, not \"0\"");
     sge_bad("node1 4\nno|de 2\n",
-            "Grid Engine job 5: PE_HOSTFILE: /p:2:3: '|' cannot be in a node name");
-    sge_bad("\n", "Grid Engine job 5: names no node");
+            "Grid Engine job 5: PE_HOSTFILE: /p:2:3: '|' is not allowed in a node name");
+    sge_bad("\n", "Grid Engine job 5: PE_HOSTFILE: contains no node name");
 }
 
 int main(void)

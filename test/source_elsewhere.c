@@ -92,7 +92,7 @@ static void test_flux_lists(void)
     flux_bad(ENV("0", "0"), ENV("foo[[1,3]"),
              "Flux job f7: nodelist: column 5: a '[' inside brackets");
     flux_bad(ENV("0", "0"), ENV("foo]"),
-             "Flux job f7: nodelist: column 4: ']' cannot be in a node name");
+             "Flux job f7: nodelist: column 4: ']' is not allowed in a node name");
     flux_bad(ENV("0", "0"), ENV("foo[x-y]"),
              "Flux job f7: nodelist: column 5: \"x-y\" is not a range of numbers");
     flux_bad(ENV("0", "0"), ENV("foo[0-1,2--5]"),
@@ -204,7 +204,7 @@ static void test_pals(void)
     pals_spoiled(HEADER + 8, 0xffffffff, "rank 0 is on node 4294967295, but there are 2");
     pals_spoiled(HEADER + 3 * PE_RECORD + 4, 0, "node 0 has no name");
     pals_spoiled(HEADER + 3 * PE_RECORD + 4, 0x3b3b3b3b,
-                 "name of a node: column 1: ';' cannot be in a node name");
+                 "name of a node: column 1: ';' is not allowed in a node name");
     source_good("pals", ENV("PALS_APID=ab", "PBS_NODEFILE=/n"), FILES("/n", "x1\nx2\n"),
                 "x[1-2]:1");
     source_bad("pals", PALS, NO_FILES,
@@ -241,7 +241,7 @@ static void test_condor(void)
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = \"\"\n"),
                "HTCondor: _CONDOR_JOB_AD: /ad:1:19: the name of a node is missing");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = \"a@b c\"\n"),
-               "HTCondor: _CONDOR_JOB_AD: /ad:1:22: ' ' cannot be in a node name");
+               "HTCondor: _CONDOR_JOB_AD: /ad:1:22: ' ' is not allowed in a node name");
 }
 
 /* ---- AWS Batch, Kubernetes ---- */
@@ -280,10 +280,10 @@ static void test_mpi_operator(void)
                "MPI operator: OMPI_MCA_orte_default_hostfile: cannot read /o: No such file or "
                "directory");
     source_bad("mpioperator", ENV(POD), FILES("/etc/mpi/hostfile", "a\nb slots=x\n"),
-               "MPI operator: /etc/mpi/hostfile:2:9: slots are a number from 0 to 1000000, not "
+               "MPI operator: /etc/mpi/hostfile:2:9: slots must be a number from 0 to 1000000, not "
                "\"x\"");
     source_bad("mpioperator", ENV(POD), FILES("/etc/mpi/hostfile", ""),
-               "MPI operator: /etc/mpi/hostfile: names no node");
+               "MPI operator: /etc/mpi/hostfile: contains no node name");
 }
 
 int main(void)

@@ -131,10 +131,12 @@ static void test_heterogeneous(void)
                     "SLURM_JOB_NODELIST_HET_GROUP_1=n[2-3]",
                     "SLURM_TASKS_PER_NODE_HET_GROUP_1=2(x2)"),
                 NO_FILES, "n1:1 n2:3 n3:2");
-    source_bad("slurm",
-               ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_TASKS_PER_NODE=1", "SLURM_HET_SIZE=2",
-                   "SLURM_JOB_NODELIST_HET_GROUP_0=a1", "SLURM_TASKS_PER_NODE_HET_GROUP_0=1"),
-               NO_FILES, "Slurm job 7: SLURM_JOB_NODELIST_HET_GROUP_1 is not set");
+    source_bad(
+        "slurm",
+        ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_TASKS_PER_NODE=1", "SLURM_HET_SIZE=2",
+            "SLURM_JOB_NODELIST_HET_GROUP_0=a1", "SLURM_TASKS_PER_NODE_HET_GROUP_0=1"),
+        NO_FILES,
+        "Slurm job 7: neither SLURM_JOB_NODELIST_HET_GROUP_1 nor SLURM_NODELIST_HET_GROUP_1 is set");
     source_bad("slurm",
                ENV(JOB, "SLURM_HET_SIZE=2", "SLURM_JOB_NODELIST_HET_GROUP_0=a1",
                    "SLURM_TASKS_PER_NODE_HET_GROUP_0=1(x"),
@@ -184,18 +186,19 @@ static void test_bad_lists(void)
     list_bad("n[1-4/2]", ": column 3: \"1-4/2\" is not a range of numbers");
     list_bad("n[1-3:2]", ": column 3: \"1-3:2\" is not a range of numbers");
     list_bad("n[000x111]", ": column 3: \"000x111\" is not a range of numbers");
-    list_bad("n1,foo]", ": column 7: ']' cannot be in a node name");
-    list_bad("n{1..3}", ": column 2: '{' cannot be in a node name");
-    list_bad("n1;reboot", ": column 3: ';' cannot be in a node name");
-    list_bad("n1,n2:4", ": column 6: ':' cannot be in a node name");
+    list_bad("n1,foo]", ": column 7: ']' is not allowed in a node name");
+    list_bad("n{1..3}", ": column 2: '{' is not allowed in a node name");
+    list_bad("n1;reboot", ": column 3: ';' is not allowed in a node name");
+    list_bad("n1,n2:4", ": column 6: ':' is not allowed in a node name");
     list_bad("n1,-oProxyCommand=x", ": column 4: a node name cannot begin with '-'");
     list_bad("n1\r", ": column 3: control character 0x0d in a name");
     list_bad("", " is empty");
-    list_bad(",, ,", ": names no node");
+    list_bad(",, ,", ": contains no node name");
     list_bad("n[1-16777217]", ": column 3: more than 16777216 hosts");
-    source_bad("slurm", ENV(JOB), NO_FILES, "Slurm job 7: SLURM_JOB_NODELIST is not set");
+    source_bad("slurm", ENV(JOB), NO_FILES,
+               "Slurm job 7: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set");
     source_bad("slurm", ENV("SLURM_JOBID=9", "SLURM_TASKS_PER_NODE=2"), NO_FILES,
-               "Slurm job 9: SLURM_JOB_NODELIST is not set");
+               "Slurm job 9: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set");
 }
 
 static void test_result(void)

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "launch/last_words.h"
 #include "launch/starter.h"
 
 #include <errno.h>
@@ -227,16 +228,16 @@ static void test_timeouts(void)
 {
     expect_why("exec sleep 300", "no answer within 1 s (--start-timeout)");
     expect_why("echo shell starts >&2; sleep 300",
-               "no answer within 1 s (--start-timeout); it said: shell starts");
-    expect_why("printf \"user@$1's password: \" >&2; sleep 300",
-               "no answer within 1 s (--start-timeout); it said: user@<node>'s password: (it must "
-               "work without a password, see ssh-copy-id and ssh-agent)");
+               "no answer within 1 s (--start-timeout); agent said: shell starts");
+    expect_why(
+        "printf \"user@$1's password: \" >&2; sleep 300",
+        "no answer within 1 s (--start-timeout); agent said: user@<node>'s password: (it must work without a password, see ssh-copy-id and ssh-agent)");
     expect_why("(read answer </dev/tty) 2>/dev/null || echo I cannot ask; sleep 300",
-               "no answer within 1 s (--start-timeout); it said: I cannot ask");
+               "no answer within 1 s (--start-timeout); agent said: I cannot ask");
     expect_why(GOOD "sleep 300", "no answer within 1 s (--start-timeout)");
-    expect_why(GOOD "echo 'BANYAN-WAITS cannot reach its parent: why'; sleep 300",
-               "no answer within 1 s (--start-timeout); it said: cannot reach its parent: why "
-               "(--net chooses the network, --port-range ports that are open; see banyan doctor)");
+    expect_why(
+        GOOD "echo 'BANYAN-WAITS cannot reach its parent: why'; sleep 300",
+        "no answer within 1 s (--start-timeout); agent said: cannot reach its parent: why (--net chooses the network, --port-range ports that are open; see banyan doctor)");
 }
 
 static void test_no_agent(void)
@@ -637,6 +638,43 @@ static void test_one_shot(void)
     free(script);
 }
 
+static void printed_is(const char *line, uint64_t nodes, const char *expected)
+{
+    struct buffer out = {0};
+
+    last_words_print(line, "n7", nodes, &out);
+    is_string(buffer_string(&out), expected, "%s of %u", line, (unsigned int)nodes);
+    buffer_fini(&out);
+}
+
+static void test_last_words(void)
+{
+    struct buffer words = {0};
+    struct error why = ERROR_NONE;
+
+    printed_is("connect to host <node> port 22: refused", 1, "connect to host n7 port 22: refused");
+    printed_is("connect to host <node>: refused", 3, "connect to host n7: refused (as n7 says)");
+    printed_is("it said nothing", 3, "it said nothing");
+    last_words_of_timeout(&words, "srun", "n7", 60, &why);
+    is_string(why.text,
+              "no answer within 60 s (--start-timeout); try 'srun --overlap hostname' in this job",
+              "srun that waits for a step");
+    buffer_append_string(&words, "srun: cluster configuration lacks support for cpu binding\n");
+    last_words_of_timeout(&words, "/usr/bin/srun", "n7", 60, &why);
+    is_string(why.text,
+              "no answer within 60 s (--start-timeout); /usr/bin/srun said: srun: cluster "
+              "configuration lacks support for cpu binding (try 'srun --overlap hostname' in this "
+              "job)",
+              "also with a remark that is not the reason");
+    last_words_of_timeout(&words, "ssh", "n7", 60, &why);
+    is_string(
+        why.text,
+        "no answer within 60 s (--start-timeout); ssh said: srun: cluster configuration lacks "
+        "support for cpu binding",
+        "others are not srun");
+    buffer_fini(&words);
+}
+
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -667,5 +705,6 @@ int main(void)
     command = memory_printf("rm -rf %s", scratch);
     is_int(system(command), 0, "the scratch directory is removed");
     free(command);
+    test_last_words();
     return done_testing();
 }
