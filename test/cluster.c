@@ -157,6 +157,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .merges = cluster->config.merges,
         .merges_count = cluster->config.merges_count,
         .long_set_ranges = cluster->config.long_set_ranges,
+        .stall_ns = cluster->config.stall_ns,
     };
 
     if (at->node != NULL || at->killed)

@@ -42,7 +42,8 @@ struct cluster_config {
     struct sim_config sim; /* its places: so many there may be at most */
     uint32_t places;       /* that the instance begins with; 0: all */
     uint32_t radix;
-    uint32_t long_set_ranges; /* node_config's */
+    uint32_t long_set_ranges; /* node_config's, as the next */
+    uint64_t stall_ns;
     node_merge_function *const *merges;
     uint32_t merges_count;
     const struct cluster_events *events;

@@ -2,8 +2,9 @@
 /*
  * Random worlds: trees of 2 to 5,000 places with delays and deaths, in which every place runs a
  * program of exchanges and gathers over random sets, the root broadcasts, places ask each other, in
- * every second world places come and leave; a
- * checker that knows nothing of the code under test looks at what they were told.
+ * every second world places come and leave.  Places die, are stopped and go on, links break and are
+ * slow; when all is at rest it begins again, at an awkward time.  A checker that knows nothing of the
+ * code under test looks at what they were told.
  *
  *     SEEDS=n  so many worlds (default 2,000)      SEED=s  this one only
  *     TRACE=1  print every frame                  PLACES=n  this size
@@ -55,6 +56,8 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
         print_fact(now_ns, fact, from, to, frame);
     if (fact == SIM_FACT_SEND)
         plan_ambush(world, from, to, frame->type);
+    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_LATERAL && world->lateral_ns == 0)
+        world->lateral_ns = now_ns;
     if (fact == SIM_FACT_SEND && frame->type == OVERLAY_CHUNK)
         plan_break(world, from, to);
 }
@@ -70,16 +73,29 @@ static void run(struct world *world, uint64_t more_ns)
     }
 }
 
+/* Until everything has been told, or too late. */
+static void run_until_quiet(struct world *world)
+{
+    uint64_t until_ns = sim_now_ns(world->cluster->sim) + HORIZON_NS;
+
+    run(world, 400 * MS);
+    while (!check_is_quiet(world) && world->failure[0] == '\0' &&
+           sim_now_ns(world->cluster->sim) < until_ns)
+        run(world, 500 * MS);
+    check_healed(world);
+}
+
 static void soak_one(struct world *world, uint64_t seed)
 {
     world_init(world, seed);
     world->is_traced = getenv("TRACE") != NULL;
     sim_set_trace(world->cluster->sim, on_fact, world);
-    run(world, 400 * MS);
-    while (!check_is_quiet(world) && world->failure[0] == '\0' &&
-           sim_now_ns(world->cluster->sim) < HORIZON_NS)
-        run(world, 500 * MS);
-    check_healed(world);
+    run_until_quiet(world);
+    for (; world->rounds > 0 && world->failure[0] == '\0'; world->rounds--) {
+        run(world, round_pause_ns(world));
+        plan_round(world);
+        run_until_quiet(world);
+    }
     run(world, REST_NS);
     if (world->failure[0] == '\0')
         check_rest(world);

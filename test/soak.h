@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A random world for test/overlay_soak.c: what its places do and were told (soak_world.c), what
- * befalls them (soak_plan.c), who comes and leaves (soak_growth.c), and whether that was right (soak_check.c, which knows nothing of the
- * code under test but the arithmetic of the tree).
+ * befalls them (soak_plan.c), once more when all is at rest (soak_round.c), who comes and leaves
+ * (soak_growth.c), and whether that was right (soak_check.c, which knows nothing of the code under
+ * test but the arithmetic of the tree).
  */
 #ifndef TEST_SOAK_H
 #define TEST_SOAK_H
@@ -16,16 +17,21 @@
 #include "test/cluster.h"
 
 #define MS              1000000ull
-#define SETS_MAX        8
-#define GENERATIONS_MAX 6
-#define BROADCASTS_MAX  12
+#define SETS_MAX        12
+#define GENERATIONS_MAX 10
+#define BROADCASTS_MAX  16
+#define ROUNDS_MAX      3
 #define LAZY_NS         (20000 * MS)
 #define AMBUSHES_MAX    4
 #define REQUESTS_MAX    40
 #define LEASE_NS        (8000 * MS)
-#define HEAL_NS         (2 * LEASE_NS) /* after the last fault nobody waits for longer */
-#define REST_NS         (20000 * MS)   /* after the last operation no lateral link is left */
-#define FORGET          0xffffffffu    /* a broadcast that makes everyone forget the sets */
+#define HEARTBEAT_NS    (1000 * MS)
+/* Who is stopped for less, and whoever is below it, must not be harmed. */
+#define STOP_NS        (LEASE_NS / 2 - HEARTBEAT_NS * 3 / 2)
+#define STALL_NEVER_NS (3600000 * MS)
+#define HEAL_NS        (2 * LEASE_NS) /* after the last fault nobody waits for longer */
+#define REST_NS        (20000 * MS)   /* after the last operation no lateral link is left */
+#define FORGET         0xffffffffu    /* a broadcast that makes everyone forget the sets */
 
 /* What one member was told of one operation. */
 struct outcome {
@@ -108,6 +114,9 @@ struct world {
     uint64_t fault_ns;       /* the last so far, or a call that others may have waited for */
     uint32_t breaks;         /* so many lateral links break */
     uint32_t break_chunks;   /* after so many chunks */
+    uint64_t hop_ns;         /* a message takes that at most */
+    uint32_t rounds;         /* still to come */
+    uint64_t lateral_ns;     /* the first lateral link of this round; 0: none */
     bool is_traced;
     bool complete;
     bool leaving;
@@ -146,11 +155,23 @@ void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type);
 void plan_break(struct world *world, uint32_t from, uint32_t to);
 /* A starter tells the root that a place is gone. */
 void plan_failed(struct world *world, uint32_t place);
+/* Who lives calls what its program allows, at a time; who is stopped then, when it continues. */
+void plan_begin(struct world *world, uint32_t set, uint32_t place, uint64_t at_ns);
+void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t length_ns);
+/* The link to the place's parent breaks. */
+void plan_break_tree(struct world *world, uint32_t place, uint64_t at_ns);
+void plan_broadcast(struct world *world, uint64_t at_ns);
+/* A program over some of the places that there are now, but for these; NULL if there is no room. */
+struct program *plan_program(struct world *world, uint32_t places, const struct ranges *without);
 void plan_leave(struct world *world);
 void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
 
 /* soak_growth.c */
 void plan_growth(struct world *world, uint64_t span_ns);
+
+/* soak_round.c: how long to wait for another round; what happens in it. */
+uint64_t round_pause_ns(struct world *world);
+void plan_round(struct world *world);
 
 /* soak_check.c */
 bool check_is_quiet(const struct world *world); /* everything has been told that will be told */

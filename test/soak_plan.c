@@ -9,17 +9,19 @@
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
-struct begin {
-    struct world *world;
-    uint32_t set;
-};
-
-static void begin_member(void *context, uint64_t place)
+static void begin_member(void *context, uint64_t what)
 {
-    struct begin *begin = context;
+    struct world *world = context;
+    uint32_t place = (uint32_t)what;
 
-    if (world_survives(begin->world, (uint32_t)place))
-        program_run(begin->world, begin->set, (uint32_t)place);
+    if (world_survives(world, place))
+        program_run(world, (uint32_t)(what >> 32), place);
+}
+
+void plan_begin(struct world *world, uint32_t set, uint32_t place, uint64_t at_ns)
+{
+    sim_work(world->cluster->sim, place, at_ns, 0, begin_member, world,
+             place + ((uint64_t)set << 32));
 }
 
 static void call_start(void *context, uint64_t place)
@@ -139,19 +141,24 @@ static void random_set(struct world *world, uint32_t places, struct ranges *set)
     }
 }
 
-/* A program over random places. */
-static struct program *make_program(struct world *world, uint32_t index, uint32_t places)
+struct program *plan_program(struct world *world, uint32_t places, const struct ranges *without)
 {
-    struct program *program = &world->sets[index];
+    struct program *program = &world->sets[world->sets_count];
 
+    if (world->sets_count == SETS_MAX)
+        return NULL;
     random_set(world, places, &program->set);
+    ranges_remove_all(&program->set, without);
+    if (ranges_is_empty(&program->set))
+        return NULL;
+    world->sets_count++;
     program->members_count = (uint32_t)ranges_count(&program->set);
     program->members = memory_allocate(program->members_count * sizeof(uint32_t));
-    program->generations = 1 + world_below(world, GENERATIONS_MAX);
+    program->generations = 1 + world_below(world, GENERATIONS_MAX - ROUNDS_MAX);
     program->window = 1 + world_below(world, 3);
     program->target = world_below(world, 4) == 0 ? NODE_TARGET_ROOT : NODE_TARGET_ALL;
-    program->outcomes = memory_allocate_zeroed((size_t)program->generations *
-                                               program->members_count * sizeof(struct outcome));
+    program->outcomes = memory_allocate_zeroed((size_t)GENERATIONS_MAX * program->members_count *
+                                               sizeof(struct outcome));
     if (world_below(world, 2) == 0)
         program->filler_bytes = 1 + 3000000 / (program->members_count + 20);
     program->lazy = TREE_NO_PLACE;
@@ -162,25 +169,27 @@ static struct program *make_program(struct world *world, uint32_t index, uint32_
 
 void plan_late_set(struct world *world)
 {
-    if (world->sets_count < SETS_MAX)
-        make_program(world, world->sets_count++, world->population)->is_late = true;
+    const struct ranges nobody = {0};
+    struct program *program = plan_program(world, world->population, &nobody);
+
+    if (program != NULL)
+        program->is_late = true;
 }
 
-static void plan_set(struct world *world, uint32_t index, uint64_t span_ns)
+static void plan_set(struct world *world, uint64_t span_ns)
 {
-    struct program *program = make_program(world, index, world->places);
-    static struct begin begins[SETS_MAX];
+    const struct ranges nobody = {0};
+    uint32_t index = world->sets_count;
+    struct program *program = plan_program(world, world->places, &nobody);
 
     if (world->places < 100 && world_below(world, 20) == 0)
         program->lazy = ranges_max(&program->set);
-    begins[index] = (struct begin){.world = world, .set = index};
     for (uint32_t place = 0; ranges_next(&program->set, place, &place); place++) {
         uint64_t at_ns = 40 * MS + random_below(&world->random, span_ns);
 
         if (place == program->lazy)
             at_ns += LAZY_NS;
-        /* Who is stopped does so when it continues. */
-        sim_work(world->cluster->sim, place, at_ns, 0, begin_member, &begins[index], place);
+        plan_begin(world, index, place, at_ns);
     }
 }
 
@@ -270,15 +279,15 @@ static void add_branch(struct world *world, uint32_t place)
     }
 }
 
-/* Stopped for a while: what is short must harm nobody, what is long may cost the place. */
-static void plan_stop(struct world *world, uint32_t place, uint64_t at_ns)
+/* Stopped for a while: what is short must harm nobody, what is long may cost the place, and that of
+ * the root everybody. */
+void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t length_ns)
 {
     struct sim *sim = world->cluster->sim;
-    bool is_long = world_below(world, 2) == 0;
-    uint64_t length_ns =
-        (is_long ? 3000 + world_below(world, 12000) : world_below(world, 2500)) * MS;
 
-    if (is_long) {
+    if (length_ns > STOP_NS && place == 0) {
+        ranges_add(&world->evictable, 1, world->capacity - 1);
+    } else if (length_ns > STOP_NS) {
         ranges_add(&world->evictable, place, place);
         /* Should its parent be lost while it is stopped, or should it have become an heir, those
          * below it may not be seen from above in time. */
@@ -289,6 +298,19 @@ static void plan_stop(struct world *world, uint32_t place, uint64_t at_ns)
     sim_at(sim, at_ns + length_ns, call_continue, world, place);
     if (world->settled_ns < at_ns + length_ns)
         world->settled_ns = at_ns + length_ns;
+}
+
+void plan_break_tree(struct world *world, uint32_t place, uint64_t at_ns)
+{
+    sim_at(world->cluster->sim, at_ns, call_break, world, place);
+}
+
+/* For less or more than it may be. */
+static uint64_t random_stop_ns(struct world *world)
+{
+    if (world_below(world, 2) == 0)
+        return random_below(&world->random, STOP_NS);
+    return STOP_NS + random_below(&world->random, LEASE_NS / 2 * 3);
 }
 
 /* In every fourth world links break or places stop, beside the deaths. */
@@ -302,9 +324,9 @@ static void plan_troubles(struct world *world, uint64_t span_ns)
         uint32_t place = 1 + world_below(world, world->places - 1);
 
         if (world_below(world, 2) == 0)
-            sim_at(world->cluster->sim, at_ns, call_break, world, place);
+            plan_break_tree(world, place, at_ns);
         else
-            plan_stop(world, place, at_ns);
+            plan_stop(world, place, at_ns, random_stop_ns(world));
     }
 }
 
@@ -380,24 +402,32 @@ void plan_break(struct world *world, uint32_t from, uint32_t to)
            from + ((uint64_t)to << 32));
 }
 
+void plan_broadcast(struct world *world, uint64_t at_ns)
+{
+    uint32_t id = world->broadcasts_count;
+
+    if (id == BROADCASTS_MAX)
+        return;
+    world->broadcasts_count++;
+    if (world_below(world, 2) == 0)
+        random_set(world, world->places, &world->broadcast_sets[id]);
+    sim_work(world->cluster->sim, 0, at_ns, 0, call_broadcast, world, id);
+}
+
 void plan_all(struct world *world)
 {
+    uint32_t sets = 1 + world_below(world, SETS_MAX - ROUNDS_MAX);
+    uint32_t broadcasts = world_below(world, BROADCASTS_MAX - ROUNDS_MAX);
     uint64_t start_ns = world_below(world, 3) == 0 ? 1 : 30 * MS;
     uint64_t span_ns = (1 + world_below(world, 100)) * MS;
     struct sim *sim = world->cluster->sim;
 
     for (uint32_t place = 0; place < world->places; place++)
         sim_at(sim, random_below(&world->random, start_ns), call_start, world, place);
-    world->sets_count = 1 + world_below(world, SETS_MAX);
-    for (uint32_t i = 0; i < world->sets_count; i++)
-        plan_set(world, i, span_ns);
-    world->broadcasts_count = world_below(world, BROADCASTS_MAX);
-    for (uint32_t i = 0; i < world->broadcasts_count; i++) {
-        if (world_below(world, 2) == 0)
-            random_set(world, world->places, &world->broadcast_sets[i]);
-        sim_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS), call_broadcast,
-               world, i);
-    }
+    for (uint32_t i = 0; i < sets; i++)
+        plan_set(world, span_ns);
+    for (uint32_t i = 0; i < broadcasts; i++)
+        plan_broadcast(world, start_ns + random_below(&world->random, span_ns + 40 * MS));
     world->requests_count = world_below(world, REQUESTS_MAX);
     for (uint32_t i = 0; i < world->requests_count; i++) {
         world->requests[i].from = world_below(world, world->places);
@@ -414,6 +444,7 @@ void plan_all(struct world *world)
     world->break_chunks = world_below(world, 100);
     plan_troubles(world, span_ns);
     plan_growth(world, span_ns);
+    world->rounds = world_below(world, world->places > 300 ? 2 : 1 + ROUNDS_MAX);
 }
 
 void plan_forget(struct world *world)

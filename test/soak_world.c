@@ -416,12 +416,14 @@ void world_init(struct world *world, uint64_t seed)
     world->capacity = world->places + 4 + world_below(world, world->places);
     config.radix = world->radix;
     config.long_set_ranges = seed % 2; /* every second world holds all sets in slices */
+    config.stall_ns = seed % 3 == 0 ? 0 : STALL_NEVER_NS; /* it heals what it should not have to */
     config.places = world->places;
     config.sim =
         (struct sim_config){.places = world->capacity,
                             .seed = seed,
                             .latency_ns = 20000 + world_below(world, 500000),
                             .jitter_ns = world_below(world, 2) * world_below(world, 5000000)};
+    world->hop_ns = config.sim.latency_ns + config.sim.jitter_ns;
     world->cluster = cluster_create(&config);
     world->told = memory_allocate_zeroed(world->capacity * sizeof(*world->told));
     plan_all(world);
