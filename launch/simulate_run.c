@@ -278,16 +278,18 @@ static void begin_broadcast(struct simulation *simulation, uint64_t bytes)
     buffer_fini(&text);
 }
 
-/* So many that are up, but the root. */
+/* So many that are up, but the root, and that the root does not count as dead: nobody would be told
+ * of their death again. */
 static void choose_victims(struct simulation *simulation, uint64_t count, struct ranges *victims)
 {
+    const struct ranges *dead = node_dead(sim_machine_node(simulation->machine, 0));
     uint32_t tries = 0;
 
     ranges_clear(victims);
     while (ranges_count(victims) < count && tries++ < 100 * simulation->places) {
         uint32_t place = 1 + (uint32_t)random_below(&simulation->random, simulation->places - 1);
 
-        if (sim_machine_is_up(simulation->machine, place))
+        if (sim_machine_is_up(simulation->machine, place) && !ranges_contains(dead, place))
             ranges_add(victims, place, place);
     }
 }
@@ -324,6 +326,7 @@ static void begin_heal(struct simulation *simulation, uint64_t count)
     choose_victims(simulation, count, &simulation->killed);
     simulation->deaths = (uint32_t)ranges_count(&simulation->killed);
     wait_for(simulation, NULL);
+    simulation->is_over = simulation->deaths == 0; /* nobody is left to die */
     for (uint32_t place = 1; place < simulation->places; place++)
         if (ranges_contains(&simulation->killed, place)) {
             sim_machine_kill_at(machine, sim_machine_now_ns(machine), place);

@@ -151,6 +151,8 @@ for at in 11590us 11594us 11598us; do
     run "$banyan" sim -N 14 --radix 4 --fault kill=5@$at broadcast=200K broadcast=200K barrier
     is "$status $err" "0 " "a broadcast while a relay dies at $at"
 done
+run "$banyan" sim --seed 1 -N 5 --radix 3 --pause 5s --fault stop=2@1ms:30s barrier barrier heal=2
+is "$status $err" "0 " "only the living are chosen to die"
 run "$banyan" sim -N 30 --seeds 2 --latency 20ms --timeout 39ms barrier
 is "$status" 1 "what is not over in time is wrong"
 like "$err" 'again: banyan sim --seed 2 -N 30 --latency 20ms --timeout 39ms barrier' \
