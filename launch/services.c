@@ -255,7 +255,6 @@ struct services *services_create(const struct services_config *config, struct er
 
     services->config = *config;
     services->world = *config->world;
-    services->pmix.listener = -1;
     list_init(&services->pmix.fences);
     list_init(&services->pmix.fetches);
     list_init(&services->stand_ins);

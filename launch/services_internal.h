@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "launch/services.h"
+#include "launch/services_door.h"
 #include "pmix/host.h"
 #include "pmix/pmi1.h"
 
@@ -26,9 +27,8 @@ struct client {
 
 /* The PMIx half. */
 struct services_pmix {
-    int listener; /* -1: no PMIx, or taken over by libpmix */
+    struct door *door; /* NULL: no PMIx */
     uint16_t port;
-    struct loop_watch *listener_watch;
     const struct host_table *table;
     struct host *host;
     struct loop_watch *host_watch;

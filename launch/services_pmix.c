@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,11 @@
 #include "launch/services_internal.h"
 #include "pmix/host_environment.h"
 
-#define LISTEN_BACKLOG 1024
-#define NS_PER_S       1000000000ull
-#define NS_PER_MS      1000000ull
+/* Of libpmix's server version 4 and 5; what a client is told instead of a greeting. */
+#define REFUSED_NOT_FOUND     (-46)
+#define REFUSED_NOT_SUPPORTED (-47)
+#define NS_PER_S              1000000000ull
+#define NS_PER_MS             1000000ull
 /* A rank whose data others have waited for so long is named. */
 #define FETCH_LATE_NS (5 * NS_PER_S)
 
@@ -396,7 +397,6 @@ static struct host *host_create(struct services *services, struct error *error)
         .node_name = services->config.node_name,
         .server_namespace = services->server_namespace,
         .server_rank = services->config.place,
-        .listener = services->pmix.listener,
         .world = &world,
     };
 
@@ -414,12 +414,9 @@ static int host_start(struct services *services)
 
     if (pmix->host)
         return 0;
-    if (pmix->failed || pmix->listener < 0)
+    if (pmix->failed || pmix->door == NULL)
         return -ENOTCONN;
-    loop_watch_destroy(pmix->listener_watch);
-    pmix->listener_watch = NULL;
     pmix->host = host_create(services, &error);
-    pmix->listener = -1;
     if (pmix->host && services_job_register(services, &error) == 0) {
         pmix->host_watch =
             loop_watch_create(services->config.loop, pmix->table->descriptor(pmix->host), LOOP_READ,
@@ -431,11 +428,31 @@ static int host_start(struct services *services)
     return -ENOTCONN;
 }
 
-static void listener_ready(void *context, int fd, unsigned int ready)
+/* The first answer of libpmix's server is a status, which says the client what PMIx_Init returns. */
+static void refuse(int fd, int32_t status)
 {
-    (void)fd;
-    (void)ready;
-    (void)host_start(context);
+    uint32_t answer = htonl((uint32_t)status);
+
+    (void)!send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
+/* A client has said who it is; libpmix is started for the first that may enter. */
+static void client_arrived(void *context, int fd, const struct hello *hello, const void *message,
+                           size_t message_bytes)
+{
+    struct services *services = context;
+    struct services_pmix *pmix = &services->pmix;
+
+    if (!hello->is_client)
+        refuse(fd, REFUSED_NOT_SUPPORTED);
+    else if (strcmp(hello->process.namespace, services->namespace) != 0 ||
+             services_local_index(services, hello->process.rank) < 0)
+        refuse(fd, REFUSED_NOT_FOUND);
+    else if (host_start(services) < 0)
+        close(fd);
+    else
+        pmix->table->admit(pmix->host, fd, &hello->process, message, message_bytes);
 }
 
 /* Others wait for what a rank has not committed: said once for each rank. */
@@ -519,22 +536,13 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
 int services_pmix_open(struct services *services, struct error *error)
 {
     struct services_pmix *pmix = &services->pmix;
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
 
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    pmix->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (pmix->listener < 0 || bind(pmix->listener, (struct sockaddr *)&address, length) < 0 ||
-        listen(pmix->listener, LISTEN_BACKLOG) < 0 ||
-        getsockname(pmix->listener, (struct sockaddr *)&address, &length) < 0)
-        return error_set(error, -errno, "cannot listen for PMIx clients on 127.0.0.1: %s",
-                         strerror(errno));
-    pmix->port = ntohs(address.sin_port);
+    pmix->door = door_open(services->config.loop, client_arrived, services, &pmix->port, error);
+    if (pmix->door == NULL)
+        return error->code;
     pmix->sets = map_create();
     pmix->connected = map_create();
     pmix->requests = map_create();
-    pmix->listener_watch = loop_watch_create(services->config.loop, pmix->listener, LOOP_READ,
-                                             listener_ready, services);
     if (host_environment_is_eager(services->config.job->map.processes,
                                   services->config.job->count) &&
         host_start(services) < 0)
@@ -589,9 +597,8 @@ void services_pmix_close(struct services *services)
     struct services_pmix *pmix = &services->pmix;
     struct list_node *node, *spare;
 
-    loop_watch_destroy(pmix->listener_watch);
-    if (pmix->listener >= 0)
-        close(pmix->listener);
+    door_close(pmix->door);
+    pmix->door = NULL;
     if (pmix->host) {
         loop_watch_destroy(pmix->host_watch);
         pmix->table->job_deregister(pmix->host, services->namespace);

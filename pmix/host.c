@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "pmix/host_client.h"
+#include "pmix/host_entry.h"
 #include "pmix/host_fence.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
@@ -223,7 +224,6 @@ static struct host *state_create(const struct host_config *config)
     host->fetches = map_create();
     host->aborts = map_create();
     host->node_name = memory_copy_string(config->node_name);
-    host->listener = config->listener;
     return host;
 }
 
@@ -247,6 +247,18 @@ static struct {
     struct host_listener listener;
 } library;
 
+/* libpmix listens where only this daemon's user can come. */
+static int library_listen(const char *directory, struct error *error)
+{
+    int fd = host_entry_listen(directory, error), rc;
+
+    if (fd < 0)
+        return fd;
+    rc = host_listener_hand_over(&library.listener, fd, error);
+    close(fd);
+    return rc;
+}
+
 static int library_start(const struct host_config *config, struct error *error)
 {
     pmix_status_t status;
@@ -267,20 +279,16 @@ static int library_start(const struct host_config *config, struct error *error)
                          PMIx_Error_string(status));
     library.started = 1;
     library.directory = memory_copy_string(config->directory);
-    return 0;
+    return library_listen(config->directory, error);
 }
 
 static struct host *host_create(const struct host_config *config, struct error *error)
 {
     if (host_thread_open(error) < 0)
-        goto close_listener;
-    if (library_start(config, error) < 0)
-        goto close_thread;
-    return state_create(config);
-close_thread:
+        return NULL;
+    if (library_start(config, error) == 0 && host_entry_watch(host_thread_descriptor(), error) == 0)
+        return state_create(config);
     host_thread_close();
-close_listener:
-    close(config->listener);
     return NULL;
 }
 
@@ -292,9 +300,8 @@ static void host_destroy(struct host *host)
     host_fence_fail(host, NULL, -ESHUTDOWN);
     host_modex_fail(host, NULL, -ESHUTDOWN);
     host_client_fail(host, NULL, -ESHUTDOWN);
+    host_entry_close();
     host_thread_close();
-    if (host->listener >= 0)
-        close(host->listener);
     host->is_doomed = 1;
     if (!host->is_running)
         state_destroy(host);
@@ -304,29 +311,16 @@ static void host_destroy(struct host *host)
 static void host_process(struct host *host)
 {
     host->is_running = 1;
+    host_entry_refused(host);
     host_thread_run(host);
     host->is_running = 0;
     if (host->is_doomed)
         state_destroy(host);
 }
 
-/* libpmix turns a client away whose namespace it does not know.  So it gets the socket, on which
- * the first clients may wait already, with the first namespace. */
-static int host_register(struct host *host, const struct host_job *job, struct error *error)
-{
-    int rc = host_job_register(host, job, error);
-
-    if (rc < 0 || host->listener < 0)
-        return rc;
-    rc = host_listener_hand_over(&library.listener, host->listener, error);
-    close(host->listener);
-    host->listener = -1;
-    return rc;
-}
-
 static int host_descriptor(const struct host *host)
 {
-    return host_thread_descriptor();
+    return host_entry_descriptor();
 }
 
 static void host_process_gone(struct host *host, const struct host_process *process)
@@ -341,8 +335,9 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .destroy = host_destroy,
     .descriptor = host_descriptor,
     .process = host_process,
-    .job_register = host_register,
+    .job_register = host_job_register,
     .job_deregister = host_job_deregister,
+    .admit = host_entry_admit,
     .process_gone = host_process_gone,
     .abort_done = host_client_abort_done,
     .fence_done = host_fence_done,

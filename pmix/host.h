@@ -61,7 +61,6 @@ struct host_config {
     const char *node_name; /* as in host_job.node_names */
     const char *server_namespace;
     uint32_t server_rank; /* the place */
-    int listener;         /* listening TCP socket that clients were told; taken over */
     /* 1: PCI devices too in the topology that is given to clients; costs about 10 ms. */
     int topology_devices;
     const struct host_world *world; /* copied */
@@ -116,9 +115,8 @@ struct host_job {
 
 struct host_table {
     uint32_t abi; /* HOST_ABI */
-    /* Starts libpmix's server; config->listener is taken over in any case, and its clients are
-     * served from the first job_register on.  3 ms.  One host at a time; a later one of the same
-     * process finds the server running and must name the same directory. */
+    /* Starts libpmix's server.  3 ms.  One host at a time; a later one of the same process finds the
+     * server running and must name the same directory. */
     struct host *(*create)(const struct host_config *config, struct error *error);
     /* Answers what is open with errors; may be called out of a function of host_world.  libpmix's
      * threads sleep on until the process ends, so the plugin is never unloaded. */
@@ -128,6 +126,10 @@ struct host_table {
     /* Registers namespace and local clients; done when it returns. */
     int (*job_register)(struct host *host, const struct host_job *job, struct error *error);
     void (*job_deregister)(struct host *host, const char *namespace);
+    /* Lets a client in whose first message has been read, whole, and that says to be this process, of
+     * a registered job.  Takes fd; libpmix tells the client if it refuses it. */
+    void (*admit)(struct host *host, int fd, const struct host_process *process,
+                  const void *message, size_t message_bytes);
     /* A local process is gone (exit or kill): nothing will wait for it any more. */
     void (*process_gone)(struct host *host, const struct host_process *process);
     void (*abort_done)(struct host *host, uint64_t id, int status);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "pmix/host_entry.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
 #include "pmix/host_status.h"
@@ -59,17 +60,18 @@ static void connected_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;
 
-    if (host != NULL) {
-        host_job_connected(host, &notice->process);
+    if (host != NULL)
         host->world.connected(host->world.context, &notice->process);
-    }
     notice_free(notice);
 }
 
 pmix_status_t host_client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
                                     size_t info_count, pmix_op_cbfunc_t callback, void *context)
 {
-    host_thread_post(&notice_create(connected_run, proc, NULL, NULL)->call);
+    struct host_notice *notice = notice_create(connected_run, proc, NULL, NULL);
+
+    host_entry_connected(&notice->process);
+    host_thread_post(&notice->call);
     return PMIX_OPERATION_SUCCEEDED;
 }
 

@@ -25,7 +25,6 @@ struct host {
     struct map *fetches; /* id -> struct host_fetch: what others ask of us; ids are the daemon's */
     struct map *aborts;  /* id -> struct host_abort */
     uint64_t last_id;
-    int listener; /* ours until it is handed over; then -1 */
     char *node_name;
     int is_running; /* inside host_table.process */
     int is_doomed;  /* destroyed from within it: freed at its end */

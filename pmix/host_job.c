@@ -19,14 +19,12 @@
 
 #define INFO_COUNT_MAX 32 /* keys of a job or of a process, given below */
 
-#define MARK_CONNECTED 1
-#define MARK_GONE      2
-
 /* A registered job, as far as it is needed afterwards. */
 struct host_registration {
     uint32_t local_count;
     uint32_t *local_ranks; /* ascending */
-    unsigned char *marks;  /* by local rank */
+    unsigned char *gone;   /* by local rank */
+    int is_spoiled;        /* libpmix must not be told to forget it */
     char namespace[];
 };
 
@@ -306,7 +304,7 @@ static void remember(struct host *host, const struct host_job *job)
     registration->local_count = job->local_count;
     registration->local_ranks =
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
-    registration->marks = memory_allocate_zeroed(job->local_count);
+    registration->gone = memory_allocate_zeroed(job->local_count);
     map_put(host->jobs, job->namespace, name_bytes, registration);
 }
 
@@ -353,19 +351,6 @@ int host_job_register(struct host *host, const struct host_job *job, struct erro
     return 0;
 }
 
-/* A client that dies while libpmix shakes hands with it makes libpmix free the record of that rank
- * twice, at the latest when the namespace is taken out (4.2.2, the error path of
- * pmix_ptl_base_connection_handler).  Such a client has not been announced, so a namespace of which
- * a process has ended unannounced is never taken out. */
-static int is_safe_to_forget(const struct host_registration *registration)
-{
-    for (uint32_t i = 0; i < registration->local_count; i++) {
-        if (registration->marks[i] == MARK_GONE)
-            return 0;
-    }
-    return 1;
-}
-
 /* Clients may still be connected: libpmix keeps what they refer to until they close.  What is open
  * is answered before, for libpmix works in the order of calls. */
 static void deregister(struct host *host, struct host_registration *registration)
@@ -375,11 +360,11 @@ static void deregister(struct host *host, struct host_registration *registration
     host_fence_fail(host, namespace, -ECANCELED);
     host_modex_fail(host, namespace, -ESRCH);
     host_client_fail(host, namespace, 0);
-    if (is_safe_to_forget(registration))
+    if (!registration->is_spoiled)
         forget_in_libpmix(namespace);
     map_remove(host->jobs, namespace, strlen(namespace) + 1);
     free(registration->local_ranks);
-    free(registration->marks);
+    free(registration->gone);
     free(registration);
 }
 
@@ -400,39 +385,40 @@ void host_job_deregister_all(struct host *host)
         deregister(host, registration);
 }
 
-/* The marks of a local process, or NULL. */
-static unsigned char *marks_of(const struct host *host, const struct host_process *process)
+/* The mark of a local process, or NULL. */
+static unsigned char *gone_of(const struct host *host, const struct host_process *process)
 {
     struct host_registration *registration = find(host, process->namespace);
 
     for (uint32_t i = 0; registration != NULL && i < registration->local_count; i++) {
         if (registration->local_ranks[i] == process->rank)
-            return &registration->marks[i];
+            return &registration->gone[i];
     }
     return NULL;
 }
 
-static void mark(const struct host *host, const struct host_process *process, unsigned char bit)
+/* When libpmix refuses a client in the handshake, it frees the record of that rank twice, at the
+ * latest when the namespace is taken out (4.2.2, the error path of pmix_ptl_base_connection_handler):
+ * so that is never taken out. */
+void host_job_spoiled(struct host *host, const struct host_process *process)
 {
-    unsigned char *marks = marks_of(host, process);
+    struct host_registration *registration = find(host, process->namespace);
 
-    if (marks != NULL)
-        *marks |= bit;
-}
-
-void host_job_connected(struct host *host, const struct host_process *process)
-{
-    mark(host, process, MARK_CONNECTED);
+    if (registration != NULL)
+        registration->is_spoiled = 1;
 }
 
 void host_job_process_gone(struct host *host, const struct host_process *process)
 {
-    mark(host, process, MARK_GONE);
+    unsigned char *gone = gone_of(host, process);
+
+    if (gone != NULL)
+        *gone = 1;
 }
 
 int host_job_is_gone(const struct host *host, const struct host_process *process)
 {
-    const unsigned char *marks = marks_of(host, process);
+    const unsigned char *gone = gone_of(host, process);
 
-    return marks != NULL && *marks & MARK_GONE;
+    return gone != NULL && *gone;
 }

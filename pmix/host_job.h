@@ -17,7 +17,8 @@ int host_job_register(struct host *host, const struct host_job *job, struct erro
 void host_job_deregister(struct host *host, const char *namespace);
 void host_job_deregister_all(struct host *host);
 
-void host_job_connected(struct host *host, const struct host_process *process);
+/* libpmix has refused a client that says to be this process. */
+void host_job_spoiled(struct host *host, const struct host_process *process);
 void host_job_process_gone(struct host *host, const struct host_process *process);
 /* 1 if it was a local process and has ended. */
 int host_job_is_gone(const struct host *host, const struct host_process *process);

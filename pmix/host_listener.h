@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts the daemon's listening socket in the place of libpmix's own.  Processes are started with the
- * daemon's port in their environment, long before libpmix is; what has connected by then is served
- * as soon as the sockets have changed places.
+ * Puts a listening socket of ours in the place of libpmix's own, a TCP port that every user of the
+ * machine can connect to.
  */
 #ifndef PMIX_HOST_LISTENER_H
 #define PMIX_HOST_LISTENER_H

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pmix/hello.h"
 #include "pmix/pmi1.h"
 #include "pmix/host_environment.h"
 
@@ -42,7 +43,7 @@ struct node {
     char directory[256];
     int hub;
     int signals;
-    int listener; /* -1 once the host has it */
+    int listener;
     uint16_t port;
     const struct host_table *table;
     struct host *host;
@@ -288,13 +289,11 @@ static void host_start(struct node *node)
         .node_name = node->name,
         .server_namespace = "banyan",
         .server_rank = node->index,
-        .listener = node->listener,
         .world = &world,
     };
     void *plugin = dlopen(node->it->plugin, RTLD_NOW | RTLD_LOCAL);
     struct error error = ERROR_NONE;
 
-    node->listener = -1;
     if (plugin == NULL) {
         complain(node, dlerror());
         _exit(1);
@@ -306,6 +305,33 @@ static void host_start(struct node *node)
         complain(node, error.text);
     else
         job_register(node);
+}
+
+/* A client says its first message at once. */
+static void client_admit(struct node *node)
+{
+    static char message[HELLO_BYTES_MAX];
+    int fd = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC);
+    struct hello hello;
+    size_t bytes;
+
+    if (fd < 0)
+        return;
+    if (recv(fd, message, HELLO_HEADER_BYTES, MSG_WAITALL) != HELLO_HEADER_BYTES ||
+        hello_length(message, &bytes) < 0 ||
+        recv(fd, message + HELLO_HEADER_BYTES, bytes - HELLO_HEADER_BYTES, MSG_WAITALL) !=
+            (ssize_t)(bytes - HELLO_HEADER_BYTES) ||
+        hello_read(message, bytes, &hello) < 0) {
+        complain(node, "a client says nothing that can be read");
+        close(fd);
+        return;
+    }
+    if (node->host == NULL)
+        host_start(node);
+    if (node->host == NULL)
+        close(fd);
+    else
+        node->table->admit(node->host, fd, &hello.process, message, bytes);
 }
 
 /* ---- processes ---- */
@@ -481,7 +507,7 @@ static void loop(struct node *node)
         if (fds[3].revents != 0)
             node->table->process(node->host);
         if (fds[2].revents != 0)
-            host_start(node);
+            client_admit(node);
         if (fds[0].revents != 0)
             hub_serve(node);
         if (fds[1].revents != 0)

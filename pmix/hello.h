@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The first message of a client of libpmix, as versions 2.1 to 5 send it: a header and who speaks.  The
+ * daemon reads it before libpmix sees the client, for libpmix reads it without a limit in the one
+ * thread that serves all.  Only what says who the client is is read here; libpmix judges the rest.
+ *
+ * Sealed: no socket, no clock.
+ */
+#ifndef PMIX_HELLO_H
+#define PMIX_HELLO_H
+
+#include <stddef.h>
+
+#include "pmix/host.h"
+
+#define HELLO_HEADER_BYTES 16u
+/* With the header; real ones have 150 to 400 bytes, those with a credential of MUNGE 200 more. */
+#define HELLO_BYTES_MAX 16384u
+
+struct hello {
+    int is_client; /* 0: a tool, or a process that nobody has registered */
+    struct host_process process;
+};
+
+/* From the first HELLO_HEADER_BYTES the length of the whole; -EMSGSIZE if that is too much. */
+int hello_length(const void *header, size_t *ret_bytes);
+/* The whole; -EBADMSG if it is none. */
+int hello_read(const void *data, size_t bytes, struct hello *ret_hello);
+
+#endif
