@@ -30,6 +30,9 @@ static void place_name(const struct job_engine *engine, uint32_t place,
         snprintf(name, HOST_NAME_BYTES_MAX + 1, "place %u", place);
 }
 
+/* What Open MPI gives to abort when the program has given nothing. */
+#define ABORT_SAYS_NOTHING "N/A"
+
 uint32_t job_report_status(const struct job_failure *failure)
 {
     switch (failure->kind) {
@@ -44,8 +47,11 @@ uint32_t job_report_status(const struct job_failure *failure)
         return STATUS_SIGNAL + (uint32_t)failure->code;
     case JOB_FAILURE_SERVICES:
         return STATUS_FAILED;
-    case JOB_FAILURE_EXIT:
     case JOB_FAILURE_ABORT:
+        if (failure->code == 0)
+            return 0; /* as hydra and orterun: who says so wants it */
+        /* fall through */
+    case JOB_FAILURE_EXIT:
         return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
     default:
         return 1;
@@ -102,6 +108,7 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
                         char *text, size_t text_bytes)
 {
     char node[HOST_NAME_BYTES_MAX + 1];
+    int says;
 
     place_name(engine, failure->place, node);
     switch (failure->kind) {
@@ -129,8 +136,9 @@ void job_report_failure(const struct job_engine *engine, const struct job_failur
         snprintf(text, text_bytes, "cannot serve the ranks on %s: %s", node, failure->detail);
         break;
     case JOB_FAILURE_ABORT:
+        says = failure->detail[0] != '\0' && strcmp(failure->detail, ABORT_SAYS_NOTHING) != 0;
         snprintf(text, text_bytes, "rank %u on %s called abort with status %d%s%s", failure->rank,
-                 node, failure->code, failure->detail[0] ? ": " : "", failure->detail);
+                 node, failure->code, says ? ": " : "", says ? failure->detail : "");
         break;
     default:
         text[0] = 0;

@@ -35,7 +35,7 @@ struct services_pmix {
     struct map *sets;      /* set_id -> struct fence_set, that were fenced here */
     struct list fences;    /* struct pmix_fence, open */
     struct map *connected; /* name of a set of processes -> it is connected */
-    struct map *requests;  /* overlay request id -> host modex id */
+    struct map *requests;  /* overlay request id -> struct modex_wait */
     struct list fetches;   /* struct pmix_fetch, open */
     uint64_t fetch_next;
     struct loop_timer

@@ -24,6 +24,13 @@
 #define NS_PER_MS             1000000ull
 /* A rank whose data others have waited for so long is named. */
 #define FETCH_LATE_NS (5 * NS_PER_S)
+/* A key that a rank has not committed, though others, is waited for so long if the caller has not said
+ * how long, as libpmix does for a rank of the same node (4.2.2); looked for that often. */
+#define FETCH_KEY_NS       (2 * NS_PER_S)
+#define FETCH_SLACK_NS     (1 * NS_PER_S) /* the caller's own node ends it in time */
+#define FETCH_AGAIN_NS     (10 * NS_PER_MS)
+#define FETCH_AGAIN_NS_MAX (160 * NS_PER_MS)
+#define FETCH_KEY_BYTES    512u
 
 /* A fence of local processes, or their connect or disconnect, that waits for the other nodes. */
 struct fence_wait {
@@ -41,9 +48,22 @@ struct fence_set {
     struct ranges places;
 };
 
+/* A blob of a process elsewhere that a local one has asked for. */
+struct modex_wait {
+    struct services *services;
+    struct loop_timer *timer; /* NULL: no time-out */
+    uint64_t id;              /* the host's */
+    uint32_t request;         /* the overlay's */
+};
+
 /* A blob of a local process that another node has asked for. */
 struct fetch_wait {
     struct list_node node;
+    struct services *services;
+    struct loop_timer *timer; /* asks again, for the key was not there */
+    char *key;                /* or "" */
+    uint64_t key_until_ns;
+    uint64_t again_ns; /* after how long */
     uint64_t id;
     uint32_t source;
     uint32_t request;
@@ -255,17 +275,34 @@ void services_pmix_result(struct services *services, const struct node_key *key,
     }
 }
 
+static void modex_free(struct modex_wait *modex)
+{
+    loop_timer_destroy(modex->timer);
+    free(modex);
+}
+
+/* An answer that comes later finds nobody. */
+static void modex_timed_out(void *context)
+{
+    struct modex_wait *modex = context;
+    struct services_pmix *pmix = &modex->services->pmix;
+    uint64_t id = modex->id;
+
+    (void)map_remove_u64(pmix->requests, modex->request);
+    modex_free(modex);
+    pmix->table->modex_done(pmix->host, id, -ETIMEDOUT, NULL, 0);
+}
+
 static void world_modex(void *context, uint64_t id, const struct host_process *process,
-                        uint32_t timeout_s)
+                        const char *key, uint32_t timeout_ms)
 {
     struct services *services = context;
     struct services_pmix *pmix = &services->pmix;
     const struct job_local *job = services->config.job;
     struct buffer payload = {0};
-    uint32_t node, local_index, request;
-    uint64_t *waiting;
+    uint32_t node, local_index;
+    struct modex_wait *modex;
 
-    (void)timeout_s; /* libpmix times the client's get out itself */
     if (strcmp(process->namespace, services->namespace) != 0 ||
         process->rank >= job->map.processes) {
         pmix->table->modex_done(pmix->host, id, -ENOENT, NULL, 0);
@@ -275,28 +312,36 @@ static void world_modex(void *context, uint64_t id, const struct host_process *p
     wire_put_u8(&payload, JOB_MESSAGE_MODEX);
     wire_put_u32(&payload, job->number);
     wire_put_u32(&payload, process->rank);
-    request =
+    wire_put_u32(&payload, timeout_ms);
+    wire_put_string(&payload, key);
+    modex = memory_allocate_zeroed(sizeof *modex);
+    modex->services = services;
+    modex->id = id;
+    modex->request =
         services->world.request(services->world.context, node + 1, message_from_buffer(&payload));
     buffer_fini(&payload);
-    waiting = memory_copy(&id, sizeof id);
-    (void)map_put_u64(pmix->requests, request, waiting);
+    if (timeout_ms > 0) {
+        modex->timer = loop_timer_create(services->config.loop, modex_timed_out, modex);
+        loop_timer_set(modex->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
+    }
+    (void)map_put_u64(pmix->requests, modex->request, modex);
 }
 
 void services_reply(struct services *services, uint32_t id, int status, struct message *payload)
 {
     struct services_pmix *pmix = &services->pmix;
-    uint64_t *waiting = pmix->requests ? map_remove_u64(pmix->requests, id) : NULL;
+    struct modex_wait *modex = pmix->requests ? map_remove_u64(pmix->requests, id) : NULL;
     struct wire_reader reader;
 
-    if (!waiting)
+    if (!modex)
         return;
     wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
     if (status == 0)
         status = (int32_t)wire_get_u32(&reader);
     if (wire_status(&reader) < 0)
         status = -EBADMSG;
-    pmix->table->modex_done(pmix->host, *waiting, status, reader.position, wire_left(&reader));
-    free(waiting);
+    pmix->table->modex_done(pmix->host, modex->id, status, reader.position, wire_left(&reader));
+    modex_free(modex);
 }
 
 static void fetch_answer(struct services *services, uint32_t source, uint32_t request, int status,
@@ -308,6 +353,40 @@ static void fetch_answer(struct services *services, uint32_t source, uint32_t re
     buffer_append(&payload, data, data_bytes);
     services->world.reply(services->world.context, source, request, message_from_buffer(&payload));
     buffer_fini(&payload);
+}
+
+static void fetch_free(struct fetch_wait *fetch)
+{
+    list_remove(&fetch->node);
+    loop_timer_destroy(fetch->timer);
+    free(fetch->key);
+    free(fetch);
+}
+
+/* When the time for the key is over, for what there is. */
+static void fetch_ask(struct fetch_wait *fetch)
+{
+    const struct services *services = fetch->services;
+    struct host_process process = {.rank = fetch->rank};
+    int has_time = loop_now_ns() < fetch->key_until_ns;
+
+    snprintf(process.namespace, sizeof process.namespace, "%s", services->namespace);
+    services->pmix.table->modex_fetch(services->pmix.host, fetch->id, &process,
+                                      has_time ? fetch->key : "");
+}
+
+static void fetch_ask_again(void *context)
+{
+    fetch_ask(context);
+}
+
+static void fetch_later(struct fetch_wait *fetch)
+{
+    if (fetch->timer == NULL)
+        fetch->timer = loop_timer_create(fetch->services->config.loop, fetch_ask_again, fetch);
+    loop_timer_set(fetch->timer, loop_now_ns() + fetch->again_ns);
+    if (fetch->again_ns < FETCH_AGAIN_NS_MAX)
+        fetch->again_ns *= 2;
 }
 
 static void world_modex_fetched(void *context, uint64_t id, int status, const void *data,
@@ -322,9 +401,12 @@ static void world_modex_fetched(void *context, uint64_t id, int status, const vo
 
         if (fetch->id != id)
             continue;
+        if (status == -EAGAIN) {
+            fetch_later(fetch);
+            return;
+        }
         fetch_answer(services, fetch->source, fetch->request, status, data, data_bytes);
-        list_remove(&fetch->node);
-        free(fetch);
+        fetch_free(fetch);
         return;
     }
 }
@@ -347,7 +429,41 @@ static void world_finalized(void *context, const struct host_process *process)
         services->clients[index].pmix_state = CLIENT_FINALIZED;
 }
 
-/* The caller goes on as soon as the root has been told: it exits by itself or is killed with its job. */
+/* 1 if the caller has named all of its job, or nobody, which means the same. */
+static int is_whole_job(const struct services *services, const struct host_process *targets,
+                        size_t targets_count)
+{
+    const struct job_local *job = services->config.job;
+    struct ranges ranks = {0};
+    int whole;
+
+    for (size_t i = 0; i < targets_count; i++) {
+        if (strcmp(targets[i].namespace, services->namespace) != 0)
+            continue;
+        if (targets[i].rank == HOST_RANK_ALL)
+            ranges_add(&ranks, 0, job->map.processes - 1);
+        else if (targets[i].rank < job->map.processes)
+            ranges_add(&ranks, targets[i].rank, targets[i].rank);
+    }
+    whole = targets_count == 0 || ranges_count(&ranks) == job->map.processes;
+    ranges_fini(&ranks);
+    return whole;
+}
+
+/* The client's libpmix (4.2.2) does not look at the answer and returns success: so the user is told. */
+static void abort_refuse(struct services *services, uint64_t id, const struct host_process *caller)
+{
+    char text[HOST_NAME_BYTES_MAX + 160];
+
+    snprintf(text, sizeof text,
+             "rank %u on %s asked to end some ranks of its job only, which is not supported: none "
+             "is ended",
+             caller->rank, services->config.node_name);
+    services->world.text(services->world.context, text, strlen(text));
+    services->pmix.table->abort_done(services->pmix.host, id, -ENOTSUP);
+}
+
+/* The caller waits until its job has ended, and it with it; a part of a job is not ended alone. */
 static void world_abort(void *context, uint64_t id, const struct host_process *caller, int status,
                         const char *message, const struct host_process *targets,
                         size_t targets_count)
@@ -355,11 +471,10 @@ static void world_abort(void *context, uint64_t id, const struct host_process *c
     struct services *services = context;
     int64_t index = services_local_index(services, caller->rank);
 
-    (void)targets; /* a part of a job is not ended alone: the one policy is to abort all */
-    (void)targets_count;
-    if (index >= 0)
+    if (!is_whole_job(services, targets, targets_count))
+        abort_refuse(services, id, caller);
+    else if (index >= 0)
         services->world.aborted(services->world.context, (uint32_t)index, status, message);
-    services->pmix.table->abort_done(services->pmix.host, id, 0);
 }
 
 static void world_text(void *context, const struct host_process *from, const char *text,
@@ -513,16 +628,22 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
 {
     uint32_t number = wire_get_u32(reader);
     uint32_t rank = wire_get_u32(reader);
-    struct host_process process = {.rank = rank};
+    uint32_t timeout_ms = wire_get_u32(reader);
+    char *key = wire_get_string(reader, FETCH_KEY_BYTES);
     struct fetch_wait *fetch;
 
     if (wire_finish(reader) < 0 || number != services->config.job->number ||
         services_local_index(services, rank) < 0 || host_start(services) < 0) {
         fetch_answer(services, source, id, -ENOENT, NULL, 0);
+        free(key);
         return;
     }
-    snprintf(process.namespace, sizeof process.namespace, "%s", services->namespace);
     fetch = memory_allocate_zeroed(sizeof *fetch);
+    fetch->services = services;
+    fetch->key = key;
+    fetch->again_ns = FETCH_AGAIN_NS;
+    fetch->key_until_ns =
+        loop_now_ns() + (timeout_ms > 0 ? timeout_ms * NS_PER_MS + FETCH_SLACK_NS : FETCH_KEY_NS);
     fetch->id = ++services->pmix.fetch_next;
     fetch->source = source;
     fetch->request = id;
@@ -530,7 +651,7 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
     fetch->since_ns = loop_now_ns();
     fetch_watch(services);
     list_append(&services->pmix.fetches, &fetch->node);
-    services->pmix.table->modex_fetch(services->pmix.host, fetch->id, &process);
+    fetch_ask(fetch);
 }
 
 int services_pmix_open(struct services *services, struct error *error)
@@ -583,12 +704,12 @@ static void sets_forget(struct services *services)
 static void requests_free(struct map *requests)
 {
     size_t cursor = 0;
-    void *waiting;
+    struct modex_wait *waiting;
 
     if (!requests)
         return;
     while ((waiting = map_next(requests, &cursor)))
-        free(waiting);
+        modex_free(waiting);
     map_destroy(requests);
 }
 
@@ -609,8 +730,7 @@ void services_pmix_close(struct services *services)
         loop_timer_destroy(pmix->fetch_timer);
     list_for_each(&pmix->fetches, node, spare)
     {
-        list_remove(node);
-        free(list_entry(node, struct fetch_wait, node));
+        fetch_free(list_entry(node, struct fetch_wait, node));
     }
     sets_forget(services);
     map_destroy(pmix->connected);

@@ -45,10 +45,11 @@ struct host_world {
     void (*fence)(void *context, uint64_t id, enum host_operation operation,
                   const struct host_process *participants, size_t participants_count,
                   const void *data, size_t data_bytes, int collect, uint32_t timeout_ms);
-    /* A local process wants the blob of a process elsewhere.  Answer with modex_done. */
-    void (*modex)(void *context, uint64_t id, const struct host_process *process,
-                  uint32_t timeout_s);
-    /* The blob that modex_fetch asked for. */
+    /* A local process wants the blob of a process elsewhere, with this key in it (or "").  Answer with modex_done. */
+    void (*modex)(void *context, uint64_t id, const struct host_process *process, const char *key,
+                  uint32_t timeout_ms);
+    /* The blob that modex_fetch asked for.  -EAGAIN: the process has committed something, but not
+     * the key; whether to ask again, or without the key for what there is, is the daemon's to say. */
     void (*modex_fetched)(void *context, uint64_t id, int status, const void *data,
                           size_t data_bytes);
     /* Text that a client wants the user to see (PMIx_Log, Open MPI's help messages). */
@@ -137,8 +138,10 @@ struct host_table {
                        size_t data_bytes);
     void (*modex_done)(struct host *host, uint64_t id, int status, const void *data,
                        size_t data_bytes);
-    /* Asks for the blob of a local process on behalf of another node; waits until it is there. */
-    void (*modex_fetch)(struct host *host, uint64_t id, const struct host_process *process);
+    /* Asks for the blob of a local process on behalf of another node; waits until there is one.  With
+     * a key other than "" the blob must have it, unless the process is gone. */
+    void (*modex_fetch)(struct host *host, uint64_t id, const struct host_process *process,
+                        const char *key);
 };
 
 extern const struct host_table host_table;

@@ -20,7 +20,8 @@ struct host_modex {
     struct host_call call;
     uint64_t id;
     struct host_process process;
-    uint32_t timeout_s;
+    char *key; /* or "" */
+    uint32_t timeout_ms;
     pmix_modex_cbfunc_t callback;
     void *context;
 };
@@ -28,7 +29,9 @@ struct host_modex {
 /* Another node wants a blob from here. */
 struct host_fetch {
     uint64_t id;
+    uint64_t asked; /* libpmix was asked for it at that time, as host.last_id counts */
     struct host_process process;
+    char *key; /* or "" */
 };
 
 /* libpmix's answer to a fetch, on its way to the daemon's thread. */
@@ -43,10 +46,19 @@ struct host_fetched {
 /* Comes back when libpmix has worked off all that was asked before. */
 struct host_sync {
     struct host_call call;
+    uint64_t asked;
     struct host_process process;
 };
 
+#define MS_PER_S 1000u
+
 static const char *const known[] = {PMIX_TIMEOUT, PMIX_REQUIRED_KEY, PMIX_GET_REFRESH_CACHE, NULL};
+
+static void modex_free(struct host_modex *modex)
+{
+    free(modex->key);
+    free(modex);
+}
 
 static void modex_answer(struct host_modex *modex, int status, const void *data, size_t data_bytes)
 {
@@ -55,7 +67,7 @@ static void modex_answer(struct host_modex *modex, int status, const void *data,
     if (data_bytes > 0)
         copy = memory_copy(data, data_bytes);
     modex->callback(host_status_from_errno(status), copy, data_bytes, modex->context, free, copy);
-    free(modex);
+    modex_free(modex);
 }
 
 static void modex_run(struct host *host, struct host_call *call)
@@ -63,12 +75,25 @@ static void modex_run(struct host *host, struct host_call *call)
     struct host_modex *modex = (struct host_modex *)call;
 
     if (host == NULL) {
-        free(modex);
+        modex_free(modex);
         return;
     }
     modex->id = ++host->last_id;
     map_put_u64(host->modexes, modex->id, modex);
-    host->world.modex(host->world.context, modex->id, &modex->process, modex->timeout_s);
+    host->world.modex(host->world.context, modex->id, &modex->process, modex->key,
+                      modex->timeout_ms);
+}
+
+static const char *required_key(const pmix_info_t info[], size_t info_count)
+{
+    for (size_t i = 0; i < info_count; i++) {
+        const pmix_value_t *value = &info[i].value;
+
+        if (PMIX_CHECK_KEY(&info[i], PMIX_REQUIRED_KEY) && value->type == PMIX_STRING &&
+            value->data.string != NULL && strlen(value->data.string) <= PMIX_MAX_KEYLEN)
+            return value->data.string;
+    }
+    return "";
 }
 
 pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[],
@@ -81,7 +106,8 @@ pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[
     modex = memory_allocate_zeroed(sizeof(*modex));
     modex->call.run = modex_run;
     host_process_from_pmix(proc, &modex->process);
-    modex->timeout_s = host_timeout_s(info, info_count);
+    modex->key = memory_copy_string(required_key(info, info_count));
+    modex->timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
     modex->callback = callback;
     modex->context = context;
     host_thread_post(&modex->call);
@@ -104,15 +130,55 @@ static void fetch_answer(struct host *host, uint64_t id, int status, const void 
 
     if (fetch == NULL)
         return;
+    free(fetch->key);
     free(fetch);
     host->world.modex_fetched(host->world.context, id, status, data, data_bytes);
+}
+
+/* The byte that libpmix puts in front of a text that it packs, which is the last of the length,
+ * whatever its version makes of that. */
+static int length_byte(const char *text)
+{
+    char *copy = memory_copy_string(text);
+    size_t bytes = strlen(text) + 1;
+    pmix_data_buffer_t buffer;
+    int byte = -1;
+
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    if (PMIx_Data_pack(NULL, &buffer, &copy, 1, PMIX_STRING) == PMIX_SUCCESS &&
+        buffer.bytes_used > bytes)
+        byte = (unsigned char)buffer.base_ptr[buffer.bytes_used - bytes - 1];
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    free(copy);
+    return byte;
+}
+
+/* What a process has committed is a row of packed keys and values.  A key stands in it as it is, with
+ * its length in front; a value that looks the same is taken for it. */
+static int has_key(const char *blob, size_t blob_bytes, const char *key)
+{
+    size_t bytes = strlen(key) + 1;
+    int before = length_byte(key);
+    const char *from = blob, *found;
+
+    while (from != NULL && (found = memmem(from, blob_bytes - (size_t)(from - blob), key, bytes))) {
+        if (before < 0 || (found > blob && (unsigned char)found[-1] == before))
+            return 1;
+        from = found + 1;
+    }
+    return 0;
 }
 
 static void fetched_run(struct host *host, struct host_call *call)
 {
     struct host_fetched *fetched = (struct host_fetched *)call;
+    const struct host_fetch *fetch = host == NULL ? NULL : map_get_u64(host->fetches, fetched->id);
 
-    if (host != NULL)
+    if (fetch != NULL && fetched->status == 0 && fetch->key[0] != '\0' &&
+        !host_job_is_gone(host, &fetch->process) &&
+        !has_key(fetched->data, fetched->data_bytes, fetch->key))
+        fetch_answer(host, fetched->id, -EAGAIN, NULL, 0);
+    else if (fetch != NULL)
         fetch_answer(host, fetched->id, fetched->status, fetched->data, fetched->data_bytes);
     free(fetched->data);
     free(fetched);
@@ -131,26 +197,29 @@ static void fetch_response(pmix_status_t status, char *data, size_t data_bytes, 
     host_thread_post(&fetched->call);
 }
 
-/* The first fetch that concerns the process, or the namespace if rank is HOST_RANK_ALL. */
-static struct host_fetch *fetch_find(struct host *host, const char *namespace, uint32_t rank)
+/* The first fetch that concerns the process, or the namespace if rank is HOST_RANK_ALL, and was asked
+ * for until then. */
+static struct host_fetch *fetch_find(struct host *host, const char *namespace, uint32_t rank,
+                                     uint64_t until)
 {
     struct host_fetch *fetch;
     size_t cursor = 0;
 
     while ((fetch = map_next(host->fetches, &cursor)) != NULL) {
         if ((namespace == NULL || strcmp(fetch->process.namespace, namespace) == 0) &&
-            (rank == HOST_RANK_ALL || fetch->process.rank == rank))
+            (rank == HOST_RANK_ALL || fetch->process.rank == rank) && fetch->asked <= until)
             break;
     }
     return fetch;
 }
 
 /* The daemon may ask for more while it is told, so the table is searched anew each time. */
-static void fetch_fail(struct host *host, const char *namespace, uint32_t rank, int status)
+static void fetch_fail(struct host *host, const char *namespace, uint32_t rank, uint64_t until,
+                       int status)
 {
     struct host_fetch *fetch;
 
-    while ((fetch = fetch_find(host, namespace, rank)) != NULL)
+    while ((fetch = fetch_find(host, namespace, rank, until)) != NULL)
         fetch_answer(host, fetch->id, status, NULL, 0);
 }
 
@@ -159,7 +228,7 @@ static void sync_run(struct host *host, struct host_call *call)
     struct host_sync *sync = (struct host_sync *)call;
 
     if (host != NULL)
-        fetch_fail(host, sync->process.namespace, sync->process.rank, -ESRCH);
+        fetch_fail(host, sync->process.namespace, sync->process.rank, sync->asked, -ESRCH);
     free(sync);
 }
 
@@ -170,19 +239,22 @@ static void sync_response(pmix_status_t status, void *context)
     host_thread_post(&sync->call);
 }
 
-/* libpmix works in the order of requests, and has nothing to do for a client of no namespace. */
-static void sync_start(const struct host_process *process)
+/* libpmix works in the order of requests, and has nothing to do for a client of no namespace.  What is
+ * asked after this is not concerned: it has a sync of its own. */
+static void sync_start(const struct host *host, const struct host_process *process)
 {
     struct host_sync *sync = memory_allocate_zeroed(sizeof(*sync));
     pmix_proc_t nobody;
 
     sync->call.run = sync_run;
+    sync->asked = host->last_id;
     sync->process = *process;
     PMIX_LOAD_PROCID(&nobody, "", 0);
     PMIx_server_deregister_client(&nobody, sync_response, sync);
 }
 
-void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process)
+void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process,
+                      const char *key)
 {
     struct host_fetch *fetch = memory_allocate_zeroed(sizeof(*fetch));
     struct host_fetched *fetched = memory_allocate_zeroed(sizeof(*fetched));
@@ -190,7 +262,9 @@ void host_modex_fetch(struct host *host, uint64_t id, const struct host_process 
     pmix_status_t status;
 
     fetch->id = id;
+    fetch->asked = ++host->last_id;
     fetch->process = *process;
+    fetch->key = memory_copy_string(key);
     map_put_u64(host->fetches, id, fetch);
     fetched->call.run = fetched_run;
     fetched->id = id;
@@ -199,13 +273,13 @@ void host_modex_fetch(struct host *host, uint64_t id, const struct host_process 
     if (status != PMIX_SUCCESS)
         fetch_response(status, NULL, 0, fetched);
     else if (host_job_is_gone(host, process))
-        sync_start(process);
+        sync_start(host, process);
 }
 
 void host_modex_process_gone(struct host *host, const struct host_process *process)
 {
-    if (fetch_find(host, process->namespace, process->rank) != NULL)
-        sync_start(process);
+    if (fetch_find(host, process->namespace, process->rank, UINT64_MAX) != NULL)
+        sync_start(host, process);
 }
 
 void host_modex_fail(struct host *host, const char *namespace, int status)
@@ -219,5 +293,5 @@ void host_modex_fail(struct host *host, const char *namespace, int status)
         map_remove_u64(host->modexes, modex->id);
         modex_answer(modex, status, NULL, 0);
     }
-    fetch_fail(host, namespace, HOST_RANK_ALL, status);
+    fetch_fail(host, namespace, HOST_RANK_ALL, UINT64_MAX, status);
 }

@@ -21,7 +21,8 @@ pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[
 void host_modex_done(struct host *host, uint64_t id, int status, const void *data,
                      size_t data_bytes);
 /* host_table.modex_fetch. */
-void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process);
+void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process,
+                      const char *key);
 /* The process will commit nothing more. */
 void host_modex_process_gone(struct host *host, const struct host_process *process);
 /* Ends all that concerns the namespace (NULL: all) with status, at once. */

@@ -217,8 +217,15 @@ static void test_abort(void)
     abort_rank(world, 1, 0, "");
     node_ends(world, 1, 1);
     node_ends(world, 2, 1);
-    job_world_reported(world, 1, "rank 0 on n1 called abort with status 0",
-                       "an abort with 0 is a 1");
+    job_world_reported(world, 0, "rank 0 on n1 called abort with status 0",
+                       "an abort with 0 is a 0");
+
+    world = running();
+    abort_rank(world, 1, 256, "N/A");
+    node_ends(world, 1, 1);
+    node_ends(world, 2, 1);
+    job_world_reported(world, 1, "rank 0 on n1 called abort with status 256",
+                       "256 is no 0, and what says nothing is left out");
 }
 
 /* Others fail because of it, and may be heard first; the abort decides all the same. */

@@ -123,7 +123,7 @@ static void on_fence(void *context, uint64_t id, enum host_operation operation,
 }
 
 static void on_modex(void *context, uint64_t id, const struct host_process *process,
-                     uint32_t timeout_s)
+                     const char *key, uint32_t timeout_ms)
 {
     struct node *node = context;
     struct node_message message = {.type = NODE_MODEX, .id = id, .process = *process};
@@ -454,7 +454,7 @@ static void hub_serve(struct node *node)
     else if (node->host == NULL)
         return;
     else if (message.type == NODE_FETCH)
-        node->table->modex_fetch(node->host, message.id, &message.process);
+        node->table->modex_fetch(node->host, message.id, &message.process, "");
     /* Every answer is given twice: the second is for an id that is forgotten. */
     for (int i = 0; i < 2 && node->host != NULL; i++) {
         if (message.type == NODE_FENCE_RESULT)

@@ -10,6 +10,7 @@
  *     put:KEY          puts and commits a value (its rank) under KEY
  *     get:RANK:KEY[:S] gets what RANK has put; "=VALUE" if it is there
  *     fresh:RANK:KEY   the same, past the cache of the client
+ *     abort:STATUS[:RANK]  of all ranks, or of RANK alone
  *     sleep:MS
  *     exit             ends without finalize
  *     rN:CALL          CALL on rank N only
@@ -101,6 +102,16 @@ static pmix_status_t get(char *rest, int fresh)
     if (status == PMIX_SUCCESS)
         snprintf(found, sizeof(found), "=%u", value->data.uint32);
     return status;
+}
+
+static pmix_status_t abort_ranks(char *rest)
+{
+    int status = atoi(next_word(&rest));
+    const char *rank = next_word(&rest);
+    pmix_proc_t proc;
+
+    PMIX_LOAD_PROCID(&proc, self.nspace, (pmix_rank_t)atoi(rank));
+    return PMIx_Abort(status, "N/A", &proc, *rank != '\0');
 }
 
 static pmix_status_t query(void)
@@ -291,6 +302,8 @@ static pmix_status_t call(const char *name, char *rest)
         return put(next_word(&rest));
     if (strcmp(name, "get") == 0 || strcmp(name, "fresh") == 0)
         return get(rest, *name == 'f');
+    if (strcmp(name, "abort") == 0)
+        return abort_ranks(rest);
     if (strcmp(name, "event") == 0)
         return event(next_word(&rest));
     if (strcmp(name, "register") == 0)

@@ -56,6 +56,46 @@ run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:exit connec
 ok "a rank that does not come to a connect ends the job ($status)" [ "$status" != 0 ]
 [ "$status" != 124 ] || diag "it hung"
 
+# ---- Data of other ranks ----
+
+calls 0 "put:a=SUCCESS fence=SUCCESS r1:sleep:700=SUCCESS r1:put:b=SUCCESS r0:get:1:b=SUCCESS=1" \
+    "a key that comes later is waited for, though the rank has committed others" \
+    "${pair[@]}" -- put:a fence r1:sleep:700 r1:put:b r0:get:1:b
+calls 0 "put:a=SUCCESS fence=SUCCESS r0:get:1:never=NOT-FOUND" "one that never comes is not" \
+    "${pair[@]}" -- put:a fence r0:get:1:never fence
+run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r1:sleep:4000 r0:get:1:x:1 \
+    put:a fence r0:get:1:y:1 fence </dev/null
+is "$status" 0 "gets with a time limit"
+like "$out" 'r0:get:1:x:1=TIMEOUT after 1\.[0-4] s' "of a rank that has committed nothing: in time"
+like "$out" 'r0:get:1:y:1=TIMEOUT after 1\.[0-4] s' "of one that has committed something else: in time"
+
+# Rank 0 has ended when seven nodes ask for what it has committed, all at once.
+wait_then_get=()
+for rank in 1 2 3 4 5 6 7; do
+    wait_then_get+=("r$rank:sleep:500" "r$rank:get:0:a")
+done
+lines="put:a=SUCCESS fence=SUCCESS"
+for rank in 1 2 3 4 5 6 7; do
+    lines+=" r$rank:sleep:500=SUCCESS r$rank:get:0:a=SUCCESS=0"
+done
+for round in 1 2 3; do
+    calls 0 "$lines" "a rank that has ended still gives what it has committed ($round)" \
+        --virtual-nodes 8 --per-node 1 -n 8 -- put:a fence "${wait_then_get[@]}"
+done
+
+# ---- Abort ----
+
+# libpmix 4.2.2 does not pass the refusal on to the caller.
+calls 0 "fence=SUCCESS r0:abort:3:1=SUCCESS" "a part of a job is not aborted alone" \
+    "${four[@]}" -- r0:abort:3:1 fence
+is "$err" "banyan: rank 0 on v1 asked to end some ranks of its job only, which is not supported: none \
+is ended" "and the user is told"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:abort:0 fence </dev/null
+is "$status" 0 "an abort with 0 ends with 0"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r5:abort:17 fence </dev/null
+is "$status:$err" "17:banyan: rank 5 on v3 called abort with status 17" "an abort ends all"
+is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
+
 # ---- What is not served ----
 
 for call in query publish lookup unpublish spawn group allocate control credential validate pull; do
