@@ -85,11 +85,6 @@ static void services_cancel(void *context, const struct node_key *key)
     node_cancel(((struct daemon *)context)->node, key);
 }
 
-static void services_forget(void *context, uint64_t set_id)
-{
-    node_forget(((struct daemon *)context)->node, set_id);
-}
-
 static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
 {
     return node_request(((struct daemon *)context)->node, place, payload);
@@ -157,7 +152,6 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
         .context = daemon,
         .contribute = services_contribute,
         .cancel = services_cancel,
-        .forget = services_forget,
         .request = services_send_request,
         .reply = services_send_reply,
         .aborted = services_aborted,
@@ -212,7 +206,6 @@ void daemon_job_close(struct daemon *daemon)
     if (daemon->job == 0)
         return;
     daemon_forget_starts(daemon);
-    node_forget(daemon->node, job_set_id(daemon->job, JOB_OPERATION_PMI1));
     services_destroy(daemon->services);
     daemon->services = NULL;
     output_destroy(daemon->output);
@@ -278,7 +271,7 @@ static void action_run(struct daemon *daemon, struct job_action *action)
             output_cut(daemon->output, (uint32_t)action->number, (int)action->index);
         break;
     case JOB_ACTION_FORGET:
-        node_forget(daemon->node, action->key.set_id);
+        node_forget(daemon->node, action->job, &action->places);
         break;
     case JOB_ACTION_CLOSE:
         if (daemon->job == action->job)

@@ -92,6 +92,7 @@ struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t 
         set_id = hash_mix(set_id + generation); /* after a loss it is another set */
     return (struct node_key){
         .set_id = set_id,
+        .owner = number,
         .generation = generation,
         .kind = (uint8_t)operation,
         .merge = merges[operation],

@@ -94,8 +94,8 @@ enum job_action_kind {
     JOB_ACTION_END_GROUP,     /* job, number: grace in ms; cancels starts, too */
     JOB_ACTION_CUT_OUTPUT,    /* job: forward what is there, then tell DRAINED within number ms;
                               index: 1 = also if it has no credit (output_cut) */
-    JOB_ACTION_FORGET,        /* key: this operation will not be heard of again */
-    JOB_ACTION_CLOSE,         /* job: free its servers, forget its sets */
+    JOB_ACTION_FORGET,        /* root: job, places: all its operations are over */
+    JOB_ACTION_CLOSE,         /* job: free its servers */
     JOB_ACTION_STARTED,       /* root -> front end: started */
     JOB_ACTION_ENDED,         /* root -> front end: job_end */
     JOB_ACTION_TEXT,          /* root -> front end: number: level, text */

@@ -69,6 +69,7 @@ struct job_root {
     struct place_map map;   /* made of spec at the launch */
     struct node_pool *book; /* nodes and who uses them; NULL before the first job */
     struct ranges places;
+    struct ranges concerned; /* they, and those that were asked before the launch */
     struct ranges dead;
     uint32_t generation;        /* of the ENDED gather */
     struct job_failure failure; /* the first that was heard of, or a more telling one */

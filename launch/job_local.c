@@ -215,28 +215,22 @@ void job_local_end(struct job_engine *engine, struct wire_reader *reader,
 }
 
 /* Once the root knows that all have ended, by whichever generation: what was meant to ask again is
- * not needed any more. */
+ * not needed any more.  Where the answer is lost with a relay, that the root forgets the job says so. */
 void job_local_result(struct job_engine *engine, const struct job_event *event,
                       struct job_actions *actions)
 {
     struct job_node *node = engine->node;
-    uint32_t number;
 
-    if (event->key->kind == JOB_OPERATION_SURVEY && !ranges_is_empty(&engine->survey_places)) {
-        job_actions_add(actions, JOB_ACTION_FORGET, 0)->key = *event->key;
+    if (event->key->kind == JOB_OPERATION_SURVEY) {
         ranges_clear(&engine->survey_places);
         return;
     }
-    if (!node || node->closed || event->key->kind != JOB_OPERATION_ENDED || event->status < 0)
+    if (!node || node->closed || event->key->kind != JOB_OPERATION_ENDED ||
+        event->key->owner != node->local.number ||
+        (event->status < 0 && event->status != -ECANCELED))
         return;
     node->closed = 1;
-    number = node->local.number;
-    job_actions_add(actions, JOB_ACTION_FORGET, number)->key =
-        job_key(number, JOB_OPERATION_LAUNCHED, 1);
-    for (uint32_t i = 1; i <= node->ended_generation; i++)
-        job_actions_add(actions, JOB_ACTION_FORGET, number)->key =
-            job_key(number, JOB_OPERATION_ENDED, i);
-    job_actions_add(actions, JOB_ACTION_CLOSE, number);
+    job_actions_add(actions, JOB_ACTION_CLOSE, node->local.number);
 }
 
 /* Only the first failure of a node travels at once: the rest is in the summary. */

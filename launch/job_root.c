@@ -56,6 +56,7 @@ void job_root_destroy(struct job_root *root)
     node_pool_destroy(root->book);
     job_spec_fini(&root->spec);
     ranges_fini(&root->places);
+    ranges_fini(&root->concerned);
     ranges_fini(&root->dead);
     ranges_fini(&root->told);
     for (uint32_t i = 0; i < root->seen_count; i++)
@@ -285,6 +286,7 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     root->state = JOB_ROOT_LAUNCHING;
     set_deadline(root, UINT64_MAX, actions);
     place_map_places(&root->map, &root->places);
+    ranges_add_all(&root->concerned, &root->places);
     if (needs_the_dead(engine, actions))
         return;
     if (job_book_take(root->book, root->number, &root->map, &root->places, &error) < 0) {
@@ -551,6 +553,9 @@ static void ended(struct job_engine *engine, const struct job_event *event,
     if (job_ended_decode(&root->summary, event->message->data, event->message->length_bytes) < 0)
         return;
     root->has_summary = 1;
+    /* Its places and those that were asked before the launch, the dead among them: node_forget. */
+    ranges_copy(&job_actions_add(actions, JOB_ACTION_FORGET, root->number)->places,
+                &root->concerned);
     check_flushed(engine, event->now_ns, actions);
 }
 

@@ -74,6 +74,7 @@ void job_survey_ask(struct job_engine *engine, struct job_actions *actions)
 
     if (wanted(engine) & SURVEY_FACTS)
         place_require_all(&root->spec.placement, &require);
+    ranges_add_all(&root->concerned, &root->places);
     wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
     wire_put_u32(&payload, root->number);
     wire_put_u8(&payload, (uint8_t)wanted(engine));

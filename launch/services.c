@@ -76,6 +76,7 @@ static void pmi1_barrier(void *context, const void *data, size_t bytes)
     struct services *services = context;
     struct node_key key = {
         .set_id = job_set_id(services->config.job->number, JOB_OPERATION_PMI1),
+        .owner = services->config.job->number,
         .generation = ++services->pmi1_generation,
         .kind = JOB_OPERATION_PMI1,
         .merge = JOB_MERGE_CONCATENATE,
@@ -354,6 +355,7 @@ static void stand_in(struct services *services)
     const struct job_local *job = services->config.job;
     struct node_key key = {
         .set_id = job_set_id(job->number, JOB_OPERATION_PMI1),
+        .owner = job->number,
         .generation = services->pmi1_generation + 1,
         .kind = JOB_OPERATION_PMI1,
         .merge = JOB_MERGE_CONCATENATE,

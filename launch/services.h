@@ -23,8 +23,6 @@ struct services_world {
                        struct message *payload); /* takes payload */
     /* Nobody waits for it any more: services_result follows (overlay/node.h, node_cancel). */
     void (*cancel)(void *context, const struct node_key *key);
-    /* No operation of this set will follow. */
-    void (*forget)(void *context, uint64_t set_id);
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);

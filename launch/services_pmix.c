@@ -156,10 +156,11 @@ uint32_t services_pmix_last_generation(const struct services *services, uint64_t
     return set ? set->generation : 0;
 }
 
-static struct node_key fence_key(uint64_t set_id)
+static struct node_key fence_key(const struct services *services, uint64_t set_id)
 {
     return (struct node_key){
         .set_id = set_id,
+        .owner = services->config.job->number,
         .kind = JOB_OPERATION_PMIX,
         .merge = JOB_MERGE_CONCATENATE,
         .target = NODE_TARGET_ALL,
@@ -168,7 +169,7 @@ static struct node_key fence_key(uint64_t set_id)
 
 static void stand_in_set(struct services *services, uint64_t set_id, const struct ranges *places)
 {
-    struct node_key key = fence_key(set_id);
+    struct node_key key = fence_key(services, set_id);
 
     key.generation = services_pmix_last_generation(services, set_id) + 1;
     services_stand_in(services, &key, places);
@@ -216,7 +217,7 @@ static void world_fence(void *context, uint64_t id, enum host_operation operatio
     struct fence_wait *fence;
     uint64_t members;
     int rc = participants_set(services, participants, participants_count, &members, &places);
-    struct node_key key = fence_key(operation_set_id(operation, members));
+    struct node_key key = fence_key(services, operation_set_id(operation, members));
 
     (void)collect; /* libpmix gives no data when none is to be collected */
     if (rc == 0 && services_stands_in(services, key.set_id))
@@ -682,19 +683,13 @@ void services_pmix_exited(struct services *services, uint32_t index)
     services->pmix.table->process_gone(services->pmix.host, &process);
 }
 
-static void sets_forget(struct services *services)
+static void sets_free(struct services *services)
 {
     struct services_pmix *pmix = &services->pmix;
     struct fence_set *set;
-    const void *key;
-    size_t cursor = 0, key_bytes;
-    uint64_t set_id;
+    size_t cursor = 0;
 
-    while (pmix->sets && map_next_entry(pmix->sets, &cursor, &key, &key_bytes)) {
-        memcpy(&set_id, key, sizeof set_id);
-        services->world.forget(services->world.context, set_id);
-    }
-    for (cursor = 0; pmix->sets && (set = map_next(pmix->sets, &cursor)) != NULL;) {
+    while (pmix->sets && (set = map_next(pmix->sets, &cursor)) != NULL) {
         ranges_fini(&set->places);
         free(set);
     }
@@ -732,7 +727,7 @@ void services_pmix_close(struct services *services)
     {
         fetch_free(list_entry(node, struct fetch_wait, node));
     }
-    sets_forget(services);
+    sets_free(services);
     map_destroy(pmix->connected);
     requests_free(pmix->requests);
 }

@@ -78,7 +78,6 @@ void services_stand_in_close(struct services *services)
     while ((node = list_first(&services->stand_ins)) != NULL) {
         struct stand_in *stand_in = list_entry(node, struct stand_in, node);
 
-        services->world.forget(services->world.context, stand_in->key.set_id);
         list_remove(node);
         ranges_fini(&stand_in->places);
         free(stand_in);

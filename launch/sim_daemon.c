@@ -265,10 +265,10 @@ static void do_action(struct sim_daemon *daemon, struct job_action *action)
         sim_process_cut(daemon, (uint64_t)action->number, (int)action->index);
         break;
     case JOB_ACTION_FORGET:
-        node_forget(daemon->node, action->key.set_id);
+        node_forget(daemon->node, action->job, &action->places);
         break;
     case JOB_ACTION_CLOSE:
-        node_forget(daemon->node, job_set_id(action->job, JOB_OPERATION_PMI1));
+        daemon->closed = 1;
         break;
     default:
         root_action(daemon, action);
@@ -354,6 +354,8 @@ static void result(void *context, const struct node_key *key, int status, const 
         sim_daemon_event(daemon, &event);
         return;
     }
+    if (daemon->closed)
+        return; /* as without services: nobody waits any more */
     if (watch_of(daemon)->fence)
         watch_of(daemon)->fence(machine->context, daemon->place, key->generation, status, payload);
     sim_process_fence_result(daemon, status);

@@ -46,6 +46,7 @@ struct sim_daemon {
     uint32_t processes_count;
     uint32_t starting;
     uint32_t living;
+    int closed;       /* the job is over */
     uint32_t arrived; /* at the next fence */
     uint32_t fence;   /* the last that was contributed to */
     uint8_t ending;   /* the group */

@@ -284,6 +284,7 @@ static void check_fence(struct sim_daemon *daemon)
 {
     const struct job_local *local = job_engine_local(daemon->engine, 1);
     struct node_key key = {.set_id = job_set_id(1, JOB_OPERATION_PMI1),
+                           .owner = 1,
                            .kind = JOB_OPERATION_PMI1,
                            .merge = JOB_MERGE_CONCATENATE,
                            .target = NODE_TARGET_ALL};

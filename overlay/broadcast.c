@@ -30,11 +30,18 @@ struct log_item {
     struct log_item *previous;
     uint64_t sequence;
     uint32_t outstanding; /* child ranges that need it */
+    uint32_t owner;       /* that is forgotten */
     uint8_t kind;         /* enum overlay_entry_kind */
     struct ranges set;
     struct ranges places;    /* who died, left or is new */
     struct message *payload; /* the encoded entry */
 };
+
+static bool is_about_large(uint8_t kind)
+{
+    return kind == OVERLAY_ENTRY_LARGE || kind == OVERLAY_ENTRY_REROUTE ||
+           kind == OVERLAY_ENTRY_SETTLED;
+}
 
 /* ---- what is kept ---- */
 
@@ -66,6 +73,8 @@ static void item_destroy(struct overlay *overlay, struct log_item *item)
     }
     *(item->previous != NULL ? &item->previous->next : &broadcast->first) = item->next;
     *(item->next != NULL ? &item->next->previous : &broadcast->last) = item->previous;
+    if (item->kind == OVERLAY_ENTRY_FORGET)
+        forget_kept(overlay, item->owner, -1);
     broadcast->count--;
     broadcast->bytes -= item->payload->length_bytes;
     message_release(item->payload);
@@ -111,6 +120,8 @@ static struct log_item *item_insert(struct overlay *overlay, struct overlay_entr
     item->next = after != NULL ? after->next : broadcast->first;
     *(after != NULL ? &after->next : &broadcast->first) = item;
     *(item->next != NULL ? &item->next->previous : &broadcast->last) = item;
+    if (item->kind == OVERLAY_ENTRY_FORGET && overlay_get_owner(&entry->payload, &item->owner) == 0)
+        forget_kept(overlay, item->owner, 1);
     broadcast->count++;
     broadcast->bytes += payload->length_bytes;
     item_count(overlay, item);
@@ -224,7 +235,7 @@ static void child_acked(struct overlay *overlay, struct child *child, uint64_t s
 /* An entry that changes no range has been kept. */
 static void item_settle(struct overlay *overlay, struct log_item *item)
 {
-    bool about_large = item == NULL || item->kind != OVERLAY_ENTRY_USER;
+    bool about_large = item == NULL || is_about_large(item->kind);
 
     if (item != NULL && !is_needed(overlay, item))
         item_destroy(overlay, item);
@@ -359,12 +370,6 @@ static void entry_forward(struct overlay *overlay, const struct overlay_entry *e
     }
 }
 
-static bool is_about_large(uint8_t kind)
-{
-    return kind == OVERLAY_ENTRY_LARGE || kind == OVERLAY_ENTRY_REROUTE ||
-           kind == OVERLAY_ENTRY_SETTLED;
-}
-
 static void deliver_user(struct overlay *overlay, const struct overlay_entry *entry)
 {
     broadcast_tell(overlay, message_create(entry->payload.data, entry->payload.length_bytes));
@@ -420,6 +425,15 @@ static void install(struct overlay *overlay, const struct overlay_entry *entry,
     }
 }
 
+/* New or not: who inherits a range forgets, too, and so does a relay. */
+static void take_forget(struct overlay *overlay, const struct overlay_entry *entry, bool member)
+{
+    uint32_t owner;
+
+    if (overlay_get_owner(&entry->payload, &owner) == 0)
+        forget_take(overlay, owner, member);
+}
+
 /* A new entry says that this place is dead, or must leave: nothing else of it matters here. */
 static bool is_our_end(struct overlay *overlay, const struct overlay_entry *entry,
                        const struct ranges *places, struct message *payload)
@@ -462,6 +476,8 @@ static void entry_take(struct overlay *overlay, struct overlay_entry *entry, str
         broadcast_large_take(overlay, entry, large, is_new);
     ranges_copy(&about, places);
     item = item_insert(overlay, entry, places, payload);
+    if (entry->kind == OVERLAY_ENTRY_FORGET)
+        take_forget(overlay, entry, member);
     if (is_new && member)
         install(overlay, entry, &about);
     ranges_fini(&about);
@@ -469,7 +485,7 @@ static void entry_take(struct overlay *overlay, struct overlay_entry *entry, str
         return;
     if (!was_caught_up && broadcast_is_caught_up(overlay))
         overlay_became_ready(overlay);
-    else if (entry->kind == OVERLAY_ENTRY_USER || is_about_large(entry->kind)) {
+    else if (!is_of_places(entry->kind) && entry->kind != OVERLAY_ENTRY_LEAVE) {
         item_settle(overlay, item);
         return;
     }
@@ -481,8 +497,11 @@ static int entry_read(struct overlay *overlay, struct overlay_entry *entry, stru
 {
     struct stream_large large = {0};
     struct ranges places = {0};
+    uint32_t owner;
 
     if (is_about_large(entry->kind) && stream_get_large(&entry->payload, &large) < 0)
+        return -EBADMSG;
+    if (entry->kind == OVERLAY_ENTRY_FORGET && overlay_get_owner(&entry->payload, &owner) < 0)
         return -EBADMSG;
     if (places_of(overlay, entry, entry->sequence > overlay->broadcast.received, &places) < 0)
         return -EBADMSG;

@@ -15,7 +15,7 @@
  * are asked (QUERY) and answer ABSENT.  So it is when a member waits no longer (cancel.c).
  *
  * A decision is kept until every member has it, which `low` (up) and `stable` (down) of later
- * operations of the series tell, or until the set is forgotten.
+ * operations of the series tell, or until the owner is forgotten (forget.c).
  *
  * Cost per hop: O(radix) per attempt, O(1) per contribution beside its merge.
  */
@@ -487,7 +487,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
            event->key.merge < overlay->merges_count);
     assert(ranges_contains(event->set, overlay->place) &&
            ranges_max(event->set) < overlay->population);
-    if (series_is_forgotten(overlay, event->key.set_id))
+    if (forget_is_done(overlay, event->key.owner))
         return; /* its owner wants to hear no more of it */
     if (overlay->collective.calls == OVERLAY_CALLS_MAX) {
         struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
@@ -541,7 +541,7 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     if (ranges_is_empty(set)) /* it was told before; if it is forgotten, so is the operation */
         return series_find(overlay, key);
     *ret_rc = is_sane(overlay, key, set) ? 0 : -EBADMSG;
-    if (*ret_rc < 0 || series_is_forgotten(overlay, key->set_id))
+    if (*ret_rc < 0 || forget_is_under_way(overlay, key->owner))
         return NULL;
     series = series_find(overlay, key);
     covering = series_covering(overlay, key, set);

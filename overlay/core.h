@@ -10,6 +10,7 @@
  *     lease.c       heartbeats, leases, silence; the one timer
  *     broadcast.c   the root's ordered log; broadcast_large.c: of much
  *     growth.c      places that come and places that leave
+ *     forget.c      what is over for good
  *     roll_call.c   who is missing in an operation
  *     collective.c  exchange and gather; large.c: of much; cancel.c: given up;
  *                   series*.c: their records, their sets
@@ -132,12 +133,14 @@ struct broadcast {
 };
 
 struct collective {
-    struct map *by_set;    /* the first series of each set; NULL before any */
-    struct list open;      /* series with an operation that is not decided here */
-    struct list at_rest;   /* the others */
-    uint64_t *dead_before; /* so many places of `dead` stand before its i-th range */
-    uint32_t dead_ranges;  /* that dead_before was made for; 0: it must be made anew */
-    uint64_t *forgotten;   /* ring of set ids, allocated on first use */
+    struct map *by_set;     /* the first series of each set; NULL before any, as are these */
+    struct map *by_owner;   /* and of each owner */
+    struct map *forgetting; /* owners of the FORGETs that are kept */
+    struct list open;       /* series with an operation that is not decided here */
+    struct list at_rest;    /* the others */
+    uint64_t *dead_before;  /* so many places of `dead` stand before its i-th range */
+    uint32_t dead_ranges;   /* that dead_before was made for; 0: it must be made anew */
+    uint32_t *forgotten;    /* ring of owners, allocated on first use */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
     uint32_t calls; /* our own that have not ended */
@@ -406,7 +409,6 @@ void broadcast_large_fini(struct overlay *overlay);
 /* collective.c */
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
 void collective_cancel(struct overlay *overlay, const struct node_key *key);
-void collective_forget(struct overlay *overlay, uint64_t set_id);
 /* These are in `dead` now. */
 void collective_death(struct overlay *overlay, const struct ranges *places);
 void collective_joined(struct overlay *overlay); /* a new parent has heard nothing yet */
@@ -427,7 +429,19 @@ int collective_open_named(struct overlay *overlay, const struct frame *frame,
 void collective_init(struct overlay *overlay);
 void collective_fini(struct overlay *overlay);
 
+/* forget.c */
+/* The root: logs that an owner (event->id) is forgotten by the places of event->set. */
+void forget_log(struct overlay *overlay, const struct overlay_event *event);
+void forget_take(struct overlay *overlay, uint32_t owner, bool is_member);
+/* A FORGET is kept (1), or no more (-1). */
+void forget_kept(struct overlay *overlay, uint32_t owner, int change);
+/* Somebody below may not know yet that the owner is forgotten. */
+bool forget_is_under_way(const struct overlay *overlay, uint32_t owner);
+/* This place was told so as one of its members. */
+bool forget_is_done(const struct overlay *overlay, uint32_t owner);
+
 /* roll_call.c */
+void roll_call_forget(struct overlay *overlay, uint32_t owner);
 /* Something was heard of an operation: it is looked at again if nothing follows. */
 void roll_call_progress(struct overlay *overlay, const struct series *series,
                         struct operation *operation);

@@ -435,9 +435,9 @@ void node_ask(struct node *node, const struct node_key *key)
     step_above(node, &event);
 }
 
-void node_forget(struct node *node, uint64_t set_id)
+void node_forget(struct node *node, uint32_t owner, const struct ranges *places)
 {
-    struct overlay_event event = {.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = set_id}};
+    struct overlay_event event = {.kind = OVERLAY_EVENT_FORGET, .id = owner, .set = places};
 
     step_above(node, &event);
 }
@@ -530,6 +530,11 @@ uint32_t node_kept_entries(const struct node *node)
 uint32_t node_kept_operations(const struct node *node)
 {
     return overlay_kept_operations(node->overlay);
+}
+
+uint32_t node_kept_series(const struct node *node)
+{
+    return overlay_kept_series(node->overlay);
 }
 
 uint64_t node_kept_stream_bytes(const struct node *node)

@@ -33,8 +33,8 @@ struct node_events {
      * member of its set. */
     void (*broadcast)(void *context, struct message *payload);
     /* An operation to which this place contributed (or, NODE_TARGET_ROOT, at the root) has ended:
-     * status 0 and payload (NULL for members of a gather), -EHOSTDOWN and the lost members, or
-     * -EMSGSIZE. */
+     * status 0 and payload (NULL for members of a gather), -EHOSTDOWN and the lost members,
+     * -EMSGSIZE, -ETIMEDOUT (node_cancel), or -ECANCELED: the root has forgotten its owner. */
     void (*result)(void *context, const struct node_key *key, int status, const struct ranges *lost,
                    struct message *payload);
     /* node_send of another place. */
@@ -109,8 +109,10 @@ void node_cancel(struct node *node, const struct node_key *key);
 /* Who is missing in an operation that meets here (a gather: at the root)?  `missing` answers, within
  * about a second; nothing happens if there is no such operation. */
 void node_ask(struct node *node, const struct node_key *key);
-/* Forgets every operation of set_id here (its job has ended); late frames of it are dropped. */
-void node_forget(struct node *node, uint64_t set_id);
+/* Root only: an owner's operations (node_key) are over, and are forgotten everywhere: here, by these
+ * places, who must be all that could be members of its sets, the dead among them, and by who is between.
+ * Nobody else forgets anything.  Who has called and waits hears -ECANCELED.  Reliable as a broadcast. */
+void node_forget(struct node *node, uint32_t owner, const struct ranges *places);
 /* Routed along the tree, in order per class and pair of places, lost if a relay dies.  Takes the
  * reference. */
 void node_send(struct node *node, uint32_t place, enum frame_class class, struct message *payload);
@@ -135,6 +137,7 @@ uint32_t node_degree(const struct node *node); /* links to parent and children *
 /* What is kept for others' sake: log entries and operations. */
 uint32_t node_kept_entries(const struct node *node);
 uint32_t node_kept_operations(const struct node *node);
+uint32_t node_kept_series(const struct node *node);
 uint64_t node_kept_stream_bytes(const struct node *node);
 uint32_t node_early_opens(const struct node *node);
 uint32_t node_lateral_links(const struct node *node); /* up, or asked for */

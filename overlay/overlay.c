@@ -409,7 +409,8 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         collective_cancel(overlay, &event->key);
         break;
     case OVERLAY_EVENT_FORGET:
-        collective_forget(overlay, event->key.set_id);
+        assert(overlay_is_root(overlay));
+        forget_log(overlay, event);
         break;
     case OVERLAY_EVENT_ASK:
         roll_call_ask(overlay, event);

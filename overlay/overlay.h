@@ -39,7 +39,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_GROW,       /* id: so many places more */
     OVERLAY_EVENT_SHRINK,     /* set: they leave */
     OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
-    OVERLAY_EVENT_FORGET,     /* key.set_id */
+    OVERLAY_EVENT_FORGET,     /* id: the owner; set: who may be a member */
     OVERLAY_EVENT_ASK,        /* key */
     OVERLAY_EVENT_CANCEL,     /* key */
     OVERLAY_EVENT_SEND,       /* place, class, payload */

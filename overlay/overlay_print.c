@@ -140,6 +140,7 @@ static int print_entry(const struct frame *frame, struct buffer *out)
     struct overlay_entry entry;
     struct stream_large large;
     struct ranges places;
+    uint32_t owner;
 
     if (overlay_decode_entry(frame, &entry) < 0)
         return -1;
@@ -150,6 +151,9 @@ static int print_entry(const struct frame *frame, struct buffer *out)
         buffer_append_string(out, names[entry.kind]);
         print_ranges("places", &places, out);
         ranges_fini(&places);
+    } else if (entry.kind == OVERLAY_ENTRY_FORGET &&
+               overlay_get_owner(&entry.payload, &owner) == 0) {
+        buffer_printf(out, " FORGET owner=%u", owner);
     } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
         buffer_append_string(out, " LEAVE");
     } else if (names[entry.kind] != NULL && stream_get_large(&entry.payload, &large) == 0) {

@@ -314,6 +314,20 @@ int overlay_get_places(const struct wire_bytes *payload, struct ranges *ret_plac
     return wire_finish(&reader);
 }
 
+void overlay_put_owner(uint32_t owner, struct buffer *out)
+{
+    wire_put_varint(out, owner);
+}
+
+int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    *ret_owner = wire_get_varint32(&reader);
+    return wire_finish(&reader);
+}
+
 void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame)
 {
     struct buffer out = {0};
@@ -445,6 +459,7 @@ void wire_put_key(const struct node_key *key, struct buffer *out)
 {
     wire_put_u64(out, key->set_id);
     wire_put_varint(out, key->generation);
+    wire_put_varint(out, key->owner);
     wire_put_u8(out, key->kind);
     wire_put_u8(out, key->merge);
     wire_put_u8(out, key->target);
@@ -455,6 +470,7 @@ void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->set_id = wire_get_u64(reader);
     ret_key->generation = wire_get_varint32(reader);
+    ret_key->owner = wire_get_varint32(reader);
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);

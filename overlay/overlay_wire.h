@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        3
+#define OVERLAY_VERSION        4
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
 #define OVERLAY_TEXT_BYTES_MAX 256
@@ -132,6 +132,7 @@ enum overlay_entry_kind {
     OVERLAY_ENTRY_SETTLED,   /* of LARGE: everyone has it */
     OVERLAY_ENTRY_GROW,      /* new places */
     OVERLAY_ENTRY_DEPARTURE, /* places leave */
+    OVERLAY_ENTRY_FORGET,    /* an owner's operations are over (forget.c) */
     OVERLAY_ENTRY_KIND_COUNT
 };
 
@@ -265,6 +266,9 @@ void overlay_entry_fini(struct overlay_entry *entry);
 /* The payload of DEATH, GROW and DEPARTURE: at least one place. */
 void overlay_put_places(const struct ranges *places, struct buffer *out);
 int overlay_get_places(const struct wire_bytes *payload, struct ranges *ret_places);
+/* The payload of FORGET. */
+void overlay_put_owner(uint32_t owner, struct buffer *out);
+int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner);
 void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame);
 int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence);
 void overlay_encode_contribute(const struct overlay_contribute *contribute, uint32_t attempt,

@@ -63,6 +63,7 @@ static void put_key(struct buffer *out, const struct node_key *key)
 {
     wire_put_u64(out, key->set_id);
     wire_put_u32(out, key->generation);
+    wire_put_u32(out, key->owner);
     wire_put_u8(out, key->kind);
     wire_put_u8(out, key->merge);
     wire_put_u8(out, key->target);
@@ -72,6 +73,7 @@ static void get_key(struct wire_reader *reader, struct node_key *ret_key)
 {
     ret_key->set_id = wire_get_u64(reader);
     ret_key->generation = wire_get_u32(reader);
+    ret_key->owner = wire_get_u32(reader);
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);
@@ -219,7 +221,8 @@ static void get_event(struct wire_reader *reader, struct record_step *step)
     }
     event->payload = get_message(reader);
     if ((event->kind == OVERLAY_EVENT_FRAME) != (event->frame != NULL) ||
-        ((event->kind == OVERLAY_EVENT_CONTRIBUTE || event->kind == OVERLAY_EVENT_SHRINK) &&
+        ((event->kind == OVERLAY_EVENT_CONTRIBUTE || event->kind == OVERLAY_EVENT_SHRINK ||
+          event->kind == OVERLAY_EVENT_FORGET) &&
          event->set == NULL))
         wire_fail(reader);
 }

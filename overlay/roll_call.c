@@ -46,8 +46,8 @@ static void roll_destroy(struct roll *roll)
 
 static bool keys_equal(const struct node_key *a, const struct node_key *b)
 {
-    return a->set_id == b->set_id && a->generation == b->generation && a->kind == b->kind &&
-           a->merge == b->merge && a->target == b->target;
+    return a->set_id == b->set_id && a->owner == b->owner && a->generation == b->generation &&
+           a->kind == b->kind && a->merge == b->merge && a->target == b->target;
 }
 
 static struct roll *roll_find(const struct overlay *overlay, const struct node_key *key)
@@ -221,7 +221,7 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
         return -EBADMSG;
     }
     /* Nothing is said about a set that is over: who asks will hear of that, too. */
-    if (!series_is_forgotten(overlay, call.key.set_id))
+    if (!forget_is_under_way(overlay, call.key.owner) && !forget_is_done(overlay, call.key.owner))
         roll_start(overlay, &call.key, &call.set, false, call.patience_ns);
     overlay_roll_call_fini(&call);
     return 0;
@@ -378,6 +378,23 @@ void roll_call_ask(struct overlay *overlay, const struct overlay_event *event)
     if (series != NULL && series_meets_here(overlay, series) &&
         series_operation(series, event->key.generation) != NULL)
         roll_start(overlay, &event->key, &series->set, true, PATIENCE_NS);
+}
+
+void roll_call_forget(struct overlay *overlay, uint32_t owner)
+{
+    struct roll **link = &overlay->roll_call.first;
+
+    while (*link != NULL) {
+        struct roll *roll = *link;
+
+        if (roll->key.owner == owner) {
+            *link = roll->next;
+            overlay->roll_call.count--;
+            roll_destroy(roll);
+        } else {
+            link = &roll->next;
+        }
+    }
 }
 
 void roll_call_fini(struct overlay *overlay)

@@ -9,20 +9,20 @@
 #include "base/map.h"
 #include "overlay/stream.h"
 
-#define FORGOTTEN_MAX 256
-
 /* ---- records ---- */
 
 static int keys_match(const struct node_key *a, const struct node_key *b)
 {
-    return a->set_id == b->set_id && a->kind == b->kind && a->merge == b->merge &&
-           a->target == b->target;
+    return a->set_id == b->set_id && a->owner == b->owner && a->kind == b->kind &&
+           a->merge == b->merge && a->target == b->target;
 }
 
 struct series *series_find(const struct overlay *overlay, const struct node_key *key)
 {
-    struct series *series = map_get_u64(overlay->collective.by_set, key->set_id);
+    struct series *series = NULL;
 
+    if (overlay->collective.by_set != NULL)
+        series = map_get_u64(overlay->collective.by_set, key->set_id);
     while (series != NULL && !keys_match(&series->key, key))
         series = series->twin;
     return series;
@@ -121,7 +121,12 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
     series_set_init(overlay, series, set, within);
     series->covering = series_covering(overlay, key, set);
     series->attempt = dead_within(overlay, series->covering);
+    if (overlay->collective.by_set == NULL) {
+        overlay->collective.by_set = map_create();
+        overlay->collective.by_owner = map_create();
+    }
     series->twin = map_put_u64(overlay->collective.by_set, key->set_id, series);
+    series->sibling = map_put_u64(overlay->collective.by_owner, key->owner, series);
     list_prepend(&overlay->collective.at_rest, &series->node);
     return series;
 }
@@ -194,8 +199,26 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
     }
 }
 
-static void series_destroy(struct overlay *overlay, struct series *series)
+/* Out of the chain of its set. */
+static void unlink_twin(struct overlay *overlay, const struct series *series)
 {
+    struct series *first = map_get_u64(overlay->collective.by_set, series->key.set_id);
+    struct series *twin = first;
+
+    if (first != series) {
+        while (twin->twin != series)
+            twin = twin->twin;
+        twin->twin = series->twin;
+    } else if (series->twin != NULL) {
+        (void)map_put_u64(overlay->collective.by_set, series->key.set_id, series->twin);
+    } else {
+        (void)map_remove_u64(overlay->collective.by_set, series->key.set_id);
+    }
+}
+
+void series_destroy(struct overlay *overlay, struct series *series)
+{
+    unlink_twin(overlay, series);
     while (series->operations != NULL) {
         struct operation *operation = series->operations;
 
@@ -261,47 +284,10 @@ uint32_t series_low(const struct overlay *overlay, const struct series *series)
     return series->called_to + 1;
 }
 
-/* ---- forgetting ---- */
-
-bool series_is_forgotten(const struct overlay *overlay, uint64_t set_id)
-{
-    for (uint32_t i = 0; i < overlay->collective.forgotten_count; i++) {
-        if (overlay->collective.forgotten[i] == set_id)
-            return true;
-    }
-    return false;
-}
-
-static void remember_forgotten(struct overlay *overlay, uint64_t set_id)
-{
-    struct collective *collective = &overlay->collective;
-
-    if (series_is_forgotten(overlay, set_id))
-        return;
-    if (collective->forgotten == NULL)
-        collective->forgotten = memory_allocate_zeroed(FORGOTTEN_MAX * sizeof(uint64_t));
-    collective->forgotten[collective->forgotten_next] = set_id;
-    collective->forgotten_next = (collective->forgotten_next + 1) % FORGOTTEN_MAX;
-    if (collective->forgotten_count < FORGOTTEN_MAX)
-        collective->forgotten_count++;
-}
-
-void collective_forget(struct overlay *overlay, uint64_t set_id)
-{
-    struct series *series = map_remove_u64(overlay->collective.by_set, set_id);
-
-    while (series != NULL) {
-        struct series *twin = series->twin;
-
-        series_destroy(overlay, series);
-        series = twin;
-    }
-    remember_forgotten(overlay, set_id);
-}
+/* ---- life ---- */
 
 void collective_init(struct overlay *overlay)
 {
-    overlay->collective.by_set = map_create();
     list_init(&overlay->collective.open);
     list_init(&overlay->collective.at_rest);
 }
@@ -317,6 +303,8 @@ void collective_fini(struct overlay *overlay)
     destroy_all(overlay, &overlay->collective.open);
     destroy_all(overlay, &overlay->collective.at_rest);
     map_destroy(overlay->collective.by_set);
+    map_destroy(overlay->collective.by_owner);
+    map_destroy(overlay->collective.forgetting);
     free(overlay->collective.dead_before);
     free(overlay->collective.forgotten);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The records of collective.c: series (all operations of one set and kind), their operations, and
- * what each child range has contributed to one; what the tree says about them; what is forgotten.
+ * what each child range has contributed to one; what the tree says about them.
  * Series are found by their set; those of one set, which differ in kind, are few.  What is asked of a
  * series for every frame, its attempt and whether a member is dead, is kept and made anew when
  * somebody dies, so that a frame costs the same however many series and dead there are.
@@ -69,14 +69,15 @@ struct operation {
 };
 
 struct series {
-    struct list_node node; /* of all that are open, or at rest */
-    struct series *twin;   /* the next of the same set */
-    uint32_t undecided;    /* operations; open: more than 0 */
-    uint32_t attempt;      /* now: so many have died in covering */
-    bool has_dead;         /* of set */
-    struct node_key key;   /* generation 0 */
-    struct ranges set;     /* in `within` all members; beyond, the first and the last of all */
-    struct range within;   /* series_set.c has these seven */
+    struct list_node node;  /* of all that are open, or at rest */
+    struct series *twin;    /* the next of the same set */
+    struct series *sibling; /* the next of the same owner */
+    uint32_t undecided;     /* operations; open: more than 0 */
+    uint32_t attempt;       /* now: so many have died in covering */
+    bool has_dead;          /* of set */
+    struct node_key key;    /* generation 0 */
+    struct ranges set;      /* in `within` all members; beyond, the first and the last of all */
+    struct range within;    /* series_set.c has these seven */
     bool is_long;
     bool lossy;      /* a member has died, says who knows all */
     uint32_t judged; /* the attempt in which it said so, or ATTEMPT_NONE */
@@ -96,13 +97,13 @@ struct series {
          &(series)->node != &(list)->head;                              \
          (series) = list_entry((spare), struct series, node), (spare) = (spare)->next)
 
-/* Late frames of a set that was forgotten are dropped: the last few hundred are known. */
-bool series_is_forgotten(const struct overlay *overlay, uint64_t set_id);
 struct series *series_find(const struct overlay *overlay, const struct node_key *key);
 struct range series_covering(const struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set);
 struct series *series_create(struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set, struct range within);
+/* Its sibling is the caller's business. */
+void series_destroy(struct overlay *overlay, struct series *series);
 struct operation *series_operation(const struct series *series, uint32_t generation);
 /* One operation more that has not been decided here, or one less. */
 void series_count_open(struct overlay *overlay, struct series *series, int change);

@@ -23,6 +23,8 @@ int stream_name_compare(const struct stream_name *a, const struct stream_name *b
     if (order == 0)
         order = compare_u64(a->key.set_id, b->key.set_id);
     if (order == 0)
+        order = compare_u64(a->key.owner, b->key.owner);
+    if (order == 0)
         order = compare_u64(a->key.kind, b->key.kind);
     if (order == 0)
         order = compare_u64(a->key.merge, b->key.merge);

@@ -164,7 +164,9 @@ static void call(struct place *place, uint8_t which)
     if (event.place != 1 && which % 2 == 0)
         event.kind = OVERLAY_EVENT_SEND;
     if (which % 3 == 0)
-        event = (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = which % 4}};
+        event = (struct overlay_event){
+            .kind = OVERLAY_EVENT_CANCEL,
+            .key = {.set_id = which % 4, .generation = place->generation - 1}};
     step(place, &event);
 }
 

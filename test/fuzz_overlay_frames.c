@@ -148,6 +148,19 @@ static void about(enum overlay_entry_kind kind, struct range places, struct fram
     buffer_fini(&payload);
 }
 
+static void frame_of_forget(struct frame *ret_frame)
+{
+    struct overlay_entry entry = {.sequence = 1, .kind = OVERLAY_ENTRY_FORGET};
+    struct buffer payload = {0};
+
+    overlay_put_owner(0, &payload);
+    some_places(&entry.set);
+    entry.payload = (struct wire_bytes){payload.data, payload.length_bytes};
+    overlay_encode_entry(&entry, ret_frame);
+    overlay_entry_fini(&entry);
+    buffer_fini(&payload);
+}
+
 static void frame_of_grow(struct frame *ret_frame)
 {
     about(OVERLAY_ENTRY_GROW, (struct range){FUZZ_PLACES, FUZZ_PLACES + 3}, ret_frame);
@@ -353,20 +366,20 @@ static void frame_of_over(struct frame *ret_frame)
 bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
 {
     static void (*const makers[])(struct frame *) = {
-        frame_of_join,      frame_of_waiting,       frame_of_welcome,
-        frame_of_redirect,  overlay_encode_hold,    frame_of_refuse,
-        frame_of_arrived,   frame_of_lost,          frame_of_lease,
-        frame_of_echo,      frame_of_user_entry,    frame_of_death,
-        frame_of_own_death, frame_of_leave,         frame_of_grow,
-        frame_of_departure, frame_of_own_departure, frame_of_first_welcome,
-        frame_of_ack,       frame_of_collected,     frame_of_held,
-        frame_of_decided,   frame_of_sized,         frame_of_query,
-        frame_of_release,   frame_of_data,          frame_of_request,
-        frame_of_reply,     frame_of_ask,           frame_of_answer,
-        frame_of_stalled,   frame_of_roll_call,     stream_encode_lateral,
-        frame_of_go,        frame_of_open,          frame_of_chunk,
-        frame_of_credit,    frame_of_broken,        frame_of_done,
-        frame_of_over,      frame_of_cancel,
+        frame_of_join,          frame_of_waiting,    frame_of_welcome,
+        frame_of_redirect,      overlay_encode_hold, frame_of_refuse,
+        frame_of_arrived,       frame_of_lost,       frame_of_lease,
+        frame_of_echo,          frame_of_user_entry, frame_of_death,
+        frame_of_own_death,     frame_of_leave,      frame_of_grow,
+        frame_of_forget,        frame_of_departure,  frame_of_own_departure,
+        frame_of_first_welcome, frame_of_ack,        frame_of_collected,
+        frame_of_held,          frame_of_decided,    frame_of_sized,
+        frame_of_query,         frame_of_release,    frame_of_data,
+        frame_of_request,       frame_of_reply,      frame_of_ask,
+        frame_of_answer,        frame_of_stalled,    frame_of_roll_call,
+        stream_encode_lateral,  frame_of_go,         frame_of_open,
+        frame_of_chunk,         frame_of_credit,     frame_of_broken,
+        frame_of_done,          frame_of_over,       frame_of_cancel,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

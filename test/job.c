@@ -71,12 +71,9 @@ static void test_good_run(void)
                       "n1: contribute to ENDED 1 of 1-2: 2 processes, status 0, 0 bytes\n"
                       "n2: last output\n"
                       "n2: contribute to ENDED 1 of 1-2: 2 processes, status 0, 5 bytes\n"
-                      "n1: forget LAUNCHED 1\n"
-                      "n1: forget ENDED 1\n"
                       "n1: close\n"
-                      "n2: forget LAUNCHED 1\n"
-                      "n2: forget ENDED 1\n"
                       "n2: close\n"
+                      "root: forget the job at 1-2\n"
                       "root: report 0\n"
                       "root: leave\n",
                       "when all have ended and been heard, there is a report");
@@ -125,14 +122,9 @@ static void test_exit_status(void)
                       "n1: contribute to ENDED 2 of 1-2: 2 processes, status 0, 0 bytes\n"
                       "n2: last output\n"
                       "n2: contribute to ENDED 2 of 1-2: 2 processes, status 3, 0 bytes\n"
-                      "n1: forget LAUNCHED 1\n"
-                      "n1: forget ENDED 1\n"
-                      "n1: forget ENDED 2\n"
                       "n1: close\n"
-                      "n2: forget LAUNCHED 1\n"
-                      "n2: forget ENDED 1\n"
-                      "n2: forget ENDED 2\n"
                       "n2: close\n"
+                      "root: forget the job at 1-2\n"
                       "root: report 3: rank 3 on n2 exited with status 3\n"
                       "root: leave\n",
                       "what was killed in consequence does not count");

@@ -257,9 +257,6 @@ static void trace_node(struct buffer *out, const struct job_action *action)
     case JOB_ACTION_CUT_OUTPUT:
         buffer_printf(out, "last output%s", action->index ? ", or none" : "");
         break;
-    case JOB_ACTION_FORGET:
-        buffer_printf(out, "forget %s %u", operation_name(&action->key), action->key.generation);
-        break;
     default:
         buffer_append_string(out, "close");
     }
@@ -284,6 +281,10 @@ static void trace_root(struct buffer *out, const struct job_action *action)
         break;
     case JOB_ACTION_LEAVE:
         buffer_append_string(out, "leave");
+        break;
+    case JOB_ACTION_FORGET:
+        buffer_append_string(out, "forget the job at ");
+        ranges_print(&action->places, out);
         break;
     default:
         trace_node(out, action);

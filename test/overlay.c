@@ -497,11 +497,12 @@ static void test_fuzz(void)
 static void make_contribute(uint64_t set_id, uint32_t low, const struct ranges *set,
                             struct frame *ret_frame)
 {
-    struct overlay_contribute contribute = {.key = {.set_id = set_id, .generation = 1},
-                                            .set = *set,
-                                            .state = OVERLAY_PART_COLLECTED,
-                                            .low = low,
-                                            .payload = {(const unsigned char *)"x", 1}};
+    struct overlay_contribute contribute = {
+        .key = {.set_id = set_id, .generation = 1, .owner = (uint32_t)set_id},
+        .set = *set,
+        .state = OVERLAY_PART_COLLECTED,
+        .low = low,
+        .payload = {(const unsigned char *)"x", 1}};
 
     overlay_encode_contribute(&contribute, 0, ret_frame);
 }
@@ -519,7 +520,7 @@ static void test_forget(void)
     make_contribute(77, 1, &set, &frame);
     step_frame(&bench, 1, &frame);
     is_uint(overlay_kept_operations(bench.overlay), 1, "an operation is open");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = 77}});
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .id = 77, .set = &set});
     is_uint(overlay_kept_operations(bench.overlay), 0, "forgotten, it is gone");
     make_contribute(77, 1, &set, &frame);
     step_frame(&bench, 2, &frame);
@@ -533,8 +534,9 @@ static void test_lying_low(void)
 {
     struct range items[] = {{0, 2}};
     struct ranges set = {.items = items, .count = 1};
-    struct overlay_event call = {
-        .kind = OVERLAY_EVENT_CONTRIBUTE, .key = {.set_id = 5, .generation = 1}, .set = &set};
+    struct overlay_event call = {.kind = OVERLAY_EVENT_CONTRIBUTE,
+                                 .key = {.set_id = 5, .generation = 1, .owner = 5},
+                                 .set = &set};
     struct bench bench;
     struct frame frame;
 
@@ -735,8 +737,8 @@ static void test_limit_of_calls(void)
     call.key.generation++;
     step(&bench, call);
     is_int(find(&bench, OVERLAY_ACTION_RESULT)->status, -EAGAIN, "one more fails at once");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .key = {.set_id = 5}});
-    call.key.set_id = 6;
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .set = &set});
+    call.key.owner = 1;
     step(&bench, call);
     ok(find(&bench, OVERLAY_ACTION_RESULT) == NULL, "what is forgotten makes room");
     ranges_fini(&set);

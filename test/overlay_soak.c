@@ -70,6 +70,7 @@ static void run(struct world *world, uint64_t more_ns)
         uint64_t next_ns = sim_now_ns(world->cluster->sim) + 100 * MS;
 
         sim_run_until(world->cluster->sim, next_ns < until_ns ? next_ns : until_ns);
+        plan_forget_some(world);
     }
 }
 

@@ -31,7 +31,7 @@
 #define STALL_NEVER_NS (3600000 * MS)
 #define HEAL_NS        (2 * LEASE_NS) /* after the last fault nobody waits for longer */
 #define REST_NS        (20000 * MS)   /* after the last operation no lateral link is left */
-#define FORGET         0xffffffffu    /* a broadcast that makes everyone forget the sets */
+#define LAST           0xffffffffu    /* the last broadcast */
 
 /* What one member was told of one operation. */
 struct outcome {
@@ -46,7 +46,8 @@ struct program {
     uint32_t members_count;
     uint32_t *members;
     uint32_t generations;
-    bool is_late;    /* plan_late_set's */
+    bool is_late; /* plan_late_set's */
+    bool forgotten;
     uint32_t window; /* so many operations of the set may be open at a member */
     uint8_t target;
     uint32_t filler_bytes;    /* at most so much is added to a contribution: makes it large */
@@ -164,7 +165,9 @@ void plan_broadcast(struct world *world, uint64_t at_ns);
 /* A program over some of the places that there are now, but for these; NULL if there is no room. */
 struct program *plan_program(struct world *world, uint32_t places, const struct ranges *without);
 void plan_leave(struct world *world);
-void plan_forget(struct world *world); /* the last broadcast: everyone forgets the sets */
+void plan_forget(struct world *world); /* the last broadcast, and all sets */
+/* Sets whose members have all been told everything, some at once and some only by plan_forget. */
+void plan_forget_some(struct world *world);
 
 /* soak_growth.c */
 void plan_growth(struct world *world, uint64_t span_ns);

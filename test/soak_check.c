@@ -89,7 +89,7 @@ static void check_broadcasts(struct world *world, uint32_t place)
     for (uint32_t i = told->broadcasts_from; i < world->broadcasts_sent; i++) {
         uint32_t id = world->broadcast_order[i];
 
-        if (id != FORGET && !ranges_is_empty(&world->broadcast_sets[id]) &&
+        if (id != LAST && !ranges_is_empty(&world->broadcast_sets[id]) &&
             !ranges_contains(&world->broadcast_sets[id], place))
             continue;
         if (at == told->broadcasts_count && !world_survives(world, place))
@@ -126,6 +126,8 @@ static void check_place(struct world *world, const struct tree *tree, uint32_t p
         world_fault(world, "%u has degree %u", place, node_degree(node));
     if (node_kept_entries(node) > 0)
         world_fault(world, "%u keeps log entries for ever", place);
+    if (node_kept_series(node) > 0)
+        world_fault(world, "%u keeps series for ever", place);
     if (node_kept_operations(node) > 0)
         world_fault(world, "%u keeps operations of forgotten sets", place);
 }

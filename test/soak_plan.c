@@ -68,7 +68,7 @@ static struct message *broadcast_payload(struct world *world, uint32_t word)
     struct message *message;
     uint32_t more = 0;
 
-    if (word != FORGET && hash_mix(world->seed + word) % 3 == 0)
+    if (word != LAST && hash_mix(world->seed + word) % 3 == 0)
         more = (uint32_t)(hash_mix(world->seed + word) >> 8) % (8000000 / (world->places + 20));
     buffer_append(&out, &word, sizeof(word));
     for (uint32_t i = 0; i < more; i++) {
@@ -77,7 +77,7 @@ static struct message *broadcast_payload(struct world *world, uint32_t word)
         buffer_append(&out, &byte, 1);
     }
     message = message_from_buffer(&out);
-    if (word != FORGET)
+    if (word != LAST)
         world->broadcast_bytes[word] = message->length_bytes;
     buffer_fini(&out);
     return message;
@@ -90,7 +90,7 @@ static void call_broadcast(void *context, uint64_t id)
 
     world->broadcast_order[world->broadcasts_sent++] = word;
     node_broadcast(world->cluster->places[0].node,
-                   id == FORGET || ranges_is_empty(&world->broadcast_sets[id])
+                   id == LAST || ranges_is_empty(&world->broadcast_sets[id])
                        ? NULL
                        : &world->broadcast_sets[id],
                    broadcast_payload(world, word));
@@ -447,8 +447,46 @@ void plan_all(struct world *world)
     world->rounds = world_below(world, world->places > 300 ? 2 : 1 + ROUNDS_MAX);
 }
 
+static void forget(struct world *world, uint32_t set)
+{
+    struct program *program = &world->sets[set];
+
+    if (program->forgotten)
+        return;
+    program->forgotten = true;
+    node_forget(world->cluster->places[0].node, 1 + set, &program->set);
+}
+
+/* Every member that lives has been told all it will ever be. */
+static bool is_over(const struct world *world, const struct program *program)
+{
+    for (uint32_t generation = 1; generation <= program->generations; generation++) {
+        if (program->target == NODE_TARGET_ROOT && !program->at_root[generation - 1].told)
+            return false;
+        for (uint32_t i = 0; i < program->members_count; i++) {
+            uint32_t place = program->members[i];
+
+            if (!program_outcome(program, generation, (int)i)->told &&
+                !ranges_contains(node_dead(world->cluster->places[0].node), place))
+                return false;
+        }
+    }
+    return true;
+}
+
+void plan_forget_some(struct world *world)
+{
+    for (uint32_t set = 0; set < world->sets_count; set++) {
+        if (!world->sets[set].forgotten && hash_mix(world->seed + set) % 4 == 0 &&
+            world_survives(world, 0) && is_over(world, &world->sets[set]))
+            forget(world, set);
+    }
+}
+
 void plan_forget(struct world *world)
 {
     world->ambushes_count = 0; /* what follows is to be checked at rest */
-    call_broadcast(world, FORGET);
+    call_broadcast(world, LAST);
+    for (uint32_t set = 0; set < world->sets_count; set++)
+        forget(world, set);
 }

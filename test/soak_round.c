@@ -143,7 +143,8 @@ void plan_round(struct world *world)
     befall(world, at_ns);
     add_set(world);
     for (uint32_t set = 0; set < world->sets_count; set++) {
-        if (set < sets_count && world->sets[set].generations == GENERATIONS_MAX)
+        if (set < sets_count &&
+            (world->sets[set].generations == GENERATIONS_MAX || world->sets[set].forgotten))
             continue;
         world->sets[set].generations += set < sets_count;
         world->sets[set].lazy = TREE_NO_PLACE; /* has called, or is dead */

@@ -115,6 +115,7 @@ void program_run(struct world *world, uint32_t set, uint32_t place)
     for (uint32_t generation = 1; generation <= program->generations; generation++) {
         struct outcome *outcome = program_outcome(program, generation, member);
         struct node_key key = {.set_id = 1000 + set,
+                               .owner = 1 + set,
                                .generation = generation,
                                .kind = (uint8_t)(set % 3),
                                .target = program->target};
@@ -227,13 +228,9 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
             break;
         }
     }
-    if (id != FORGET && payload->length_bytes != world->broadcast_bytes[id])
+    if (id != LAST && payload->length_bytes != world->broadcast_bytes[id])
         world_fault(world, "%u has %zu bytes of broadcast %u", place, payload->length_bytes, id);
     append_number(&told->broadcasts, &told->broadcasts_count, id);
-    if (id == FORGET) {
-        for (uint32_t set = 0; set < world->sets_count; set++)
-            node_forget(cluster->places[place].node, 1000 + set);
-    }
 }
 
 /* Who has come now, or knows now of all members, begins. */

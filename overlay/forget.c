@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When an owner's operations are over (a job has ended), the root forgets it: an entry of its log,
+ * FORGET, goes to all places that could be members of its sets, the dead among them, and so passes every
+ * place that has a series of it: who relays between members, or between one and the root, has a member
+ * below it.  Each forgets as the entry comes.  No member forgets by itself: others may still ask it what
+ * was decided.  Who has called and not been told yet hears -ECANCELED.
+ *
+ * What children said of the owner before the entry reached them comes late, and would make a series that
+ * nobody forgets.  But a child acknowledges the entry behind all that, on the same link, and until then
+ * the entry is kept here: whatever names the owner of a kept entry is dropped.  Later calls of the place
+ * itself are dropped, too; of these owners the last few hundred are known.
+ *
+ * Cost: O(what is forgotten).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "overlay/series.h"
+
+#define FORGOTTEN_MAX 256
+
+bool forget_is_under_way(const struct overlay *overlay, uint32_t owner)
+{
+    const struct map *forgetting = overlay->collective.forgetting;
+
+    return forgetting != NULL && map_get_u64(forgetting, owner) != NULL;
+}
+
+bool forget_is_done(const struct overlay *overlay, uint32_t owner)
+{
+    const struct collective *collective = &overlay->collective;
+
+    for (uint32_t i = 0; i < collective->forgotten_count; i++) {
+        if (collective->forgotten[i] == owner)
+            return true;
+    }
+    return false;
+}
+
+void forget_kept(struct overlay *overlay, uint32_t owner, int change)
+{
+    struct map *forgetting = overlay->collective.forgetting;
+    uintptr_t count;
+
+    if (forgetting == NULL)
+        forgetting = overlay->collective.forgetting = map_create();
+    count = (uintptr_t)map_get_u64(forgetting, owner);
+    count = (uintptr_t)((intptr_t)count + change);
+    if (count > 0)
+        (void)map_put_u64(forgetting, owner, (void *)count);
+    else
+        (void)map_remove_u64(forgetting, owner);
+}
+
+static void remember(struct overlay *overlay, uint32_t owner)
+{
+    struct collective *collective = &overlay->collective;
+
+    if (forget_is_done(overlay, owner))
+        return;
+    if (collective->forgotten == NULL)
+        collective->forgotten =
+            memory_allocate_zeroed(FORGOTTEN_MAX * sizeof(*collective->forgotten));
+    collective->forgotten[collective->forgotten_next] = owner;
+    collective->forgotten_next = (collective->forgotten_next + 1) % FORGOTTEN_MAX;
+    if (collective->forgotten_count < FORGOTTEN_MAX)
+        collective->forgotten_count++;
+}
+
+/* Whoever waits for an operation hears that it is no more. */
+static void tell_ends(struct overlay *overlay, const struct series *series)
+{
+    for (struct operation *operation = series->operations; operation != NULL;
+         operation = operation->next) {
+        if (!operation->decided)
+            roll_call_decided(overlay, series, operation);
+        if (operation->called && !operation->delivered) {
+            struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
+
+            action->key = operation_key(series, operation);
+            action->status = -ECANCELED;
+        }
+    }
+}
+
+void forget_take(struct overlay *overlay, uint32_t owner, bool is_member)
+{
+    struct series *series = NULL;
+
+    if (overlay->collective.by_owner != NULL)
+        series = map_remove_u64(overlay->collective.by_owner, owner);
+    while (series != NULL) {
+        struct series *sibling = series->sibling;
+
+        tell_ends(overlay, series);
+        series_destroy(overlay, series);
+        series = sibling;
+    }
+    roll_call_forget(overlay, owner);
+    if (is_member)
+        remember(overlay, owner);
+}
+
+void forget_log(struct overlay *overlay, const struct overlay_event *event)
+{
+    struct buffer payload = {0};
+
+    overlay_put_owner(event->id, &payload);
+    broadcast_append(overlay, OVERLAY_ENTRY_FORGET, event->set, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+}
