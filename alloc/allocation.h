@@ -32,7 +32,9 @@ struct allocation {
     char
         user[ALLOCATION_USER_BYTES]; /* who to be on the nodes: "user@"; "": nobody in particular */
     struct allocation_trace *trace;  /* borrowed; NULL: nobody asks where counts come from */
-    char origin[160]; /* where the counts came from: "host file hosts.txt", "--host", ... */
+    uint32_t cpus;         /* of each process, as the scheduler has it; 0: it does not say */
+    const char *cpus_from; /* the variable that says so; a constant */
+    char origin[160];      /* where the counts came from: "host file hosts.txt", "--host", ... */
 };
 
 void allocation_init(struct allocation *allocation);

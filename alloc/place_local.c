@@ -99,16 +99,6 @@ static void desk_fini(struct desk *desk)
 
 /* ---- Objects ---- */
 
-/* By core and by hardware thread the units themselves are dealt: the object is the node. */
-static enum topology_level dealing_level(const struct map_rule *rule)
-{
-    int is_unit = rule->level >= TOPOLOGY_CORE;
-
-    if (rule->policy == MAP_PER_OBJECT || rule->policy == MAP_BY_DISTANCE)
-        return rule->level;
-    return rule->policy == MAP_BY_OBJECT && !is_unit ? rule->level : TOPOLOGY_NODE;
-}
-
 /* Sorts the units by their objects of the application's level. */
 static void desk_set_level(struct desk *desk, enum topology_level level)
 {
@@ -228,7 +218,7 @@ static int take_units(struct desk *desk, const struct map_rule *rule, struct pla
             return error_set(error, -ENOSPC,
                              "each process is to have %u %s of its %s, which has only %u", rule->pe,
                              desk->map->in_threads ? "hardware threads" : "cores",
-                             topology_level_name(dealing_level(rule)), i);
+                             topology_level_name(map_rule_dealing_level(rule)), i);
         take_unit(desk, unit, seat);
     }
     return 0;
@@ -315,7 +305,7 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
     struct place_seat *first = &seats->items[seats->count];
     int rc = 0;
 
-    desk_set_level(desk, dealing_level(app->rule));
+    desk_set_level(desk, map_rule_dealing_level(app->rule));
     if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
         rc = device_desk_order(&desk->devices, app->rule->device, error);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
@@ -388,7 +378,7 @@ static int check_overload(const struct map_rule *rule, const struct desk *desk, 
                          "%u processes cannot be bound to %u %s so that each has its own; use "
                          "fewer, --bind-to %s:overload-allowed or --bind-to none",
                          processes, desk->units, units, topology_level_name(rule->bind_level));
-    if (rule->pe > 0 && rule->bind == MAP_BIND_DEFAULT && !rule->oversubscribe)
+    if (rule->pe > 0 && rule->cpus == 0 && rule->bind == MAP_BIND_DEFAULT && !rule->oversubscribe)
         return error_set(error, -ENOSPC,
                          "%u processes cannot have %u of %u %s each; use fewer, or --oversubscribe",
                          processes, rule->pe, desk->units, units);

@@ -323,8 +323,8 @@ int map_rule_wants_topology(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
            (rule->policy == MAP_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
-           rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 || rule->memory != MAP_MEMORY_NONE ||
-           (rule->list != NULL && rule->list->cores != NULL);
+           rule->cpus > 0 || rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 ||
+           rule->memory != MAP_MEMORY_NONE || (rule->list != NULL && rule->list->cores != NULL);
 }
 
 int map_rule_wants_threads(const struct map_rule *rule)
@@ -346,6 +346,15 @@ enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
 int map_rule_lists_cores(const struct map_rule *rule)
 {
     return rule->list != NULL && rule->list->cores != NULL;
+}
+
+enum topology_level map_rule_dealing_level(const struct map_rule *rule)
+{
+    int is_unit = rule->level >= TOPOLOGY_CORE;
+
+    if (rule->policy == MAP_PER_OBJECT || rule->policy == MAP_BY_DISTANCE)
+        return rule->level;
+    return rule->policy == MAP_BY_OBJECT && !is_unit ? rule->level : TOPOLOGY_NODE;
 }
 
 enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads)
@@ -431,6 +440,7 @@ void map_rule_encode(const struct map_rule *rule, struct buffer *out)
     wire_put_varint(out, rule->processes);
     wire_put_varint(out, rule->per);
     wire_put_varint(out, rule->pe);
+    wire_put_varint(out, rule->cpus);
     wire_put_varint(out, rule->gpus);
     wire_put_u8(out, (uint8_t)rule->rank_by);
     wire_put_u8(out, (uint8_t)rule->bind);
@@ -473,6 +483,7 @@ int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
     rule.processes = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
     rule.per = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
     rule.pe = (uint32_t)wire_get_varint_max(reader, MAP_UNITS_MAX);
+    rule.cpus = (uint32_t)wire_get_varint_max(reader, MAP_UNITS_MAX);
     rule.gpus = (uint32_t)wire_get_varint_max(reader, TOPOLOGY_DEVICES_MAX);
     rule.rank_by = (enum map_rank_by)get_choice(reader, MAP_RANK_BY_COUNT);
     rule.bind = (enum map_bind)get_choice(reader, MAP_BIND_COUNT);

@@ -57,6 +57,7 @@ struct map_rule {
     uint32_t processes; /* 0: as many as there is room for */
     uint32_t per;       /* 0, or how many on each object, and with other policies on each node */
     uint32_t pe;        /* 0, or how many units each process takes */
+    uint32_t cpus;      /* 0, or CPUs of each process as the scheduler has them (place_cpus.h) */
     uint32_t gpus;      /* of each process */
     enum map_rank_by rank_by;
     enum map_bind bind;
@@ -98,6 +99,9 @@ int map_rule_wants_topology(const struct map_rule *rule);
 int map_rule_wants_threads(const struct map_rule *rule);
 /* MAP_RANK_DEFAULT resolved. */
 enum map_rank_by map_rule_rank_by(const struct map_rule *rule);
+/* The level whose objects processes are dealt to; by core and by hardware thread the units themselves
+ * are, and the object is the node. */
+enum topology_level map_rule_dealing_level(const struct map_rule *rule);
 /* The level to bind to if the node is not overloaded, the units of the job being hardware threads or
  * cores; TOPOLOGY_NODE: none. */
 enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads);

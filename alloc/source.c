@@ -38,7 +38,7 @@ static const struct source sources[] = {
         .job = {"SLURM_JOB_ID", "SLURM_JOBID"},
         .reads = "SLURM_STEP_ID SLURM_STEP_NODELIST SLURM_STEP_TASKS_PER_NODE SLURM_HET_SIZE "
                  "SLURM_JOB_NODELIST* SLURM_NODELIST* SLURM_TASKS_PER_NODE* "
-                 "SLURM_JOB_CPUS_PER_NODE* SLURM_CPUS_PER_TASK*",
+                 "SLURM_JOB_CPUS_PER_NODE* SLURM_CPUS_PER_TASK* SLURM_TRES_PER_TASK",
         .read = source_read_slurm,
     },
     {

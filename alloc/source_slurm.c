@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -89,6 +90,69 @@ static int counts_parse(struct source_text *text, uint32_t cpus_per_slot, struct
     }
 }
 
+/* ---- CPUs of a task ---- */
+
+#define TRES_PER_TASK "SLURM_TRES_PER_TASK"
+
+/* "cpu=2,gres/gpu:1"; older versions write "cpu:2". */
+static int tres_read(const struct source_reading *reading, uint32_t *ret_cpus)
+{
+    const char *value = reading_variable(reading, TRES_PER_TASK);
+    struct source_text text;
+    int is_found = 0, rc;
+
+    if (value == NULL)
+        return 0;
+    source_text_variable(&text, TRES_PER_TASK, value, reading->error);
+    while (!is_found && text.at < text.line_end) {
+        const char *comma = memchr(text.at, ',', (size_t)(text.line_end - text.at));
+
+        is_found = strncmp(text.at, "cpu=", 4) == 0 || strncmp(text.at, "cpu:", 4) == 0;
+        if (is_found)
+            text.at += 4;
+        else
+            text.at = comma != NULL ? comma + 1 : text.line_end;
+    }
+    rc = is_found ? source_text_number(&text, "CPUs", 1, CPUS_PER_TASK_MAX, ret_cpus) : 0;
+    if (rc == 0 && is_found && text.at < text.line_end && *text.at != ',')
+        rc = source_text_fail(&text, text.at, "',' is missing behind the CPUs");
+    return rc;
+}
+
+/* *ret_cpus stays as it is, and *ret_source NULL, if they are not told. */
+static int cpus_per_task_read(const struct source_reading *reading, const struct slurm_names *names,
+                              uint32_t *ret_cpus, const char **ret_source)
+{
+    int rc;
+
+    *ret_source = NULL;
+    if (reading_variable(reading, names->cpus_per_task) != NULL) {
+        *ret_source = "SLURM_CPUS_PER_TASK";
+        return reading_number(reading, names->cpus_per_task, 1, CPUS_PER_TASK_MAX, ret_cpus);
+    }
+    rc = tres_read(reading, ret_cpus);
+    if (rc == 0 && reading_variable(reading, TRES_PER_TASK) != NULL)
+        *ret_source = TRES_PER_TASK;
+    return rc;
+}
+
+/* What each process is to have, where all components say the same.  One is what each has anyway. */
+static int note_cpus(struct source_reading *reading, const struct slurm_names *names, int is_first)
+{
+    struct allocation *allocation = &reading->builder.made;
+    const char *from;
+    uint32_t cpus = 1;
+    int rc = cpus_per_task_read(reading, names, &cpus, &from);
+
+    if (rc < 0)
+        return rc;
+    allocation->cpus = cpus > 1 && (is_first || cpus == allocation->cpus) ? cpus : 0;
+    allocation->cpus_from = from;
+    return 0;
+}
+
+/* ---- Slots ---- */
+
 /* Reads the tasks of each node, or else its CPUs, or takes one slot for each of `nodes`.
  * *ret_source is the variable, or NULL if there is none. */
 static int counts_read(const struct source_reading *reading, const struct slurm_names *names,
@@ -103,7 +167,7 @@ static int counts_read(const struct source_reading *reading, const struct slurm_
     if (value == NULL && names->cpus[0] != '\0') {
         name = names->cpus;
         value = reading_variable(reading, name);
-        rc = reading_number(reading, names->cpus_per_task, 1, CPUS_PER_TASK_MAX, &cpus_per_slot);
+        rc = cpus_per_task_read(reading, names, &cpus_per_slot, ret_source);
     }
     if (value == NULL) {
         *ret_source = NULL;
@@ -183,10 +247,13 @@ static int step_read(struct source_reading *reading)
     static const struct slurm_names names = {
         .list = "SLURM_STEP_NODELIST",
         .tasks = "SLURM_STEP_TASKS_PER_NODE",
+        .cpus_per_task = "SLURM_CPUS_PER_TASK",
     };
     const char *counts = NULL;
     int rc = nodes_add(reading, &names, &counts);
 
+    if (rc == 0)
+        rc = note_cpus(reading, &names, 1);
     return rc < 0 ? rc : reading_finish(reading, counts);
 }
 
@@ -203,6 +270,8 @@ static int components_read(struct source_reading *reading, uint32_t components)
         snprintf(suffix, sizeof(suffix), "_HET_GROUP_%u", i);
         names_set(&names, suffix);
         rc = nodes_add(reading, &names, &counts);
+        if (rc == 0)
+            rc = note_cpus(reading, &names, i == 0);
         if (rc < 0)
             return rc;
         counted = counted && counts != NULL;
@@ -218,6 +287,8 @@ static int job_read(struct source_reading *reading)
 
     names_set(&names, "");
     rc = nodes_add(reading, &names, &counts);
+    if (rc == 0)
+        rc = note_cpus(reading, &names, 1);
     return rc < 0 ? rc : reading_finish(reading, counts);
 }
 

@@ -123,6 +123,9 @@ static void table_explain(const struct alloc_report *report, struct buffer *out)
                       plural(entry->slots));
         put_names(entry->names, out);
     }
+    if (report->nodes->allocation.cpus > 0)
+        buffer_printf(out, "  %s: %u CPUs for each process, unless an option says otherwise\n",
+                      report->nodes->allocation.cpus_from, report->nodes->allocation.cpus);
     if (report->cpus != NULL)
         buffer_printf(out, "  This process may use %s.\n", report->cpus);
 }
@@ -268,6 +271,8 @@ void alloc_report_json(const struct alloc_report *report, struct buffer *out)
     json_object_set_new(root, "starter", json_or_null(report->starter));
     json_object_set_new(root, "nodes", json_integer(allocation_nodes(allocation)));
     json_object_set_new(root, "slots", json_integer((json_int_t)allocation_slots(allocation)));
+    if (allocation->cpus > 0)
+        json_object_set_new(root, "cpus_per_process", json_integer(allocation->cpus));
     json_object_set_new(root, "slots_given", json_boolean(nodes->slots_given));
     json_object_set_new(root, "names", json_names(allocation->names));
     json_object_set_new(root, "runs", json_runs(allocation));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_cpus.h"
 #include "alloc/place_draw.h"
 #include "alloc/place_local.h"
 #include "alloc/place_require.h"
@@ -256,6 +257,7 @@ static int make_map(struct job_engine *engine, struct error *error)
 
     if (rc < 0)
         return rc;
+    place_cpus_settle(placement, engine->allocation);
     rc = place_map_make(&root->map, placement, engine->allocation, error);
     if (rc == 0)
         rc = place_map_check(&root->map, engine->allocation, error);

@@ -50,6 +50,9 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     if (left_out.length_bytes > 0)
         buffer_printf(out, "# %s\n", buffer_string(&left_out) + strlen("; "));
     buffer_fini(&left_out);
+    if (allocation->cpus > 0)
+        buffer_printf(out, "# %u CPUs for each process, as %s says\n", allocation->cpus,
+                      allocation->cpus_from);
     for (uint32_t i = 0; i < report->map.apps_count; i++) {
         const struct map_app *app = &report->map.apps[i];
 
@@ -59,6 +62,9 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
                       map_rank_by_name(map_rule_rank_by(app->rule)),
                       bind_name(app->rule, report->map.in_threads),
                       app->rule->bind == MAP_BIND_DEFAULT ? " (the default)" : "");
+        if (app->rule->cpus > 0 && app->rule->pe == 0)
+            buffer_printf(out, "# application %u: these CPUs do not fit, so each process has one\n",
+                          i);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_cpus.h"
 #include "alloc/place_require.h"
 #include "launch/map_machines.h"
 #include "launch/map_report.h"
@@ -161,6 +162,7 @@ static int make_map(struct map_report *report, const struct run_apps *apps,
         return rc;
     rc = place_require_settle(&report->placement, report->allocation, error);
     if (rc == 0) {
+        place_cpus_settle(&report->placement, report->allocation);
         rc = place_map_make(&report->map, &report->placement, report->allocation, error);
         if (rc == 0)
             rc = place_map_check(&report->map, report->allocation, error);

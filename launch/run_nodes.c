@@ -147,6 +147,8 @@ static void note_job(const struct run_settings *settings, const struct run_world
         return;
     if (holds_all(&result.allocation, &nodes->allocation)) {
         nodes->source = source;
+        nodes->allocation.cpus = result.allocation.cpus;
+        nodes->allocation.cpus_from = result.allocation.cpus_from;
         memcpy(nodes->job, result.job, sizeof(nodes->job));
     }
     source_result_fini(&result);

@@ -227,6 +227,8 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         return rc;
     job_wide->no_local |= extra.no_local;
     job_wide->oversubscribe |= extra.oversubscribe;
+    if (rule->pe == 0 && rule->policy != MAP_BY_LIST && rule->bind != MAP_BIND_NONE)
+        rule->cpus = allocation->cpus < MAP_UNITS_MAX ? allocation->cpus : 0;
     if (rule->policy != MAP_BY_LIST)
         return 0;
     rc = read_list(&extra, settings, world, allocation, rule, error);

@@ -171,6 +171,8 @@ static void make_rule(struct random_state *random, const struct allocation *allo
         rule->processes = pick(random, 1, random_chance(random, 0.7) && slots > 0 ? slots : 60);
     if (random_chance(random, rule->list != NULL && rule->list->cores != NULL ? 0.02 : 0.2))
         rule->pe = pick(random, 1, 3);
+    if (rule->pe == 0 && rule->policy != MAP_BY_LIST && random_chance(random, 0.2))
+        rule->cpus = pick(random, 2, 4);
     if (rule->policy < MAP_PER_OBJECT && random_chance(random, 0.15))
         rule->per = pick(random, 1, 5);
     else if (rule->policy < MAP_PER_OBJECT)
@@ -302,8 +304,8 @@ static void print_rule(const struct map_rule *rule, struct buffer *out)
     plain.span = 0;
     plain.oversubscribe = 0;
     map_rule_print(&plain, &words);
-    buffer_printf(out, "{\"map\":\"%s\",\"n\":%u,\"pe\":%u,\"span\":%u,\"per_node\":%u",
-                  buffer_string(&words), rule->processes, rule->pe, rule->span,
+    buffer_printf(out, "{\"map\":\"%s\",\"n\":%u,\"pe\":%u,\"cpus\":%u,\"span\":%u,\"per_node\":%u",
+                  buffer_string(&words), rule->processes, rule->pe, rule->cpus, rule->span,
                   rule->policy == MAP_PER_OBJECT ? 0 : rule->per);
     buffer_printf(out, ",\"oversubscribe\":%u,\"overload\":%u,\"rank_by\":\"%s\"",
                   rule->oversubscribe, rule->overload, map_rank_by_name(rule->rank_by));

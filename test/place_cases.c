@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alloc/place_cpus.h"
 #include "alloc/place_local.h"
 #include "test/place_case.h"
 
@@ -39,12 +40,13 @@ static void print_process(const struct place_map *map, struct place_sorts *sorts
     buffer_append_string(out, "]");
 }
 
-static void print_result(const struct place_case *c, struct buffer *out)
+static void print_result(struct place_case *c, struct buffer *out)
 {
     struct place_map map;
     struct place_sorts *sorts;
 
     buffer_append_string(out, ",\"result\":");
+    place_cpus_settle(&c->placement, &c->allocation);
     if (place_map_make(&map, &c->placement, &c->allocation, NULL) < 0) {
         buffer_append_string(out, "null");
         return;

@@ -108,6 +108,7 @@ class Application:
         self.number = number
         self.n = described["n"]
         self.pe = described["pe"]
+        self.cpus = described.get("cpus", 0)  # by the scheduler
         self.span = described["span"]
         self.oversubscribe = described["oversubscribe"]
         self.rank_by = described["rank_by"]
@@ -322,7 +323,7 @@ def bind(app, process):
     if app.list_cores and how == "default":
         how = "units"
     elif how == "default" and node.overloaded():
-        if app.pe and not app.oversubscribe:
+        if app.pe and not app.oversubscribe and not app.cpus:
             raise Refused("with pe a node is overloaded")
         how = "none"
     elif how == "default":
@@ -333,6 +334,27 @@ def bind(app, process):
         process.bound = threads
     elif how != "none":
         process.bound = node.machine.with_objects_of(how, threads)
+
+
+def settle_cpus(app, apps, nodes):
+    """CPUs of each process that a scheduler has told become pe, where they fit on all nodes."""
+    if not app.cpus or app.oversubscribe or any(other.by_thread() for other in apps):
+        return
+    cores_of_process = app.cpus
+    if any(node.slots * app.cpus > len(node.machine.objects("core")) for node in nodes):
+        cores_of_process = max(-(-app.cpus * len(node.machine.objects("core")) //
+                                 len(node.machine.allowed)) for node in nodes)
+    level = "numa" if app.level == "dist" else app.level
+    if level not in INNER and not app.by_objects:
+        level = "node"
+    for node in nodes:
+        cores = [set(core) for core in node.machine.objects("core")]
+        smallest = min((sum(core <= set(thing) for core in cores)
+                        for thing in node.machine.objects(level)), default=cores_of_process)
+        if (node.slots * cores_of_process > len(cores) or
+                (app.ppr if app.by_objects else 1) * cores_of_process > smallest):
+            return
+    app.pe = cores_of_process
 
 
 def check_levels(app, nodes):
@@ -352,6 +374,8 @@ def place(case):
              for number, described in enumerate(case["nodes"])
              if described["slots"] > 0 and not described["excluded"]]
     ranks = []
+    for app in apps:
+        settle_cpus(app, apps, nodes)
     for app in apps:
         if app.list is not None:
             dealt = deal_list(app, {node.number: node for node in nodes})

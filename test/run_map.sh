@@ -79,6 +79,38 @@ is "$(tr -d ' \n' <<<"$out" | grep -o '"cpus":"[^"]*","memory":"[^"]*"' | tr '\n
     '"cpus":"0-1","memory":"0-1" "cpus":"2-3","memory":"2-3" ' \
     "local memory is all that is as near, not what the whole package has"
 
+# A job of Slurm with --cpus-per-task: cores, or threads where cores are too few; and a default only.
+of_slurm() {
+    env SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[1-2]' "$@" --topology "$two_packages"
+}
+two_tasks=(SLURM_TASKS_PER_NODE="2(x2)" SLURM_CPUS_PER_TASK=2)
+two_cores="n1: ranks 0-1
+  rank 0: [BB/BB][../..] cpus 0-3
+  rank 1: [../..][BB/BB] cpus 4-7
+n2: rank 2
+  rank 2: [BB/BB][../..] cpus 0-3"
+run of_slurm "${two_tasks[@]}" "$banyan" map -n 3
+is "$out" "$two_cores" "SLURM_CPUS_PER_TASK is cores of each process"
+run of_slurm SLURM_TASKS_PER_NODE="2(x2)" SLURM_TRES_PER_TASK=gres/gpu=1,cpu=2 "$banyan" map -n 3
+is "$out" "$two_cores" "so is cpu of SLURM_TRES_PER_TASK"
+run of_slurm SLURM_TASKS_PER_NODE="4(x2)" SLURM_CPUS_PER_TASK=2 "$banyan" map -n 2
+is "$out" "n1: ranks 0-1
+  rank 0: [BB/..][../..] cpus 0-1
+  rank 1: [../BB][../..] cpus 2-3" "where four tasks have eight CPUs these are threads"
+run of_slurm "${two_tasks[@]}" "$banyan" map -n 1 --cpus-per-rank 1
+is "$out" "n1: rank 0
+  rank 0: [BB/..][../..] cpus 0-1" "an option counts before it"
+run of_slurm "${two_tasks[@]}" "$banyan" map -n 3 --bind-to none
+is "$out" "n1: ranks 0-1
+n2: rank 2" "also --bind-to none"
+run of_slurm "${two_tasks[@]}" "$banyan" map -n 6 --oversubscribe
+is "$status-$(grep -c ':' <<<"$out")" "0-2" "and --oversubscribe"
+run of_slurm "${two_tasks[@]}" "$banyan" map --explain -n 1 --map-by core:pe=1
+like "$out" '2 CPUs for each process, as SLURM_CPUS_PER_TASK says.*by core:pe=1' "--explain tells"
+run of_slurm SLURM_TASKS_PER_NODE="1(x2)" SLURM_CPUS_PER_TASK=3 "$banyan" map --explain -n 1 --map-by package
+like "$out" 'do not fit, so each process has one.*rank 0: \[BB/BB\]\[../..\]' \
+    "a package of two cores has no three: nothing is refused"
+
 # Two ranks may be given one core; what is named is what they get.
 printf 'rank 0=n1 slot=1\nrank 1=n1 slot=0-1\n' >"$scratch/ranks"
 maps "n1: ranks 0-1

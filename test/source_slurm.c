@@ -70,12 +70,37 @@ static void test_cpus(void)
     source_good("slurm",
                 ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),35",
                     "SLURM_CPUS_PER_TASK=4"),
-                NO_FILES, "n[1-2]:18 n3:8");
+                NO_FILES, "n[1-2]:18 n3:8 cpus 4");
     source_good("slurm",
                 ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),36",
                     "SLURM_TASKS_PER_NODE=1(x3)"),
                 NO_FILES, "n[1-3]:1");
     source_good("slurm", ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]"), NO_FILES, "n[1-3]:1 unknown");
+    source_good("slurm",
+                ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x3)",
+                    "SLURM_TRES_PER_TASK=gres/gpu:1,cpu:8"),
+                NO_FILES, "n[1-3]:9 cpus 8");
+    source_good("slurm",
+                ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TASKS_PER_NODE=2(x3)",
+                    "SLURM_TRES_PER_TASK=cpu=2", "SLURM_CPUS_PER_TASK=3"),
+                NO_FILES, "n[1-3]:2 cpus 3");
+    source_good("slurm",
+                ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TASKS_PER_NODE=2(x3)",
+                    "SLURM_TRES_PER_TASK=gres/gpu=2"),
+                NO_FILES, "n[1-3]:2");
+    source_good("slurm",
+                ENV("SLURM_STEP_ID=0", "SLURM_STEP_NODELIST=n1", "SLURM_STEP_TASKS_PER_NODE=2", JOB,
+                    "SLURM_CPUS_PER_TASK=2"),
+                NO_FILES, "n1:2 cpus 2");
+    source_good("slurm",
+                ENV(JOB, "SLURM_HET_SIZE=2", "SLURM_JOB_NODELIST_HET_GROUP_0=a1",
+                    "SLURM_TASKS_PER_NODE_HET_GROUP_0=1", "SLURM_CPUS_PER_TASK_HET_GROUP_0=4",
+                    "SLURM_JOB_NODELIST_HET_GROUP_1=b1", "SLURM_TASKS_PER_NODE_HET_GROUP_1=1",
+                    "SLURM_CPUS_PER_TASK_HET_GROUP_1=2"),
+                NO_FILES, "a1,b1:1");
+    source_bad("slurm", ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TRES_PER_TASK=cpu=2x"),
+               NO_FILES,
+               "Slurm job 7: SLURM_TRES_PER_TASK: column 6: ',' is missing behind the CPUs");
     source_bad("slurm",
                ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),36",
                    "SLURM_CPUS_PER_TASK=0"),

@@ -90,6 +90,8 @@ const char *source_test_describe(const struct source_result *result)
         hostlist_destroy(names);
     }
     buffer_append_string(&text, result->slots_given ? "" : " unknown");
+    if (allocation->cpus > 0)
+        buffer_printf(&text, " cpus %u", allocation->cpus);
     if (first != allocation_nodes(allocation))
         return "slots do not cover the nodes";
     return buffer_string(&text);
