@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/same_node.h"
 #include "launch/alloc_report.h"
 #include "launch/options.h"
 #include "launch/run_facts.h"
@@ -147,7 +148,7 @@ static int find_facts(const struct alloc_settings *settings, const struct run_wo
     hostlist_name(allocation->names, 0, name);
     if (settings->run.virtual_nodes > 0)
         ranges_add(&here, 0, allocation_nodes(allocation) - 1);
-    else if (allocation_nodes(allocation) == 1 && run_nodes_is_here(name, world->host_name))
+    else if (allocation_nodes(allocation) == 1 && same_node_is_here(name, world->host_name))
         ranges_add(&here, 0, 0);
     if (world->facts != NULL && !ranges_is_empty(&here)) {
         world->facts(&own);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc/name_index.h"
+#include "alloc/same_node.h"
 
 /* The allocation has one source. */
 static int check_sources(const struct run_settings *settings, struct error *error)
@@ -297,15 +298,6 @@ static int find_here(const struct run_settings *settings, const struct run_world
     return 0;
 }
 
-int run_nodes_is_here(const char *name, const char *host_name)
-{
-    size_t short_bytes = strcspn(host_name, ".");
-
-    return strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
-           strcmp(name, "::1") == 0 || strcmp(name, host_name) == 0 ||
-           (strlen(name) == short_bytes && memcmp(name, host_name, short_bytes) == 0);
-}
-
 /* A scheduler that tells no slots has given a whole machine: one that is this one has its cores. */
 static int count_own_cores(const struct run_world *world, struct run_nodes *nodes,
                            struct error *error)
@@ -317,7 +309,7 @@ static int count_own_cores(const struct run_world *world, struct run_nodes *node
     if (nodes->slots_given || allocation_nodes(allocation) > 1)
         return 0;
     hostlist_name(allocation->names, 0, name);
-    if (!run_nodes_is_here(name, world->host_name))
+    if (!same_node_is_here(name, world->host_name))
         return 0;
     cores = world->cores(error);
     if (cores < 0)
@@ -360,6 +352,8 @@ int run_nodes_find(const struct run_settings *settings, const struct run_world *
     allocation_init(&nodes.allocation);
     nodes.allocation.trace = world->trace;
     rc = find(settings, world, &nodes, error);
+    if (rc == 0)
+        same_node_join(&nodes.allocation, world->host_name);
     if (rc < 0)
         run_nodes_fini(&nodes);
     else

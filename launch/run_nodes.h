@@ -32,7 +32,5 @@ int run_nodes_find(const struct run_settings *settings, const struct run_world *
 void run_nodes_fini(struct run_nodes *nodes);
 /* "Slurm job 7", "OAR", or "" without a source. */
 void run_nodes_title(const struct run_nodes *nodes, char *text, size_t text_bytes);
-/* 1 if a name is one of this machine. */
-int run_nodes_is_here(const char *name, const char *host_name);
 
 #endif

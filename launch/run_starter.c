@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/same_node.h"
 #include "launch/join_token.h"
 #include "launch/run_environment.h"
 #include "overlay/tree.h"
@@ -63,7 +64,7 @@ static int is_only_this_machine(const struct allocation *allocation, const struc
 
     for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
         hostlist_name(allocation->names, i, name);
-        if (!run_nodes_is_here(name, world->host_name))
+        if (!same_node_is_here(name, world->host_name))
             return 0;
     }
     return 1;

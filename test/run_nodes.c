@@ -85,6 +85,34 @@ static const char *choose(struct source_test *test, struct run_settings settings
     }
 #define SLURM "SLURM_JOB_ID=7", "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TASKS_PER_NODE=2(x2),1"
 
+/* This machine is n1. */
+static void test_names_of_one_node(void)
+{
+    static const struct {
+        const char *hosts, *nodes;
+    } cases[] = {
+        {"n2,localhost:2,127.0.0.1,n1:3", "n2,localhost 7"},
+        {"n1,n1", "n1 2"},
+        {"n2,n2.cluster.org:2,n3", "n[2-3] 4"},
+        {"n2.cluster.org:2,n2", "n2.cluster.org 3"},
+        {"n2.east.org,n2.west.org,n2", "n2.east.org,n2.west.org,n2 3"},
+        {"n[2-4],n[3-5].cluster.org", "n[2-4],n5.cluster.org 6"},
+        {"10,10.0.0.1", "10,10.0.0.1 2"},
+        {"n2.cluster.org,n3.cluster.org", "n[2-3].cluster.org 2"},
+    };
+    struct source_test none = {.variables = ENV(NULL), .files = NO_FILES};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct run_settings settings = {.hosts = ONE(cases[i].hosts)};
+        const char *chosen = choose(&none, settings);
+        const char *behind = strstr(chosen, ", --host");
+
+        if (ok(behind != NULL, "%s is taken", cases[i].hosts))
+            is_bytes(chosen, (size_t)(behind - chosen), cases[i].nodes, strlen(cases[i].nodes),
+                     "%s is %s", cases[i].hosts, cases[i].nodes);
+    }
+}
+
 static void test_order(void)
 {
     struct source_test none = {.variables = ENV(NULL), .files = NO_FILES};
@@ -224,6 +252,7 @@ static void test_never_here(void)
 int main(void)
 {
     test_order();
+    test_names_of_one_node();
     test_force();
     test_one_shot();
     test_one_node();
