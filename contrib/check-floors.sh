@@ -51,6 +51,10 @@ floors() {
         # 4. The prefixes of the libraries are theirs, also for names in one file only. (The guards
         #    in pmix/ look like theirs, and are not.)
         theirs = "(pmix|PMIX|fi|FI)_[A-Za-z0-9_]+"
+
+        # 5. FOLDER/banyan/*.h are installed for others: they include the system only, and name
+        #    everything banyan_ or BANYAN_.
+        for_others = "^[a-z]+/banyan/"
     }
 
     function list(text, ret_set,    words, n, i) {
@@ -140,10 +144,12 @@ floors() {
         sub(/^[ \t]*#[ \t]*include[ \t]*["<]/, "", name)
         sub(/[">].*/, "", name)
         check_order(name)
-        if (line ~ /include[ \t]*"/)
-            check_project(name)
-        else
+        if (line !~ /include[ \t]*"/)
             check_system(name)
+        else if (FILENAME ~ for_others)
+            broken("installed")
+        else
+            check_project(name)
     }
 
     FNR == 1 {
@@ -170,6 +176,14 @@ floors() {
     line ~ "^(struct|enum|union)[ \t]+" theirs "[ \t]*\\{" { broken("prefix") }
     line ~ "^#[ \t]*define[ \t]+" theirs { broken("prefix") }
     line ~ /(^|[^A-Za-z0-9_])(alloca|setjmp|longjmp)[ \t]*\(/ { broken("library") }
+    FILENAME ~ for_others && line ~ /^(struct|enum|union)[ \t]+[a-z0-9_]+[ \t]*[{;]/ &&
+        line !~ /^[a-z]+[ \t]+banyan_/ { broken("installed") }
+    FILENAME ~ for_others && line ~ /^#[ \t]*define[ \t]/ && line !~ /^#[ \t]*define[ \t]+BANYAN_/ {
+        broken("installed")
+    }
+    FILENAME ~ for_others && line ~ /^[a-z].*[ *][a-z0-9_]+\(/ && line !~ /[ *]banyan_[a-z0-9_]+\(/ {
+        broken("installed")
+    }
     ' "$@"
 }
 
@@ -194,7 +208,7 @@ rule() {
         printf '%s\nnot ok %d - %s\n' "$lines" "$checks" "$2"
     fi
 }
-echo "1..8"
+echo "1..9"
 rule spdx "every source file starts with its SPDX line"
 rule order "each .c includes config.h, then its own header; no header includes config.h"
 rule guard "a header's guard is named after its path"
@@ -202,5 +216,6 @@ rule rooted "project includes are written from the root of the sources"
 rule table "each folder includes the floors below only"
 rule sealed "base, alloc and the overlay core touch neither clock, file, socket, thread nor process"
 rule library "each library, and dlopen, is used at its one place"
+rule installed "what is installed for others stands alone and is named banyan_"
 rule prefix "nothing is named pmix_* or fi_*"
 exit $failed

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tcp form of struct address (base/address.h), for people and for the system, and the addresses
- * of this machine (address_local.c).  Names are never resolved here: that blocks.
+ * of this machine (address_local.c).  Names are never resolved here: that blocks.  libbanyan-sock
+ * has a copy of its own inside.
  */
 #ifndef FABRIC_ADDRESS_H
 #define FABRIC_ADDRESS_H

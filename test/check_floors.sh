@@ -20,6 +20,9 @@ good_tree() {
         '/* getenv(" is a word here, and so is <time.h> and dlopen( */' \
         'const char *list_text = "printf(";'
     sample overlay/node.c '#include "config.h"' '#include "fabric/loop.h"' '#include <time.h>'
+    sample fabric/banyan/sock.h '#ifndef FABRIC_BANYAN_SOCK_H' '#define FABRIC_BANYAN_SOCK_H' \
+        '#include <stdint.h>' '#define BANYAN_SOCK_MAX 1' 'struct banyan_sock;' \
+        'int banyan_sock_do(struct banyan_sock *sock);' '#endif'
     sample fabric/loop.c '#include "config.h"' '#include <event2/event.h>'
     sample launch/plugin.c '#include "config.h"' '#include <dlfcn.h>' 'void *x = dlopen("y", 0);'
     sample launch/run.c '#include "config.h"' '#include "overlay/tree.h"' '#include <unistd.h>'
@@ -84,6 +87,13 @@ breaks "from the root" base/map.c '#include "config.h"' '#include "map.h"'
 breaks "pmix_" pmix/job.c '#include "config.h"' 'static int pmix_thing(void)' '{' '}'
 breaks "pmix_" fabric/ofi.c '#include "config.h"' 'struct fi_thing {' '};'
 breaks "pmix_" pmix/job.c '#include "config.h"' '#define PMIX_THING 1'
+public=fabric/banyan/sock.h
+guard='#ifndef FABRIC_BANYAN_SOCK_H'
+breaks "for others" $public "$guard" '#include "base/list.h"' '#endif'
+breaks "for others" $public "$guard" 'struct sock;' '#endif'
+breaks "for others" $public "$guard" 'enum banyan_x {' '};' 'enum x {' '};' '#endif'
+breaks "for others" $public "$guard" '#define SOCK_MAX 1' '#endif'
+breaks "for others" $public "$guard" 'int sock_do(struct banyan_sock *sock);' '#endif'
 
 good_tree
 printf '%s\n' '#include "config.h"' >"$scratch/tree/base/map.c"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 
@@ -23,14 +22,15 @@ static void test_connect(void)
     struct address any;
     struct banyan_sock *v6 = NULL;
 
-    ok(address_port(&listening) != 0, "K1: listening on %s", address_print(&listening, text));
+    ok(banyan_sock_address_port(&listening) != 0, "K1: listening on %s",
+       banyan_sock_address_print(&listening, text));
     connect_pair();
     banyan_sock_local_address(near, &address);
-    ok(address_equal(&address, banyan_sock_peer_address(far)),
+    ok(is_same_address(&address, banyan_sock_peer_address(far)),
        "K1: both ends know the same address");
-    ok(address_equal(&listening, banyan_sock_peer_address(near)), "K1: and the listener's");
+    ok(is_same_address(&listening, banyan_sock_peer_address(near)), "K1: and the listener's");
     close_pair();
-    address_parse("::1", &any, NULL);
+    banyan_sock_address_parse("::1", &any, NULL);
     if (banyan_sock_listen(set, &any, any_port, NULL, &v6, NULL) == 0) {
         pass("K1: IPv6 listens");
         close_one(v6);
@@ -165,7 +165,7 @@ static void test_errors(void)
        "K6: nobody listens: refused");
     is_int(event.system_error, ECONNREFUSED, "K6: the system's number is kept");
     banyan_sock_describe(&event, &why);
-    has_string(why.text, address_print(&nobody, text), "K6: the text names the peer");
+    has_string(why.text, banyan_sock_address_print(&nobody, text), "K6: the text names the peer");
     has_string(why.text, "Connection refused", "K6: and says what the system said");
     is_int(why.code, -ECONNREFUSED, "K6: the code too");
     close_one(sock);
@@ -176,7 +176,7 @@ static void test_errors(void)
     is_int(banyan_sock_listen(set, &listening, any_port, NULL, &sock, &why), -EADDRINUSE,
            "K6: a taken port");
     is_int(banyan_sock_status_of(EADDRINUSE), BANYAN_SOCK_NO_PORTS, "K6: has its class");
-    has_string(why.text, address_print(&listening, text), "K6: and its name");
+    has_string(why.text, banyan_sock_address_print(&listening, text), "K6: and its name");
 }
 
 static void test_peer_gone(void)

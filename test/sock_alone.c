@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 
@@ -161,7 +160,7 @@ static void test_program(const char *text)
     int wrong = 0;
     int words = 0;
 
-    address_parse(text, &address, NULL);
+    banyan_sock_address_parse(text, &address, NULL);
     if (banyan_sock_listen(set, &address, any_port, NULL, &server, &why) < 0) {
         skip(3, "K11: %s", why.text);
         return;

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 

@@ -36,8 +36,8 @@ static struct banyan_sock *connect_host(const char *description)
     struct banyan_sock *sock = NULL;
     struct error error = ERROR_NONE;
 
-    if (banyan_sock_connect_host(set, description, address_port(&listening), any_port, NULL, &sock,
-                                 &error) < 0)
+    if (banyan_sock_connect_host(set, description, banyan_sock_address_port(&listening), any_port,
+                                 NULL, &sock, &error) < 0)
         bail_out("%s", error.text);
     return sock;
 }
@@ -68,8 +68,8 @@ static void check_connected(struct banyan_sock *sock, const char *what)
     size_t bytes = 0;
 
     ok(is_event(&event, BANYAN_SOCK_CONNECT, BANYAN_SOCK_OK, sock), "K11: %s", what);
-    ok(address_equal(banyan_sock_peer_address(sock), &listening), "K11: the peer is the one: %s",
-       address_print(banyan_sock_peer_address(sock), text));
+    ok(is_same_address(banyan_sock_peer_address(sock), &listening), "K11: the peer is the one: %s",
+       banyan_sock_address_print(banyan_sock_peer_address(sock), text));
     is_int(banyan_sock_write(sock, "word", 4, &bytes), 0, "K11: it can be written to");
     close_one(sock);
     close_accepted();
@@ -97,7 +97,7 @@ static void test_silent_first(void)
     struct address silent = full_listener(fds, SILENT_FDS);
     int64_t start_ms = now_ms();
 
-    snprintf(text, sizeof(text), "here %s 127.0.0.1", address_print(&silent, one));
+    snprintf(text, sizeof(text), "here %s 127.0.0.1", banyan_sock_address_print(&silent, one));
     check_connected(connect_host(text), "one that does not answer, then one that does");
     ok(now_ms() - start_ms >= 250, "K11: after a quarter of a second: %lld ms",
        (long long)(now_ms() - start_ms));
@@ -134,7 +134,7 @@ static void test_close_race(void)
     struct banyan_sock_event event;
     struct banyan_sock *sock;
 
-    address_print(&silent, one);
+    banyan_sock_address_print(&silent, one);
     snprintf(text, sizeof(text), "%s %s %s", one, one, one);
     sock = connect_host(text);
     is_int(banyan_sock_set_wait(set, 300, &event), 0, "K4: two of three are under way");

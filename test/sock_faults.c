@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 
@@ -227,7 +226,8 @@ static void test_self(void)
     own = listening;
     close_one(sock);
     listening = saved;
-    port = (struct banyan_sock_ports){.first = address_port(&own), .last = address_port(&own)};
+    port = (struct banyan_sock_ports){.first = banyan_sock_address_port(&own),
+                                      .last = banyan_sock_address_port(&own)};
     banyan_sock_connect(set, &own, port, NULL, &sock, NULL);
     event = next_event();
     ok(is_event(&event, BANYAN_SOCK_CONNECT, BANYAN_SOCK_REFUSED, sock),
@@ -245,7 +245,7 @@ static void test_gone_before_accept(void)
     struct banyan_sock *sock = NULL;
     int rc;
 
-    address_to_system(&listening, &system, &bytes);
+    banyan_sock_address_to_system(&listening, &system, &bytes);
     if (connect(fd, (struct sockaddr *)&system, bytes) < 0)
         bail_out("connect");
     reset(fd);

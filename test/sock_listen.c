@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 
@@ -41,7 +40,7 @@ static void *listen_on_some(void *context)
     struct contender *contender = context;
     struct address address;
 
-    address_parse(contested_text, &address, NULL);
+    banyan_sock_address_parse(contested_text, &address, NULL);
     contender->count = 0;
     atomic_fetch_add(&at_start, 1);
     while (atomic_load(&at_start) < THREADS)
@@ -111,7 +110,7 @@ static int connect_plain(void)
     socklen_t bytes;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    address_to_system(&listening, &system, &bytes);
+    banyan_sock_address_to_system(&listening, &system, &bytes);
     if (fd < 0 || connect(fd, (struct sockaddr *)&system, bytes) < 0)
         bail_out("a plain socket cannot connect");
     return fd;
@@ -212,14 +211,14 @@ static void test_v6_only(void)
     struct address any;
     struct error why = ERROR_NONE;
 
-    address_parse("::", &any, NULL);
+    banyan_sock_address_parse("::", &any, NULL);
     if (banyan_sock_listen(set, &any, any_port, NULL, &v6, &why) < 0) {
         skip(1, "K1: %s", why.text);
         return;
     }
     banyan_sock_local_address(v6, &listening);
-    address_parse("0.0.0.0", &any, NULL);
-    address_set_port(&any, address_port(&listening));
+    banyan_sock_address_parse("0.0.0.0", &any, NULL);
+    banyan_sock_address_set_port(&any, banyan_sock_address_port(&listening));
     is_int(banyan_sock_listen(set, &any, any_port, NULL, &v4, &why), 0,
            "K1: a listener on :: leaves the same port of IPv4 to another");
     if (v4 != NULL)

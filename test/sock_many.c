@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "fabric/address.h"
 #include "test/sock_world.h"
 #include "test/tap.h"
 
@@ -55,7 +54,7 @@ static void child(void)
     socklen_t bytes;
     unsigned char byte;
 
-    address_to_system(&listening, &system, &bytes);
+    banyan_sock_address_to_system(&listening, &system, &bytes);
     for (int i = 0; i < CONNECTIONS; i++) {
         fds[i] = socket(AF_INET, SOCK_STREAM, 0);
         if (fds[i] < 0 || connect(fds[i], (struct sockaddr *)&system, bytes) < 0)

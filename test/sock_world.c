@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fabric/address.h"
 #include "test/tap.h"
 
 const struct banyan_sock_ports any_port;
@@ -48,13 +48,18 @@ int is_event(const struct banyan_sock_event *event, enum banyan_sock_operation o
     return event->operation == operation && event->status == status && event->sock == sock;
 }
 
+int is_same_address(const struct address *a, const struct address *b)
+{
+    return a->length_bytes == b->length_bytes && memcmp(a->bytes, b->bytes, a->length_bytes) == 0;
+}
+
 struct banyan_sock *listen_on(const char *text)
 {
     struct address address;
     struct error error = ERROR_NONE;
     struct banyan_sock *sock = NULL;
 
-    address_parse(text, &address, NULL);
+    banyan_sock_address_parse(text, &address, NULL);
     if (banyan_sock_listen(set, &address, any_port, NULL, &sock, &error) < 0)
         bail_out("%s", error.text);
     banyan_sock_local_address(sock, &listening);
@@ -112,7 +117,7 @@ int plain_peer(void)
     socklen_t bytes;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    address_to_system(&listening, &system, &bytes);
+    banyan_sock_address_to_system(&listening, &system, &bytes);
     if (fd < 0 || connect(fd, (struct sockaddr *)&system, bytes) < 0)
         bail_out("a plain socket cannot connect");
     event = next_event();
@@ -128,8 +133,8 @@ struct address full_listener(int fds[], int count)
     struct address address;
     socklen_t bytes;
 
-    address_parse("127.0.0.1", &address, NULL);
-    address_to_system(&address, &system, &bytes);
+    banyan_sock_address_parse("127.0.0.1", &address, NULL);
+    banyan_sock_address_to_system(&address, &system, &bytes);
     fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(fds[0], (struct sockaddr *)&system, bytes) < 0 || listen(fds[0], 0) < 0 ||
         getsockname(fds[0], (struct sockaddr *)&system, &bytes) < 0)
@@ -139,6 +144,6 @@ struct address full_listener(int fds[], int count)
         if (connect(fds[i], (struct sockaddr *)&system, bytes) < 0 && errno != EINPROGRESS)
             bail_out("a plain connection");
     }
-    address_from_system((struct sockaddr *)&system, &address);
+    banyan_sock_address_from_system((struct sockaddr *)&system, &address);
     return address;
 }

@@ -22,6 +22,7 @@ void world_close(void);
 struct banyan_sock_event next_event(void);
 int is_event(const struct banyan_sock_event *event, enum banyan_sock_operation operation,
              enum banyan_sock_status status, const struct banyan_sock *sock);
+int is_same_address(const struct address *a, const struct address *b);
 struct banyan_sock *listen_on(const char *text);
 void connect_pair(void);
 /* Closes, and takes events until its BANYAN_SOCK_CLOSE. */

@@ -160,7 +160,8 @@ int banyan_sock_adopt(struct banyan_sock_set *set, int fd, void *user,
 int banyan_sock_set_keep_alive(struct banyan_sock *sock, unsigned int idle_s,
                                unsigned int interval_s, unsigned int probes);
 /* Ends the connection as timed out when sent data has not been acknowledged for so long; it bounds
- * keep-alive, and connecting, too.  0: the system's, some 15 minutes. */
+ * keep-alive, and connecting, too.  It also ends a connection to a peer whose machine is there but
+ * which has not read for so long that nothing more can be sent.  0: the system's, some 15 minutes. */
 int banyan_sock_set_user_timeout(struct banyan_sock *sock, unsigned int timeout_ms);
 
 /* ---- Posting: 0, or what was wrong with the call: -EBUSY one is outstanding, -EINVAL minimum above
