@@ -154,14 +154,9 @@ int asking_command_make(struct asking_command *ret_command, const char *text, in
 
     if (asker == NULL)
         return -EINVAL;
-    if (asker->needs_terminal && !world->has_terminal)
-        return error_set(
-            error, -EINVAL,
-            "option --alloc: %s -I needs a terminal for its input: submit a script that "
-            "calls banyan run instead",
-            asker->words[0]);
     command.name = asker->words[0];
     command.quiet_errors = asker->quiet_errors;
+    command.wants_terminal = asker->needs_terminal && !world->has_terminal;
     for (size_t i = 0; i < 4 && asker->words[i] != NULL; i++)
         add_copy(&command, asker->words[i]);
     rc = colon != NULL ? add_options(&command, colon + 1, error) : 0;

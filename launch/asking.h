@@ -16,8 +16,9 @@
 struct asking_command {
     char **words; /* NULL at the end; owned */
     size_t count;
-    int quiet_errors; /* its stderr is ours to read; the run's own is ASKING_STDERR_FD */
-    const char *name; /* of the command */
+    int wants_terminal; /* and there is none */
+    int quiet_errors;   /* its stderr is ours to read; the run's own is ASKING_STDERR_FD */
+    const char *name;   /* of the command */
 };
 
 #define ASKING_STDERR_FD 9
@@ -31,8 +32,7 @@ struct asking_world {
 };
 
 /* The command for what --alloc says; argv is the whole of `run ...`, from which --alloc is taken out.
- * -EINVAL if text is malformed, names no scheduler that can be asked, or the scheduler's command
- * cannot serve here. */
+ * -EINVAL if text is malformed or names no scheduler that can be asked. */
 int asking_command_make(struct asking_command *ret_command, const char *text, int argc,
                         char *const *argv, const struct asking_world *world, struct error *error);
 void asking_command_fini(struct asking_command *command);

@@ -19,6 +19,7 @@
 
 #include "fabric/loop.h"
 #include "launch/asking.h"
+#include "launch/asking_terminal.h"
 
 #define STATUS_FAILED      125
 #define STATUS_SIGNAL_BASE 128
@@ -28,6 +29,7 @@
 
 struct asking {
     struct asking_command command;
+    struct asking_terminal terminal;
     pid_t pid;
     int words_fd;  /* what the command says; -1: it says it to the user itself, or is done */
     int begun_fd;  /* where the run says that it has begun */
@@ -67,13 +69,15 @@ static int place_pipes(int words_fd, int begun_fd)
     return 0;
 }
 
-static void become(const struct asking_command *command, int words_fd, int begun_fd,
+static void become(const struct asking_command *command, int words_fd, int begun_fd, int slave,
                    const sigset_t *old_mask, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)
         _exit(STATUS_FAILED);
     if (words_fd >= 0 && place_pipes(words_fd, begun_fd) < 0)
+        _exit(STATUS_FAILED);
+    if (slave >= 0 && asking_terminal_become(slave) < 0)
         _exit(STATUS_FAILED);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execvp(command->words[0], command->words);
@@ -87,6 +91,7 @@ static int start(struct asking *asking, struct error *error)
     pid_t parent = getpid();
     int words[2] = {-1, -1};
     int begun[2] = {-1, -1};
+    int slave = -1;
     sigset_t old;
 
     sigprocmask(SIG_BLOCK, &set, &old);
@@ -94,11 +99,16 @@ static int start(struct asking *asking, struct error *error)
     if (asking->signals_fd < 0 || (asking->command.quiet_errors &&
                                    (pipe2(words, O_CLOEXEC) < 0 || pipe2(begun, O_CLOEXEC) < 0)))
         return error_set(error, -errno, "cannot ask %s: %s", asking->command.name, strerror(errno));
+    if (asking->command.wants_terminal &&
+        asking_terminal_open(&asking->terminal, &slave, error) < 0)
+        return -EIO;
     asking->pid = fork();
     if (asking->pid < 0)
         return error_set(error, -errno, "cannot ask %s: %s", asking->command.name, strerror(errno));
     if (asking->pid == 0)
-        become(&asking->command, words[1], begun[1], &old, parent);
+        become(&asking->command, words[1], begun[1], slave, &old, parent);
+    if (slave >= 0)
+        close(slave);
     if (words[1] >= 0) {
         close(words[1]);
         close(begun[1]);
@@ -197,18 +207,26 @@ static void take_signals(struct asking *asking)
 
 static void live(struct asking *asking)
 {
-    while (!asking->has_ended || asking->words_fd >= 0) {
+    while (!asking->has_ended || asking->words_fd >= 0 || asking->terminal.fd >= 0) {
+        struct asking_terminal *terminal = &asking->terminal;
+        int input_fd = asking_terminal_wants_input(terminal) ? STDIN_FILENO : -1;
         struct pollfd fds[] = {{.fd = asking->signals_fd, .events = POLLIN},
                                {.fd = asking->words_fd, .events = POLLIN},
-                               {.fd = asking->begun_fd, .events = POLLIN}};
+                               {.fd = asking->begun_fd, .events = POLLIN},
+                               {.fd = terminal->fd, .events = asking_terminal_wants(terminal)},
+                               {.fd = input_fd, .events = POLLIN}};
         /* What the command has written is there when it has ended: who still has its stderr may
          * keep it. */
-        int ready = poll(fds, 3, asking->has_ended ? 0 : PROGRESS_MS);
+        int ready = poll(fds, 5, asking->has_ended ? 0 : PROGRESS_MS);
 
         if (ready == 0 && asking->has_ended)
             return;
         if (ready == 0)
             tell_progress(asking);
+        if (fds[4].revents != 0)
+            asking_terminal_take_input(terminal);
+        if (fds[3].revents != 0)
+            asking_terminal_ready(terminal, fds[3].revents);
         if (fds[2].revents != 0)
             take_begun(asking);
         if (fds[1].revents != 0)
@@ -242,8 +260,11 @@ static int status_of(const struct asking *asking)
 
 int asking_run(const char *text, int argc, char *const *argv, const char *banyan)
 {
-    struct asking asking = {
-        .words_fd = -1, .begun_fd = -1, .signals_fd = -1, .start_ns = loop_now_ns()};
+    struct asking asking = {.words_fd = -1,
+                            .begun_fd = -1,
+                            .signals_fd = -1,
+                            .terminal = {.fd = -1},
+                            .start_ns = loop_now_ns()};
     struct asking_world world = {.banyan = banyan, .has_terminal = isatty(STDIN_FILENO)};
     char *directory = getcwd(NULL, 0);
     struct error error = ERROR_NONE;

@@ -71,7 +71,12 @@ Q
     else
         skip "no script(1) for a terminal"
     fi
-    refuses "PBS without a terminal" "option --alloc: qsub -I needs a terminal" --alloc pbs:
+    # Without one it gets a terminal; no byte of input or output is changed.
+    printf 'a b\n\ttab\n' >input
+    run "$banyan" run --alloc pbs: -n 1 --timeout 60 cat <input
+    is "$status:$out" "0:$(cat input)" "PBS without a terminal: input, its end and output"
+    run "$banyan" run --alloc pbs: -n 1 --timeout 60 sh -c 'exit 9' </dev/null
+    is "$status" 9 "and the status"
     refuses "an unknown scheduler" "option --alloc: 'moab: -n 1' does not begin with" \
         --alloc 'moab: -n 1'
     refuses "no colon" "option --alloc: .* does not begin" --alloc 4
