@@ -149,6 +149,8 @@ void alloc_report_table(const struct alloc_report *report, struct buffer *out)
     }
     if (report->unknown != NULL)
         buffer_printf(out, "\n%s\n", report->unknown);
+    if (report->nodes->notice[0] != '\0')
+        buffer_printf(out, "\n%s\n", report->nodes->notice);
     if (report->trace != NULL)
         table_explain(report, out);
     groups_fini(&groups);

@@ -266,12 +266,15 @@ static int verb_run(int argc, char **argv)
     facts_fini(&facts, &world);
     if (rc < 0)
         return fail(&error);
-    if (request.wish == RUN_WISH_HELP)
+    if (request.wish == RUN_WISH_HELP) {
         status = print_help(run_help);
-    else if (request.wish == RUN_WISH_VERSION)
+    } else if (request.wish == RUN_WISH_VERSION) {
         status = verb_version(argc, argv);
-    else
+    } else {
+        if (request.notice[0] != '\0')
+            fprintf(stderr, "banyan: %s\n", request.notice);
         status = front_end_run(&request, start_ns);
+    }
     run_request_fini(&request);
     return status;
 }

@@ -42,6 +42,8 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     buffer_printf(out, "# %u nodes, %llu slots%s%s\n", allocation_nodes(allocation),
                   (unsigned long long)allocation_slots(allocation),
                   allocation->origin[0] != '\0' ? " from " : "", allocation->origin);
+    if (report->notice[0] != '\0')
+        buffer_printf(out, "# %s\n", report->notice);
     explain_machines(report, out);
     if (!ranges_is_empty(&report->placement.excluded))
         buffer_printf(out, "# %llu nodes are left out by nolocal\n",

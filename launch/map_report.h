@@ -11,11 +11,13 @@
 #include "alloc/source.h"
 #include "base/buffer.h"
 #include "launch/map_machines.h"
+#include "launch/run_options.h"
 
 struct map_report {
     const struct allocation *allocation;
     const struct map_machines *machines;
-    const struct source *source; /* where the nodes come from; NULL: no scheduler */
+    char notice[RUN_NOTICE_BYTES]; /* of struct run_nodes */
+    const struct source *source;   /* where the nodes come from; NULL: no scheduler */
     struct placement placement;
     struct place_map map; /* of all that */
 };

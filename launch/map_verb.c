@@ -105,7 +105,7 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
 
 static int find_nodes(const struct run_settings *settings, const struct run_world *world,
                       const struct map_machines *machines, struct allocation *allocation,
-                      const struct source **ret_source, struct error *error)
+                      struct map_report *report, struct error *error)
 {
     struct run_nodes nodes;
     int rc;
@@ -116,7 +116,8 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
     if (rc == 0) {
         allocation_fini(allocation);
         *allocation = nodes.allocation; /* which is moved */
-        *ret_source = nodes.source;
+        report->source = nodes.source;
+        memcpy(report->notice, nodes.notice, sizeof(report->notice));
     }
     return rc;
 }
@@ -199,7 +200,7 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     } else if (rc == 0) {
         settings.processes = (uint32_t)run_apps_processes(apps);
         allocation_init(&allocation);
-        rc = find_nodes(&settings, world, &machines, &allocation, &report.source, error);
+        rc = find_nodes(&settings, world, &machines, &allocation, &report, error);
         if (rc == 0)
             rc = make_map(&report, apps, world, out, error);
         place_map_fini(&report.map);

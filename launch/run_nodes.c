@@ -90,6 +90,16 @@ static int slots_override(const struct run_settings *settings, const struct run_
     return 0;
 }
 
+/* LSF chooses CPUs for each task; ours are chosen by the options, and who relies on LSF's must know. */
+static void note_affinity(const struct source_result *result, struct run_nodes *nodes)
+{
+    if (result->tasks_count > 0)
+        snprintf(nodes->notice, sizeof(nodes->notice),
+                 "the CPUs that %s chose for each task (LSB_AFFINITY_HOSTFILE) are not used: "
+                 "processes are bound as --map-by and --bind-to say",
+                 result->source->title);
+}
+
 static int find_in_job(const struct run_settings *settings, const struct run_world *world,
                        const struct source *source, struct run_nodes *nodes, struct error *error)
 {
@@ -109,6 +119,7 @@ static int find_in_job(const struct run_settings *settings, const struct run_wor
         nodes->source = source;
         nodes->slots_given = result.slots_given || settings->slots > 0;
         memcpy(nodes->job, result.job, sizeof(nodes->job));
+        note_affinity(&result, nodes);
     }
     source_result_fini(&result);
     return rc;

@@ -24,6 +24,8 @@ struct run_nodes {
     const struct source *source;
     char job[64]; /* its id, as in struct source_result */
     bool slots_given;
+    /* What the scheduler says and is not done, for the user to know; "": nothing. */
+    char notice[RUN_NOTICE_BYTES];
 };
 
 /* Cost: O(text). ret_nodes is to be finished after success only. */

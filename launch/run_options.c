@@ -394,6 +394,7 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
                             &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, world, request, error);
+    memcpy(request->notice, nodes.notice, sizeof(request->notice));
     request->timeout_s = settings.timeout_s;
     request->label = settings.label > 0;
     request->verbose = settings.verbose;

@@ -17,6 +17,7 @@
 #include "launch/spec.h"
 
 #define RUN_RANDOM_BYTES (8 + SECRET_BYTES)
+#define RUN_NOTICE_BYTES 240
 
 /* The facts and the two questions.  The caller owns all. */
 struct run_world {
@@ -46,7 +47,8 @@ struct run_request {
     struct instance_spec instance;
     struct job_spec job;
     struct allocation allocation;
-    uint32_t timeout_s; /* 0: none */
+    uint32_t timeout_s;            /* 0: none */
+    char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     int label;
     int verbose;     /* 1: phases, 2: what daemons log, too */
     char *json_path; /* NULL: no record */

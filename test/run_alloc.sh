@@ -104,6 +104,18 @@ PBS_JOBID=5.srv PBS_NODEFILE=$scratch/nodes alloc "short and full names of one m
 printf 'n1 slots=2\n' >nodes
 KUBERNETES_SERVICE_HOST=10.0.0.1 OMPI_MCA_orte_default_hostfile=$scratch/nodes \
     alloc "a host file in a pod" "MPI operator: 1 node, 2 slots NODES SLOTS NAMES 1 2 n1"
+printf 'localhost 0\nlocalhost 1\n' >affinity
+lsf=(LSB_JOBID=5 LSB_MCPU_HOSTS="localhost 2" LSB_AFFINITY_HOSTFILE="$scratch/affinity")
+run env "${lsf[@]}" "$banyan" run true
+is "$status-$(grep -c 'LSB_AFFINITY_HOSTFILE) are not used' <<<"$err")-$(wc -l <<<"$err")" "0-1-1" \
+    "who has LSF's affinity is told once that it is not used"
+run env "${lsf[@]}" "$banyan" map --explain
+like "$out" '# the CPUs that LSF chose .*are not used' "map says it, too"
+run env "${lsf[@]}" "$banyan" alloc
+like "$out" 'the CPUs that LSF chose .*are not used' "and alloc"
+: >affinity
+run env "${lsf[@]}" "$banyan" run true
+is "$status-$err" "0-" "an empty file is no affinity"
 printf 'n1\nn2\n' >nodes
 COBALT_JOBID=9 COBALT_NODEFILE=$scratch/nodes alloc "who tells no slots" \
     "Cobalt job 9: 2 nodes, 2 slots (nobody tells them: one each) NODES SLOTS NAMES 2 1 n[1-2]"
