@@ -19,6 +19,8 @@
 #include "pmix/host_environment.h"
 
 #define PMI1_READ_BYTES 4096
+/* Who asks and does not read the answers is not heard any more until he does. */
+#define PMI1_UNSENT_BYTES 65536
 
 int64_t services_local_index(const struct services *services, uint32_t rank)
 {
@@ -51,13 +53,16 @@ static void client_flush(struct client *client)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
             continue;
+        if (sent < 0 && errno != EAGAIN)
+            buffer_clear(&client->unsent); /* it reads no more; its end is seen by reading */
         if (sent < 0)
             break;
         buffer_consume(&client->unsent, (size_t)sent);
     }
     if (client->watch)
         loop_watch_set(client->watch,
-                       LOOP_READ | (client->unsent.length_bytes > 0 ? LOOP_WRITE : 0));
+                       (client->unsent.length_bytes < PMI1_UNSENT_BYTES ? LOOP_READ : 0) |
+                           (client->unsent.length_bytes > 0 ? LOOP_WRITE : 0));
 }
 
 static void pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
@@ -102,6 +107,20 @@ static void pmi1_abort(void *context, uint32_t index, int status, const char *me
     struct services *services = context;
 
     services->world.aborted(services->world.context, index, status, message);
+}
+
+static void pmi1_refused(void *context, uint32_t index, const char *what)
+{
+    struct services *services = context;
+    struct client *client = &services->clients[index];
+    char text[HOST_NAME_BYTES_MAX + 128];
+
+    if (client->was_refused)
+        return;
+    client->was_refused = 1;
+    snprintf(text, sizeof text, "rank %u on %s was refused what it asked for: %s is not supported",
+             services->ranks[index], services->config.node_name, what);
+    services->world.text(services->world.context, text, strlen(text));
 }
 
 struct mapping_runs {
@@ -167,6 +186,7 @@ static void pmi1_open(struct services *services)
         .connected = pmi1_connected,
         .finalized = pmi1_finalized,
         .abort = pmi1_abort,
+        .refused = pmi1_refused,
     };
     const struct job_local *job = services->config.job;
     struct pmi1_world world = world_functions;

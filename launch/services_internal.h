@@ -20,8 +20,9 @@ struct client {
     struct buffer unsent;     /* replies that the socket did not take yet */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
-    uint8_t is_gone;    /* closed its PMI-1 socket */
-    uint8_t pmi1_state; /* enum client_state */
+    uint8_t is_gone;     /* closed its PMI-1 socket */
+    uint8_t was_refused; /* said once */
+    uint8_t pmi1_state;  /* enum client_state */
     uint8_t pmix_state;
 };
 

@@ -66,6 +66,7 @@ static pmix_server_module_t module = {
     .disconnect = host_disconnect_upcall,
     .log = host_client_log,
     .query = host_query_upcall,
+    .notify_event = host_client_event,
 };
 
 void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process)

@@ -94,6 +94,27 @@ pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
     return PMIX_SUCCESS;
 }
 
+static void event_run(struct host *host, struct host_call *call)
+{
+    static const char text[] =
+        "an event is not passed on to other nodes, which is not supported yet";
+    struct host_notice *notice = (struct host_notice *)call;
+
+    if (host != NULL && !host->told_of_events) {
+        host->told_of_events = 1;
+        host->world.text(host->world.context, &notice->process, text, strlen(text));
+    }
+    notice_free(notice);
+}
+
+pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
+                                pmix_data_range_t range, pmix_info_t info[], size_t info_count,
+                                pmix_op_cbfunc_t callback, void *context)
+{
+    host_thread_post(&notice_create(event_run, source, NULL, NULL)->call);
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
 static void abort_free(struct host_abort *abort)
 {
     free(abort->message);

@@ -27,7 +27,8 @@ struct host {
     uint64_t last_id;
     char *node_name;
     int is_running; /* inside host_table.process */
-    int is_doomed;  /* destroyed from within it: freed at its end */
+    int told_of_events;
+    int is_doomed; /* destroyed from within it: freed at its end */
 };
 
 /* Copies the name, and turns PMIX_RANK_WILDCARD into HOST_RANK_ALL and back. */

@@ -273,24 +273,31 @@ static int on_abort(struct pmi1_server *server, uint32_t index, const char *line
 
 /* ---- what is not served yet ---- */
 
+static void refuse(struct pmi1_server *server, uint32_t index, const char *what, const char *result)
+{
+    server->world.refused(server->world.context, index, what);
+    answer(server, index, "cmd=%s_result%s rc=-1 msg=%s_is_not_supported", result,
+           strcmp(what, "publishing") == 0 ? " info=no" : "", what);
+}
+
 static int on_publish_name(struct pmi1_server *server, uint32_t index, const char *line,
                            struct error *error)
 {
-    answer(server, index, "cmd=publish_result info=no rc=-1 msg=publishing_is_not_supported");
+    refuse(server, index, "publishing", "publish");
     return 0;
 }
 
 static int on_unpublish_name(struct pmi1_server *server, uint32_t index, const char *line,
                              struct error *error)
 {
-    answer(server, index, "cmd=unpublish_result info=no rc=-1 msg=publishing_is_not_supported");
+    refuse(server, index, "publishing", "unpublish");
     return 0;
 }
 
 static int on_lookup_name(struct pmi1_server *server, uint32_t index, const char *line,
                           struct error *error)
 {
-    answer(server, index, "cmd=lookup_result info=no rc=-1 msg=publishing_is_not_supported");
+    refuse(server, index, "publishing", "lookup");
     return 0;
 }
 
@@ -317,7 +324,7 @@ static void spawn_line(struct pmi1_server *server, uint32_t index, const char *l
     }
     client->state = CLIENT_READY;
     if (client->spawns_so_far >= client->spawns_total)
-        answer(server, index, "cmd=spawn_result rc=-1 msg=spawning_is_not_supported");
+        refuse(server, index, "spawning", "spawn");
 }
 
 /* ---- lines ---- */

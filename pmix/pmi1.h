@@ -26,6 +26,9 @@ struct pmi1_world {
     void (*connected)(void *context, uint32_t local_index); /* cmd=init */
     void (*finalized)(void *context, uint32_t local_index);
     void (*abort)(void *context, uint32_t local_index, int status, const char *message);
+    /* What a client has asked for is not served: "publishing", "spawning".  It is told so too, but
+     * MPICH keeps the reason to itself. */
+    void (*refused)(void *context, uint32_t local_index, const char *what);
 };
 
 struct pmi1_config {

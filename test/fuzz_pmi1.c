@@ -24,6 +24,11 @@ static void on_client(void *context, uint32_t index)
 {
 }
 
+static void on_refused(void *context, uint32_t index, const char *what)
+{
+    assert(strlen(what) > 0);
+}
+
 static void on_abort(void *context, uint32_t index, int status, const char *message)
 {
     assert(strlen(message) < 2000);
@@ -31,7 +36,8 @@ static void on_abort(void *context, uint32_t index, int status, const char *mess
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    const struct pmi1_world world = {NULL, on_reply, on_barrier, on_client, on_client, on_abort};
+    const struct pmi1_world world = {NULL,      on_reply, on_barrier, on_client,
+                                     on_client, on_abort, on_refused};
     const uint32_t zero = 0;
     const struct pmi1_config config = {
         .kvs_name = "job",

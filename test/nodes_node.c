@@ -193,6 +193,10 @@ static void on_pmi1_abort(void *context, uint32_t index, int status, const char 
     node_send(((struct node *)context)->hub, &message, NULL, 0);
 }
 
+static void on_pmi1_refused(void *context, uint32_t index, const char *what)
+{
+}
+
 static void pmi1_start(struct node *node)
 {
     struct pmi1_world world = {.context = node,
@@ -200,7 +204,8 @@ static void pmi1_start(struct node *node)
                                .barrier = on_pmi1_barrier,
                                .connected = on_pmi1_connected,
                                .finalized = on_pmi1_finalized,
-                               .abort = on_pmi1_abort};
+                               .abort = on_pmi1_abort,
+                               .refused = on_pmi1_refused};
     struct pmi1_run run = {0, node->it->nodes, node->it->per_node};
     static const uint32_t apps[CLIENTS_MAX];
     struct buffer mapping = {0};

@@ -23,6 +23,7 @@ struct node {
     int connected;
     int finalized;
     int aborts;
+    int refusals;
     int abort_status;
     int done_at_once; /* 1: a barrier is answered within the call */
 };
@@ -53,6 +54,11 @@ static void on_finalized(void *context, uint32_t index)
     ((struct node *)context)->finalized++;
 }
 
+static void on_refused(void *context, uint32_t index, const char *what)
+{
+    ((struct node *)context)->refusals++;
+}
+
 static void on_abort(void *context, uint32_t index, int status, const char *message)
 {
     ((struct node *)context)->aborts++;
@@ -61,7 +67,8 @@ static void on_abort(void *context, uint32_t index, int status, const char *mess
 
 static void node_init(struct node *node, uint32_t first_rank, const char *mapping)
 {
-    struct pmi1_world world = {node, on_reply, on_barrier, on_connected, on_finalized, on_abort};
+    struct pmi1_world world = {node,         on_reply, on_barrier, on_connected,
+                               on_finalized, on_abort, on_refused};
     uint32_t ranks[CLIENTS] = {first_rank, first_rank + 1}, apps[CLIENTS] = {0, 3};
     struct pmi1_config config = {
         .kvs_name = "job",
@@ -320,6 +327,7 @@ static void test_rest(void)
               "", "a spawn in two parts");
     is_string(say(&node, 0, "mcmd=spawn\nnprocs=1\ntotspawns=2\nspawnssofar=2\nendcmd\n"),
               "cmd=spawn_result rc=-1 msg=spawning_is_not_supported\n", "is refused once");
+    is_int(node.refusals, 4, "the owner is told of each");
     has_string(say(&node, 0, "cmd=get_appnum\n"), "appnum=0", "and nothing is left over");
     say(&node, 0, "cmd=abort exitcode=9\n");
     ok(node.aborts == 1 && node.abort_status == 9, "abort with its code");

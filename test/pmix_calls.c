@@ -266,9 +266,21 @@ static pmix_status_t register_event(const char *code)
     return status >= 0 ? PMIX_SUCCESS : status;
 }
 
+static void notified(pmix_status_t status, void *context)
+{
+    *(volatile pmix_status_t *)context = status;
+}
+
+/* With a callback: without one, libpmix tells nobody what the server has answered. */
 static pmix_status_t event(const char *range)
 {
-    return PMIx_Notify_event(-3001, &self, (pmix_data_range_t)atoi(range), NULL, 0, NULL, NULL);
+    volatile pmix_status_t answer = 1;
+    pmix_status_t status = PMIx_Notify_event(-3001, &self, (pmix_data_range_t)atoi(range), NULL, 0,
+                                             notified, (void *)(uintptr_t)&answer);
+
+    while (status == PMIX_SUCCESS && answer == 1)
+        usleep(1000);
+    return status == PMIX_SUCCESS ? answer : status;
 }
 
 static const struct {

@@ -58,5 +58,33 @@ RANK
 else
     skip "only root with setpriv and /usr/bin/python3 can be another user"
 fi
+# PMI-1 has a socket for each rank. Who asks and asks and reads no answer is not listened to: the daemon
+# does not store what he does not take. Then he reads, and ends well.
+cat >"$scratch/flood.py" <<'FLOOD'
+import os
+import select
+import socket
+sock = socket.socket(fileno=int(os.environ["PMI_FD"]))
+sock.sendall(b"cmd=init pmi_version=1 pmi_subversion=1\n")
+sock.setblocking(False)
+ask = b"cmd=get_maxes\n" * 1000
+sent = 0
+while sent < 64 << 20 and select.select([], [sock], [], 1)[1]:
+    sent += sock.send(ask[sent % len(ask):])
+print("taken" if sent < 4 << 20 else "%d bytes taken" % sent)
+asked = sent // 14
+got = 0
+while got < asked + 1:
+    select.select([sock], [], [])
+    got += sock.recv(65536).count(b"\n")
+sock.setblocking(True)
+sock.sendall((b"cmd=get_maxes\n" * 2)[sent % 14:] + b"cmd=finalize\n")
+while b"finalize_ack" not in sock.recv(65536):
+    pass
+FLOOD
+run "$banyan" run --timeout 60 --mpi pmi1 -n 2 python3 "$scratch/flood.py" </dev/null
+is "$status:$(sort -u <<<"$out")" "0:taken" "a rank that floods its PMI-1 socket"
+[ -z "$err" ] || diag "$err"
+
 nothing_left_within 5 none "nothing is left"
 done_testing
