@@ -26,21 +26,9 @@
 #define UNANSWERED_MS 7000
 #define REPEATED_MIN  3
 
-static void set_option(int fd, int level, int option, int value)
-{
-    (void)setsockopt(fd, level, option, &value, sizeof(value));
-}
-
 void link_keep_alive(const struct link *link)
 {
-    int fd = banyan_sock_fd(link->sock);
-
-    if (fd < 0)
-        return;
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_PROBES);
+    (void)banyan_sock_set_keep_alive(link->sock, KEEP_IDLE_S, KEEP_INTERVAL_S, KEEP_PROBES);
 }
 
 int link_end_if_unanswered(struct link *link)
