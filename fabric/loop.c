@@ -44,6 +44,7 @@ struct loop {
     sigset_t signal_set;
     int signal_fd; /* -1 until the first loop_signal_create */
     struct loop_watch *signal_watch;
+    pid_t signal_sender;
 };
 
 /* Two events, so that a change of one interest costs one epoll_ctl. */
@@ -299,8 +300,14 @@ static void on_signal(void *context, int fd, unsigned int ready)
     if (read(fd, &info, sizeof(info)) != sizeof(info))
         return;
     signal = find_signal(loop, (int)info.ssi_signo);
+    loop->signal_sender = (pid_t)info.ssi_pid;
     if (signal != NULL)
         signal->function(signal->context);
+}
+
+pid_t loop_signal_sender(const struct loop *loop)
+{
+    return loop->signal_sender;
 }
 
 struct loop_signal *loop_signal_create(struct loop *loop, int number, loop_function *function,

@@ -9,6 +9,7 @@
 #define FABRIC_LOOP_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -43,6 +44,8 @@ struct loop_timer *loop_timer_create(struct loop *loop, loop_function *function,
 void loop_timer_set(struct loop_timer *timer, uint64_t deadline_ns); /* of loop_now_ns */
 void loop_timer_cancel(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
+/* Of the signal that is being told: the process that sent it, 0 if that is not to be seen from here. */
+pid_t loop_signal_sender(const struct loop *loop);
 
 /* Runs function once, after the callbacks of this turn and before the loop sleeps. */
 void loop_defer(struct loop *loop, loop_function *function, void *context);

@@ -358,6 +358,8 @@ int daemon_run(struct daemon *daemon, struct error *error)
     rc = open_parts(daemon, error);
     if (rc == 0 && daemon->is_joiner)
         join_daemon_watch_signals(daemon);
+    else if (rc == 0)
+        daemon_watch_signals(daemon);
     if (rc == 0) {
         daemon_start_children(daemon);
         name_jobs(daemon);

@@ -131,6 +131,9 @@ void daemon_cancel_starts(struct daemon *daemon);
 void daemon_forget_starts(struct daemon *daemon);
 void daemon_close_input_fd(struct daemon *daemon);
 
+/* daemon_signal.c */
+void daemon_watch_signals(struct daemon *daemon);
+
 /* daemon_survey.c */
 /* Asks the helper what this node is like; the job logic gets the answer as an event. */
 void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,

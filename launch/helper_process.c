@@ -554,7 +554,10 @@ static void remove_directories(struct helper_state *state)
     struct list_node *node, *spare;
 
     list_for_each(&state->directories, node, spare)
+    {
         session_remove_directory(list_entry(node, struct owned_directory, node)->path);
+        session_remove_of_root(list_entry(node, struct owned_directory, node)->path);
+    }
 }
 
 /* Kills all that is left, again and again; exits when nothing is. */

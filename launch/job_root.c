@@ -18,6 +18,8 @@
 
 #define STATUS_TIMED_OUT 124
 #define STATUS_FAILED    125
+#define STATUS_SIGNAL    128
+#define SIGNAL_MAX       64
 #define NS_PER_MS        1000000ull
 /* How long more failures of a start are gathered, so that equal ones are told in one line. */
 #define START_GATHER_MS 300
@@ -452,6 +454,44 @@ static void placed(struct job_engine *engine, struct wire_reader *reader)
              "%.80s computed another placement than the root; please report this", name);
 }
 
+/* The job is to end, for a reason that is none of its own. */
+static void wish_end(struct job_engine *engine, const struct control_end *end, uint64_t now_ns,
+                     struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    uint32_t grace_ms = end->at_once ? 0 : engine->instance->kill_grace_ms;
+
+    if (!root->has_end && root->state < JOB_ROOT_ENDING) {
+        root->has_end = 1;
+        root->end = *end;
+    }
+    if (root->state < JOB_ROOT_LAUNCHING || root->state == JOB_ROOT_FLUSHING)
+        report(engine, actions);
+    else if (root->state < JOB_ROOT_FLUSHING)
+        end_job(engine, now_ns, grace_ms, actions);
+}
+
+/* A scheduler signals all daemons: the first one of which that is heard ends the job. */
+static void cancelled(struct job_engine *engine, const struct job_event *event,
+                      struct wire_reader *reader, struct job_actions *actions)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct control_end end = {.status = STATUS_SIGNAL + number};
+    char name[HOST_NAME_BYTES_MAX + 1] = "";
+    char sender[64];
+
+    wire_get_string_into(reader, sender, sizeof sender);
+    if (wire_finish(reader) < 0 || number == 0 || number > SIGNAL_MAX || engine->root->has_end ||
+        engine->root->state >= JOB_ROOT_ENDING)
+        return;
+    if (event->place > 0 && event->place <= allocation_nodes(engine->allocation))
+        hostlist_name(engine->allocation->names, event->place - 1, name);
+    snprintf(end.reason, sizeof end.reason, "cancelled%s%s (signal %u to %s%s)",
+             sender[0] ? " by " : "", sender, number,
+             name[0] ? "the daemon on " : "the root of this run", name);
+    wish_end(engine, &end, event->now_ns, actions);
+}
+
 static void received(struct job_engine *engine, const struct job_event *event,
                      struct job_actions *actions)
 {
@@ -470,6 +510,9 @@ static void received(struct job_engine *engine, const struct job_event *event,
         break;
     case JOB_MESSAGE_PLACED:
         placed(engine, &reader);
+        break;
+    case JOB_MESSAGE_CANCEL:
+        cancelled(engine, event, &reader, actions);
         break;
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_decode(&reader, &failure);
@@ -609,18 +652,8 @@ static void lost(struct job_engine *engine, const struct job_event *event,
 static void end_wished(struct job_engine *engine, const struct job_event *event,
                        struct job_actions *actions)
 {
-    struct job_root *root = engine->root;
-    uint32_t grace_ms = event->end->at_once ? 0 : engine->instance->kill_grace_ms;
-
-    root->impatient = 1;
-    if (!root->has_end && root->state < JOB_ROOT_ENDING) {
-        root->has_end = 1;
-        root->end = *event->end;
-    }
-    if (root->state < JOB_ROOT_LAUNCHING || root->state == JOB_ROOT_FLUSHING)
-        report(engine, actions);
-    else if (root->state < JOB_ROOT_FLUSHING)
-        end_job(engine, event->now_ns, grace_ms, actions);
+    engine->root->impatient = 1;
+    wish_end(engine, event->end, event->now_ns, actions);
 }
 
 /* What has not come by now is not going to. */

@@ -46,6 +46,8 @@ enum job_message {
      * payload; a request without more: its reply is doctor_daemon.c's */
     JOB_MESSAGE_DOCTOR,
     JOB_MESSAGE_CLOCK,
+    /* to the root: this daemon was sent a signal that ends the job */
+    JOB_MESSAGE_CANCEL, /* u32 signal, string: who sent it, "" if that is not known */
     JOB_MESSAGE_COUNT
 };
 

@@ -236,6 +236,19 @@ void session_remove_directory(const char *path)
         rmdir(parent); /* fails while other sessions are there */
 }
 
+void session_remove_of_root(const char *path)
+{
+    char of_root[PATH_MAX];
+    const char *place = strrchr(path, '.');
+    int length = place != NULL ? (int)(place - path) : 0;
+
+    if (length == 0 || strchr(place, '/') != NULL || strcmp(place, ".0") == 0)
+        return;
+    snprintf(of_root, sizeof(of_root), "%.*s.0", length, path);
+    if (session_is_left(of_root))
+        session_remove_directory(of_root);
+}
+
 void session_remove(const struct session *session)
 {
     if (session->shared_directory[0] != '\0')

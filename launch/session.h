@@ -42,6 +42,10 @@ int session_is_left(const char *path);
 void session_remove(const struct session *session);
 /* Removes one of the two, and the banyan-<uid> above it when that is empty then. */
 void session_remove_directory(const char *path);
+/* path: of one of the two of another place.  Removes what the root of the session has left there, if it is
+ * dead: front end, root and its helper may have been killed together, as a scheduler does that ends the
+ * step in which they are. */
+void session_remove_of_root(const char *path);
 /* Where session directories are made: tmpdir, else $TMPDIR, else /tmp. */
 const char *session_base(const char *tmpdir);
 /* Removes a tree without following links or crossing devices; silent if it is not there. -EPERM if it

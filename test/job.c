@@ -158,6 +158,45 @@ static void test_signal_death(void)
                        "a signal");
 }
 
+/* A daemon was sent a signal. */
+static void cancel(struct job_world *world, uint32_t place, uint32_t number, const char *sender)
+{
+    struct job_event event = {.kind = JOB_EVENT_RECEIVED, .place = place};
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_CANCEL);
+    wire_put_u32(&payload, number);
+    wire_put_string(&payload, sender);
+    event.message = message_from_buffer(&payload);
+    job_world_event(world, 0, event);
+    message_release(event.message);
+    buffer_fini(&payload);
+}
+
+static void cancelled(uint32_t place, const char *sender, const char *text)
+{
+    struct job_world *world = running();
+
+    cancel(world, place, SIGTERM, sender);
+    is_int(world->places[1].end_grace_ms, 2000,
+           "a daemon that is to end ends the job with its grace");
+    job_world_trace(world);
+    cancel(world, 1, SIGTERM, "somebody else");
+    job_world_happens(world, "", "the others, which are told, too, change nothing");
+    job_world_exited(world, 1, 0, EXITED(3), 0);
+    job_world_exited(world, 1, 1, SIGTERM, 1);
+    job_world_gone(world, 1, 0);
+    node_ends(world, 2, 2);
+    job_world_reported(world, 128 + SIGTERM, text, "who it was");
+}
+
+static void test_cancelled(void)
+{
+    cancelled(2, "Slurm", "cancelled by Slurm (signal 15 to the daemon on n2)");
+    cancelled(1, "", "cancelled (signal 15 to the daemon on n1)");
+    cancelled(0, "kill", "cancelled by kill (signal 15 to the root of this run)");
+}
+
 static void test_without_finalize(void)
 {
     struct job_world *world = running();
@@ -565,6 +604,7 @@ int main(void)
     test_run_before_and_after();
     test_exit_status();
     test_highest_status();
+    test_cancelled();
     test_signal_death();
     test_without_finalize();
     test_lease_ended();
