@@ -52,6 +52,8 @@ struct control_started {
 struct control_job_end {
     uint32_t status;       /* exit status of `banyan run`, design.md "Errors" */
     uint8_t banyan_failed; /* 1: status is banyan's own (124, 125, 126, 127), not a program's */
+    uint32_t processes;    /* that were to run, on so many nodes; 0 if none was launched */
+    uint32_t nodes;
     uint32_t processes_ended;
     char text[1024]; /* one line: which rank on which node ended first and why; "" if all is well */
 };

@@ -55,6 +55,8 @@ void control_job_end_encode(const struct control_job_end *message, struct buffer
 {
     wire_put_u32(out, message->status);
     wire_put_u8(out, message->banyan_failed != 0);
+    wire_put_u32(out, message->processes);
+    wire_put_u32(out, message->nodes);
     wire_put_u32(out, message->processes_ended);
     wire_put_string(out, message->text);
 }
@@ -65,6 +67,8 @@ int control_job_end_decode(struct control_job_end *ret_message, struct wire_read
 
     message.status = wire_get_u32(reader);
     message.banyan_failed = get_flag(reader);
+    message.processes = wire_get_u32(reader);
+    message.nodes = wire_get_u32(reader);
     message.processes_ended = wire_get_u32(reader);
     wire_get_string_into(reader, message.text, sizeof(message.text));
     if (wire_finish(reader) == 0)

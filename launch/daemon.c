@@ -18,6 +18,7 @@
 #include "fabric/tls.h"
 #include "launch/boot_carry.h"
 #include "launch/daemon_internal.h"
+#include "launch/descriptor.h"
 #include "launch/join_daemon.h"
 #include "launch/join_root.h"
 #include "launch/one_shot.h"
@@ -476,7 +477,9 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
     int rc = 0;
 
     boot_record_init(&daemon.record);
-    daemon.helper = helper_fork(&error);
+    rc = descriptor_require(&error);
+    if (rc == 0)
+        daemon.helper = helper_fork(&error);
     if (!daemon.helper)
         rc = error.code;
     if (rc == 0) {
@@ -521,7 +524,9 @@ int daemon_main_join(const struct join_request *request)
     int rc = 0;
 
     boot_record_init(&daemon.record);
-    daemon.helper = helper_fork(&error);
+    rc = descriptor_require(&error);
+    if (rc == 0)
+        daemon.helper = helper_fork(&error);
     if (!daemon.helper)
         rc = error.code;
     if (rc == 0)

@@ -12,6 +12,10 @@
 
 #define LOW_MAX 256 /* so many may be low: a job of a few ranks need not move any */
 #define RESERVE 64  /* where the limit is so low that all are */
+/* What a run of one rank takes in its hungriest process, the daemon; and the helper's children put theirs
+ * above all numbers that a process may be given. */
+#define LIMIT_MIN 40
+#define FREE_MIN  24
 
 int descriptor_move_high(int fd)
 {
@@ -66,4 +70,40 @@ int descriptor_check_room(uint32_t count)
     while (held > 0)
         close(fds[--held]);
     return rc;
+}
+
+static uint32_t count_free(void)
+{
+    int fds[FREE_MIN];
+    uint32_t count = 0;
+
+    while (count < FREE_MIN) {
+        fds[count] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+        if (fds[count] < 0)
+            break;
+        count++;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        close(fds[i]);
+    return count;
+}
+
+int descriptor_require(struct error *error)
+{
+    struct rlimit limit;
+    uint32_t left;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    left = count_free();
+    if (limit.rlim_cur < LIMIT_MIN)
+        return error_set(error, -EMFILE,
+                         "too few descriptors: ulimit -n is %llu, at least %d are needed",
+                         (unsigned long long)limit.rlim_cur, LIMIT_MIN);
+    if (left < FREE_MIN)
+        return error_set(error, -EMFILE,
+                         "too few descriptors: ulimit -n is %llu, but all except %u of them are in "
+                         "use already; at least %d more are needed",
+                         (unsigned long long)limit.rlim_cur, left, FREE_MIN);
+    return 0;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/descriptor.h"
 #include "launch/front_end_internal.h"
 #include "launch/root.h"
 #include "launch/session.h"
@@ -82,7 +83,7 @@ void front_end_fail(struct front_end *front, uint32_t status, enum run_failure f
     front->record.status = status;
     front->record.failure = failure;
     snprintf(front->record.text, sizeof(front->record.text), "%s", text);
-    if (front->said_end)
+    if (front->said_end && text[0] != '\0')
         front_end_message(front, text);
     front_end_ask_end(front, status, 0, text);
 }
@@ -190,13 +191,13 @@ static void on_written(void *context, size_t bytes)
     front_end_check_gone(front);
 }
 
-/* A reader that is gone ends us as it would end any program: with SIGPIPE's status. */
+/* A reader that is gone ends us as it would end any program: with SIGPIPE's status, and no word. */
 static void on_write_failed(void *context, const struct error *error)
 {
     struct front_end *front = context;
     uint32_t status = error->code == -EPIPE ? STATUS_SIGNAL_BASE + SIGPIPE : STATUS_FAILED;
 
-    front_end_fail(front, status, RUN_FAILURE_OUTPUT, error->text);
+    front_end_fail(front, status, RUN_FAILURE_OUTPUT, error->code == -EPIPE ? "" : error->text);
 }
 
 /* ---- the life ---- */
@@ -305,7 +306,8 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     int rc = 0;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (request->json_path != NULL)
+    rc = descriptor_require(&error);
+    if (rc == 0 && request->json_path != NULL)
         rc = run_record_open(request->json_path, &record_fd, &error);
     if (rc == 0)
         rc = front_end_live(&front, request, &error);

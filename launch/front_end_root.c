@@ -90,11 +90,16 @@ static void on_job_end(struct front_end *front, struct wire_reader *reader)
     }
     front->has_job_end = 1;
     record->processes_ended = end.processes_ended;
+    if (end.processes > 0) {
+        record->processes = end.processes;
+        record->nodes_used = end.nodes;
+    }
     if (!front->has_failure) {
         record->status = end.status;
         record->failure = failure_of(front, &end);
         snprintf(record->text, sizeof(record->text), "%s", end.text);
-    } else if (strncmp(end.text, record->text, strlen(record->text)) == 0) {
+    } else if (record->text[0] != '\0' &&
+               strncmp(end.text, record->text, strlen(record->text)) == 0) {
         snprintf(record->text, sizeof(record->text), "%s", end.text); /* the root knows more */
     }
     front_end_say_end(front);

@@ -502,6 +502,26 @@ void helper_lease(struct helper *helper, uint32_t milliseconds)
 
 /* ---- Events ---- */
 
+/* "exec", or "interpreter" and its name, in which what cannot be seen is written as in C. */
+static void tell_failed(struct helper *helper, const struct helper_event *event)
+{
+    struct buffer what = {0};
+
+    buffer_append_string(&what, helper_step_name((enum helper_step)event->detail));
+    for (const char *byte = event->text; *byte != '\0'; byte++) {
+        if (byte == event->text)
+            buffer_append_string(&what, " ");
+        if (*byte == '\r')
+            buffer_append_string(&what, "\\r");
+        else if ((unsigned char)*byte < ' ' || *byte == 0x7f)
+            buffer_printf(&what, "\\%03o", (unsigned int)(unsigned char)*byte);
+        else
+            buffer_append(&what, byte, 1);
+    }
+    helper->events->failed(helper->context, event->id, event->value, buffer_string(&what));
+    buffer_fini(&what);
+}
+
 static void deliver(struct helper *helper, const struct helper_event *event)
 {
     const struct helper_events *events = helper->events;
@@ -511,8 +531,7 @@ static void deliver(struct helper *helper, const struct helper_event *event)
         events->started(helper->context, event->id, event->value);
         break;
     case HELPER_FAILED:
-        events->failed(helper->context, event->id, event->value,
-                       helper_step_name((enum helper_step)event->detail));
+        tell_failed(helper, event);
         break;
     case HELPER_EXITED:
         events->exited(helper->context, event->id, event->value, (int)event->detail);

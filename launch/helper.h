@@ -49,7 +49,8 @@ struct helper_process {
 struct helper_events {
     void (*started)(void *context, uint32_t id, pid_t pid);
     /* Could not be started: code is -errno of `what` ("exec", "chdir", "fork"; -EMFILE of "fork":
-     * descriptors are short here or in the helper). */
+     * descriptors are short here or in the helper; "interpreter NAME": the program is there, but not
+     * what its first line names; without a name: its loader).  what is there during the call. */
     void (*failed)(void *context, uint32_t id, int code, const char *what);
     /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
     void (*exited)(void *context, uint32_t id, int wait_status, int by_us);

@@ -78,6 +78,8 @@ static void child_fail(const struct child_start *start, enum helper_step step, l
 {
     struct child_failure failure = {.code = (int32_t)code, .step = step};
 
+    for (size_t i = 0; i < sizeof(failure.text); i++)
+        failure.text[i] = start->interpreter[i];
     child_call(SYS_write, start->report_fd, (long)&failure, sizeof(failure), 0);
     child_exit();
 }
@@ -164,14 +166,52 @@ static long child_exec(struct child_start *start, char *file)
     return rc;
 }
 
+/* The mode of what is there, 0 if nothing is. */
+static uint32_t mode_of(const char *file)
+{
+    struct statx status;
+
+    return raw_syscall(SYS_statx, AT_FDCWD, (long)file, 0, STATX_TYPE, (long)&status) == 0
+               ? status.stx_mode
+               : 0;
+}
+
+/* What stands behind "#!"; nothing of a program, whose loader is missing then. */
+static void read_interpreter(struct child_start *start, const char *file)
+{
+    char line[2 + HELPER_TEXT_BYTES];
+    long fd = raw_syscall(SYS_openat, AT_FDCWD, (long)file, O_RDONLY | O_CLOEXEC, 0, 0);
+    long bytes = fd >= 0 ? raw_syscall(SYS_read, fd, (long)line, sizeof(line) - 1, 0, 0) : 0;
+    long from = 2, to = 0;
+
+    start->interpreter_missing = 1;
+    if (bytes < 2 || line[0] != '#' || line[1] != '!')
+        return;
+    while (from < bytes && (line[from] == ' ' || line[from] == '\t'))
+        from++;
+    for (; from + to < bytes && to < HELPER_TEXT_BYTES - 1; to++) {
+        char byte = line[from + to];
+        if (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\0')
+            break;
+        start->interpreter[to] = byte;
+    }
+}
+
+/* The system's answer, or what it means. */
+static long explain(struct child_start *start, const char *file, long rc)
+{
+    if (rc == -EACCES && S_ISDIR(mode_of(file)))
+        return -EISDIR;
+    if (rc == -ENOENT && S_ISREG(mode_of(file)))
+        read_interpreter(start, file);
+    return rc;
+}
+
 /* A file that is there and may not be executed; not a directory of that name, nor anything in a
  * directory that is closed to us. */
 static int is_forbidden(const char *file)
 {
-    struct statx status;
-
-    return raw_syscall(SYS_statx, AT_FDCWD, (long)file, 0, STATX_TYPE, (long)&status) == 0 &&
-           S_ISREG(status.stx_mode);
+    return S_ISREG(mode_of(file));
 }
 
 static int is_search_error(long code)
@@ -200,6 +240,8 @@ static long child_search(struct child_start *start)
         if (rc == -EACCES && is_forbidden(start->candidate))
             result = rc;
         else if (rc != -EACCES && !is_search_error(rc))
+            return rc;
+        else if (explain(start, start->candidate, rc) == -ENOENT && start->interpreter_missing)
             return rc;
         if (entry[bytes] == '\0')
             return result;
@@ -239,10 +281,10 @@ static void child_main(void *argument)
     child_bind(start);
     child_reset(start);
     if (start->candidate == NULL)
-        rc = child_exec(start, start->order.argv[0]);
+        rc = explain(start, start->order.argv[0], child_exec(start, start->order.argv[0]));
     else
         rc = child_search(start);
-    child_fail(start, HELPER_STEP_EXEC, rc);
+    child_fail(start, start->interpreter_missing ? HELPER_STEP_INTERPRETER : HELPER_STEP_EXEC, rc);
 }
 
 /* ---- In the helper ---- */

@@ -27,12 +27,15 @@ struct child_start {
     char *candidate;     /* room for any entry of PATH and the name of the program */
     const char *path;    /* PATH of the process */
     char shell[8];       /* "/bin/sh" */
+    char interpreter[HELPER_TEXT_BYTES]; /* that is not there */
+    int interpreter_missing;
     struct child_start *next_free;
 };
 
 struct child_failure {
     int32_t code; /* negative errno */
     uint32_t step;
+    char text[HELPER_TEXT_BYTES]; /* of HELPER_STEP_INTERPRETER */
 };
 
 /* An empty start with room for a stack; they are kept and used again. */

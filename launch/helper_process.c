@@ -67,12 +67,9 @@ static void watch_socket(struct helper_state *state, int writable)
 /* Sends what there is; what the daemon does not take now stays. */
 static void flush_events(struct helper_state *state)
 {
-    size_t packet_bytes_max = HELPER_PACKET_BYTES_MAX / HELPER_EVENT_BYTES * HELPER_EVENT_BYTES;
-
     while (state->socket_open && state->events.length_bytes > 0) {
-        size_t bytes = state->events.length_bytes;
-        if (bytes > packet_bytes_max)
-            bytes = packet_bytes_max;
+        size_t bytes = helper_events_fit(state->events.data, state->events.length_bytes,
+                                         HELPER_PACKET_BYTES_MAX);
         if (send(state->setup.socket_fd, state->events.data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) <
             0)
             break;
@@ -166,8 +163,11 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
     if (result >= 0) {
         helper_tell(state, HELPER_STARTED, worker->id, worker->pid, 0);
     } else {
+        struct helper_event event = {
+            .type = HELPER_FAILED, .id = worker->id, .value = failure.code, .detail = failure.step};
         worker->failed = 1;
-        helper_tell(state, HELPER_FAILED, worker->id, failure.code, failure.step);
+        memcpy(event.text, failure.text, sizeof(event.text));
+        helper_event_encode(&event, &state->events);
     }
     stop_waiting(state, worker);
     /* Siblings on their way to exec may still hold a copy, which would keep the event alive. */

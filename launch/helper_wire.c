@@ -15,6 +15,7 @@ static const char *const step_names[HELPER_STEP_COUNT] = {
     [HELPER_STEP_EXEC] = "exec",
     [HELPER_STEP_BIND] = "bind",
     [HELPER_STEP_BIND_MEMORY] = "bind memory",
+    [HELPER_STEP_INTERPRETER] = "interpreter",
 };
 
 const char *helper_step_name(enum helper_step step)
@@ -138,16 +139,28 @@ void helper_event_encode(const struct helper_event *event, struct buffer *out)
     wire_put_u32(out, event->id);
     wire_put_u32(out, (uint32_t)event->value);
     wire_put_u8(out, (uint8_t)event->detail);
+    wire_put_u8(out, (uint8_t)strnlen(event->text, sizeof(event->text) - 1));
+    buffer_append(out, event->text, strnlen(event->text, sizeof(event->text) - 1));
 }
 
 int helper_event_decode(struct helper_event *ret_event, struct wire_reader *reader)
 {
-    struct helper_event event;
+    struct helper_event event = {0};
+    uint32_t text_bytes;
 
     event.type = (enum helper_event_type)wire_get_u8(reader);
     event.id = wire_get_u32(reader);
     event.value = (int32_t)wire_get_u32(reader);
     event.detail = wire_get_u8(reader);
+    text_bytes = wire_get_u8(reader);
+    if (text_bytes >= sizeof(event.text) || text_bytes > wire_left(reader))
+        wire_fail(reader);
+    else
+        memcpy(event.text, reader->position, text_bytes);
+    if (strlen(event.text) != text_bytes)
+        wire_fail(reader);
+    else
+        reader->position += text_bytes;
     if (event.type >= HELPER_EVENT_COUNT ||
         (event.type == HELPER_FAILED && event.detail >= HELPER_STEP_COUNT))
         wire_fail(reader);
@@ -155,4 +168,18 @@ int helper_event_decode(struct helper_event *ret_event, struct wire_reader *read
         return -EBADMSG;
     *ret_event = event;
     return 0;
+}
+
+size_t helper_events_fit(const void *data, size_t bytes, size_t max)
+{
+    struct helper_event event;
+    struct wire_reader reader;
+    size_t fit = 0;
+
+    if (bytes <= max)
+        return bytes;
+    wire_reader_init(&reader, data, max);
+    while (wire_left(&reader) > 0 && helper_event_decode(&event, &reader) == 0)
+        fit = max - wire_left(&reader);
+    return fit;
 }

@@ -18,6 +18,7 @@
 /* The system splits records of such a pair above about 48 KiB. */
 #define HELPER_PACKET_BYTES_MAX  (32u * 1024)
 #define HELPER_REQUEST_BYTES_MAX (64u * 1024 * 1024)
+#define HELPER_TEXT_BYTES        64
 #define HELPER_MASK_BYTES_MAX    (128u * 1024) /* of as many processors as base/topology.h has */
 
 enum helper_request_type {
@@ -80,6 +81,7 @@ enum helper_step {
     HELPER_STEP_EXEC,
     HELPER_STEP_BIND,
     HELPER_STEP_BIND_MEMORY,
+    HELPER_STEP_INTERPRETER, /* the file is there; what its first line names, or its loader, is not */
     HELPER_STEP_COUNT
 };
 
@@ -88,12 +90,13 @@ struct helper_event {
     uint32_t id; /* or group */
     int32_t value;
     uint32_t detail;
+    char text[HELPER_TEXT_BYTES]; /* of FAILED: the interpreter's name; else "" */
 };
-
-#define HELPER_EVENT_BYTES 10u
 
 void helper_event_encode(const struct helper_event *event, struct buffer *out);
 int helper_event_decode(struct helper_event *ret_event, struct wire_reader *reader);
+/* How many of the first bytes are whole events and at most max; the bytes are of helper_event_encode. */
+size_t helper_events_fit(const void *data, size_t bytes, size_t max);
 const char *helper_step_name(enum helper_step step);
 
 #endif

@@ -13,10 +13,13 @@
 #include "launch/output_sink.h"
 
 #define READ_BYTES_MAX (64u * 1024)
+/* Nobody tells a running job of the shell that it has come to the foreground (fg): it is looked. */
+#define BACKGROUND_LOOK_NS 250000000ull
 
 struct input_reader {
     struct loop *loop;
     struct loop_watch *watch; /* NULL: a file, which is always ready */
+    struct loop_timer *look;  /* while a terminal is somebody else's */
     int fd;
     uint32_t window_bytes;
     uint32_t ahead_bytes; /* read and not yet taken */
@@ -83,6 +86,11 @@ static void reader_read_file(void *context)
     reader_arm(reader);
 }
 
+static void reader_look(void *context)
+{
+    reader_arm(context);
+}
+
 static void reader_ready(void *context, int fd, unsigned int ready)
 {
     struct input_reader *reader = context;
@@ -94,8 +102,12 @@ static void reader_ready(void *context, int fd, unsigned int ready)
 /* Goes on reading if there is room and the terminal is ours. */
 static void reader_arm(struct input_reader *reader)
 {
-    int wanted =
-        !reader->ended && reader->ahead_bytes < reader->window_bytes && !in_background(reader->fd);
+    int wanted = !reader->ended && reader->ahead_bytes < reader->window_bytes;
+
+    if (wanted && in_background(reader->fd)) {
+        loop_timer_set(reader->look, loop_now_ns() + BACKGROUND_LOOK_NS);
+        wanted = 0;
+    }
 
     if (reader->watch != NULL) {
         loop_watch_set(reader->watch, wanted ? LOOP_READ : 0);
@@ -115,6 +127,7 @@ struct input_reader *input_reader_create(struct loop *loop, int fd, uint32_t win
     reader->window_bytes = window_bytes;
     reader->events = events;
     reader->context = context;
+    reader->look = loop_timer_create(loop, reader_look, reader);
     if (fd_is_pollable(fd))
         reader->watch = loop_watch_create(loop, fd, 0, reader_ready, reader);
     reader_arm(reader);
@@ -126,6 +139,7 @@ void input_reader_destroy(struct input_reader *reader)
     if (reader == NULL)
         return;
     loop_watch_destroy(reader->watch);
+    loop_timer_destroy(reader->look);
     loop_defer_cancel(reader->loop, reader);
     free(reader);
 }

@@ -257,10 +257,17 @@ void job_local_lost(struct job_engine *engine, struct job_actions *actions)
         tell_failure(&node->summary.failure, actions);
 }
 
-static void status_count(struct job_node *node, uint32_t status)
+static void status_count(const struct job_engine *engine, struct job_failure *failure)
 {
-    if (status > node->summary.status)
-        node->summary.status = status;
+    struct job_node *node = engine->node;
+    uint32_t status = job_report_status(failure);
+
+    failure->number = node->local.number;
+    failure->place = engine->place;
+    if (status <= node->summary.status)
+        return;
+    node->summary.status = status;
+    node->summary.highest = *failure;
 }
 
 /* Nothing was started here: nobody else will say that the group is empty. */
@@ -332,7 +339,7 @@ static void exited(struct job_engine *engine, const struct job_event *event,
             failure.kind = JOB_FAILURE_ABNORMAL;
         }
         if (failure.kind != JOB_FAILURE_NONE) {
-            status_count(node, job_report_status(&failure));
+            status_count(engine, &failure);
             failure_found(engine, &failure, actions);
         }
     }
@@ -347,7 +354,7 @@ static void aborted(struct job_engine *engine, const struct job_event *event,
                                   .code = (int32_t)event->number};
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof failure.detail - 1);
-    status_count(engine->node, job_report_status(&failure));
+    status_count(engine, &failure);
     if (job_failure_outweighs(&failure, &engine->node->summary.failure))
         engine->node->failure_sent = 0; /* the first abort is told: it decides the status */
     failure_found(engine, &failure, actions);
@@ -363,7 +370,7 @@ static void missed(struct job_engine *engine, const struct job_event *event,
         return;
     engine->node->missed = 1;
     strncpy(failure.detail, event->text, sizeof failure.detail - 1);
-    status_count(engine->node, job_report_status(&failure));
+    status_count(engine, &failure);
     failure_found(engine, &failure, actions);
 }
 

@@ -20,6 +20,7 @@
 #define STATUS_SIGNAL         128
 #define SEEN_MAX              64
 #define REPORT_RANGES_MAX     16 /* of ranks in one line */
+#define INTERPRETER           "interpreter"
 
 static void place_name(const struct job_engine *engine, uint32_t place,
                        char name[HOST_NAME_BYTES_MAX + 1])
@@ -39,6 +40,8 @@ uint32_t job_report_status(const struct job_failure *failure)
     case JOB_FAILURE_NONE:
         return 0;
     case JOB_FAILURE_START:
+        if (strncmp(failure->detail, INTERPRETER, strlen(INTERPRETER)) == 0)
+            return STATUS_NOT_FOUND;
         if (strcmp(failure->detail, "exec") != 0)
             return STATUS_FAILED;
         return failure->code == -ENOENT || failure->code == -ENOTDIR ? STATUS_NOT_FOUND
@@ -71,6 +74,26 @@ static const char *start_object(const struct job_engine *engine, const struct jo
     return app->argv[0];
 }
 
+/* "interpreter /bin/sh\r" or, without a name, the loader of a program. */
+static void report_interpreter(const struct job_failure *failure, const char *object,
+                               const char *node, char *text, size_t text_bytes)
+{
+    const char *name = failure->detail + strlen(INTERPRETER);
+    size_t length = strlen(name);
+    int has_return = length > 2 && strcmp(name + length - 2, "\\r") == 0;
+
+    if (name[0] == 0)
+        snprintf(text, text_bytes,
+                 "cannot run %s on %s (rank %u): it is there, but the loader that it names, or a "
+                 "file system on the way, is not",
+                 object, node, failure->rank);
+    else
+        snprintf(text, text_bytes,
+                 "cannot run %s on %s (rank %u): its interpreter%s is not there%s", object, node,
+                 failure->rank, name,
+                 has_return ? "; its lines end as those of DOS: sed -i 's/\\r$//' mends that" : "");
+}
+
 /* What can be done about it; "" if that is not known. */
 static const char *start_remedy(const struct job_failure *failure)
 {
@@ -96,6 +119,8 @@ static void report_start_failure(const struct job_engine *engine, const struct j
                  "cannot change to the working directory %s on %s (rank %u): %s; "
                  "give another with --wdir",
                  object, node, failure->rank, reason);
+    else if (strncmp(failure->detail, INTERPRETER, strlen(INTERPRETER)) == 0)
+        report_interpreter(failure, object, node, text, text_bytes);
     else if (strcmp(failure->detail, "exec") == 0)
         snprintf(text, text_bytes, "cannot run %s on %s (rank %u): %s", object, node, failure->rank,
                  reason);

@@ -105,6 +105,8 @@ static void report_end(struct job_root *root, uint32_t status, int banyan_failed
     end = &job_actions_add(actions, JOB_ACTION_ENDED, root->number)->end;
     end->status = status;
     end->banyan_failed = banyan_failed != 0;
+    end->processes = root->map.processes;
+    end->nodes = (uint32_t)ranges_count(&root->places);
     end->processes_ended = root->summary.processes;
     snprintf(end->text, sizeof end->text, "%s", text);
     blank_controls(end->text);
@@ -144,6 +146,24 @@ static void report_loss(const struct job_engine *engine, struct job_actions *act
     buffer_fini(&text);
 }
 
+/* The rank whose status it is comes first; then, if that is another one, what was heard of first. */
+static void report_text(const struct job_engine *engine, uint32_t status, char *text,
+                        size_t text_bytes)
+{
+    const struct job_root *root = engine->root;
+    const struct job_failure *highest = &root->summary.highest;
+    char first[sizeof((struct control_job_end *)0)->text / 2];
+
+    if (status == job_report_status(&root->failure) || highest->kind == JOB_FAILURE_NONE ||
+        status != job_report_status(highest)) {
+        job_report_failure(engine, &root->failure, text, text_bytes);
+        return;
+    }
+    job_report_failure(engine, &root->failure, first, sizeof first);
+    job_report_failure(engine, highest, text, text_bytes);
+    snprintf(text + strlen(text), text_bytes - strlen(text), "; before that, %s", first);
+}
+
 /* Puts status and text together from what is known, in the order: the user's wish, a start that
  * failed, an abort, a lost node or the ranks' own ends, whichever was first. */
 static void report(struct job_engine *engine, struct job_actions *actions)
@@ -167,7 +187,7 @@ static void report(struct job_engine *engine, struct job_actions *actions)
 
         if (!ours && root->failure.kind != JOB_FAILURE_ABORT && status < highest_status(root))
             status = highest_status(root);
-        job_report_failure(engine, &root->failure, text, sizeof text);
+        report_text(engine, status, text, sizeof text);
         report_end(root, status, ours, text, actions);
     }
 }

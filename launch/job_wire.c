@@ -68,6 +68,7 @@ void job_ended_encode(const struct job_ended *message, struct buffer *out)
     wire_put_u32(out, message->status);
     wire_put_u64(out, message->output_bytes);
     job_failure_encode(&message->failure, out);
+    job_failure_encode(&message->highest, out);
 }
 
 int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes)
@@ -80,6 +81,7 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     message.status = wire_get_u32(&reader);
     message.output_bytes = wire_get_u64(&reader);
     job_failure_decode(&reader, &message.failure);
+    job_failure_decode(&reader, &message.highest);
     if (wire_finish(&reader) < 0)
         return -EBADMSG;
     *ret_message = message;
@@ -264,8 +266,10 @@ void job_ended_merge(struct buffer *merged, const void *other, size_t other_byte
     if (job_ended_decode(&part, other, other_bytes) == 0) {
         sum.processes += part.processes;
         sum.output_bytes += part.output_bytes;
-        if (part.status > sum.status)
+        if (part.status > sum.status) {
             sum.status = part.status;
+            sum.highest = part.highest;
+        }
         job_failure_merge(&sum.failure, &part.failure);
     }
     buffer_clear(merged);

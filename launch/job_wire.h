@@ -85,6 +85,7 @@ struct job_ended {
     uint32_t status;            /* highest among ranks that ended by themselves */
     uint64_t output_bytes;      /* forwarded to the root */
     struct job_failure failure; /* that tells most, of ranks that ended by themselves */
+    struct job_failure highest; /* whose status it is */
 };
 
 struct job_end_message {

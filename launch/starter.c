@@ -705,7 +705,7 @@ void starter_process_failed(struct starter *starter, uint32_t id, int code, cons
 
     if (start == NULL)
         return;
-    if (strcmp(what, "exec") == 0)
+    if (strcmp(what, "exec") == 0 || strncmp(what, "interpreter", strlen("interpreter")) == 0)
         error_set(&why, code, "cannot run the agent \"%s\": %s", start->path, strerror(-code));
     else
         error_set(&why, code, "cannot start %s: %s: %s", start->program, what, strerror(-code));

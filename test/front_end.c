@@ -436,9 +436,7 @@ static void test_reader_gone(void)
     close(user.out);
     user.out = -1;
     is_int(user_finish(&user), 141, "a reader that is gone ends the job like SIGPIPE");
-    is_string(complained(&user),
-              "banyan: cannot write to stdout: Broken pipe (whoever read it is gone)\n",
-              "with one line");
+    is_string(complained(&user), "", "without a word");
     user_fini(&user);
 }
 

@@ -247,7 +247,7 @@ static void test_failures(void)
     expect_failure("no-such-program", "/", environment(), -ENOENT, "exec");
     expect_failure("/no/such/program", "/", environment(), -ENOENT, "exec");
     expect_failure(plain, "/", environment(), -EACCES, "exec");
-    expect_failure("/", "/", environment(), -EACCES, "exec");
+    expect_failure("/", "/", environment(), -EISDIR, "exec");
     expect_failure("", "/", environment(), -ENOENT, "exec");
     expect_failure("plain", "/", variables, -EACCES, "exec");
     expect_failure("true", missing, environment(), -ENOENT, "chdir");

@@ -143,7 +143,10 @@ static void test_highest_status(void)
     job_world_gone(world, 1, 0);
     job_world_gone(world, 2, 0);
     is_uint(world->end.processes_ended, 4, "all processes are counted");
-    job_world_reported(world, 77, "rank 1 on n1 exited with status 2", "the highest of several");
+    job_world_reported(world, 77,
+                       "rank 0 on n1 exited with status 77; before that, rank 1 on n1 exited with "
+                       "status 2",
+                       "the highest of several");
 }
 
 static void test_signal_death(void)

@@ -60,6 +60,15 @@ for mpi in pmix,pmi1 none; do
     like "$err" "^banyan: cannot start sleep on .*Too many open files; .*raise ulimit -n" "with the reason"
 done
 nothing_left "few descriptors: nothing is left"
+wrong=
+for limit in 5 6 7 8 10 12 14 16 20 24 28 32 36 39; do
+    run bash -c "ulimit -n $limit; exec timeout 20 \"\$@\"" - "${banyan[@]}" run -n 1 true </dev/null
+    [ "$status $err" = "125 banyan: too few descriptors: ulimit -n is $limit, at least 40 are needed" ] ||
+        wrong="$wrong $limit: $status $err"
+done
+is "$wrong" "" "too few for anything: one line"
+run bash -c 'ulimit -n 40; exec timeout 20 "$@"' - "${banyan[@]}" run -n 1 true </dev/null
+is "$status $err" "0 " "that line is right"
 
 # The system allows no more processes.
 mkdir "$scratch/free" && chmod 711 "$scratch" && chmod 777 "$scratch/free"
