@@ -41,6 +41,10 @@ struct row {
     {                                                  \
         CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000 \
     }
+#define LARGE_OF_FIRST(first, last)                          \
+    {                                                        \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000, true \
+    }
 #define GATHER(first, last)                    \
     {                                          \
         CALL_GATHER, EVERYBODY, first, last, 1 \
@@ -118,7 +122,7 @@ static const struct row rows[] = {
     {{"cancel-no-root", 4, 2, 0, .calls = {EXCHANGES(1, 3, 2), CANCEL(2, 1, 3)}}},
     {{"cancel-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
     {{"cancel-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
-    {{"cancel-large", 4, 2, 1, .calls = {LARGE(1, 2), CANCEL(1, 1, 2)}}},
+    {{"cancel-large", 4, 2, 1, .is_patient = true, .calls = {LARGE(1, 2), CANCEL(1, 1, 2)}}},
     {{"slices-3", 3, 2, 2, .long_sets = true, .calls = {EXCHANGE(0, 2)}}},
     {{"slices-below", 4, 2, 2, .long_sets = true, .calls = {EXCHANGE(1, 2)}}},
     {{"slices-row", 4, 2, 1, .long_sets = true, .calls = {EXCHANGES(1, 2, 3)}}},
@@ -127,16 +131,37 @@ static const struct row rows[] = {
       .calls = {EXCHANGES(1, 3, 2), CANCEL(3, 1, 3)}},
      true},
     {{"slices-inner", 7, 2, 1, .absent = 3, .long_sets = true, .calls = {EXCHANGES(1, 3, 2)}}},
-    {{"slices-large", 4, 2, 1, .long_sets = true, .calls = {LARGE(1, 2)}}},
-    {{"large-3", 3, 2, 0, .calls = {LARGE(0, 2)}}},
-    {{"large-below", 4, 2, 1, .calls = {LARGE(1, 2)}}},
-    {{"large-no-root", 4, 2, 0, .calls = {LARGE(1, 3)}}},
-    {{"large-inner", 7, 2, 1, .absent = 3, .calls = {LARGE(1, 3)}}, true},
-    {{"large-broadcast", 4, 2, 0, .calls = {LARGE_BROADCAST(1, 3), BROADCAST(0, 2)}}},
-    {{"large-broadcast-two-dies", 4, 2, 1, .calls = {LARGE_BROADCAST(1, 2)}}},
-    {{"large-broadcast-4-dies", 4, 2, 1, .calls = {LARGE_BROADCAST(1, 3)}}, true},
-    {{"large-broadcast-below-dies", 4, 2, 1, .calls = {LARGE_BROADCAST(2, 2)}}},
-    {{"large-dies", 3, 2, 1, .calls = {LARGE(0, 2)}}, true},
+    {{"slices-large", 4, 2, 1, .is_patient = true, .long_sets = true, .calls = {LARGE(1, 2)}}},
+    {{"large-3", 3, 2, 0, .is_patient = true, .calls = {LARGE(0, 2)}}},
+    {{"large-below", 4, 2, 1, .is_patient = true, .calls = {LARGE(1, 2)}}},
+    {{"large-no-root", 4, 2, 0, .is_patient = true, .calls = {LARGE(1, 3)}}},
+    {{"large-inner", 7, 2, 1, .is_patient = true, .absent = 3, .calls = {LARGE(1, 3)}}, true},
+    {{"large-broadcast", 4, 2, 0, .is_patient = true,
+      .calls = {LARGE_BROADCAST(1, 3), BROADCAST(0, 2)}}},
+    {{"large-broadcast-two-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(1, 2)}}},
+    {{"large-broadcast-4-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(1, 3)}},
+     true},
+    {{"large-broadcast-below-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"large-dies", 3, 2, 1, .is_patient = true, .calls = {LARGE(0, 2)}}, true},
+    {{"two-trees", 3, 2, 1, .is_patient = true, .two_trees = true, .calls = {LARGE(1, 2)}}},
+    {{"two-trees-hurry", 3, 2, 0, 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE(1, 2)}}},
+    {{"two-trees-breaks", 3, 2, 0, .breaks = 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE(1, 2)}}},
+    {{"two-trees-again", 3, 2, 0, 2, .is_patient = true, .two_trees = true, .again = true,
+      .calls = {LARGE_OF_FIRST(1, 2)}}},
+    {{"broadcast-two-trees", 4, 2, 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"broadcast-two-trees-breaks", 4, 2, 0, .breaks = 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"broadcast-two-trees-again", 4, 2, 0, 2, .is_patient = true, .two_trees = true, .again = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"large-breaks", 3, 2, 0, .breaks = 1, .is_patient = true, .calls = {LARGE(0, 2)}}},
+    {{"stop-3", 3, 2, 0, .stops = 1, .calls = {EXCHANGE(0, 2)}}},
+    {{"stop-root-2", 2, 2, 0, .stops = 1, .root_may_die = true, .calls = {EXCHANGES(0, 1, 2)}}},
+    {{"stop-root-3", 3, 2, 0, .stops = 1, .root_may_die = true, .calls = {EXCHANGE(0, 2)}}, true},
+    {{"stop-large-3", 3, 2, 0, .stops = 1, .is_patient = true, .calls = {LARGE(0, 2)}}, true},
+    {{"breaks-4", 4, 2, 0, .breaks = 1, .calls = {EXCHANGE(1, 3)}}},
     {{"gather-4", 4, 2, 1, .calls = {GATHER(1, 2)}}},
     {{"request-4", 4, 2, 1, .calls = {REQUEST(2, 3), REQUEST(0, 2)}}},
     {{"request-deep", 9, 2, 1, .absent = 5, .calls = {REQUEST(3, 0), REQUEST(0, 3)}}, true},
@@ -241,16 +266,21 @@ static double violation(uint32_t depth, const char *what)
     return -1;
 }
 
-static bool only_kills(const struct level *level)
+static bool is_trouble(const struct choice *choice)
 {
-    return level->count == 0 || level->choices[0].kind == CHOICE_KILL;
+    return choice->kind >= CHOICE_KILL;
 }
 
-/* Nothing happens but what is asked for, and deaths.  (Whoever waits for a call may.) */
+static bool only_troubles(const struct level *level)
+{
+    return level->count == 0 || is_trouble(&level->choices[0]);
+}
+
+/* Nothing happens but what is asked for, and trouble.  (Whoever waits for a call may.) */
 static bool only_asks(const struct level *level)
 {
     for (uint32_t i = 0; i < level->count; i++) {
-        if (level->choices[i].kind != CHOICE_CALL && level->choices[i].kind != CHOICE_KILL)
+        if (level->choices[i].kind != CHOICE_CALL && !is_trouble(&level->choices[i]))
             return false;
     }
     return true;
@@ -281,7 +311,7 @@ static double search(uint32_t depth)
     deepest = depth > deepest ? depth : deepest;
     level->count = world_choices(level->choices);
     arena_save(&level->before);
-    if (only_kills(level)) {
+    if (only_troubles(level)) {
         check_end();
         orders = 1;
     } else if (only_asks(level) && !world_is_quiet()) {

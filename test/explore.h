@@ -4,7 +4,12 @@
  * list of choices, and test/explore.c tries them all.  A link keeps the order of frames within a
  * class only; a connection is made in two steps; a close is heard after what was sent before it, a
  * death at any point, and what was on its way is lost then.  Time stands still while anything can be
- * delivered and then goes to the next deadline: frames are faster than timers, but for `hurry`.
+ * delivered and then goes to the next deadline: frames are faster than timers, but for `hurry`.  A
+ * place that is stopped does nothing while time passes for the others, by eighths of a lease; when it
+ * goes on, what came meanwhile and its timers come in any order.
+ *
+ * At each end everything is called once more, in one order, and then the world is left alone for
+ * some seconds: whatever happened has left no damage.
  *
  * The whole world lives in one arena (explore_memory.c), so that a state is saved and gone back to by
  * copying bytes, and two states are the same if their memory is, up to where its blocks lie.  So
@@ -69,6 +74,7 @@ struct call {
     uint32_t last;        /* of a broadcast EVERYBODY: to all there are */
     uint32_t generations; /* so many operations, each as soon as the one before is told */
     uint32_t bytes;       /* at least so many contributes the last of the set */
+    bool by_first;        /* or its first */
 };
 
 struct scenario {
@@ -77,8 +83,13 @@ struct scenario {
     uint32_t radix;
     uint32_t deaths;   /* at most */
     uint32_t hurries;  /* so often a timer may come before frames that are on their way */
+    uint32_t stops;    /* so often a place stops, and goes on later */
+    uint32_t breaks;   /* so many links break without a death */
     bool from_start;   /* the joining is explored too */
-    bool root_may_die; /* instead of another */
+    bool root_may_die; /* instead of another; or stop */
+    bool again;        /* all is called once before, and lateral links are about to be idle */
+    bool is_patient;   /* no stall is noticed */
+    bool two_trees;    /* whatever streams would cost: so few bytes would go the main tree */
     bool long_sets;    /* sets are held in slices */
     uint32_t more;     /* places that CALL_GROW gives */
     uint32_t absent;   /* the last so many places never start: what is left is deeper */
@@ -93,9 +104,12 @@ enum choice_kind {
     CHOICE_TIMER,     /* of place */
     CHOICE_ADVANCE,   /* time goes to the next deadline */
     CHOICE_START,
-    CHOICE_CALL,   /* index */
-    CHOICE_FAILED, /* the root's starter tells it that place is gone */
-    CHOICE_KILL
+    CHOICE_CALL,     /* index */
+    CHOICE_FAILED,   /* the root's starter tells it that place is gone */
+    CHOICE_CONTINUE, /* place, which is stopped */
+    CHOICE_KILL,     /* from here on: what befalls somebody */
+    CHOICE_STOP,
+    CHOICE_BREAK /* the link of place and peer */
 };
 
 struct choice {

@@ -15,11 +15,12 @@ node_merge_function *const explore_merges[1] = {merge_concatenate};
 
 static struct message *contribution(const struct task *task, uint32_t generation)
 {
+    uint32_t large = task->call.by_first ? task->call.first : task->call.last;
     struct buffer bytes = {0};
     struct message *message;
 
     buffer_printf(&bytes, "%u.%u", task->call.place, generation);
-    while (task->call.place == task->call.last && bytes.length_bytes < task->call.bytes)
+    while (task->call.place == large && bytes.length_bytes < task->call.bytes)
         buffer_append_string(&bytes, "................");
     message = message_from_buffer(&bytes);
     buffer_fini(&bytes);
@@ -82,7 +83,7 @@ static void broadcast(const struct task *task)
     struct buffer bytes = {0};
     struct ranges set = {0};
 
-    buffer_printf(&bytes, "%u-%u", task->call.first, task->call.last);
+    buffer_printf(&bytes, "%u-%u.%u", task->call.first, task->call.last, task->begun);
     while (bytes.length_bytes < task->call.bytes)
         buffer_append_string(&bytes, "................");
     payload = message_from_buffer(&bytes);
@@ -157,7 +158,15 @@ void task_begin(struct task *task)
         checker_leaving(&world->checker);
         world_step(0, &leave);
     }
-    task->begun = 1;
+    task->begun++;
+}
+
+void task_again(struct task *task)
+{
+    if (task->begun == 0 || !world_is_alive(task->call.place))
+        return;
+    if (call_is_operation(&task->call) || task->call.kind == CALL_BROADCAST)
+        task_begin(task);
 }
 
 /* A member calls its next operation as soon as the one before is told. */
@@ -179,7 +188,7 @@ bool task_may_begin(const struct task *task)
 {
     const struct call *call = &task->call;
 
-    if (task->begun > 0 || !world_is_alive(call->place))
+    if (task->begun > task->is_warm || !world_is_alive(call->place))
         return false;
     if (call_is_operation(call) &&
         call->last >= overlay_population(world->places[call->place].overlay))

@@ -8,25 +8,40 @@
 #include <string.h>
 
 #include "overlay/overlay_print.h"
+#include "overlay/stream_cost.h"
 #include "overlay/tree.h"
 
-#define LEASE_NS (8000 * EXPLORE_MS)
 #define NEVER_NS UINT64_MAX
 #define BEGIN_NS (1000 * EXPLORE_MS)
 
 /* Waves of heartbeats are as rare as leases allow: what is explored is what links tell. */
-#define HEARTBEAT_NS (LEASE_NS / 2 - 100 * EXPLORE_MS)
+#define HEARTBEAT_NS (EXPLORE_LEASE_NS / 2 - 100 * EXPLORE_MS)
 /* A frame that is late is late by less: more may cost its receiver the membership. */
-#define HURRY_NS (LEASE_NS / 8)
+#define HURRY_NS (EXPLORE_LEASE_NS / 8)
 /* Of healing.  Who died with all who would have noticed is counted after a lease. */
-#define BOUND_NS (LEASE_NS / 2 * 3)
+#define BOUND_NS (EXPLORE_LEASE_NS / 2 * 3)
+/* Nobody is stopped for longer. */
+#define STOP_MAX_NS (EXPLORE_LEASE_NS / 8 * 11)
+/* Of lateral links (overlay/lateral.c). */
+#define IDLE_NS (10000 * EXPLORE_MS)
+/* A stall of a stream would heal what should not happen. */
+#define STALL_NEVER_NS (3600000 * EXPLORE_MS)
 
 struct world *world;
 
 /* Places that there may come to be. */
-static uint32_t capacity(void)
+uint32_t world_capacity(void)
 {
     return world->scenario->places + world->scenario->more;
+}
+
+/* The linker sends calls of it here (--wrap). */
+uint64_t __real_stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes);
+uint64_t __wrap_stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes);
+
+uint64_t __wrap_stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes)
+{
+    return world->scenario->two_trees ? 0 : __real_stream_cost_two_trees(shape, bytes);
 }
 
 /* ---- links ---- */
@@ -68,7 +83,7 @@ static bool end_is_empty(const struct end *end)
 }
 
 /* The other end, if it belongs to the same link. */
-static struct end *end_other(uint32_t place, uint32_t peer)
+struct end *world_end_other(uint32_t place, uint32_t peer)
 {
     struct end *end = &world->places[place].ends[peer];
     struct end *other = &world->places[peer].ends[place];
@@ -92,7 +107,7 @@ static bool link_connect(uint32_t place, uint32_t peer)
 static void link_send(uint32_t place, uint32_t peer, struct frame *frame)
 {
     const struct end *end = &world->places[place].ends[peer];
-    struct end *other = end_other(place, peer);
+    struct end *other = world_end_other(place, peer);
 
     if (end->state != END_UP || end->connected || other == NULL) {
         message_release(frame->payload);
@@ -108,7 +123,7 @@ static void link_close(uint32_t place, uint32_t peer, bool is_cut)
 
     if (end->state == END_NONE)
         return;
-    other = end_other(place, peer);
+    other = world_end_other(place, peer);
     if (other != NULL) {
         other->down = true;
         other->is_cut = other->is_cut || is_cut;
@@ -121,7 +136,7 @@ static void place_is_gone(uint32_t place, bool is_cut)
 {
     world->places[place].gone = true;
     world->places[place].deadline_ns = NEVER_NS;
-    for (uint32_t peer = 0; peer < capacity(); peer++)
+    for (uint32_t peer = 0; peer < world_capacity(); peer++)
         link_close(place, peer, is_cut);
     if (!world->checker.complete)
         world->places[place].failed = true;
@@ -221,6 +236,16 @@ static struct checker_view view_of(const struct overlay *overlay)
                                  .kept_stream_bytes = overlay_kept_stream_bytes(overlay)};
 }
 
+/* The same when all has been over for a while. */
+static struct checker_view view_at_rest_of(const struct overlay *overlay)
+{
+    struct checker_view view = view_of(overlay);
+
+    view.early_opens = overlay_early_opens(overlay);
+    view.lateral_links = overlay_lateral_links(overlay);
+    return view;
+}
+
 /* What goes to the world is done first, as overlay/node.c does. */
 void world_step(uint32_t place, struct overlay_event *event)
 {
@@ -245,18 +270,24 @@ void world_step(uint32_t place, struct overlay_event *event)
 
 /* ---- the choices ---- */
 
+/* Of a timer of those that are not stopped, or an eighth of a lease since somebody is. */
 static uint64_t next_deadline_ns(void)
 {
     uint64_t next_ns = NEVER_NS;
 
-    for (uint32_t place = 0; place < capacity(); place++) {
-        if (world->places[place].deadline_ns < next_ns)
-            next_ns = world->places[place].deadline_ns;
+    for (uint32_t place = 0; place < world_capacity(); place++) {
+        uint64_t at_ns = world->places[place].deadline_ns;
+
+        if (world->places[place].stopped)
+            at_ns = world->now_ns + EXPLORE_LEASE_NS / 8 -
+                    (world->now_ns - world->stopped_ns) % (EXPLORE_LEASE_NS / 8);
+        if (at_ns < next_ns)
+            next_ns = at_ns;
     }
     return next_ns;
 }
 
-static void add(struct choice *choices, uint32_t *count, struct choice choice)
+void choice_add(struct choice *choices, uint32_t *count, struct choice choice)
 {
     assert(*count < EXPLORE_CHOICES_MAX);
     choices[(*count)++] = choice;
@@ -269,36 +300,38 @@ static void add_of_end(uint8_t place, uint8_t peer, struct choice *choices, uint
 
     if (world->places[peer].asks[place] != 0) {
         choice.kind = CHOICE_ACCEPT;
-        add(choices, count, choice);
+        choice_add(choices, count, choice);
     }
     if (end->connected) {
         choice.kind = CHOICE_CONNECTED;
-        add(choices, count, choice);
+        choice_add(choices, count, choice);
     }
     for (uint8_t class = 0; class < FRAME_CLASS_COUNT && !end->connected; class ++) {
         choice.kind = CHOICE_FRAME;
         choice.class = class;
         if (end->packets[class] != NULL)
-            add(choices, count, choice);
+            choice_add(choices, count, choice);
     }
     choice.kind = CHOICE_DOWN;
     choice.class = 0;
     if (end->down && (end->is_cut || end_is_empty(end)))
-        add(choices, count, choice);
+        choice_add(choices, count, choice);
 }
 
 /* What is under way, and what is due. */
 static void add_deliveries(struct choice *choices, uint32_t *count)
 {
-    for (uint8_t place = 0; place < capacity(); place++) {
+    for (uint8_t place = 0; place < world_capacity(); place++) {
         const struct place *at = &world->places[place];
 
-        for (uint8_t peer = 0; peer < capacity(); peer++)
+        if (at->stopped)
+            continue;
+        for (uint8_t peer = 0; peer < world_capacity(); peer++)
             add_of_end(place, peer, choices, count);
         if (at->deadline_ns <= world->now_ns)
-            add(choices, count, (struct choice){.kind = CHOICE_TIMER, .place = place});
+            choice_add(choices, count, (struct choice){.kind = CHOICE_TIMER, .place = place});
         if (at->failed && world_is_alive(0))
-            add(choices, count, (struct choice){.kind = CHOICE_FAILED, .place = place});
+            choice_add(choices, count, (struct choice){.kind = CHOICE_FAILED, .place = place});
     }
 }
 
@@ -306,7 +339,7 @@ static void add_starts(struct choice *choices, uint32_t *count)
 {
     for (uint8_t place = 0; place < world->checker.population; place++) {
         if (world->places[place].overlay == NULL && !world->places[place].gone)
-            add(choices, count, (struct choice){.kind = CHOICE_START, .place = place});
+            choice_add(choices, count, (struct choice){.kind = CHOICE_START, .place = place});
     }
 }
 
@@ -314,9 +347,10 @@ static void add_calls(struct choice *choices, uint32_t *count)
 {
     for (uint8_t i = 0; i < world->tasks_count; i++) {
         if (task_may_begin(&world->tasks[i]))
-            add(choices, count,
-                (struct choice){
-                    .kind = CHOICE_CALL, .index = i, .place = (uint8_t)world->tasks[i].call.place});
+            choice_add(choices, count,
+                       (struct choice){.kind = CHOICE_CALL,
+                                       .index = i,
+                                       .place = (uint8_t)world->tasks[i].call.place});
     }
 }
 
@@ -324,10 +358,10 @@ static void add_kills(struct choice *choices, uint32_t *count)
 {
     const struct scenario *scenario = world->scenario;
 
-    for (uint8_t place = 0; place < capacity() && world->deaths > 0; place++) {
+    for (uint8_t place = 0; place < world_capacity() && world->deaths > 0; place++) {
         if (!world->places[place].gone && scenario->root_may_die == (place == 0) &&
             (scenario->from_start || world_is_alive(place)))
-            add(choices, count, (struct choice){.kind = CHOICE_KILL, .place = place});
+            choice_add(choices, count, (struct choice){.kind = CHOICE_KILL, .place = place});
     }
 }
 
@@ -336,7 +370,9 @@ static uint64_t horizon_ns(void)
 {
     uint64_t fault_ns = world->checker.last_fault_ns;
 
-    return (fault_ns > BEGIN_NS ? fault_ns : BEGIN_NS) + 2 * LEASE_NS;
+    if (trouble_is_stopped())
+        return world->stopped_ns + STOP_MAX_NS;
+    return (fault_ns > world->begin_ns ? fault_ns : world->begin_ns) + 2 * EXPLORE_LEASE_NS;
 }
 
 /* Time goes on if nothing else can and somebody waits; or before frames that are late. */
@@ -347,7 +383,7 @@ static bool may_advance(bool is_early)
     if (next_ns <= world->now_ns || next_ns > horizon_ns())
         return false;
     if (!is_early)
-        return !world_is_quiet();
+        return !world_is_quiet() || trouble_is_stopped();
     return world->is_open && world->hurries > 0 && next_ns < world->now_ns + HURRY_NS;
 }
 
@@ -358,13 +394,16 @@ uint32_t world_choices(struct choice *choices)
 
     add_deliveries(choices, &count);
     add_starts(choices, &count);
-    advance.index = count > 0;
-    if (may_advance(count > 0))
-        add(choices, &count, advance);
+    if (count == 0)
+        trouble_continue_choices(choices, &count);
+    advance.index = count > 0 && !trouble_is_stopped();
+    if (may_advance(count > 0 && choices[0].kind != CHOICE_CONTINUE))
+        choice_add(choices, &count, advance);
     if (!world->is_open)
         return count;
     add_calls(choices, &count);
     add_kills(choices, &count);
+    trouble_choices(choices, &count);
     return count;
 }
 
@@ -381,8 +420,10 @@ static void start(uint32_t place)
                                  .places = tree.places,
                                  .radix = tree.radix,
                                  .incarnation = 1,
-                                 .heartbeat_ns = HEARTBEAT_NS,
-                                 .lease_ns = LEASE_NS,
+                                 .heartbeat_ns =
+                                     world->scenario->stops > 0 ? EXPLORE_OFTEN_NS : HEARTBEAT_NS,
+                                 .lease_ns = EXPLORE_LEASE_NS,
+                                 .stall_ns = world->scenario->is_patient ? STALL_NEVER_NS : 0,
                                  .long_set_ranges = world->scenario->long_sets,
                                  .ancestors = ancestors,
                                  .merges = explore_merges,
@@ -452,6 +493,12 @@ static void kill(uint32_t place)
     place_is_gone(place, true);
 }
 
+static void advance(void)
+{
+    world->now_ns = next_deadline_ns();
+    trouble_time_passes();
+}
+
 static void apply(const struct choice *choice)
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_TIMER, .place = choice->place};
@@ -475,7 +522,7 @@ static void apply(const struct choice *choice)
         break;
     case CHOICE_ADVANCE:
         world->hurries -= choice->index;
-        world->now_ns = next_deadline_ns();
+        advance();
         break;
     case CHOICE_START:
         start(choice->place);
@@ -487,6 +534,15 @@ static void apply(const struct choice *choice)
         event.kind = OVERLAY_EVENT_FAILED;
         world->places[choice->place].failed = false;
         world_step(0, &event);
+        break;
+    case CHOICE_CONTINUE:
+        trouble_continue(choice->place);
+        break;
+    case CHOICE_STOP:
+        trouble_stop(choice->place);
+        break;
+    case CHOICE_BREAK:
+        trouble_break(choice->place, choice->peer);
         break;
     default:
         kill(choice->place);
@@ -518,10 +574,17 @@ static void describe_frame(const struct choice *choice, struct buffer *out)
 void world_describe(const struct choice *choice, struct buffer *out)
 {
     static const char *const words[] = {
-        [CHOICE_ACCEPT] = "accepts",   [CHOICE_CONNECTED] = "is connected to",
-        [CHOICE_DOWN] = "loses",       [CHOICE_TIMER] = "has a timer",
-        [CHOICE_START] = "starts",     [CHOICE_CALL] = "is called",
-        [CHOICE_FAILED] = "is failed", [CHOICE_KILL] = "is killed",
+        [CHOICE_ACCEPT] = "accepts",
+        [CHOICE_CONNECTED] = "is connected to",
+        [CHOICE_DOWN] = "loses",
+        [CHOICE_TIMER] = "has a timer",
+        [CHOICE_START] = "starts",
+        [CHOICE_CALL] = "is called",
+        [CHOICE_FAILED] = "is failed",
+        [CHOICE_KILL] = "is killed",
+        [CHOICE_STOP] = "is stopped",
+        [CHOICE_CONTINUE] = "goes on",
+        [CHOICE_BREAK] = "loses, by accident,",
     };
 
     buffer_printf(out, "%.2fms ", (double)(world->now_ns - BEGIN_NS) / 1e6);
@@ -532,7 +595,7 @@ void world_describe(const struct choice *choice, struct buffer *out)
     else
         buffer_printf(out, "%u %s", choice->place, words[choice->kind]);
     if (choice->kind == CHOICE_ACCEPT || choice->kind == CHOICE_CONNECTED ||
-        choice->kind == CHOICE_DOWN)
+        choice->kind == CHOICE_DOWN || choice->kind == CHOICE_BREAK)
         buffer_printf(out, " %u", choice->peer);
     if (choice->kind == CHOICE_CALL)
         buffer_printf(out, " (call %u)", choice->index);
@@ -542,7 +605,7 @@ void world_describe(const struct choice *choice, struct buffer *out)
 
 static void add_tasks(const struct call *call)
 {
-    for (uint32_t place = 0; place < capacity(); place++) {
+    for (uint32_t place = 0; place < world_capacity(); place++) {
         bool is_member = !call_is_operation(call) || (place >= call->first && place <= call->last);
 
         if ((call->place != place && call->place != EVERYBODY) || !is_member)
@@ -552,16 +615,45 @@ static void add_tasks(const struct call *call)
     }
 }
 
-/* Joins in one order; the others are another scenario's. */
-static void run_until_joined(void)
+/* In one order; the others are another scenario's. */
+static void run_until_quiet(void)
 {
     struct choice choices[EXPLORE_CHOICES_MAX];
 
     arena_leave();
-    while (world_choices(choices) > 0)
+    while (world_choices(choices) > 0 && world_failure()[0] == '\0')
         world_apply(&choices[0]);
-    assert(world_is_quiet());
     arena_enter();
+}
+
+/* The same while time goes on, whether or not somebody waits. */
+static void run_until(uint64_t until_ns)
+{
+    run_until_quiet();
+    while (next_deadline_ns() <= until_ns && world_failure()[0] == '\0') {
+        world->now_ns = next_deadline_ns();
+        run_until_quiet();
+    }
+    world->now_ns = until_ns;
+}
+
+static void call_again(void)
+{
+    for (uint32_t i = 0; i < world->tasks_count; i++)
+        task_again(&world->tasks[i]);
+}
+
+/* All has been called once, and lateral links, which are as old as that, are idle in a moment. */
+static void begin_again(void)
+{
+    uint64_t begun_ns = world->now_ns;
+
+    for (uint32_t i = 0; i < world->tasks_count; i++)
+        task_begin(&world->tasks[i]);
+    run_until(begun_ns + IDLE_NS - 1);
+    assert(world_is_quiet());
+    for (uint32_t i = 0; i < world->tasks_count; i++)
+        world->tasks[i].is_warm = true;
 }
 
 void world_create(const struct scenario *scenario)
@@ -573,37 +665,63 @@ void world_create(const struct scenario *scenario)
     world->now_ns = BEGIN_NS;
     world->deaths = scenario->deaths;
     world->hurries = scenario->hurries;
-    for (uint32_t place = 0; place < capacity(); place++)
+    world->stops = scenario->stops;
+    world->breaks = scenario->breaks;
+    for (uint32_t place = 0; place < world_capacity(); place++)
         world->places[place].deadline_ns = NEVER_NS;
-    checker_init(&world->checker, scenario->places, scenario->radix, LEASE_NS);
-    checker_set_capacity(&world->checker, capacity());
+    checker_init(&world->checker, scenario->places, scenario->radix, EXPLORE_LEASE_NS);
+    checker_set_capacity(&world->checker, world_capacity());
     for (uint32_t i = 0; i < scenario->absent; i++) {
         checker_killed(&world->checker, scenario->places - 1 - i, BEGIN_NS);
         place_is_gone(scenario->places - 1 - i, true);
     }
     for (uint32_t i = 0; i < EXPLORE_CALLS_MAX && scenario->calls[i].kind != CALL_NONE; i++)
         add_tasks(&scenario->calls[i]);
-    if (!scenario->from_start)
-        run_until_joined();
+    if (!scenario->from_start) {
+        run_until_quiet();
+        assert(world_is_quiet());
+    }
+    if (scenario->again)
+        begin_again();
+    world->begin_ns = world->now_ns;
     world->is_open = true;
     arena_leave();
 }
 
+/* Nor is anybody without a parent. */
 bool world_is_quiet(void)
 {
+    for (uint32_t place = 1; place < world_capacity() && world_is_alive(0); place++) {
+        if (world_is_alive(place) && !overlay_is_joined(world->places[place].overlay))
+            return false;
+    }
     return checker_is_quiet(&world->checker);
+}
+
+static void check(bool is_rest, uint64_t bound_ns)
+{
+    struct checker_view views[EXPLORE_PLACES_MAX] = {{0}};
+
+    for (uint32_t place = 0; place < world_capacity(); place++) {
+        const struct overlay *overlay = world->places[place].overlay;
+
+        if (world_is_alive(place))
+            views[place] = is_rest ? view_at_rest_of(overlay) : view_of(overlay);
+    }
+    checker_finish(&world->checker, world->now_ns, bound_ns, views);
 }
 
 void world_finish(void)
 {
-    struct checker_view views[EXPLORE_PLACES_MAX] = {{0}};
-
     arena_enter();
-    for (uint32_t place = 0; place < capacity(); place++) {
-        if (world_is_alive(place))
-            views[place] = view_of(world->places[place].overlay);
+    check(false, BOUND_NS);
+    if (world_is_alive(0) && !world->checker.leaving && world_failure()[0] == '\0') {
+        world->is_open = false;
+        world->begin_ns = world->now_ns;
+        call_again();
+        run_until(world->now_ns + CHECKER_REST_NS);
+        check(true, NEVER_NS / 2);
     }
-    checker_finish(&world->checker, world->now_ns, BOUND_NS, views);
     arena_leave();
 }
 

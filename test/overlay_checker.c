@@ -455,6 +455,14 @@ static bool is_waiting(const struct checker *checker, const struct checker_opera
     return part->called && !part->told && checker_is_alive(checker, operation->members[index]);
 }
 
+/* Who was only troubled, and has got over it, is waited for. */
+static bool is_gone(const struct checker *checker, uint32_t place)
+{
+    return checker_may_be_gone(checker, place) &&
+           (!checker_is_alive(checker, place) || checker->places[place].asked ||
+            checker->places[place].dead_ns != NEVER_NS);
+}
+
 /* Who lives and has not called yet may let the others wait, unless somebody is dead. */
 static bool may_wait(const struct checker *checker, const struct checker_operation *operation)
 {
@@ -463,7 +471,7 @@ static bool may_wait(const struct checker *checker, const struct checker_operati
     if (operation->cancelled)
         return false;
     for (uint32_t i = 0; i < operation->members_count; i++) {
-        if (checker_may_be_gone(checker, operation->members[i]))
+        if (is_gone(checker, operation->members[i]))
             return false;
         may = may || !operation->parts[i].called;
     }

@@ -271,6 +271,10 @@ static void add_branch(struct world *world, uint32_t place)
     struct tree tree = {.places = world->places, .radix = world->radix};
     struct range whole = {0, world->places - 1};
 
+    if (place >= world->places) { /* whose branches are others; all of them may be one */
+        ranges_add(&world->evictable, world->places, world->capacity - 1);
+        return;
+    }
     for (uint32_t i = 0; i < tree_cut_count(&tree, whole); i++) {
         struct range range = tree_cut(&tree, whole, i);
 
