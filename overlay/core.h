@@ -504,6 +504,8 @@ void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t des
 void route_send(struct overlay *overlay, const struct overlay_event *event);
 void route_request(struct overlay *overlay, const struct overlay_event *event);
 void route_reply(struct overlay *overlay, const struct overlay_event *event);
+/* These are about to die, or who knows (NULL): looks for the requests that are on their way over them. */
+void route_dying(struct overlay *overlay, const struct ranges *places);
 void route_death(struct overlay *overlay);
 void route_flush(struct overlay *overlay); /* something is reachable that was not */
 int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *frame);

@@ -70,6 +70,7 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
     membership_grown(overlay, overlay->broadcast.base);
     /* What was called before was called for a tree in which everyone lived. */
     collective_death(overlay, &overlay->dead);
+    route_dying(overlay, NULL);
     route_death(overlay);
 }
 

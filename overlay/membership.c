@@ -770,6 +770,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
 
     if (has_left && is_of_target)
         join_remember_scope(overlay);
+    route_dying(overlay, places);
     ranges_add_all(&overlay->dead, places);
     if (has_left)
         ranges_add_all(&overlay->left, places);

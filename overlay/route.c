@@ -5,8 +5,9 @@
  * order, and tried again when something changes; the list is bounded.  Frames for the dead are
  * dropped.
  *
- * A request is kept by who asked until it is answered, and sent again after every death that is
- * installed: whatever was lost, was lost to some death.
+ * A request is kept by who asked until it is answered, and sent again when somebody dies on whose way
+ * it or its answer was: whatever was lost, was lost to such a death.  The way leads over the heads of
+ * fixed ranges, who stay as long as they live; so it is enough to look at it in the tree before.
  */
 #include "config.h"
 
@@ -27,6 +28,7 @@ struct held {
 struct request {
     uint32_t id;
     uint32_t place;
+    bool is_hit; /* somebody on its way has died: it is sent again */
     struct message *payload;
 };
 
@@ -293,6 +295,45 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
     request_send(overlay, request);
 }
 
+static bool is_in(struct range range, uint32_t place)
+{
+    return range.first <= place && place <= range.last;
+}
+
+/* One of these, who have yet to die, is between here and there. */
+static bool is_on_way(const struct overlay *overlay, uint32_t there, const struct ranges *places)
+{
+    struct tree tree = overlay_tree(overlay);
+    uint32_t top = overlay->place;
+
+    while (!is_in(tree_scope(&tree, top), there)) {
+        top = tree_parent(&tree, top);
+        if (ranges_contains(places, top))
+            return true;
+    }
+    for (uint32_t place = there; place != top; place = tree_parent(&tree, place)) {
+        if (ranges_contains(places, place))
+            return true;
+    }
+    return false;
+}
+
+void route_dying(struct overlay *overlay, const struct ranges *places)
+{
+    struct request *request;
+    size_t cursor = 0;
+
+    if (overlay->route.requests == NULL)
+        return;
+    while ((request = map_next(overlay->route.requests, &cursor)) != NULL) {
+        if (ranges_contains(&overlay->dead, request->place))
+            continue; /* it ends */
+        request->is_hit = request->is_hit || places == NULL ||
+                          request->place >= overlay->population ||
+                          is_on_way(overlay, request->place, places);
+    }
+}
+
 void route_death(struct overlay *overlay)
 {
     struct request *request;
@@ -302,9 +343,12 @@ void route_death(struct overlay *overlay)
     if (overlay->route.requests == NULL)
         return;
     while ((request = map_next(overlay->route.requests, &cursor)) != NULL) {
+        bool is_hit = request->is_hit;
+
+        request->is_hit = false;
         if (ranges_contains(&overlay->dead, request->place))
             request_end(overlay, request->place, request->id, -EHOSTDOWN, NULL);
-        else if (request->place != overlay->place)
+        else if (is_hit && request->place != overlay->place)
             request_send(overlay, request);
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What must not grow with how much there is beside it: an acknowledgement with how much is kept for
- * others, the price of a death with how many die at the same time.  Counted, not timed.
+ * others, the price of a death with how many die at the same time, or with how many requests are open
+ * that it does not concern.  Counted, not timed.
  */
 #include "config.h"
 
@@ -213,9 +214,97 @@ static void test_deaths(void)
        VICTIMS, (unsigned long long)many, (unsigned long long)one, DEAD_MAX);
 }
 
+/* ---- requests ---- */
+
+struct asking {
+    struct cluster *cluster;
+    bool complete;
+    uint64_t requests; /* frames */
+    uint32_t answers;
+    bool silent; /* who is asked does not answer */
+};
+
+static void count_request(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
+                          uint32_t to, const struct frame *frame)
+{
+    (void)now_ns;
+    (void)from;
+    (void)to;
+    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_REQUEST)
+        ((struct asking *)context)->requests++;
+}
+
+static void on_asking_complete(struct cluster *cluster)
+{
+    ((struct asking *)cluster->config.context)->complete = true;
+}
+
+static void on_request(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
+                       struct message *payload)
+{
+    struct asking *asking = cluster->config.context;
+
+    (void)payload;
+    if (!asking->silent)
+        node_reply(cluster->places[place].node, source, id, NULL);
+}
+
+static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int status,
+                     struct message *payload)
+{
+    (void)place;
+    (void)id;
+    (void)payload;
+    ((struct asking *)cluster->config.context)->answers += status == 0;
+}
+
+static void let_pass(struct asking *asking, uint64_t ms)
+{
+    sim_run_until(asking->cluster->sim, sim_now_ns(asking->cluster->sim) + ms * MS);
+}
+
+#define ASKED 50
+
+/* From the last place to the first of the root's children, over the last of them. */
+static void test_requests(void)
+{
+    static const struct cluster_events asking_events = {
+        .complete = on_asking_complete, .request = on_request, .reply = on_reply};
+    struct asking asking = {.silent = true};
+    struct cluster_config config = {.radix = RADIX,
+                                    .merges = merges,
+                                    .merges_count = 1,
+                                    .events = &asking_events,
+                                    .context = &asking,
+                                    .sim = {.places = PLACES, .seed = 1, .latency_ns = MS / 20}};
+    uint32_t relay = tree_parent(&tree, PLACES - 1);
+
+    asking.cluster = cluster_create(&config);
+    for (uint32_t place = 0; place < PLACES; place++)
+        cluster_start(asking.cluster, place);
+    while (!asking.complete)
+        let_pass(&asking, 10);
+    for (uint32_t i = 0; i < ASKED; i++)
+        node_request(asking.cluster->places[PLACES - 1].node, 1, NULL);
+    let_pass(&asking, 100);
+    sim_set_trace(asking.cluster->sim, count_request, &asking);
+    for (uint32_t place = 200; place < 220; place++)
+        cluster_kill(asking.cluster, place);
+    let_pass(&asking, 15000);
+    is_uint(ranges_count(node_dead(asking.cluster->places[PLACES - 1].node)), 20, "20 places die");
+    is_uint(asking.requests, 0, "%u requests are not sent again: they do not go that way", ASKED);
+    asking.silent = false;
+    cluster_kill(asking.cluster, relay);
+    let_pass(&asking, 15000);
+    is_uint(asking.answers, ASKED, "when %u dies, over whom they go, they are, and answered",
+            relay);
+    cluster_destroy(asking.cluster);
+}
+
 int main(void)
 {
     test_acks();
     test_deaths();
+    test_requests();
     return done_testing();
 }
