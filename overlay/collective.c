@@ -109,6 +109,7 @@ static void send_decided(struct overlay *overlay, struct series *series,
     struct overlay_contribute contribute = {.key = operation_key(series, operation),
                                             .set = series_set_to_tell(overlay, series),
                                             .state = OVERLAY_PART_DECIDED,
+                                            .low = operation->generation,
                                             .status = operation->status,
                                             .lost = operation->lost,
                                             .payload = bytes_of(operation->result)};
@@ -166,12 +167,14 @@ static uint8_t merge_all(struct overlay *overlay, const struct series *series,
 uint32_t collective_low(const struct overlay *overlay, const struct series *series,
                         const struct operation *operation)
 {
-    uint32_t low = series_low(overlay, series);
+    uint32_t low = operation->generation;
 
+    if (series_is_member(overlay, series) && generation_before(series_low(overlay, series), low))
+        low = series_low(overlay, series);
     for (uint32_t i = 0; i < operation->parts_count; i++) {
         const struct part *part = &operation->parts[i];
 
-        if (part->state != OVERLAY_PART_NONE && part->low < low)
+        if (part->state != OVERLAY_PART_NONE && generation_before(part->low, low))
             low = part->low;
     }
     return low;
@@ -202,11 +205,10 @@ static void deliver(struct overlay *overlay, const struct series *series,
 
 void collective_raise_stable(struct overlay *overlay, struct series *series, uint32_t stable)
 {
-    uint32_t low = series_low(overlay, series);
-
-    if (stable > low)
-        stable = low; /* a peer's error must not cost us what we have yet to hear */
-    if (stable > series->stable) {
+    /* A peer's error must not cost us what we have yet to hear. */
+    if (series_is_member(overlay, series) && generation_before(series_low(overlay, series), stable))
+        stable = series_low(overlay, series);
+    if (generation_before(series->stable, stable)) {
         series->stable = stable;
         series_drop_stable(overlay, series);
     }
@@ -253,15 +255,15 @@ static void decide(struct overlay *overlay, struct series *series, struct operat
     uint8_t status = merge_all(overlay, series, operation, &merged);
     struct message *result = NULL;
 
+    /* I3: all who live have said, in the present attempt, that they have seen no decision. */
+    assert(operation->waiting == 0 && operation->attempt == series->attempt);
     ranges_intersect(&series->set, &overlay->dead, &lost);
     if (merged.length_bytes > 0)
         result = message_from_buffer(&merged);
     buffer_fini(&merged);
     collective_settle(overlay, series, operation, status, &lost, result);
     ranges_fini(&lost);
-    if (low > operation->generation)
-        low = operation->generation; /* only a peer's error makes it so */
-    if (low > series->stable)
+    if (generation_before(series->stable, low))
         series->stable = low; /* what is below is dropped after the release, by who calls */
 }
 
@@ -462,9 +464,9 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     struct operation **link = &series->operations;
     struct operation *operation;
 
-    if (generation < series->stable)
+    if (generation_before(generation, series->stable))
         return NULL;
-    while (*link != NULL && (*link)->generation < generation)
+    while (*link != NULL && generation_before((*link)->generation, generation))
         link = &(*link)->next;
     if (*link != NULL && (*link)->generation == generation)
         return *link;
@@ -472,10 +474,19 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     operation->generation = generation;
     operation->next = *link;
     *link = operation;
+    series->count++;
     series_count_open(overlay, series, 1);
     operation_restart(overlay, series, operation);
     roll_call_progress(overlay, series, operation);
     return operation;
+}
+
+static void refuse_call(struct overlay *overlay, const struct node_key *key, int status)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
+
+    action->key = *key;
+    action->status = status;
 }
 
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event)
@@ -483,17 +494,15 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     struct series *series = series_find(overlay, &event->key);
     struct operation *operation;
 
-    assert(event->key.generation > 0 && event->key.target < NODE_TARGET_COUNT &&
-           event->key.merge < overlay->merges_count);
+    assert(event->key.target < NODE_TARGET_COUNT && event->key.merge < overlay->merges_count);
     assert(ranges_contains(event->set, overlay->place) &&
            ranges_max(event->set) < overlay->population);
     if (forget_is_done(overlay, event->key.owner))
         return; /* its owner wants to hear no more of it */
-    if (overlay->collective.calls == OVERLAY_CALLS_MAX) {
-        struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
-
-        action->key = event->key;
-        action->status = -EAGAIN;
+    if (overlay->collective.calls == OVERLAY_CALLS_MAX ||
+        (series != NULL && series->count - series->undecided >= OVERLAY_DECIDED_MAX &&
+         series_operation(series, event->key.generation) == NULL)) {
+        refuse_call(overlay, &event->key, -EAGAIN);
         return;
     }
     if (series == NULL)
@@ -501,10 +510,13 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     else
         (void)series_learn(overlay, series, event->set, SERIES_WHOLE, NULL, 0);
     operation = operation_open(overlay, series, event->key.generation);
-    assert(operation != NULL && !operation->called);
+    if (operation == NULL || operation->called) {
+        refuse_call(overlay, &event->key, -EINVAL);
+        return;
+    }
     operation->called = true;
     overlay->collective.calls++;
-    if (event->key.generation > series->called_to)
+    if (generation_before(series->called_to, event->key.generation))
         series->called_to = event->key.generation;
     if (operation->decided) {
         deliver(overlay, series, operation);
@@ -697,7 +709,7 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
     int rc = overlay_decode_release(frame, &release);
 
     (void)from;
-    if (rc == 0 && release.stable > release.key.generation) {
+    if (rc == 0 && generation_before(release.key.generation, release.stable)) {
         overlay_release_fini(&release);
         rc = -EBADMSG;
     }
@@ -708,7 +720,7 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         series_heard(series, frame->attempt);
         operation = series_operation(series, release.key.generation);
     }
-    if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) {
+    if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) { /* I2 */
         operation->sent = operation->attempt; /* the parent knows */
         large_reset(overlay, operation);
         collective_settle(overlay, series, operation, release.status, &release.lost,

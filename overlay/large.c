@@ -440,10 +440,11 @@ static void check_done(struct overlay *overlay, struct series *series, struct op
         return;
     if (series_meets_here(overlay, series)) {
         uint32_t low = collective_low(overlay, series, operation);
-        uint32_t stable = low < operation->generation ? low : operation->generation;
 
-        pass_over(overlay, series, operation, stable > series->stable ? stable : series->stable);
-        collective_raise_stable(overlay, series, stable);
+        if (generation_before(low, series->stable))
+            low = series->stable;
+        pass_over(overlay, series, operation, low);
+        collective_raise_stable(overlay, series, low);
     } else if (collective_can_contribute(overlay, series)) {
         operation->done_sent = true;
         stream_encode_done(&key, operation->attempt, &frame);
@@ -478,7 +479,7 @@ int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *fr
     int rc = stream_decode_over(frame, &over);
 
     (void)from;
-    if (rc < 0 || over.stable > over.key.generation)
+    if (rc < 0 || generation_before(over.key.generation, over.stable))
         return -EBADMSG;
     operation = operation_of(overlay, &over.key, frame->attempt, &series);
     if (operation != NULL && large_may_be_over(overlay, series, operation))

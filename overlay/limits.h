@@ -14,6 +14,10 @@
 #define OVERLAY_ENTRIES_BYTES_MAX (256ull * 1024 * 1024)
 /* Operations that this place has called and not heard the end of: the call ends with -EAGAIN. */
 #define OVERLAY_CALLS_MAX 4096
+/* Operations of a set that are decided but not known to have ended at every member.  There are so many
+ * only while a member does not call and the others wait no longer, or have lost one: further calls end
+ * with -EAGAIN. */
+#define OVERLAY_DECIDED_MAX 1024
 /* Requests that have not been answered: another is answered with -EAGAIN at once. */
 #define OVERLAY_REQUESTS_MAX 16384
 /* Routed frames that wait for a link: DATA is dropped, as when a relay dies; a REQUEST is answered

@@ -21,9 +21,9 @@
 #define NODE_LARGE_BYTES_MAX (1024u * 1024 * 1024)
 
 /* An operation's name: equal at all its members.  set_id names the set of participants (the
- * caller's hash of ranks or whatever it is that meets); owner is whose operation it is (a job's number),
- * and is never used again after node_forget; generation counts operations of one set, from 1, in the order in which each member starts them
- * (gaps are fine). */
+ * caller's hash of ranks or whatever it is that meets); owner is whose operation it is (a job's
+ * number), and is never used again after node_forget; generation counts operations of one set in the
+ * order in which each member starts them: it may begin anywhere, leave gaps, and wraps. */
 struct node_key {
     uint64_t set_id;
     uint32_t generation;

@@ -474,7 +474,7 @@ void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);
-    if (ret_key->target >= NODE_TARGET_COUNT || ret_key->generation == 0)
+    if (ret_key->target >= NODE_TARGET_COUNT)
         wire_fail(reader);
 }
 

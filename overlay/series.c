@@ -3,6 +3,7 @@
 
 #include "overlay/series.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,10 @@ static uint32_t dead_within(struct overlay *overlay, struct range range)
 
 void series_look_at_dead(struct overlay *overlay, struct series *series)
 {
-    series->attempt = dead_within(overlay, series->covering);
+    uint32_t attempt = dead_within(overlay, series->covering);
+
+    assert(attempt >= series->attempt); /* I1 of doc/protocol.rst */
+    series->attempt = attempt;
     series->has_dead = ranges_overlap_set(&series->set, &overlay->dead);
 }
 
@@ -118,6 +122,8 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
 
     series->key = *key;
     series->key.generation = 0;
+    series->stable = key->generation - GENERATIONS_BEFORE;
+    series->called_to = series->stable;
     series_set_init(overlay, series, set, within);
     series->covering = series_covering(overlay, key, set);
     series->attempt = dead_within(overlay, series->covering);
@@ -169,6 +175,7 @@ struct node_key operation_key(const struct series *series, const struct operatio
 
 void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation)
 {
+    series->count--;
     if (!operation->decided)
         series_count_open(overlay, series, -1);
     overlay->collective.calls -= operation->called && !operation->delivered;
@@ -187,13 +194,10 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
 {
     struct operation **link = &series->operations;
 
-    while (*link != NULL && (*link)->generation < series->stable) {
+    while (*link != NULL && generation_before((*link)->generation, series->stable)) {
         struct operation *operation = *link;
 
-        if (operation->called && !operation->delivered) { /* cannot be: our own low holds it */
-            link = &operation->next;
-            continue;
-        }
+        assert(!operation->called || operation->delivered); /* I4: our own low holds it */
         *link = operation->next;
         operation_destroy(overlay, series, operation);
     }
@@ -274,8 +278,7 @@ bool series_expects(const struct overlay *overlay, const struct series *series,
 /* Lowest generation of the series that has not ended here. */
 uint32_t series_low(const struct overlay *overlay, const struct series *series)
 {
-    if (!series_is_member(overlay, series))
-        return UINT32_MAX;
+    assert(series_is_member(overlay, series));
     for (const struct operation *operation = series->operations; operation != NULL;
          operation = operation->next) {
         if (operation->called && !operation->delivered)

@@ -17,6 +17,16 @@
 #define ATTEMPT_NONE    UINT32_MAX
 #define WAITING_UNKNOWN UINT32_MAX
 
+/* Generations wrap: of two that are open at the same time the one is before the other by less than
+ * half of all numbers.  A series that is new begins to count so far before the first that is heard of:
+ * others may be on their way. */
+#define GENERATIONS_BEFORE (1u << 30)
+
+static inline bool generation_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
 /* What one child range has contributed. */
 struct part {
     enum overlay_part_state state; /* all of the operation's attempt */
@@ -72,7 +82,8 @@ struct series {
     struct list_node node;  /* of all that are open, or at rest */
     struct series *twin;    /* the next of the same set */
     struct series *sibling; /* the next of the same owner */
-    uint32_t undecided;     /* operations; open: more than 0 */
+    uint32_t count;         /* of operations */
+    uint32_t undecided;     /* of them; open: more than 0 */
     uint32_t attempt;       /* now: so many have died in covering */
     bool has_dead;          /* of set */
     struct node_key key;    /* generation 0 */
@@ -138,7 +149,7 @@ bool operation_is_hopeless(const struct overlay *overlay, const struct series *s
 /* A member lives in the child range. */
 bool series_expects(const struct overlay *overlay, const struct series *series,
                     const struct child *child);
-/* Lowest generation that has not ended here; UINT32_MAX if this place is no member. */
+/* Lowest generation that has not ended here, of a member. */
 uint32_t series_low(const struct overlay *overlay, const struct series *series);
 
 /* series_set.c */
@@ -196,7 +207,7 @@ bool collective_can_contribute(const struct overlay *overlay, const struct serie
 /* Takes a decision, whoever made it; takes result and lost. */
 void collective_settle(struct overlay *overlay, struct series *series, struct operation *operation,
                        uint8_t status, struct ranges *lost, struct message *result);
-/* Lowest generation that has not ended here or below. */
+/* Lowest generation that has not ended here or below, at most the operation's. */
 uint32_t collective_low(const struct overlay *overlay, const struct series *series,
                         const struct operation *operation);
 void collective_raise_stable(struct overlay *overlay, struct series *series, uint32_t stable);

@@ -2,13 +2,16 @@
 /*
  * What must not grow with how much there is beside it: an acknowledgement with how much is kept for
  * others, the price of a death with how many die at the same time, or with how many requests are open
- * that it does not concern.  Counted, not timed.
+ * that it does not concern, what is kept with how often somebody has not called.  Counted, not timed.
+ * Generations wrap.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "overlay/limits.h"
 #include "overlay/overlay_wire.h"
 #include "test/cluster.h"
 #include "test/lone.h"
@@ -301,10 +304,126 @@ static void test_requests(void)
     cluster_destroy(asking.cluster);
 }
 
+/* ---- generations ---- */
+
+#define SMALL       7
+#define GENERATIONS 64
+#define FIRST       (UINT32_MAX - GENERATIONS / 2)
+
+struct wrap {
+    struct cluster *cluster;
+    uint32_t next[SMALL]; /* generation that is to be told */
+    uint32_t wrong;
+    uint32_t kept; /* operations at any place, at most */
+};
+
+static void wrap_call(struct wrap *wrap, uint32_t place)
+{
+    struct node_key key = {.set_id = 7, .generation = wrap->next[place]};
+    struct ranges set = {0};
+
+    ranges_add(&set, 2, SMALL - 1);
+    node_contribute(wrap->cluster->places[place].node, &key, &set, NULL);
+    ranges_fini(&set);
+}
+
+static void on_wrap_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+                           int status, const struct ranges *lost, struct message *payload)
+{
+    struct wrap *wrap = cluster->config.context;
+
+    (void)lost;
+    (void)payload;
+    wrap->wrong += status != 0 || key->generation != wrap->next[place];
+    for (uint32_t i = 0; i < SMALL; i++) {
+        if (cluster_is_alive(cluster, i) &&
+            node_kept_operations(cluster->places[i].node) > wrap->kept)
+            wrap->kept = node_kept_operations(cluster->places[i].node);
+    }
+    if (++wrap->next[place] != FIRST + GENERATIONS)
+        wrap_call(wrap, place);
+}
+
+/* Around 2^32 fences follow each other, and a relay dies in the middle. */
+static void test_wrap(void)
+{
+    static const struct cluster_events wrap_events = {.result = on_wrap_result};
+    struct wrap wrap = {0};
+    struct cluster_config config = {.radix = 2,
+                                    .merges = merges,
+                                    .merges_count = 1,
+                                    .events = &wrap_events,
+                                    .context = &wrap,
+                                    .sim = {.places = SMALL, .seed = 1, .latency_ns = MS / 20}};
+    uint32_t over = 0;
+
+    wrap.cluster = cluster_create(&config);
+    for (uint32_t place = 0; place < SMALL; place++)
+        cluster_start(wrap.cluster, place);
+    sim_run_until(wrap.cluster->sim, 100 * MS);
+    for (uint32_t place = 2; place < SMALL; place++) {
+        wrap.next[place] = FIRST;
+        wrap_call(&wrap, place);
+    }
+    sim_run_until(wrap.cluster->sim, 100 * MS + GENERATIONS / 2 * MS / 5);
+    ok(wrap.next[2] - FIRST > 8 && wrap.next[2] - FIRST < GENERATIONS, "in the middle of them");
+    cluster_kill(wrap.cluster, 1);
+    sim_run_until(wrap.cluster->sim, 20000 * MS);
+    for (uint32_t place = 2; place < SMALL; place++)
+        over += wrap.next[place] == FIRST + GENERATIONS;
+    ok(over == SMALL - 2 && wrap.wrong == 0, "%u fences around 2^32 end well, at %u places",
+       GENERATIONS, over);
+    ok(wrap.kept <= 3, "and no place keeps more than three of them: %u", wrap.kept);
+    cluster_destroy(wrap.cluster);
+}
+
+static const struct overlay_action *result_of(const struct lone *lone)
+{
+    for (uint32_t i = 0; i < lone->actions.count; i++) {
+        if (lone->actions.items[i].kind == OVERLAY_ACTION_RESULT)
+            return &lone->actions.items[i];
+    }
+    return NULL;
+}
+
+/* A member never calls; another waits no longer, again and again. */
+static void test_absent(void)
+{
+    struct tree two = {.places = 2, .radix = 2};
+    struct node_key key = {.set_id = 7};
+    struct overlay_contribute absent = {.state = OVERLAY_PART_ABSENT};
+    struct lone root;
+    struct frame frame;
+
+    lone_create(&root, &two, 0);
+    lone_step(&root, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+    lone_adopt_all(&root, &two, 0);
+    ranges_add(&absent.set, 0, 1);
+    for (key.generation = 1; key.generation <= OVERLAY_DECIDED_MAX + 100; key.generation++) {
+        lone_step(&root, (struct overlay_event){
+                             .kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .set = &absent.set});
+        if (result_of(&root) != NULL)
+            break;
+        lone_step(&root, (struct overlay_event){.kind = OVERLAY_EVENT_CANCEL, .key = key});
+        absent.key = key;
+        overlay_encode_contribute(&absent, 0, &frame);
+        lone_frame(&root, 1, &frame);
+    }
+    is_uint(key.generation, OVERLAY_DECIDED_MAX + 1,
+            "so many answers are kept for who never calls");
+    is_int(result_of(&root) != NULL ? result_of(&root)->status : 0, -EAGAIN,
+           "then others cannot call either");
+    is_uint(overlay_kept_operations(root.overlay), OVERLAY_DECIDED_MAX, "and no more is kept");
+    ranges_fini(&absent.set);
+    lone_destroy(&root);
+}
+
 int main(void)
 {
     test_acks();
     test_deaths();
     test_requests();
+    test_wrap();
+    test_absent();
     return done_testing();
 }
