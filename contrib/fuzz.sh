@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 seconds=${1:-8}
 build=${2:-build-gcc}
-clang=${CLANG:-clang-14}
+clang=${CLANG:-$(command -v clang-14 || echo clang)}
 
 mkdir -p build-fuzzers/found
 if [ ! -f build-fuzzers/Makefile ]; then

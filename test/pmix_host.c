@@ -121,7 +121,11 @@ static void test_cut(void)
 
     run(&it, client, "cut", NULL, &result);
     ok(!result.timed_out && result.exited == 4, "a job that is over ends its fences");
-    is_uint(result.finalized, 4, "and its clients can finalize");
+    /* Version 5 of libpmix closes their connections. */
+    if (BANYAN_PMIX_MAJOR < 5)
+        is_uint(result.finalized, 4, "and its clients can finalize");
+    else
+        skip(1, "libpmix 5 closes the connections of clients whose namespace is taken out");
     nodes_result_fini(&result);
 }
 

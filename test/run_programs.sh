@@ -35,7 +35,9 @@ energy() {
 }
 
 if command -v lmp >/dev/null; then
-    run lmp -in melt.in -log none </dev/null
+    # Without a launcher Open MPI 5 leaves its own directory behind.
+    mkdir alone
+    TMPDIR=$PWD/alone run lmp -in melt.in -log none </dev/null
     alone=$(energy "$out")
     new_mark
     run "$banyan" run --virtual-nodes 4 -n 8 --per-node 2 --oversubscribe --timeout 120 \

@@ -123,7 +123,7 @@ is "$(xargs <"$OUT.local")" "simhost simhost" "--source local is this machine"
 is "$(cat "$OUT.step")" "$(cat "$OUT.step_node")" "in a step of one node it is that node"
 like "$(cat "$OUT.broken")" "^banyan: Slurm job [0-9]+: SLURM_TASKS_PER_NODE: column 5: .*125$" \
     "a variable that cannot be read ends it"
-like "$(cat "$OUT.missing")" "^banyan: Slurm job [0-9]+: SLURM_JOB_NODELIST is not set.*125$" \
+like "$(cat "$OUT.missing")" "^banyan: Slurm job [0-9]+: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set.*125$" \
     "so does one that is missing"
 like "$(cat "$OUT.absent")" "cannot start the daemon.*sim.*/nowhere/banyand.*125$" \
     "so does a daemon that is not installed"

@@ -9,8 +9,8 @@
 # Packages that setup.sh has come to want since are added. Each command then gets
 #
 # - a fresh layer over that system, which is thrown away afterwards: it may write anywhere;
-# - mount, pid, ipc, uts and network namespaces of its own, with a loopback interface only: no
-#   process of it is left, and it speaks to nobody;
+# - mount, pid, ipc, uts and network namespaces of its own, with a loopback interface and one that
+#   leads nowhere: no process of it is left, and it speaks to nobody;
 # - the current directory, read-only, under its own name and as its working directory.
 #
 # With BANYAN_DEBIAN_FRESH=1 the command gets the bare system and the network of this machine, as
@@ -82,6 +82,11 @@ enter() {
             mount -t sysfs sysfs "$root/sys"
             mount --rbind /sys/fs/cgroup "$root/sys/fs/cgroup" 2>/dev/null || true
             ip link set lo up
+            # Open MPI takes a machine with a loopback address only for one without a network.
+            ip link add veth0 type veth peer name veth1
+            ip address add 192.0.2.1/24 dev veth0
+            ip link set veth0 up
+            ip link set veth1 up
         fi
         cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null || true
         if [ -n "$here" ]; then

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# debian-tests.sh: what .ci/run checks on another Debian (contrib/testbed/with-debian.sh): the first
+# command of the README, then the tests of what differs between systems: PMIx, MPI, topology, lists
+# of hosts, a real Slurm, static linking. Works on a copy of the current directory, which is left as
+# it is. Ends as check.sh does, with `N passed, N failed`.
+set -u
+copy=$(mktemp -d)
+# What git has, as it is in the working tree; without a repository (a distribution archive) all.
+if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
+    git -c safe.directory='*' ls-files -z | tar -cf - --null -T - | tar -xf - -C "$copy"
+else
+    tar -cf - --exclude='./build*' . | tar -xf - -C "$copy"
+fi
+cd "$copy" || exit 1
+
+contrib/demo.sh
+demo=$?
+tests=(linkage.sh hostlist.t hostlist_large.t hostlist_scontrol.t topology.t topology_read.t
+    host_environment.t pmix_host.t run_pmix_info.sh run_missing.sh run_mpi.sh run_programs.sh
+    run_slurm.sh run_start.sh helper.t link.t tls.t)
+make -C build -k check TESTS="${tests[*]/#/test/}" </dev/null >build/check.log 2>&1
+made=$?
+summary=$(contrib/tap-results.sh build)
+if [ $made -ne 0 ] && [[ $summary == *" 0 failed" ]]; then
+    tail -n 40 build/check.log
+    summary="0 passed, 1 failed"
+fi
+printf '%s\n' "$summary"
+if [ $demo -ne 0 ]; then
+    echo "debian-tests.sh: demo.sh failed"
+    exit 1
+fi
+[[ $summary == *" 0 failed" ]]
