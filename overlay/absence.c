@@ -2,23 +2,39 @@
 /*
  * Who of a range that was cut off is gone.  When the link to the head of a range breaks, its head
  * is reported at once.  Usually its heir is here in a moment.  But the heir may have died too, and
- * the next one, and with the head all who would have noticed.
+ * the next one, and with the head all who would have noticed; or it may be stopped, or not have noticed
+ * yet.  Those who do not come are told apart by looking for them, where we know where they listen
+ * (heirs.c): we connect to them.  Who refuses twice in a row, or whose machine does not answer twice, is
+ * dead and reported; who answers is well and will come; whose machine takes the connection while the
+ * daemon says nothing is waited for, for half a lease, or, where the head of the range had fallen silent
+ * and so much of the leases below it is over, until seven eighths of them are.  Only the head of the
+ * range is judged by its silence: nobody else keeps the others waiting.  Who died before it was told
+ * where it listens is missed at three eighths of a lease.
  *
- * Every living place of the range is below one of its orphans, and an orphan comes to the nearest
- * living ancestor, which for the topmost ones is us.  So after a grace period, long enough for
- * those who notice by silence, whoever had arrived in the range and is not among our guests or
- * below one of them is reported as lost, all at once.  After a full lease that holds for everyone
- * of the range, guests or none: their leases were renewed through us alone, and are over.
+ * After a full lease whoever of the range is neither here nor below one who is counts as lost, known or
+ * not: their leases were renewed through us alone, and are over.
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "overlay/core.h"
 
-/* Longer than the time between a parent's noticing a silent place and its children's noticing
- * (lease.c), shorter than an orphan waits and its lease lasts. */
+#define MISSES_MAX  2
+#define LOOK_MAX_NS (6000 * 1000000ull) /* longer than the transport's own attempts */
+#define LOOK_AGAIN  4                   /* heartbeats, at who is well */
+
+/* Those who live need no time to come, but they may be busy. */
 static uint64_t grace_ns(const struct overlay *overlay)
 {
-    return overlay->lease_ns / 8 * 3;
+    return overlay->rejoin_ns / 4;
+}
+
+/* Longer than the time between a parent's noticing a silent place and its children's noticing
+ * (lease.c), shorter than their leases last: of those below a head that fell silent half is over. */
+static uint64_t patience_ns(const struct overlay *overlay, const struct child *child)
+{
+    return child->was_closed ? overlay->lease_ns / 2 : overlay->lease_ns / 8 * 3;
 }
 
 /* Who is sent here from above needs a moment to come. */
@@ -27,15 +43,23 @@ static uint64_t arrival_ns(const struct overlay *overlay)
     return overlay->rejoin_ns / 8;
 }
 
+static void look_at(struct overlay *overlay, uint64_t due_ns)
+{
+    if (due_ns < overlay->absence_ns)
+        overlay->absence_ns = due_ns;
+}
+
 void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns)
 {
     uint64_t due_ns = since_ns + grace_ns(overlay);
 
+    /* Nobody is judged before that, however long the range has been cut off. */
+    child->since_ns = since_ns;
+    if (since_ns + overlay->lease_ns / 8 * 3 < overlay->now_ns + arrival_ns(overlay))
+        child->since_ns = overlay->now_ns + arrival_ns(overlay) - overlay->lease_ns / 8 * 3;
     if (due_ns < overlay->now_ns + arrival_ns(overlay))
         due_ns = overlay->now_ns + arrival_ns(overlay);
-    child->since_ns = due_ns - grace_ns(overlay);
-    if (due_ns < overlay->absence_ns)
-        overlay->absence_ns = due_ns;
+    look_at(overlay, due_ns);
 }
 
 static bool is_cut_off(const struct child *child)
@@ -58,33 +82,239 @@ static void find_present(const struct overlay *overlay, const struct child *chil
     ranges_clip(ret_present, child->range.first, child->range.last);
 }
 
-static void find_absent(const struct overlay *overlay, const struct child *child,
-                        const struct ranges *present, struct ranges *ret_absent)
+/* ---- looking for one ---- */
+
+static struct probe *probe_find(struct overlay *overlay, uint32_t place)
 {
-    if (overlay->now_ns - child->since_ns > overlay->lease_ns) {
-        ranges_add(ret_absent, child->range.first, child->range.last);
-        ranges_clip(ret_absent, 0, overlay->population - 1);
-    } else if (!ranges_is_empty(present)) {
-        ranges_copy(ret_absent, &overlay->arrived);
-        /* Before the first who is here nobody is, whether we knew of them or not. */
-        ranges_add(ret_absent, child->range.first, ranges_min(present));
-        ranges_clip(ret_absent, child->range.first, child->range.last);
+    for (uint32_t i = 0; overlay->search != NULL && i < OVERLAY_PROBES_MAX; i++) {
+        if (overlay->search->probes[i].place == place)
+            return &overlay->search->probes[i];
     }
-    ranges_remove_all(ret_absent, present);
-    ranges_remove_all(ret_absent, &overlay->dead);
+    return NULL;
 }
 
-static void check_range(struct overlay *overlay, const struct child *child)
+/* Place 0 is never looked for: a probe of it is free. */
+static struct probe *probe_open(struct overlay *overlay, uint32_t place)
 {
-    struct ranges present = {0};
+    struct probe *probe = probe_find(overlay, place);
+
+    if (probe != NULL)
+        return probe;
+    (void)heirs_search(overlay);
+    probe = probe_find(overlay, 0);
+    if (probe != NULL)
+        *probe = (struct probe){.place = place, .due_ns = overlay->now_ns};
+    return probe;
+}
+
+static void probe_close(struct overlay *overlay, struct probe *probe)
+{
+    if (probe->is_connecting)
+        overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = probe->place;
+    *probe = (struct probe){0};
+}
+
+static void report_dead(struct overlay *overlay, uint32_t place, enum node_loss loss,
+                        uint64_t silent_ns)
+{
+    membership_report(overlay, &(struct overlay_death){.range = {place, place},
+                                                       .loss = (uint8_t)loss,
+                                                       .silent_ns = silent_ns});
+}
+
+/* What an attempt has shown; the death itself is the log's. */
+static void probe_result(struct overlay *overlay, struct probe *probe, enum node_loss loss)
+{
+    uint32_t place = probe->place;
+
+    probe->is_connecting = false;
+    probe->is_silent = loss == NODE_LOSS_SILENT;
+    probe->is_well = false;
+    probe->due_ns = overlay->now_ns + overlay->heartbeat_ns / 2;
+    look_at(overlay, probe->due_ns);
+    if (loss != NODE_LOSS_CLOSED && loss != NODE_LOSS_UNREACHABLE) {
+        probe->misses = 0;
+    } else if (++probe->misses >= MISSES_MAX && overlay_is_ready(overlay) && !overlay->leaving) {
+        *probe = (struct probe){0};
+        report_dead(overlay, place, loss, 0);
+    }
+}
+
+void absence_up(struct overlay *overlay, uint32_t place)
+{
+    struct probe *probe = place != 0 ? probe_find(overlay, place) : NULL;
+
+    if (probe == NULL || !probe->is_connecting)
+        return;
+    /* It is well.  If it does not want us it closes this link. */
+    probe->is_connecting = probe->is_silent = false;
+    probe->is_well = true;
+    probe->misses = 0;
+    probe->due_ns = overlay->now_ns + LOOK_AGAIN * overlay->heartbeat_ns;
+}
+
+bool absence_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
+{
+    struct probe *probe = place != 0 ? probe_find(overlay, place) : NULL;
+
+    if (probe == NULL || !probe->is_connecting)
+        return false;
+    probe_result(overlay, probe, loss);
+    return true;
+}
+
+static void probe_connect(struct overlay *overlay, struct probe *probe,
+                          const struct addresses *addresses)
+{
+    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
+    uint64_t limit_ns = overlay->lease_ns / 8;
+
+    action->place = probe->place;
+    action->addresses = memory_copy(addresses, sizeof(*addresses));
+    probe->is_connecting = true;
+    probe->due_ns = overlay->now_ns + (limit_ns < LOOK_MAX_NS ? limit_ns : LOOK_MAX_NS);
+}
+
+static void probe_step(struct overlay *overlay, struct probe *probe,
+                       const struct addresses *addresses)
+{
+    if (overlay->now_ns < probe->due_ns) {
+        look_at(overlay, probe->due_ns);
+        return;
+    }
+    if (probe->is_connecting) { /* for too long: whoever refuses is quicker */
+        overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = probe->place;
+        probe_result(overlay, probe, NODE_LOSS_SILENT);
+        return;
+    }
+    if (overlay_has_link(overlay, probe->place) || lateral_is_known(overlay, probe->place)) {
+        /* The link stands, though it says nothing about joining. */
+        probe->is_silent = true;
+        probe->due_ns = overlay->now_ns + overlay->heartbeat_ns;
+    } else {
+        probe_connect(overlay, probe, addresses);
+    }
+    look_at(overlay, probe->due_ns);
+}
+
+/* ---- a range ---- */
+
+static bool is_absent(const struct overlay *overlay, const struct ranges *present, uint32_t place)
+{
+    return place < overlay->population && !ranges_contains(present, place) &&
+           !ranges_contains(&overlay->dead, place);
+}
+
+static void look_for(struct overlay *overlay, uint32_t place, const struct addresses *addresses)
+{
+    struct probe *probe = probe_open(overlay, place);
+
+    if (probe != NULL)
+        probe_step(overlay, probe, addresses);
+}
+
+/* The head first, as the others wait for it; then whoever else of the range may be gone with it, so
+ * that many who died at once are not found one after the other. */
+static void look_for_all(struct overlay *overlay, const struct child *child,
+                         const struct ranges *present)
+{
+    struct overlay_heir heir = {.place = child->head};
+
+    if (is_absent(overlay, present, child->head) &&
+        heirs_find(overlay, child, child->head, &heir.addresses))
+        look_for(overlay, child->head, &heir.addresses);
+    while (heirs_next(overlay, child, heir.place, &heir)) {
+        if (is_absent(overlay, present, heir.place))
+            look_for(overlay, heir.place, &heir.addresses);
+    }
+}
+
+static void judge_head(struct overlay *overlay, struct child *child, const struct ranges *present)
+{
+    struct probe *probe = probe_find(overlay, child->head);
+    uint64_t silent_ns = overlay->now_ns - child->since_ns;
+
+    if (child->state != CHILD_HEIR || probe == NULL || !probe->is_silent ||
+        !is_absent(overlay, present, child->head))
+        return;
+    if (silent_ns >= patience_ns(overlay, child)) {
+        uint32_t place = child->head;
+
+        probe_close(overlay, probe);
+        report_dead(overlay, place, NODE_LOSS_SILENT, silent_ns);
+    } else if (!child->is_noticed && silent_ns >= lease_notice_ns(overlay)) {
+        child->is_noticed = true;
+        lease_tell_silent(overlay, child->head, silent_ns);
+    }
+}
+
+/* Takes the places that are meant: those who are here or dead already are not. */
+static void report_absent(struct overlay *overlay, const struct child *child,
+                          const struct ranges *present, struct ranges *absent)
+{
+    ranges_clip(absent, child->range.first, child->range.last);
+    ranges_clip(absent, 0, overlay->population - 1);
+    ranges_remove_all(absent, present);
+    ranges_remove_all(absent, &overlay->dead);
+    for (uint32_t i = 0; i < absent->count; i++)
+        membership_report(overlay, &(struct overlay_death){.range = absent->items[i]});
+    ranges_fini(absent);
+}
+
+/* The first of the range of whom looking has shown that it is not gone. */
+static uint32_t first_sign(const struct overlay *overlay, const struct child *child)
+{
+    uint32_t first = TREE_NO_PLACE;
+
+    for (uint32_t i = 0; overlay->search != NULL && i < OVERLAY_PROBES_MAX; i++) {
+        const struct probe *probe = &overlay->search->probes[i];
+
+        if (probe->place != 0 && probe->place < first && (probe->is_silent || probe->is_well) &&
+            membership_child_of(overlay, probe->place) == child)
+            first = probe->place;
+    }
+    return first;
+}
+
+/* Of the head it is not known where it listens: it died, if it did, before that was told.  By now it
+ * should have come, and so should all who are below nobody that gives a sign. */
+static void judge_unknown(struct overlay *overlay, const struct child *child,
+                          const struct ranges *present)
+{
+    uint32_t sign = first_sign(overlay, child);
+    struct addresses addresses;
     struct ranges absent = {0};
 
+    if (overlay->now_ns - child->since_ns < overlay->lease_ns / 8 * 3 || ranges_is_empty(present) ||
+        !is_absent(overlay, present, child->head) ||
+        heirs_find(overlay, child, child->head, &addresses))
+        return;
+    if (sign == TREE_NO_PLACE) {
+        ranges_copy(&absent, &overlay->arrived);
+        /* Before the first who is here nobody is, whether we knew of them or not. */
+        ranges_add(&absent, child->range.first, ranges_min(present));
+    } else if (sign > child->head) {
+        ranges_add(&absent, child->head, sign - 1);
+    }
+    report_absent(overlay, child, present, &absent);
+}
+
+static void check_range(struct overlay *overlay, struct child *child)
+{
+    struct ranges present = {0};
+
     find_present(overlay, child, &present);
-    find_absent(overlay, child, &present, &absent);
-    for (uint32_t i = 0; i < absent.count; i++)
-        membership_report(overlay, &(struct overlay_death){.range = absent.items[i]});
+    if (overlay->now_ns - child->since_ns > overlay->lease_ns) {
+        struct ranges all = {0};
+
+        ranges_add(&all, child->range.first, child->range.last);
+        report_absent(overlay, child, &present, &all);
+    } else {
+        look_for_all(overlay, child, &present);
+        judge_head(overlay, child, &present);
+        judge_unknown(overlay, child, &present);
+    }
     ranges_fini(&present);
-    ranges_fini(&absent);
 }
 
 void absence_recheck(struct overlay *overlay)
@@ -93,11 +323,26 @@ void absence_recheck(struct overlay *overlay)
         overlay->absence_ns = overlay->now_ns;
 }
 
+/* Of ranges that are whole again, and of the dead, nobody is looked for any more. */
+static void forget_probes(struct overlay *overlay)
+{
+    for (uint32_t i = 0; overlay->search != NULL && i < OVERLAY_PROBES_MAX; i++) {
+        struct probe *probe = &overlay->search->probes[i];
+        const struct child *child =
+            probe->place != 0 ? membership_child_of(overlay, probe->place) : NULL;
+
+        if (probe->place != 0 &&
+            (child == NULL || !is_cut_off(child) || ranges_contains(&overlay->dead, probe->place)))
+            probe_close(overlay, probe);
+    }
+}
+
 /* What is not settled when the grace is over is looked at again at the pace of the heartbeats. */
 void absence_timer(struct overlay *overlay)
 {
     overlay->absence_ns = OVERLAY_NEVER_NS;
-    for (uint32_t i = 0; i < overlay->children_count; i++) {
+    forget_probes(overlay);
+    for (uint32_t i = 0; i < overlay->children_count && !overlay->ended; i++) {
         uint64_t due_ns = overlay->children[i].since_ns + grace_ns(overlay);
 
         if (!is_cut_off(&overlay->children[i]))
@@ -107,7 +352,14 @@ void absence_timer(struct overlay *overlay)
             if (overlay_is_ready(overlay) && !overlay->leaving)
                 check_range(overlay, &overlay->children[i]);
         }
-        if (due_ns < overlay->absence_ns)
-            overlay->absence_ns = due_ns;
+        look_at(overlay, due_ns);
+    }
+}
+
+void absence_close(struct overlay *overlay)
+{
+    for (uint32_t i = 0; overlay->search != NULL && i < OVERLAY_PROBES_MAX; i++) {
+        if (overlay->search->probes[i].place != 0)
+            probe_close(overlay, &overlay->search->probes[i]);
     }
 }

@@ -7,6 +7,7 @@
  *     join.c        the way up: finding, having and losing a parent
  *     membership.c  the way down: child ranges, guests that ask to join, deaths, arrivals, leaving
  *     absence.c     who of a range that was cut off is gone
+ *     heirs.c       where those listen who may inherit
  *     lease.c       heartbeats, leases, silence; the one timer
  *     broadcast.c   the root's ordered log; broadcast_large.c: of much
  *     growth.c      places that come and places that leave
@@ -42,17 +43,38 @@ enum child_state {
 
 /* One of the ranges below this place.  They are sorted, never removed, and only appended to. */
 struct child {
+    struct message *heirs; /* where who is below its head listens; NULL: not told */
     struct range range;
     uint32_t head;        /* first living place of range, or TREE_NO_PLACE */
     uint32_t incarnation; /* of the head, when linked or lost */
     enum child_state state;
-    bool is_noticed;           /* LINKED: its silence has been told */
+    bool is_noticed;           /* its silence has been told */
+    bool was_closed;           /* LOST, HEIR: its head did not fall silent, so leases are young */
     uint64_t acked;            /* all entries up to it have reached all of range */
     struct log_item *unacked;  /* the first that is kept after it, or NULL */
     uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
     uint64_t echo_stamp_ns;    /* last echo, child's clock */
     uint64_t echo_received_ns; /* our clock */
     struct message *addresses; /* packed; NULL unless linked */
+};
+
+/* One who should be here and is not: is it there at all? */
+#define OVERLAY_PROBES_MAX 8
+
+struct probe {
+    uint32_t place; /* 0: none */
+    bool is_connecting;
+    bool is_well;    /* it has taken our connection itself */
+    bool is_silent;  /* its machine takes connections, itself it says nothing */
+    uint32_t misses; /* in a row: refused, or no machine there */
+    uint64_t due_ns; /* the next look, or the end of this one */
+};
+
+/* Of a place that has lost or inherited a range. */
+struct search {
+    struct message
+        *known; /* where those of our range listen, as the parent said when we inherited */
+    struct probe probes[OVERLAY_PROBES_MAX];
 };
 
 /* A link whose place is not (yet) our child or parent. */
@@ -93,11 +115,14 @@ struct join {
     uint32_t redirects; /* in this round */
     uint32_t avoid;     /* the parent just lost: asked last in the first round */
     bool ever;          /* has had a parent */
-    bool doubtful;      /* a JOIN was not answered: it may have been taken */
-    uint64_t since_ns;  /* seeking since */
-    uint64_t end_ns;    /* until when at most */
-    uint64_t cut_ns;    /* since when we or somebody above us seeks a parent; NEVER: nobody */
-    uint64_t asked_ns;  /* the target, since */
+    bool held;          /* ASKING: the target has a way to the root and lets us wait */
+    bool doubted;       /* in doubt_round somebody neither answered nor refused */
+    uint32_t doubt_round;
+    bool doubtful;     /* a JOIN was not answered: it may have been taken */
+    uint64_t since_ns; /* seeking since */
+    uint64_t end_ns;   /* until when at most */
+    uint64_t cut_ns;   /* since when we or somebody above us seeks a parent; NEVER: nobody */
+    uint64_t asked_ns; /* the target, since */
     uint64_t retry_ns;
     bool is_kept;      /* our parent has left, and our scope is larger than what we have kept */
     struct range kept; /* the log for: */
@@ -205,6 +230,8 @@ struct overlay {
     bool leaving;   /* everyone leaves */
     bool departing; /* this place leaves the others */
     bool complete_told;
+    bool heirs_changed;     /* and the parent has not heard it */
+    bool heirs_told;        /* the parent has been told of some */
     bool settled;           /* has been ready once */
     struct message *own;    /* packed addresses */
     struct ranges dead;     /* incl. who has left */
@@ -218,9 +245,10 @@ struct overlay {
     struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
     struct gather gather;
-    uint64_t cut_off_ns; /* since when the range that we inherit last was cut off */
-    uint64_t absence_ns; /* when to look at ranges that are cut off */
-    uint64_t parted_ns;  /* when to look at guests who have parted */
+    uint64_t cut_off_ns;   /* since when the range that we inherit last was cut off */
+    uint64_t absence_ns;   /* when to look at ranges that are cut off */
+    uint64_t parted_ns;    /* when to look at guests who have parted */
+    struct search *search; /* NULL before it is needed */
     struct join join;
     struct lease lease;
     struct broadcast broadcast;
@@ -265,7 +293,7 @@ void join_start(struct overlay *overlay);
 void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
 void join_up(struct overlay *overlay, uint32_t place);
 /* The parent or the target is gone; look for another. */
-void join_down(struct overlay *overlay);
+void join_down(struct overlay *overlay, enum node_loss loss);
 /* The same for a place that leaves: it needs none any more. */
 void join_part(struct overlay *overlay);
 /* The parent, who leaves, is about to count as dead. */
@@ -343,9 +371,31 @@ void absence_expect(struct overlay *overlay, struct child *child, uint64_t since
 /* We can report again: what became due meanwhile is due now. */
 void absence_recheck(struct overlay *overlay);
 void absence_timer(struct overlay *overlay);
+/* A connection that may be ours to somebody who was looked for. */
+void absence_up(struct overlay *overlay, uint32_t place);
+bool absence_down(struct overlay *overlay, uint32_t place, enum node_loss loss); /* it was */
+void absence_close(struct overlay *overlay); /* at this place's end: closes what is open */
+
+/* heirs.c */
+/* Where a place of a child range listens, if that was told. */
+struct search *heirs_search(struct overlay *overlay); /* made if need be */
+bool heirs_find(const struct overlay *overlay, const struct child *child, uint32_t place,
+                struct addresses *ret_addresses);
+/* The next place of the range of whom that is known. */
+bool heirs_next(const struct overlay *overlay, const struct child *child, uint32_t after,
+                struct overlay_heir *ret_heir);
+void heirs_tell(struct overlay *overlay);   /* to the parent, if it has changed */
+void heirs_joined(struct overlay *overlay); /* a new parent has been told nothing */
+/* To who has become the head of a range that was cut off. */
+void heirs_hand_on(struct overlay *overlay, const struct child *child);
+int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void heirs_fini(struct overlay *overlay);
 
 /* lease.c */
 void lease_start(struct overlay *overlay);
+/* How long a silence lasts before people are told of it; telling them. */
+uint64_t lease_notice_ns(const struct overlay *overlay);
+void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_ns);
 struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child);
 int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
 uint64_t lease_end_ns(const struct overlay *overlay);
@@ -481,6 +531,7 @@ enum lateral_take {
 };
 /* A link to a higher place; stream_link_up or stream_link_down tells what came of it. */
 void lateral_want(struct overlay *overlay, uint32_t place);
+bool lateral_is_known(const struct overlay *overlay, uint32_t place); /* up, or on its way */
 bool lateral_is_up(const struct overlay *overlay, uint32_t place);
 bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); /* it was one */
 bool lateral_down(struct overlay *overlay, uint32_t place); /* by us: it was one */

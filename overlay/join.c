@@ -7,7 +7,8 @@
  * At the first join it may be up before its parent, so the first rounds try the nearest ancestor
  * only, until that has been seen alive: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
  * for that one is probably dead, and ends when rejoin_ns is over without a sign of anyone who has a
- * way to the root (HOLD, REDIRECT); its own lease bounds it too.
+ * way to the root (HOLD, REDIRECT).  But who neither answers nor refuses may only be stopped, and who
+ * has said HOLD may wait for an heir that is: then its own lease alone bounds the search.
  */
 #include "config.h"
 
@@ -47,6 +48,7 @@ static void join_connect(struct overlay *overlay, uint32_t place, const struct a
     uint32_t incarnation;
     enum lateral_take take = lateral_take(overlay, place, &incarnation);
 
+    overlay->join.held = false;
     overlay->join.target = place;
     overlay->join.state = JOIN_CONNECTING;
     overlay->join.asked_ns = overlay->now_ns;
@@ -74,12 +76,19 @@ static void join_give_up(struct overlay *overlay)
                 (double)(overlay->now_ns - overlay->join.since_ns) / 1e9);
 }
 
+/* In this round or the one before somebody neither answered nor refused: it may be stopped, and is
+ * given the time that our lease leaves. */
+static bool has_doubt(const struct join *join)
+{
+    return join->doubted && join->round <= join->doubt_round + 1;
+}
+
 static void join_wait(struct overlay *overlay)
 {
     struct join *join = &overlay->join;
     uint64_t delay_ns = RETRY_MIN_NS << (join->round < 6 ? join->round : 6);
 
-    if (join->ever && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) {
+    if (join->ever && !has_doubt(join) && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) {
         join_give_up(overlay);
         return;
     }
@@ -128,6 +137,8 @@ static void join_seek(struct overlay *overlay, uint32_t avoid)
     join->candidate = 0;
     join->redirects = 0;
     join->avoid = avoid;
+    join->doubted = false;
+    join->held = false;
     join_next(overlay);
 }
 
@@ -186,7 +197,15 @@ void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting)
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-void join_down(struct overlay *overlay)
+/* Somebody with a way to the root deals with us: the time for finding one begins anew.  Our lease,
+ * which it does not renew, bounds that. */
+static void join_is_near(struct overlay *overlay)
+{
+    overlay->join.since_ns = overlay->now_ns;
+    overlay->join.end_ns = overlay->now_ns + overlay->rejoin_ns;
+}
+
+void join_down(struct overlay *overlay, enum node_loss loss)
 {
     struct join *join = &overlay->join;
 
@@ -194,6 +213,13 @@ void join_down(struct overlay *overlay)
         overlay_end(overlay, NODE_END_LEFT, "the parent has left");
         return;
     }
+    if (loss == NODE_LOSS_SILENT) {
+        join->doubted = true;
+        join->doubt_round = join->round;
+    }
+    if (join->held && join->state == JOIN_ASKING)
+        join_is_near(overlay); /* it had a way to the root a moment ago */
+    join->held = false;
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
     if (join->state == JOIN_ASKING)
         join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
@@ -232,10 +258,13 @@ static uint64_t bound_ns(const struct overlay *overlay)
 
     if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return OVERLAY_NEVER_NS;
-    if (join->ever)
-        return join->end_ns;
+    if (join->ever) /* our lease bounds it in any case */
+        return has_doubt(join) || (join->state == JOIN_ASKING && join->held) ? OVERLAY_NEVER_NS
+                                                                             : join->end_ns;
     if (join->state == JOIN_ASKING)
         return OVERLAY_NEVER_NS;
+    if (has_doubt(join) && overlay->first_join_ns < overlay->lease_ns / 2)
+        return join->since_ns + overlay->lease_ns / 2;
     return join->since_ns + overlay->first_join_ns;
 }
 
@@ -250,7 +279,11 @@ static uint64_t patience_end_ns(const struct overlay *overlay)
         return join->asked_ns + overlay->first_join_ns;
     if (join->state != JOIN_CONNECTING)
         return OVERLAY_NEVER_NS;
-    return join->asked_ns + (join->ever ? overlay->rejoin_ns : overlay->first_join_ns) / 4;
+    if (!join->ever)
+        return join->asked_ns + overlay->first_join_ns / 4;
+    /* An orphan asks around quickly at first; later the transport has the time to find out who is gone
+     * and who is only silent. */
+    return join->asked_ns + ((overlay->rejoin_ns / 4) << (join->round < 2 ? join->round : 2));
 }
 
 uint64_t join_deadline_ns(const struct overlay *overlay)
@@ -274,7 +307,7 @@ void join_timer(struct overlay *overlay)
         join_next(overlay);
     } else if (overlay->now_ns >= patience_end_ns(overlay)) {
         overlay_close(overlay, join->target);
-        join_down(overlay);
+        join_down(overlay, NODE_LOSS_SILENT);
     }
 }
 
@@ -331,6 +364,7 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
         growth_welcome(overlay, &welcome);
     overlay_welcome_fini(&welcome);
     membership_joined(overlay);
+    heirs_joined(overlay);
     collective_joined(overlay);
     broadcast_large_linked(overlay, from);
     route_flush(overlay);
@@ -339,19 +373,13 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     return 0;
 }
 
-/* Somebody with a way to the root deals with us: the time for finding one begins anew.  Our lease,
- * which it does not renew, bounds that. */
-static void join_is_near(struct overlay *overlay)
-{
-    overlay->join.since_ns = overlay->now_ns;
-    overlay->join.end_ns = overlay->now_ns + overlay->rejoin_ns;
-}
-
 int join_on_hold(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     (void)from;
-    if (overlay->join.state == JOIN_ASKING) /* else WELCOME has overtaken it */
+    if (overlay->join.state == JOIN_ASKING) { /* else WELCOME has overtaken it */
         join_is_near(overlay);
+        overlay->join.held = true;
+    }
     return overlay_decode_hold(frame);
 }
 

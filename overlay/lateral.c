@@ -129,6 +129,13 @@ bool lateral_is_up(const struct overlay *overlay, uint32_t place)
     return lateral != NULL && lateral->state == LATERAL_UP;
 }
 
+bool lateral_is_known(const struct overlay *overlay, uint32_t place)
+{
+    const struct lateral *lateral = lateral_find(overlay, place);
+
+    return lateral != NULL && lateral->state != LATERAL_ASKING;
+}
+
 void lateral_want(struct overlay *overlay, uint32_t place)
 {
     if (lateral_find(overlay, place) != NULL)

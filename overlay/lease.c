@@ -50,7 +50,7 @@ static uint64_t silence_of_child_ns(const struct overlay *overlay)
 }
 
 /* When people are told whose silence everyone waits for. */
-static uint64_t notice_ns(const struct overlay *overlay)
+uint64_t lease_notice_ns(const struct overlay *overlay)
 {
     return earlier(NOTICE_NS, overlay->lease_ns / 4);
 }
@@ -84,18 +84,18 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
 static uint64_t child_due_ns(const struct overlay *overlay, const struct child *child)
 {
     return child->since_ns +
-           (child->is_noticed ? silence_of_child_ns(overlay) : notice_ns(overlay));
+           (child->is_noticed ? silence_of_child_ns(overlay) : lease_notice_ns(overlay));
 }
 
 void lease_watch(struct overlay *overlay)
 {
-    uint64_t due_ns = overlay->now_ns + notice_ns(overlay);
+    uint64_t due_ns = overlay->now_ns + lease_notice_ns(overlay);
 
     if (due_ns < overlay->lease.watch_ns)
         overlay->lease.watch_ns = due_ns;
 }
 
-static void tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_ns)
+void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_ns)
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SILENT);
 
@@ -121,8 +121,8 @@ void lease_stalled(struct overlay *overlay)
         return;
     /* What has come meanwhile is yet to be read: that takes a moment. */
     excess_ns = overlay->now_ns - lease->armed_ns + overlay->heartbeat_ns;
-    if (overlay_is_root(overlay) && excess_ns >= notice_ns(overlay) && !overlay->leaving)
-        tell_silent(overlay, overlay->place, excess_ns);
+    if (overlay_is_root(overlay) && excess_ns >= lease_notice_ns(overlay) && !overlay->leaving)
+        lease_tell_silent(overlay, overlay->place, excess_ns);
     lease->armed_ns = overlay->now_ns; /* it is due, and counted once */
     lease->heard_ns = later_by(overlay, lease->heard_ns, excess_ns);
     for (uint32_t i = 0; i < overlay->children_count; i++)
@@ -134,7 +134,7 @@ static void notice_child(struct overlay *overlay, struct child *child)
 {
     child->is_noticed = true;
     if (!overlay->leaving)
-        tell_silent(overlay, child->head, overlay->now_ns - child->since_ns);
+        lease_tell_silent(overlay, child->head, overlay->now_ns - child->since_ns);
 }
 
 /* Tells of children that are silent, and drops those that have been so for too long. */
@@ -223,6 +223,7 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
     if (wave.round > overlay->lease.round || was_cut != (wave.cut_ns > 0))
         lease_beat_round(overlay, wave.round);
     membership_tell_arrived(overlay, true);
+    heirs_tell(overlay);
     return 0;
 }
 
@@ -237,7 +238,7 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
     child->echo_received_ns = overlay->now_ns;
     child->since_ns = overlay->now_ns;
     if (child->is_noticed)
-        tell_silent(overlay, from, 0);
+        lease_tell_silent(overlay, from, 0);
     child->is_noticed = false;
     return 0;
 }
@@ -258,7 +259,7 @@ void lease_timer(struct overlay *overlay)
     if (join_has_parent(overlay) &&
         overlay->now_ns >= lease->heard_ns + silence_of_parent_ns(overlay)) {
         overlay_close(overlay, overlay->join.target);
-        join_down(overlay);
+        join_down(overlay, NODE_LOSS_SILENT);
         if (overlay->ended)
             return;
     }

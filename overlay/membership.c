@@ -189,6 +189,7 @@ static void child_set_state(struct overlay *overlay, struct child *child, enum c
     child->state = state;
     child->since_ns = overlay->now_ns;
     child->is_noticed = false;
+    overlay->heirs_changed = true;
     if (state != CHILD_LINKED) {
         message_release(child->addresses);
         child->addresses = NULL;
@@ -229,8 +230,10 @@ static void child_inherit(struct overlay *overlay, struct child *child, uint32_t
         child_set_state(overlay, child, CHILD_EMPTY);
     else if (child->state == CHILD_LOST)
         child->state = CHILD_HEIR;
-    else if (child->state == CHILD_LINKED)
+    else if (child->state == CHILD_LINKED) {
         child_cut_off(overlay, child, CHILD_HEIR);
+        child->was_closed = true;
+    }
 }
 
 /* Appends the rows that our scope, grown by a death or with the population, has got. */
@@ -330,6 +333,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     overlay_welcome_fini(&welcome);
     overlay_send(overlay, child->head, &frame);
     broadcast_replay(overlay, child, after);
+    heirs_hand_on(overlay, child);
     broadcast_large_linked(overlay, child->head);
     collective_linked(overlay, child);
     route_flush(overlay);
@@ -720,6 +724,7 @@ static void child_lost(struct overlay *overlay, struct child *child, enum node_l
         return;
     }
     child_cut_off(overlay, child, CHILD_LOST);
+    child->was_closed = loss != NODE_LOSS_SILENT;
     membership_report(overlay, &death);
 }
 
@@ -782,7 +787,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
                      overlay->join.is_kept ? 0 : overlay->broadcast.base);
     if (is_of_target) {
         overlay_close(overlay, overlay->join.target);
-        join_down(overlay);
+        join_down(overlay, NODE_LOSS_UNKNOWN);
     }
     if (overlay->ended)
         return;

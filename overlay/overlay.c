@@ -157,6 +157,7 @@ void overlay_destroy(struct overlay *overlay)
     if (overlay == NULL)
         return;
     join_fini(overlay);
+    heirs_fini(overlay);
     membership_fini(overlay);
     broadcast_fini(overlay);
     broadcast_large_fini(overlay);
@@ -180,6 +181,7 @@ static void close_all(struct overlay *overlay)
     }
     membership_close_guests(overlay);
     lateral_close_all(overlay);
+    absence_close(overlay);
     if (overlay->join.state == JOIN_CONNECTING || overlay->join.state == JOIN_ASKING ||
         overlay->join.state == JOIN_JOINED)
         overlay_close(overlay, overlay->join.target);
@@ -293,6 +295,7 @@ static const struct {
     [OVERLAY_QUERY] = {collective_on_query, ROLE_PARENT},
     [OVERLAY_RELEASE] = {collective_on_release, ROLE_PARENT},
     [OVERLAY_CANCEL] = {collective_on_cancel, ROLE_CHILD},
+    [OVERLAY_HEIRS] = {heirs_on_heirs, ROLE_PARENT | ROLE_CHILD},
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REPLY] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
@@ -313,12 +316,14 @@ static const struct {
 
 static void on_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
 {
+    if (absence_down(overlay, place, loss))
+        return;
     stream_link_down(overlay, place, !is_of_the_tree(overlay, place));
     if (lateral_lost(overlay, place))
         return;
     if (place == overlay->join.target && overlay->join.state != JOIN_WAITING &&
         overlay->join.state != JOIN_IDLE)
-        join_down(overlay);
+        join_down(overlay, loss);
     else
         membership_down(overlay, place, loss);
 }
@@ -365,6 +370,7 @@ static void on_start(struct overlay *overlay, const struct overlay_event *event)
 
 static void on_up(struct overlay *overlay, const struct overlay_event *event)
 {
+    absence_up(overlay, event->place);
     if (event->place == overlay->join.target && overlay->join.state == JOIN_CONNECTING)
         join_up(overlay, event->place);
     else if (!lateral_up(overlay, event->place, event->incarnation))

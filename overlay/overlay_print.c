@@ -80,6 +80,22 @@ static int print_redirect(const struct frame *frame, struct buffer *out)
     return 0;
 }
 
+static int print_heirs(const struct frame *frame, struct buffer *out)
+{
+    struct wire_reader reader;
+    struct ranges places = {0};
+    struct overlay_heir heir;
+
+    for (uint32_t left = overlay_open_heirs(frame->payload, &reader);
+         left > 0 && wire_status(&reader) == 0; left--) {
+        overlay_get_heir(&reader, &heir);
+        ranges_add(&places, heir.place, heir.place);
+    }
+    print_ranges("places", &places, out);
+    ranges_fini(&places);
+    return wire_finish(&reader);
+}
+
 static int print_refuse(const struct frame *frame, struct buffer *out)
 {
     struct overlay_refuse refuse;
@@ -435,6 +451,7 @@ static const struct {
     [OVERLAY_DONE] = {"DONE", print_done},
     [OVERLAY_OVER] = {"OVER", print_over},
     [OVERLAY_CANCEL] = {"CANCEL", print_roll_call},
+    [OVERLAY_HEIRS] = {"HEIRS", print_heirs},
 };
 
 void overlay_print(const struct frame *frame, struct buffer *out)

@@ -328,6 +328,36 @@ int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner)
     return wire_finish(&reader);
 }
 
+void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out)
+{
+    wire_put_varint(out, place);
+    overlay_put_addresses(addresses, out);
+}
+
+void overlay_get_heir(struct wire_reader *reader, struct overlay_heir *ret_heir)
+{
+    ret_heir->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
+    overlay_get_addresses(reader, &ret_heir->addresses);
+}
+
+void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_varint(&out, count);
+    buffer_append(&out, items->data, items->length_bytes);
+    /* The class of WELCOME, behind which it goes down. */
+    wire_frame_of(OVERLAY_HEIRS, FRAME_COLLECTIVE, &out, ret_frame);
+}
+
+uint32_t overlay_open_heirs(const struct message *payload, struct wire_reader *reader)
+{
+    struct frame frame = {.payload = (struct message *)(uintptr_t)payload};
+
+    wire_open(&frame, reader);
+    return (uint32_t)wire_get_varint_max(reader, OVERLAY_HEIRS_MAX);
+}
+
 void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame)
 {
     struct buffer out = {0};

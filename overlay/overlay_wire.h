@@ -19,6 +19,7 @@
 
 #define OVERLAY_VERSION        4
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
+#define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
 #define OVERLAY_TEXT_BYTES_MAX 256
 
@@ -56,6 +57,7 @@ enum overlay_message {
     OVERLAY_DONE,
     OVERLAY_OVER,
     OVERLAY_CANCEL,
+    OVERLAY_HEIRS,
     OVERLAY_MESSAGE_END
 };
 
@@ -121,6 +123,12 @@ struct overlay_death {
 struct overlay_lost {
     uint32_t count;
     struct overlay_death *items;
+};
+
+/* Where places listen who may one day head a range: HEIRS. */
+struct overlay_heir {
+    uint32_t place;
+    struct addresses addresses;
 };
 
 enum overlay_entry_kind {
@@ -253,6 +261,13 @@ void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *re
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse);
 void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame);
 int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived);
+/* items: so many overlay_put_heir. */
+void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out);
+void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct frame *ret_frame);
+/* Of a payload: opens it and returns how many items follow; each is read by overlay_get_heir, then
+ * wire_finish. */
+uint32_t overlay_open_heirs(const struct message *payload, struct wire_reader *reader);
+void overlay_get_heir(struct wire_reader *reader, struct overlay_heir *ret_heir);
 void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame);
 int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost);
 void overlay_lost_fini(struct overlay_lost *lost);

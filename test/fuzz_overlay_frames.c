@@ -363,6 +363,17 @@ static void frame_of_over(struct frame *ret_frame)
     stream_encode_over(&over, 0, ret_frame);
 }
 
+static void frame_of_heirs(struct frame *ret_frame)
+{
+    const struct addresses addresses = {.count = 1, .items = {{4, {2}}}};
+    struct buffer items = {0};
+
+    overlay_put_heir(3, &addresses, &items);
+    overlay_put_heir(4, &addresses, &items);
+    overlay_encode_heirs(2, &items, ret_frame);
+    buffer_fini(&items);
+}
+
 bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
 {
     static void (*const makers[])(struct frame *) = {
@@ -380,6 +391,7 @@ bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
         stream_encode_lateral,  frame_of_go,         frame_of_open,
         frame_of_chunk,         frame_of_credit,     frame_of_broken,
         frame_of_done,          frame_of_over,       frame_of_cancel,
+        frame_of_heirs,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

@@ -200,7 +200,7 @@ static bool is_written(struct scene *scene, uint32_t from, uint32_t to, const st
         return scene->with_acks;
     if (frame->type != OVERLAY_CHUNK)
         return frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO &&
-               frame->type != OVERLAY_CREDIT;
+               frame->type != OVERLAY_HEIRS && frame->type != OVERLAY_CREDIT;
     seen = scene->chunk_seen[from][to];
     scene->chunk_seen[from][to] = true;
     return !seen;

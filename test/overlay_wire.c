@@ -310,6 +310,23 @@ static int again_over(const struct frame *frame, struct frame *ret_again)
     return 0;
 }
 
+static int again_heirs(const struct frame *frame, struct frame *ret_again)
+{
+    struct overlay_heir heir;
+    struct wire_reader reader;
+    struct buffer items = {0};
+    uint32_t count = overlay_open_heirs(frame->payload, &reader);
+
+    for (uint32_t i = 0; i < count && wire_status(&reader) == 0; i++) {
+        overlay_get_heir(&reader, &heir);
+        overlay_put_heir(heir.place, &heir.addresses, &items);
+    }
+    if (wire_finish(&reader) == 0)
+        overlay_encode_heirs(count, &items, ret_again);
+    buffer_fini(&items);
+    return wire_finish(&reader);
+}
+
 static int again_lateral(const struct frame *frame, struct frame *ret_again)
 {
     int status = stream_decode_lateral(frame);
@@ -341,6 +358,7 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_REPLY] = again_data,
     [OVERLAY_STALLED] = again_named,
     [OVERLAY_CANCEL] = again_named,
+    [OVERLAY_HEIRS] = again_heirs,
     [OVERLAY_ROLL_CALL] = again_roll_call,
     [OVERLAY_ROLL] = again_roll,
     [OVERLAY_ASK] = again_data,
@@ -395,6 +413,7 @@ static void make_joining(struct frame *frames)
                                             .left = set};
     const struct overlay_redirect redirect = {.place = 77, .whole = 1, .addresses = addresses};
     const struct overlay_refuse refuse = {.refusal = OVERLAY_REFUSAL_LEFT, .text = "we leave"};
+    struct buffer heirs = {0};
     struct overlay_death deaths[] = {{{3, 3}, 1, NODE_LOSS_SILENT, 61000000000},
                                      {{9, 200}, 0, 0, 0}};
     const struct overlay_lost lost = {.count = 2, .items = deaths};
@@ -407,6 +426,10 @@ static void make_joining(struct frame *frames)
     overlay_encode_refuse(&refuse, &frames[OVERLAY_REFUSE]);
     overlay_encode_arrived(&set, &frames[OVERLAY_ARRIVED]);
     overlay_encode_lost(&lost, &frames[OVERLAY_LOST]);
+    overlay_put_heir(5, &addresses, &heirs);
+    overlay_put_heir(70000, &addresses, &heirs);
+    overlay_encode_heirs(2, &heirs, &frames[OVERLAY_HEIRS]);
+    buffer_fini(&heirs);
     overlay_encode_lease(&lease, &frames[OVERLAY_LEASE]);
     overlay_encode_lease_echo(123456789, &frames[OVERLAY_LEASE_ECHO]);
 }

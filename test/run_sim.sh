@@ -135,6 +135,10 @@ for fault in kill kill=1@10us stop=2 stop=1@1us:2s stop=0@1us:3s restart=3@0:1s 
 done
 run "$banyan" sim -N 300 --pause 80s --fault stop=0@1ms:70s barrier barrier barrier
 is "$status $(grep -c '^barrier.* 301 ' <<<"$out")" "0 3" "a root that was stopped loses nobody"
+run "$banyan" sim -N 300 -r 4 --pause 90s --fault stop=2@1ms:45s --fault kill=1@2ms barrier barrier barrier
+is "$(grep -c '^barrier.* 300 ' <<<"$out")" 2 "a death with an heir that is stopped loses only the dead"
+run "$banyan" sim -N 300 -r 4 --pause 9s --fault kill=2@1ms --fault kill=1@1ms barrier barrier barrier
+is "$(grep -c '^barrier.* 299 ' <<<"$out")" 2 "a death with its heir loses the two, within seconds"
 run "$banyan" sim -N 30 -r 3 --fault secret=3 --fault twin=5 barrier barrier
 ok "who claims a place disturbs nobody" test "$(grep -c 'told:' <<<"$out")" = 0
 run "$banyan" sim -N 60 --radix 4 --seeds 30 --random-faults 4 barrier exchange=5K barrier

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where those listen who may inherit.  When the head of a range dies its heir comes by itself; only
+ * if it does not somebody must look for it, and that is the parent of the range, who has never had to
+ * do with it.  So each place tells its parent, with a heartbeat when it has changed, where its children
+ * listen, and as far as there is room theirs: the children first, as they are the heads of what an heir
+ * takes over.  Who has become the heir of a range is told what is known of the rest of it.
+ *
+ * Memory: OVERLAY_HEIRS_MAX addresses for each child range.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "overlay/core.h"
+
+struct search *heirs_search(struct overlay *overlay)
+{
+    if (overlay->search == NULL)
+        overlay->search = memory_allocate_zeroed(sizeof(*overlay->search));
+    return overlay->search;
+}
+
+static const struct message *known_of(const struct overlay *overlay)
+{
+    return overlay->search != NULL ? overlay->search->known : NULL;
+}
+
+static bool find_in(const struct message *list, uint32_t place, struct addresses *ret_addresses)
+{
+    struct wire_reader reader;
+    struct overlay_heir heir;
+    uint32_t left = list != NULL ? overlay_open_heirs(list, &reader) : 0;
+
+    for (; left > 0; left--) {
+        overlay_get_heir(&reader, &heir);
+        if (heir.place != place)
+            continue;
+        *ret_addresses = heir.addresses;
+        return true;
+    }
+    return false;
+}
+
+bool heirs_find(const struct overlay *overlay, const struct child *child, uint32_t place,
+                struct addresses *ret_addresses)
+{
+    return find_in(child->heirs, place, ret_addresses) ||
+           find_in(known_of(overlay), place, ret_addresses);
+}
+
+bool heirs_next(const struct overlay *overlay, const struct child *child, uint32_t after,
+                struct overlay_heir *ret_heir)
+{
+    const struct message *lists[] = {child->heirs, known_of(overlay)};
+    bool found = false;
+
+    for (int i = 0; i < 2; i++) {
+        struct wire_reader reader;
+        struct overlay_heir heir;
+        uint32_t left = lists[i] != NULL ? overlay_open_heirs(lists[i], &reader) : 0;
+
+        for (; left > 0; left--) {
+            overlay_get_heir(&reader, &heir);
+            if (heir.place <= after || heir.place > child->range.last ||
+                (found && heir.place >= ret_heir->place))
+                continue;
+            *ret_heir = heir;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- telling ---- */
+
+struct heir_list {
+    struct buffer items;
+    uint32_t count;
+};
+
+static void list_add(const struct overlay *overlay, struct heir_list *list, uint32_t place,
+                     const struct addresses *addresses)
+{
+    if (list->count == OVERLAY_HEIRS_MAX || ranges_contains(&overlay->dead, place))
+        return;
+    overlay_put_heir(place, addresses, &list->items);
+    list->count++;
+}
+
+static void list_add_below(const struct overlay *overlay, struct heir_list *list,
+                           const struct message *heirs, struct range range)
+{
+    struct wire_reader reader;
+    struct overlay_heir heir;
+    uint32_t left = heirs != NULL ? overlay_open_heirs(heirs, &reader) : 0;
+
+    for (; left > 0; left--) {
+        overlay_get_heir(&reader, &heir);
+        if (range.first <= heir.place && heir.place <= range.last)
+            list_add(overlay, list, heir.place, &heir.addresses);
+    }
+}
+
+static void list_own(const struct overlay *overlay, struct heir_list *list)
+{
+    struct addresses addresses;
+
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        const struct child *child = &overlay->children[i];
+        struct wire_reader reader;
+
+        if (child->state != CHILD_LINKED)
+            continue;
+        wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
+        overlay_get_addresses(&reader, &addresses);
+        list_add(overlay, list, child->head, &addresses);
+    }
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        list_add_below(overlay, list, overlay->children[i].heirs, overlay->children[i].range);
+}
+
+void heirs_tell(struct overlay *overlay)
+{
+    struct heir_list list = {.count = 0};
+    struct frame frame;
+
+    if (!overlay->heirs_changed || !join_has_parent(overlay))
+        return;
+    overlay->heirs_changed = false;
+    list_own(overlay, &list);
+    if (list.count == 0 && !overlay->heirs_told) {
+        buffer_fini(&list.items);
+        return;
+    }
+    overlay->heirs_told = true;
+    overlay_encode_heirs(list.count, &list.items, &frame);
+    buffer_fini(&list.items);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+void heirs_joined(struct overlay *overlay)
+{
+    overlay->heirs_told = false;
+    overlay->heirs_changed = true;
+}
+
+void heirs_hand_on(struct overlay *overlay, const struct child *child)
+{
+    struct range rest = {child->head + 1, child->range.last};
+    struct heir_list list = {.count = 0};
+    struct frame frame;
+
+    list_add_below(overlay, &list, child->heirs, rest);
+    if (child->heirs == NULL)
+        list_add_below(overlay, &list, known_of(overlay), rest);
+    if (list.count > 0) {
+        overlay_encode_heirs(list.count, &list.items, &frame);
+        overlay_send(overlay, child->head, &frame);
+    }
+    buffer_fini(&list.items);
+}
+
+int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    struct child *child = membership_linked(overlay, from);
+    struct message **list = child != NULL ? &child->heirs : &heirs_search(overlay)->known;
+    struct wire_reader reader;
+    struct overlay_heir heir;
+
+    for (uint32_t left = overlay_open_heirs(frame->payload, &reader);
+         left > 0 && wire_status(&reader) == 0; left--)
+        overlay_get_heir(&reader, &heir);
+    if (wire_finish(&reader) < 0)
+        return -EBADMSG;
+    message_release(*list);
+    *list = message_reference(frame->payload);
+    if (child != NULL)
+        overlay->heirs_changed = true;
+    return 0;
+}
+
+void heirs_fini(struct overlay *overlay)
+{
+    if (overlay->search != NULL)
+        message_release(overlay->search->known);
+    free(overlay->search);
+    for (uint32_t i = 0; i < overlay->children_count; i++)
+        message_release(overlay->children[i].heirs);
+}
