@@ -393,11 +393,13 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
 {
     const struct child *child = &overlay->children[index];
 
-    if (child->state == CHILD_LINKED && !operation->decided && !operation->over &&
-        series_suffices(overlay, series) &&
-        (operation_is_hopeless(overlay, series, operation) ||
-         (series->is_long && operation->attempt > 0)) &&
-        series_expects(overlay, series, child) &&
+    bool is_asked = !operation->decided && (operation_is_hopeless(overlay, series, operation) ||
+                                            (series->is_long && operation->attempt > 0));
+
+    /* Where somebody stores the result others may have ended it so long ago that they say nothing. */
+    if (child->state == CHILD_LINKED && !operation->over &&
+        (is_asked || (operation->attempt > 0 && large_is_held(operation))) &&
+        series_suffices(overlay, series) && series_expects(overlay, series, child) &&
         !part_counts(operation_part(overlay, operation, index)))
         send_query(overlay, series, operation, child->head,
                    operation->cancelled ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
@@ -613,7 +615,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     bool heard = part_counts(part);
 
     if (operation->over && contribute->state == OVERLAY_PART_STORED)
-        large_answer_over(overlay, series, operation, from);
+        large_answer_ended(overlay, series, operation->generation, from);
     if (operation->over || operation->going ||
         (heard && operation->sent == operation->attempt && open))
         return; /* said twice and passed on already */
@@ -622,7 +624,8 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     part->low = contribute->low;
     part->status = contribute->status;
     if (part->state == OVERLAY_PART_OVER) {
-        large_take_over(overlay, series, operation);
+        if (large_may_be_over(overlay, series, operation))
+            large_take_over(overlay, series, operation);
         return;
     }
     if (part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED) {
@@ -635,6 +638,8 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
         take_decision(overlay, series, operation, contribute, from);
         return;
     }
+    for (uint32_t i = 0; i < overlay->children_count && part->state == OVERLAY_PART_STORED; i++)
+        operation_query_child(overlay, series, operation, i);
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
         operation_count_down(operation);
     roll_call_progress(overlay, series, operation);
@@ -664,8 +669,10 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
             !operation_is_hopeless(overlay, series, operation))
             rc = -EBADMSG;
         else if (operation != NULL && !operation->over && contribute.state == OVERLAY_PART_OVER &&
-                 !large_may_be_over(overlay, series, operation))
+                 !operation->decided && series_is_member(overlay, series))
             rc = -EBADMSG;
+        else if (operation == NULL && contribute.state == OVERLAY_PART_STORED)
+            large_answer_ended(overlay, series, contribute.key.generation, from);
         else if (operation != NULL)
             take_part(overlay, series, operation, &contribute, frame, from);
     }
@@ -685,6 +692,8 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         return rc;
     series = series_of_frame(overlay, &query.key, &query.set, &query, frame->attempt, &rc);
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
+    if (series != NULL && operation == NULL && series->key.target == NODE_TARGET_ALL)
+        large_tell_ended(overlay, series, query.key.generation);
     if (operation != NULL && query.want == OVERLAY_WANT_RESULT && operation->decided &&
         !operation_is_stored(operation) && collective_can_contribute(overlay, series)) {
         send_decided(overlay, series, operation, true);

@@ -391,28 +391,38 @@ void large_take_over(struct overlay *overlay, struct series *series, struct oper
     large_tell_over(overlay, series, operation);
 }
 
-void large_tell_over(struct overlay *overlay, struct series *series, struct operation *operation)
+void large_tell_ended(struct overlay *overlay, struct series *series, uint32_t generation)
 {
-    struct overlay_contribute contribute = {.key = operation_key(series, operation),
-                                            .state = OVERLAY_PART_OVER,
-                                            .low = collective_low(overlay, series, operation)};
+    struct overlay_contribute contribute = {
+        .key = series->key, .state = OVERLAY_PART_OVER, .low = generation + 1};
     struct frame frame;
 
+    if (!collective_can_contribute(overlay, series))
+        return;
+    contribute.key.generation = generation;
+    contribute.set = series_set_to_tell(overlay, series);
+    overlay_encode_contribute(&contribute, series->attempt, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+void large_tell_over(struct overlay *overlay, struct series *series, struct operation *operation)
+{
     if (operation->sent == operation->attempt || !collective_can_contribute(overlay, series))
         return;
-    contribute.set = series_set_to_tell(overlay, series);
-    overlay_encode_contribute(&contribute, operation->attempt, &frame);
-    overlay_send(overlay, overlay->join.target, &frame);
+    large_tell_ended(overlay, series, operation->generation);
     operation->sent = operation->attempt;
 }
 
-void large_answer_over(struct overlay *overlay, const struct series *series,
-                       const struct operation *operation, uint32_t place)
+void large_answer_ended(struct overlay *overlay, const struct series *series, uint32_t generation,
+                        uint32_t place)
 {
-    struct stream_over over = {.key = operation_key(series, operation), .stable = series->stable};
+    struct stream_over over = {.key = series->key, .stable = series->stable};
     struct frame frame;
 
-    stream_encode_over(&over, operation->attempt, &frame);
+    over.key.generation = generation;
+    if (over.stable > generation)
+        over.stable = generation;
+    stream_encode_over(&over, series->attempt, &frame);
     overlay_send(overlay, place, &frame);
 }
 

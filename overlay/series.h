@@ -239,9 +239,11 @@ bool large_may_be_over(const struct overlay *overlay, const struct series *serie
 void large_take_over(struct overlay *overlay, struct series *series, struct operation *operation);
 /* Tells our parent that it is over, if that has not been told in this attempt. */
 void large_tell_over(struct overlay *overlay, struct series *series, struct operation *operation);
-/* Tells a child, who stores it, that it is over. */
-void large_answer_over(struct overlay *overlay, const struct series *series,
-                       const struct operation *operation, uint32_t place);
+/* The same of what every member has ended, and is perhaps forgotten here. */
+void large_tell_ended(struct overlay *overlay, struct series *series, uint32_t generation);
+/* Tells a child, who stores it. */
+void large_answer_ended(struct overlay *overlay, const struct series *series, uint32_t generation,
+                        uint32_t place);
 /* Another attempt, or the end: forgets what was of this attempt. */
 void large_reset(struct overlay *overlay, struct operation *operation);
 

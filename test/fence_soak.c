@@ -2,8 +2,9 @@
 /*
  * Fences in a row and across each other: in each world a few sets - one twice, the others overlapping
  * it - exchange again and again, each member going on as soon as it is told, with one or more open at
- * a time, small and large contributions mixed, while places die between and in the middle of them, and
- * some members wait no longer (node_cancel), or come so late that others have given up.
+ * a time, small and large contributions mixed, while places die between and in the middle of them,
+ * are stopped for an eighth of a lease or two, the root too, lateral links break, and some members
+ * wait no longer (node_cancel), or come so late that others have given up.
  * Judged by test/overlay_checker.c alone: no hang, no mix, no disagreement.
  *
  *     FENCES=n  so many worlds (default 1,000)      SEED=s  this one only
@@ -29,6 +30,7 @@
 #define LEASE_NS        (8000 * MS)
 #define BOUND_NS        (2 * LEASE_NS)
 #define KILLS_MAX       10
+#define BLUR_NS         (20 * MS)
 #define LARGE_BYTES     20000 /* the limit between small and large is 8 KiB */
 
 struct fence {
@@ -54,6 +56,8 @@ struct world {
     uint32_t fences_count;
     uint32_t kills; /* still to come, each at a frame of an operation */
     uint32_t kill_in;
+    uint32_t breaks; /* the same of lateral links, each at a chunk */
+    uint32_t break_in;
     uint64_t operations;
     uint64_t timeouts;
 };
@@ -96,19 +100,13 @@ static struct message *contribution(const struct fence *fence, uint32_t generati
     return message;
 }
 
-struct patience {
-    struct fence *fence;
-    uint32_t generation;
-};
-
-static void wait_no_longer(void *context, uint64_t place)
+static void wait_no_longer(void *context, uint64_t what)
 {
-    struct patience *patience = context;
-    struct fence *fence = patience->fence;
-    struct node_key key = {.set_id = fence->set_id, .generation = patience->generation};
+    struct fence *fence = context;
+    uint32_t place = (uint32_t)what;
+    struct node_key key = {.set_id = fence->set_id, .generation = (uint32_t)(what >> 32)};
 
-    free(patience);
-    if (!cluster_is_alive(fence->world->cluster, (uint32_t)place))
+    if (!cluster_is_alive(fence->world->cluster, place))
         return;
     checker_cancelled(&fence->world->checker, &key);
     node_cancel(fence->world->cluster->places[place].node, &key);
@@ -116,10 +114,11 @@ static void wait_no_longer(void *context, uint64_t place)
 
 static void be_impatient(struct fence *fence, uint32_t place, uint32_t generation)
 {
-    struct patience patience = {.fence = fence, .generation = generation};
+    uint64_t at_ns = now_ns(fence->world) + below(fence->world, 3 * MS);
 
-    sim_at(fence->world->cluster->sim, now_ns(fence->world) + below(fence->world, 3 * MS),
-           wait_no_longer, memory_copy(&patience, sizeof(patience)), place);
+    /* Who is stopped does so when it continues. */
+    sim_work(fence->world->cluster->sim, place, at_ns, 0, wait_no_longer, fence,
+             place + ((uint64_t)generation << 32));
 }
 
 /* Calls what the window allows. */
@@ -219,6 +218,64 @@ static void kill(struct world *world, uint32_t place)
     cluster_kill(world->cluster, place);
 }
 
+static bool is_of_the_tree(const struct world *world, uint32_t a, uint32_t b)
+{
+    return node_parent(world->cluster->places[a].node) == b ||
+           node_parent(world->cluster->places[b].node) == a;
+}
+
+/* It may be about to become one of the tree. */
+static void break_lateral(void *context, uint64_t pair)
+{
+    struct world *world = context;
+    uint32_t a = (uint32_t)pair;
+    uint32_t b = (uint32_t)(pair >> 32);
+
+    if (!cluster_is_alive(world->cluster, a) || !cluster_is_alive(world->cluster, b) ||
+        is_of_the_tree(world, a, b))
+        return;
+    checker_troubled(&world->checker, a > b ? a : b, now_ns(world));
+    sim_break(world->cluster->sim, a, b);
+}
+
+static void chunk_is_sent(struct world *world, uint32_t from, uint32_t to)
+{
+    if (world->breaks == 0 || --world->break_in > 0)
+        return;
+    world->breaks--;
+    world->break_in = 1 + below(world, 50);
+    sim_at(world->cluster->sim, now_ns(world), break_lateral, world, from + ((uint64_t)to << 32));
+}
+
+static void stop_place(void *context, uint64_t place)
+{
+    struct world *world = context;
+
+    if (cluster_is_alive(world->cluster, (uint32_t)place))
+        sim_stop(world->cluster->sim, (uint32_t)place);
+}
+
+static void continue_place(void *context, uint64_t place)
+{
+    sim_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
+}
+
+/* For so short that nobody is harmed. */
+static void plan_stops(struct world *world)
+{
+    uint32_t stops = below(world, 3) == 0 ? 1 + below(world, 2) : 0;
+
+    for (uint32_t i = 0; i < stops; i++) {
+        uint32_t place = below(world, 4) == 0 ? 0 : below(world, world->places);
+        uint64_t at_ns = 100 * MS + random_below(&world->random, BLUR_NS);
+        uint64_t length_ns = LEASE_NS / 8 * (1 + below(world, 2)) - BLUR_NS / 2;
+
+        sim_at(world->cluster->sim, at_ns, stop_place, world, place);
+        sim_at(world->cluster->sim, at_ns + length_ns + random_below(&world->random, BLUR_NS),
+               continue_place, world, place);
+    }
+}
+
 /* Right when somebody sends, or is sent, a frame of an operation. */
 static void on_fact(void *context, uint64_t at_ns, enum sim_fact fact, uint32_t from, uint32_t to,
                     const struct frame *frame)
@@ -229,6 +286,8 @@ static void on_fact(void *context, uint64_t at_ns, enum sim_fact fact, uint32_t 
     if (fact != SIM_FACT_SEND)
         return;
     checker_sent(&world->checker, from, frame);
+    if (frame->type == OVERLAY_CHUNK)
+        chunk_is_sent(world, from, to);
     if (frame->type < OVERLAY_CONTRIBUTE || world->kills == 0 || --world->kill_in > 0)
         return;
     world->kills--;
@@ -288,8 +347,8 @@ static void plan_fence(struct world *world, uint32_t index)
     fence->told = memory_allocate_zeroed(world->places * sizeof(uint32_t));
     choose_set(world, fence);
     for (uint32_t place = 0; ranges_next(&fence->set, place, &place); place++)
-        sim_at(world->cluster->sim, 100 * MS + random_below(&world->random, 5 * MS), begin_member,
-               fence, place);
+        sim_work(world->cluster->sim, place, 100 * MS + random_below(&world->random, 5 * MS), 0,
+                 begin_member, fence, place);
 }
 
 static void world_init(struct world *world, uint64_t seed)
@@ -303,6 +362,7 @@ static void world_init(struct world *world, uint64_t seed)
     world->radix = 2 + below(world, 6);
     config.radix = world->radix;
     config.long_set_ranges = below(world, 2); /* in every second world all sets are long */
+    config.stall_ns = seed % 3 == 0 ? 0 : 3600000 * MS; /* it heals what it should not have to */
     config.sim = (struct sim_config){.places = world->places,
                                      .seed = seed,
                                      .latency_ns = 20000 + below(world, 200000),
@@ -317,6 +377,9 @@ static void world_init(struct world *world, uint64_t seed)
         plan_fence(world, i);
     world->kills = 1 + below(world, KILLS_MAX);
     world->kill_in = 1 + below(world, 6 * world->places);
+    world->breaks = below(world, 3) == 0 ? 1 + below(world, 3) : 0;
+    world->break_in = 1 + below(world, 50);
+    plan_stops(world);
 }
 
 static void world_fini(struct world *world)
