@@ -289,7 +289,7 @@ void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t len
 {
     struct sim *sim = world->cluster->sim;
 
-    if (length_ns > STOP_NS && place == 0) {
+    if (place == 0 && (length_ns > STOP_NS || world->deaths_planned > 0)) {
         ranges_add(&world->evictable, 1, world->capacity - 1);
     } else if (length_ns > STOP_NS) {
         ranges_add(&world->evictable, place, place);
