@@ -164,11 +164,11 @@ static const char *describe_less(const struct place_map *map, const struct map_a
     if (total < allocation_slots(allocation))
         snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
                  counted(total, "is free", "are free"),
-                 app > map->apps ? " beside the applications before" : "",
-                 app->rule->pe > 1 ? " with so many cores for each process" : "",
+                 app > map->apps ? " after the other applications" : "",
+                 app->rule->pe > 1 ? " with the cores that each process takes" : "",
                  ranges_is_empty(&map->placement->excluded) && ranges_is_empty(&app->rule->excluded)
                      ? ""
-                     : " on the nodes that are left");
+                     : " on the remaining nodes");
     return text;
 }
 
@@ -181,10 +181,10 @@ static int too_few_slots(const struct map_app *app, const struct place_map *map,
     describe_slots(allocation, slots, sizeof(slots));
     describe_less(map, app, total, allocation, less, sizeof(less));
     if (processes == 0 || total == 0)
-        return error_set(error, -ENOSPC, "no process can run: %s%s", slots, less);
-    return error_set(
-        error, -ENOSPC, "%u %s asked for but %s%s; use -n %" PRIu64 " or fewer, or --oversubscribe",
-        processes, counted(processes, "process was", "processes were"), slots, less, total);
+        return error_set(error, -ENOSPC, "no process fits: %s%s", slots, less);
+    return error_set(error, -ENOSPC,
+                     "%u %s requested, but %s%s; use -n %" PRIu64 " or fewer, or --oversubscribe",
+                     processes, counted(processes, "process", "processes"), slots, less, total);
 }
 
 /* More than `per` on each: oversubscribing does not help, the number is exact. */
@@ -199,11 +199,10 @@ static int too_few_objects(const struct map_app *app, uint64_t total, uint64_t o
     describe_slots(allocation, slots, sizeof(slots));
     return error_set(
         error, -ENOSPC,
-        "%u %s asked for, %u on each %s, but %s; use -n %" PRIu64 " or fewer, or %s%" PRIu64 "%s%s",
-        rule->processes, counted(rule->processes, "process was", "processes were"), rule->per,
-        level, slots, total, rule->policy == MAP_PER_OBJECT ? "--map-by ppr:" : "--per-node ",
-        needed, rule->policy == MAP_PER_OBJECT ? ":" : "",
-        rule->policy == MAP_PER_OBJECT ? level : "");
+        "%u %s requested, %u on each %s, but %s; use -n %" PRIu64 " or fewer, or %s%" PRIu64 "%s%s",
+        rule->processes, counted(rule->processes, "process", "processes"), rule->per, level, slots,
+        total, rule->policy == MAP_PER_OBJECT ? "--map-by ppr:" : "--per-node ", needed,
+        rule->policy == MAP_PER_OBJECT ? ":" : "", rule->policy == MAP_PER_OBJECT ? level : "");
 }
 
 static int node_too_small(const struct map_app *app, const struct free_run *run, uint32_t node,
@@ -218,14 +217,13 @@ static int node_too_small(const struct map_app *app, const struct free_run *run,
     hostlist_name(allocation->names, node, name);
     if (is_per_node && left > 0)
         snprintf(hint, sizeof(hint), "--per-node %u or fewer", left);
-    return error_set(
-        error, -ENOSPC,
-        "%u %s asked for on %s but %s has %u %s%s%s%s%s; use %s, or --oversubscribe",
-        is_per_node ? app->rule->per : wanted,
-        counted(is_per_node ? app->rule->per : wanted, "process was", "processes were"),
-        is_per_node ? "each node" : name, is_per_node ? name : "it", left,
-        counted(left, "slot", "slots"), run->used_slots > 0 ? " left" : "",
-        has_origin ? " (from " : "", allocation->origin, has_origin ? ")" : "", hint);
+    return error_set(error, -ENOSPC,
+                     "%u %s requested on %s, but %s has %u %s%s%s%s%s; use %s, or --oversubscribe",
+                     is_per_node ? app->rule->per : wanted,
+                     counted(is_per_node ? app->rule->per : wanted, "process", "processes"),
+                     is_per_node ? "each node" : name, is_per_node ? name : "it", left,
+                     counted(left, "slot", "slots"), run->used_slots > 0 ? " left" : "",
+                     has_origin ? " (from " : "", allocation->origin, has_origin ? ")" : "", hint);
 }
 
 static int no_such_object(const struct map_rule *rule, const struct free_run *run,
@@ -607,7 +605,7 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
         return error_set(error, -EINVAL, "the list of where processes go is empty");
     if (app->rule->processes > 0 && app->rule->processes != app->rule->list->count)
         return error_set(error, -EINVAL,
-                         "%u processes were asked for but the list has %u; leave "
+                         "%u processes requested, but the list has %u; leave "
                          "out -n",
                          app->rule->processes, app->rule->list->count);
     if (app->rule->pe > 0 && map_rule_lists_cores(app->rule))

@@ -155,7 +155,7 @@ static int read_slots(struct list_reader *reader, uint32_t rank)
     rc = read_cores(reader, &reader->list->cores[rank]);
     skip_blanks(reader);
     if (rc == 0 && !at_end(reader))
-        rc = list_error(reader, "nothing is wanted behind the cores, not", reader->position,
+        rc = list_error(reader, "unexpected text after the core list:", reader->position,
                         word_bytes(reader));
     return rc;
 }

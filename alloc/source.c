@@ -142,7 +142,7 @@ const struct source *source_find(const char *name, struct error *error)
     }
     for (size_t i = 0; i < SOURCES; i++)
         buffer_printf(&names, "%s%s", i > 0 ? ", " : "", sources[i].name);
-    error_set(error, -EINVAL, "no source of allocations is called \"%.40s\"; there are %s", name,
+    error_set(error, -EINVAL, "unknown scheduler \"%.40s\"; known are %s", name,
               buffer_string(&names));
     buffer_fini(&names);
     return NULL;

@@ -109,7 +109,8 @@ static int apinfo_parse(struct source_reading *reading, const struct buffer *byt
     int rc;
 
     if (bytes->length_bytes < HEADER_BYTES)
-        return error_set(reading->error, -EINVAL, "%zu bytes are no header", bytes->length_bytes);
+        return error_set(reading->error, -EINVAL,
+                         "the file is too short (%zu bytes) to have a header", bytes->length_bytes);
     if (get_u32(bytes->data + HEADER_VERSION) != APINFO_VERSION)
         return error_set(reading->error, -ENOTSUP, "version %u, not %u",
                          get_u32(bytes->data + HEADER_VERSION), APINFO_VERSION);

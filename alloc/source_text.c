@@ -141,7 +141,8 @@ int source_text_lone_word(struct source_text *text, struct source_word *ret_word
         return rc;
     source_text_word(text, ret_word);
     if (source_text_word(text, &second))
-        return source_text_fail(text, second.text, "one name a line, not also \"%.*s\"",
+        return source_text_fail(text, second.text,
+                                "one name per line expected; unexpected \"%.*s\"",
                                 source_word_shown(&second), second.text);
     return 1;
 }
@@ -164,7 +165,7 @@ int source_word_number(struct source_text *text, const struct source_word *word,
     while (i < word->bytes && is_digit(word->text[i]) && number <= maximum)
         number = 10 * number + (uint64_t)(word->text[i++] - '0');
     if (word->bytes == 0 || i < word->bytes || number < minimum || number > maximum)
-        return source_text_fail(text, word->text, "%s is a number from %u to %u, not \"%.*s\"",
+        return source_text_fail(text, word->text, "%s must be a number from %u to %u, not \"%.*s\"",
                                 what, minimum, maximum, source_word_shown(word), word->text);
     *ret_number = (uint32_t)number;
     return 0;
@@ -179,7 +180,7 @@ int source_text_number(struct source_text *text, const char *what, uint32_t mini
         text->at++;
     word.bytes = (size_t)(text->at - word.text);
     if (word.bytes == 0 && text->at < text->line_end)
-        return source_text_fail(text, text->at, "%s is a number from %u to %u, not '%c'", what,
+        return source_text_fail(text, text->at, "%s must be a number from %u to %u, not '%c'", what,
                                 minimum, maximum, *text->at);
     return source_word_number(text, &word, what, minimum, maximum, ret_number);
 }

@@ -108,9 +108,12 @@ static void table_head(const struct alloc_report *report, struct buffer *out)
     run_nodes_title(report->nodes, title, sizeof(title));
     buffer_printf(out, "%s%s%u node%s, %llu slot%s%s\n", title, title[0] != '\0' ? ": " : "", nodes,
                   plural(nodes), (unsigned long long)slots, plural(slots),
-                  report->nodes->slots_given ? "" : " (nobody tells them: one each)");
-    buffer_printf(out, "from %s; daemons are started by %s\n\n", allocation->origin,
-                  report->starter);
+                  report->nodes->slots_given ? "" : " (no count given: one per node)");
+    buffer_printf(out, "from %s; ", allocation->origin);
+    if (strcmp(report->starter, "local") == 0 || strcmp(report->starter, "virtual") == 0)
+        buffer_append_string(out, "daemons are forked on this machine\n\n");
+    else
+        buffer_printf(out, "daemons are started by %s\n\n", report->starter);
 }
 
 static void table_explain(const struct alloc_report *report, struct buffer *out)

@@ -57,9 +57,9 @@ static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
-    {"map", "show where a run would put its processes", verb_map, map_help},
-    {"doctor", "examine the nodes, and say what is wrong", verb_doctor, doctor_help},
-    {"help", "tell about a command", verb_help, help_verbs},
+    {"map", "show where a run would place its processes", verb_map, map_help},
+    {"doctor", "examine the nodes and report problems", verb_doctor, doctor_help},
+    {"help", "print help for a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
 
@@ -338,7 +338,7 @@ static void help_verbs(struct buffer *out)
     buffer_append_string(out, "Usage: banyan COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
     for (size_t i = 0; i < VERBS_COUNT; i++)
         buffer_printf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    buffer_append_string(out, "\n'banyan help COMMAND' tells more about one.  A first try:\n"
+    buffer_append_string(out, "\n'banyan help COMMAND' prints help for one.  To start with:\n"
                               "  banyan run hostname\n");
 }
 

@@ -257,14 +257,15 @@ static void tell_clock(struct doctor *doctor)
     char text[128];
 
     if (size_ns - doctor->error_ns <= CLOCK_TOLERANCE_NS) {
-        find(doctor, DOCTOR_CLOCK, DOCTOR_FACT, "as the clock here, within half a second", NULL);
+        find(doctor, DOCTOR_CLOCK, DOCTOR_FACT,
+             "agrees with this machine's clock within half a second", NULL);
         return;
     }
     if (size_ns >= 10 * NS_PER_S)
-        snprintf(text, sizeof(text), "%lld s %s the clock here",
+        snprintf(text, sizeof(text), "%lld s %s this machine's clock",
                  (long long)((size_ns + NS_PER_S / 2) / NS_PER_S), side);
     else
-        snprintf(text, sizeof(text), "%.1f s %s the clock here", (double)size_ns / 1e9, side);
+        snprintf(text, sizeof(text), "%.1f s %s this machine's clock", (double)size_ns / 1e9, side);
     find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,
          "let chrony or ntpd set it (chronyc makestep)");
 }

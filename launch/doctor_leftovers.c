@@ -180,12 +180,13 @@ static void tell(const struct doctor_request *request, const struct left *left)
     ssize_t bytes = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     program[bytes > 0 ? (size_t)bytes : strlen(program)] = '\0';
-    snprintf(mend, sizeof(mend), "there: %s --clean %s%s%s", program, left->session,
+    snprintf(mend, sizeof(mend), "run there: %s --clean %s%s%s", program, left->session,
              request->tmpdir != NULL ? " --tmpdir " : "",
              request->tmpdir != NULL ? request->tmpdir : "");
-    doctor_tell(DOCTOR_LEFTOVERS, DOCTOR_PROBLEM, mend,
-                "of session %s, which is dead: %u directories, %u processes", left->session,
-                left->directories, left->processes);
+    doctor_tell(DOCTOR_LEFTOVERS, DOCTOR_PROBLEM, mend, "left by dead session %s: %u %s, %u %s",
+                left->session, left->directories,
+                left->directories == 1 ? "directory" : "directories", left->processes,
+                left->processes == 1 ? "process" : "processes");
 }
 
 void doctor_check_leftovers(const struct doctor_request *request)

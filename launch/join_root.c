@@ -205,7 +205,7 @@ static void tell_user(struct join_root *join)
     const struct boot_record *record = &join->daemon->record;
     uint32_t nodes = record->instance.places - 1;
     char *text =
-        memory_printf("waits %u s for %u node%s: run `banyand --join FILE` on each, with "
+        memory_printf("waiting up to %u s for %u node%s: run `banyand --join FILE` on each, with "
                       "its line of %s",
                       record->instance.start_timeout_s, nodes, nodes == 1 ? "" : "s", join->path);
 

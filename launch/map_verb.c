@@ -23,26 +23,26 @@
 #define FIELD(member) .offset = offsetof(struct run_settings, member)
 
 static const struct option_rule map_rules[] = {
-    {.kind = OPTION_HEADING, .help = "What is only described"},
+    {.kind = OPTION_HEADING, .help = "Hypothetical nodes"},
     {.kind = OPTION_LIST,
      .name = "nodes",
      .value = "LIST",
      FIELD(nodes),
-     .help =
-         "nodes that need not be there, as n[1-1000]; each has a slot for every core, or --slots"},
+     .help = "nodes that need not exist, as n[1-1000]; each has a slot per core, or --slots"},
     {.kind = OPTION_LIST,
      .name = "topology",
      .value = "[LIST=]XML|WORDS;...",
      FIELD(topology),
-     .help = "what the nodes, or those of a list, are like: a file of lstopo, or hwloc's words, as "
-             "\"package:2 l3:4 core:8 pu:2\" or \"n[1-4]=fat.xml;core:8 pu:1\" (default: this "
-             "machine)"},
-    {.kind = OPTION_HEADING, .help = "What you see"},
+     .help =
+         "topology of the nodes, or of those in LIST: an XML file of lstopo, or hwloc's synthetic form, as "
+         "\"package:2 l3:4 core:8 pu:2\" or \"n[1-4]=fat.xml;core:8 pu:1\" (default: this "
+         "machine)"},
+    {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG,
      .name = "explain",
      FIELD(explain),
-     .help = "tell which rules were applied, and, if something was refused, what works instead"},
-    {.kind = OPTION_FLAG, .name = "json", FIELD(as_json), .help = "for programs to read"},
+     .help = "print the rules that were applied and, if the request was refused, what would work"},
+    {.kind = OPTION_FLAG, .name = "json", FIELD(as_json), .help = "print JSON"},
     {.kind = OPTION_FLAG,
      .name = "show-topology",
      FIELD(show_topology),
@@ -65,9 +65,10 @@ static struct option_rule *all_rules(void)
 
 void map_help(struct buffer *out)
 {
-    buffer_append_string(out, "Usage: banyan map [OPTIONS] [PROGRAM [ARGUMENTS]]\n\n"
-                              "Prints where a run would put its processes, and starts nothing. It "
-                              "has the\noptions of banyan run (banyan help run), and\n");
+    buffer_append_string(out,
+                         "Usage: banyan map [OPTIONS] [PROGRAM [ARGUMENTS]]\n\n"
+                         "Prints where a run would place its processes, and starts nothing.  "
+                         "Takes the\noptions of banyan run (see banyan help run) and these:\n");
     options_help(map_rules, out);
 }
 

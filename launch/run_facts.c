@@ -217,7 +217,7 @@ int run_facts_ask(const struct run_world *world, const struct source *source,
     if (rc == 0)
         rc = run_facts_parse_sinfo(buffer_string(&text), allocation, table, error);
     if (rc < 0)
-        error_prefix(error, "cannot ask Slurm what its nodes have");
+        error_prefix(error, "cannot query Slurm for node features");
     buffer_fini(&names);
     buffer_fini(&text);
     return rc;

@@ -43,13 +43,14 @@ static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
 void run_help(struct buffer *out)
 {
     buffer_append_string(
-        out, "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
-             "Runs processes of a program on one or many nodes and wires them up (PMIx, PMI-1).\n");
+        out,
+        "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
+        "Starts processes of a program on one or many nodes and connects them (PMIx, PMI-1).\n");
     options_help(run_rules, out);
     buffer_append_string(
         out, "\nExit status: the highest of the program's, 128+N for signal N; 124 timed out,\n"
-             "125 banyan failed or was asked for something wrong, 126 not executable, 127 not\n"
-             "found, 130 interrupted.  More in banyan(1).\n");
+             "125 banyan failed, or the command line was wrong, 126 not executable,\n"
+             "127 not found, 130 interrupted.  More in banyan(1).\n");
 }
 
 void doctor_help(struct buffer *out)
@@ -57,12 +58,12 @@ void doctor_help(struct buffer *out)
     buffer_append_string(
         out,
         "Usage: banyan doctor [OPTIONS] [PROGRAM]\n\n"
-        "Examines the nodes of an allocation as a run would use them, and says what to do about\n"
-        "each problem.  With a PROGRAM also whether the nodes have it and its libraries.\n");
+        "Examines the nodes of an allocation as a run would use them, and says how to fix each\n"
+        "problem.  With a PROGRAM, also checks that the nodes have it and its libraries.\n");
     options_help(doctor_rules(), out);
     buffer_append_string(out,
-                         "\nExit status: 0 all is well, 1 there is a problem, 125 banyan failed "
-                         "or was asked\nfor something wrong.  More in banyan(1).\n");
+                         "\nExit status: 0 no problem found, 1 a problem was found, 125 banyan "
+                         "failed, or the\ncommand line was wrong.  More in banyan(1).\n");
 }
 
 /* The value of the word that stands there, up to a comma or the end. */
@@ -303,7 +304,7 @@ static int make_app(const struct run_app *words, const struct run_world *world,
     int rc;
 
     if (words->argc == 0)
-        return error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
+        return error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (words->argv[0][0] == '\0')
         return error_set(error, -EINVAL, "the name of the program is empty");
     app->argv = copy_strings(words->argv, words->argc);
@@ -381,7 +382,7 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
     settings.processes = (uint32_t)run_apps_processes(apps);
     rc = check_together(&settings, error);
     if (rc == 0 && apps->items[0].argc == 0 && !request->instance.is_doctor)
-        rc = error_set(error, -EINVAL, "no program is given: banyan run [OPTIONS] PROGRAM");
+        rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0)
         rc = run_nodes_find(&settings, world, &nodes, error);
     if (rc < 0)

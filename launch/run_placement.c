@@ -64,7 +64,7 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     if (rc == 0 && app->settings.require.count == 0)
         run_settings_inherit_require(&app->settings, &apps->items[0].settings);
     if (rc == 0 && app->argc == 0)
-        rc = error_set(error, -EINVAL, "no program is given behind the ':'");
+        rc = error_set(error, -EINVAL, "no program after ':'");
     if (rc < 0)
         error_prefix(error, "application %u", apps->count - 1);
     return rc;
@@ -142,13 +142,14 @@ static int check_together(const struct run_settings *settings, const struct map_
                           struct error *error)
 {
     if (rule->per > 0 && settings->per_node > 0 && rule->policy == MAP_PER_OBJECT)
-        return error_set(error, -EINVAL, "options --per-node and --map-by ppr exclude each other");
+        return error_set(error, -EINVAL,
+                         "options --per-node and --map-by ppr cannot be used together");
     if (settings->per_node > 0 && rule->policy == MAP_BY_LIST)
         return error_set(error, -EINVAL,
                          "option --per-node: a list says where each process goes anyway");
     if (settings->per_node > 0 && rule->span)
         return error_set(error, -EINVAL,
-                         "options --per-node and --map-by :span exclude each other");
+                         "options --per-node and --map-by :span cannot be used together");
     return 0;
 }
 

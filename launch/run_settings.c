@@ -22,7 +22,7 @@
 #define FIELD(member) .offset = offsetof(struct run_settings, member)
 
 const struct option_rule run_rules[] = {
-    {.kind = OPTION_HEADING, .help = "How many processes, and where"},
+    {.kind = OPTION_HEADING, .help = "Number and placement of processes"},
     {.kind = OPTION_NUMBER,
      .letter = 'n',
      .name = "np",
@@ -41,14 +41,15 @@ const struct option_rule run_rules[] = {
      FIELD(per_node),
      .minimum = 1,
      .maximum = ALLOCATION_SLOTS_MAX,
-     .help = "so many processes on each node"},
+     .help = "number of processes on each node"},
     {.kind = OPTION_TEXT,
      .name = "map-by",
      .value = "HOW[:MODIFIER]",
      .each_app = 1,
      FIELD(map_by),
-     .help = "fill one node after the other (slot, the default), deal to the nodes in turn (node), "
-             "or on each node to core, hwthread, l1cache, l2cache, l3cache, numa or package; "
+     .help = "slot: fill nodes one at a time (default); node: round-robin over nodes; core, "
+             "hwthread, l1cache, l2cache, l3cache, numa or package: fill nodes, round-robin over "
+             "these on each; "
              "ppr:N:OBJECT, dist:DEVICE, seq[:FILE], rankfile:FILE; modifiers are pe=N, span, "
              "oversubscribe, nolocal"},
     {.kind = OPTION_TEXT,
@@ -56,15 +57,15 @@ const struct option_rule run_rules[] = {
      .value = "slot|node|fill|span",
      .each_app = 1,
      FIELD(rank_by),
-     .help = "how processes are numbered (default: as they are dealt)"},
+     .help = "how ranks are numbered (default: in the order of placement)"},
     {.kind = OPTION_TEXT,
      .name = "bind-to",
      .value = "LEVEL|none",
      .each_app = 1,
      FIELD(bind_to),
      .help = "bind each process to its core, hwthread, l1cache, l2cache, l3cache, numa or package "
-             "(default: to what --map-by names, if there are enough); :overload-allowed behind it "
-             "lets them share"},
+             "(default: what --map-by names, if there are enough); append :overload-allowed to "
+             "let processes share them"},
     {.kind = OPTION_NUMBER,
      .name = "cpus-per-rank",
      .aliases = "cpus-per-proc",
@@ -73,7 +74,7 @@ const struct option_rule run_rules[] = {
      FIELD(cpus_per_rank),
      .minimum = 1,
      .maximum = MAP_UNITS_MAX,
-     .help = "cores for each process, as --map-by HOW:pe=N"},
+     .help = "cores per process, like --map-by HOW:pe=N"},
     {.kind = OPTION_NUMBER,
      .name = "gpus-per-rank",
      .value = "N",
@@ -81,26 +82,26 @@ const struct option_rule run_rules[] = {
      FIELD(gpus_per_rank),
      .minimum = 1,
      .maximum = TOPOLOGY_DEVICES_MAX,
-     .help = "GPUs for each process, the nearest"},
+     .help = "GPUs per process, the nearest ones"},
     {.kind = OPTION_TEXT,
      .name = "bind-memory",
      .value = "none|preferred|local",
      .each_app = 1,
      FIELD(bind_memory),
-     .help = "memory of processes that are bound comes from their NUMA nodes, if there is some "
-             "(preferred) or in any case (local)"},
+     .help = "allocate memory of bound processes on their NUMA nodes, if possible (preferred) or "
+             "always (local)"},
     {.kind = OPTION_LIST,
      .name = "require",
      .value = "TERMS",
      .each_app = 1,
      FIELD(require),
-     .help = "only nodes that have all of this: mem>=64G, arch=x86_64, os=linux, feature=A|B, "
-             "feature!=C, gpus>=2, with commas between; none takes it back"},
+     .help = "use only nodes matching all of TERMS, separated by commas: mem>=64G, arch=x86_64, "
+             "os=linux, feature=A|B, feature!=C, gpus>=2; 'none' clears"},
     {.kind = OPTION_LIST,
      .name = "facts",
      .value = "NODES:FACTS",
      FIELD(facts),
-     .help = "tell what nodes have that neither they nor the scheduler tell: "
+     .help = "declare attributes of nodes that neither the nodes nor the scheduler report: "
              "\"n[1-4]:feature=ib,gpus=2\"; may be repeated"},
     {.kind = OPTION_FLAG,
      .name = "oversubscribe",
@@ -110,9 +111,9 @@ const struct option_rule run_rules[] = {
     {.kind = OPTION_FLAG,
      .name = "report-bindings",
      FIELD(report_bindings),
-     .help = "draw the cores of each process"},
+     .help = "print the cores of each process"},
     {.kind = OPTION_HEADING,
-     .help = "Which nodes (default: the scheduler's job, else the cores of this machine)"},
+     .help = "Nodes (default: those of the scheduler's job, else this machine)"},
     {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",
@@ -126,91 +127,89 @@ const struct option_rule run_rules[] = {
      .aliases = "machinefile",
      .value = "FILE",
      FIELD(host_files),
-     .help = "the same, one node a line: name, name:4 or name slots=4, # comment"},
+     .help = "the same, one node per line: name, name:4 or name slots=4; # starts a comment"},
     {.kind = OPTION_TEXT,
      .name = "source",
      .value = "NAME",
      FIELD(source),
-     .help = "read the nodes from what this scheduler left (slurm, pbs, lsf, ...; the one that is "
-             "there counts if it is not said), or from none: local"},
+     .help = "take the nodes from this scheduler's environment (slurm, pbs, lsf, ...; default: the "
+             "first one detected); 'local' ignores schedulers"},
     {.kind = OPTION_TEXT,
      .name = "alloc",
      .value = "SCHEDULER:OPTIONS",
      FIELD(alloc),
-     .help =
-         "ask for nodes, wait, and give them back at the end: \"slurm: -N4 -p debug\" (salloc), "
-         "lsf: (bsub -I) or pbs: (qsub -I)"},
+     .help = "request nodes, wait for them, and release them at the end: \"slurm: -N4 -p debug\" "
+             "(salloc), lsf: (bsub -I) or pbs: (qsub -I)"},
     {.kind = OPTION_TEXT,
      .name = "on",
      .value = "LOGIN",
      FIELD(on),
-     .help =
-         "run there instead, over ssh, with input, output, signals and status here; with --alloc "
-         "it is asked there"},
+     .help = "run on LOGIN over ssh, as if typed there; input, output, signals and status are "
+             "forwarded, and --alloc applies there"},
     {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
      .value = "N",
      FIELD(virtual_nodes),
      .minimum = 1,
      .maximum = NODES_VIRTUAL_MAX,
-     .help = "N nodes v1..vN on this machine, to try things out"},
+     .help = "simulate N nodes v1..vN on this machine, for testing"},
     {.kind = OPTION_NUMBER,
      .name = "slots",
      .value = "N",
      FIELD(slots),
      .minimum = 1,
      .maximum = ALLOCATION_SLOTS_MAX,
-     .help = "slots of this machine, of each virtual node, or of each node whose scheduler tells "
-             "none (default: its cores, or, for virtual nodes, an equal share of -n)"},
-    {.kind = OPTION_HEADING, .help = "What the processes see"},
+     .help = "slots of this machine, of each virtual node, or of each node for which the scheduler "
+             "gives no count (default: its cores; for virtual nodes, an equal share of -n)"},
+    {.kind = OPTION_HEADING, .help = "Environment of the processes"},
     {.kind = OPTION_LIST,
      .letter = 'x',
      .name = "env",
      .each_app = 1,
      .value = "NAME[=VALUE]",
      FIELD(set),
-     .help = "set a variable, or forward one that is not forwarded by itself; may be repeated"},
+     .help = "set a variable, or export one that is not exported by default; may be repeated"},
     {.kind = OPTION_TEXT,
      .name = "wdir",
      .each_app = 1,
      .aliases = "chdir",
      .value = "DIR",
      FIELD(directory),
-     .help = "directory to start in (default: the current one)"},
+     .help = "working directory (default: the current one)"},
     {.kind = OPTION_TEXT,
      .name = "mpi",
      .value = "LIST",
      FIELD(mpi),
-     .help = "what to offer for wire-up: pmix, pmi1, both (pmix,pmi1, the default), or none"},
+     .help = "process-management interfaces to offer: pmix, pmi1, pmix,pmi1 (default) or none"},
     {.kind = OPTION_TEXT,
      .name = "stdin",
      .value = "RANK|none",
      FIELD(input),
-     .help = "who reads standard input (default: 0)"},
-    {.kind = OPTION_HEADING, .help = "What you see"},
+     .help = "rank that receives standard input (default: 0)"},
+    {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG,
      .letter = 'l',
      .name = "label",
      FIELD(label),
-     .help = "put [rank] in front of each line of output"},
+     .help = "prefix each line of output with [rank]"},
     {.kind = OPTION_FLAG,
      .letter = 'v',
      .name = "verbose",
      FIELD(verbose),
-     .help = "tell the phases of the run on standard error; twice: what daemons log, too"},
+     .help = "report the phases of the run; given twice, also the daemons' logs"},
     {.kind = OPTION_TEXT,
      .name = "json",
      .value = "FILE",
      FIELD(json),
      .help = "write a JSON summary of the run to FILE; - is standard output"},
-    {.kind = OPTION_HEADING, .help = "How long"},
+    {.kind = OPTION_HEADING, .help = "Time limits"},
     {.kind = OPTION_NUMBER,
      .name = "timeout",
      .value = "SECONDS",
      FIELD(timeout_s),
      .minimum = 1,
      .maximum = SECONDS_MAX,
-     .help = "end the job after so many seconds, with status 124"},
+     .help = "end the job after this time, with exit status 124"},
     {.kind = OPTION_TEXT,
      .name = "on-failure",
      .value = "abort|continue",
@@ -223,7 +222,7 @@ const struct option_rule run_rules[] = {
      FIELD(start_timeout_s),
      .minimum = 1,
      .maximum = SECONDS_MAX,
-     .help = "wait so long for a node's daemon (default: 10)"},
+     .help = "how long to wait for a node's daemon to start (default: 10)"},
     {.kind = OPTION_NUMBER,
      .name = "kill-grace",
      .value = "SECONDS",
@@ -239,7 +238,7 @@ const struct option_rule run_rules[] = {
      .maximum = PATIENCE_MAX_S,
      .help = "a node whose machine answers while its daemon says nothing is lost after so many "
              "seconds (default: 60)"},
-    {.kind = OPTION_HEADING, .help = "The tree"},
+    {.kind = OPTION_HEADING, .help = "Daemons and network"},
     {.kind = OPTION_NUMBER,
      .name = "radix",
      .value = "R",
@@ -247,7 +246,7 @@ const struct option_rule run_rules[] = {
      .minimum = 2,
      .maximum = NODES_MAX,
      .range = "a whole number from 2 to the number of nodes",
-     .help = "children of a node (default: 16)"},
+     .help = "children of each node in the tree (default: 16)"},
     {.kind = OPTION_TEXT,
      .name = "starter",
      .value = "NAME",
@@ -255,36 +254,38 @@ const struct option_rule run_rules[] = {
      .help =
          "how daemons are started: local, virtual, ssh, srun, pals or flux (default: what the nodes "
          "need); "
-         "join: not by banyan, but with a token on each node by banyand --join"},
+         "join: banyan starts nothing; run 'banyand --join' with its token on each node"},
     {.kind = OPTION_TEXT,
      .name = "join-file",
      .value = "FILE",
      FIELD(join_file),
      .help =
-         "where --starter join writes the nodes' tokens, good for --start-timeout (default: " JOIN_FILE_DEFAULT
+         "where --starter join writes the nodes' tokens, valid for --start-timeout (default: " JOIN_FILE_DEFAULT
          ", 600 s)"},
     {.kind = OPTION_TEXT,
      .name = "ssh-agent",
      .value = "COMMAND",
      FIELD(agent),
-     .help = "starts a command on a node, called as COMMAND NODE ARGUMENTS (default: "
-             "$BANYAN_SSH_AGENT, or ssh)"},
+     .help =
+         "program that starts the daemons instead of ssh, called as COMMAND NODE ARGUMENTS (default: "
+         "$BANYAN_SSH_AGENT, or ssh)"},
     {.kind = OPTION_TEXT,
      .name = "banyand",
      .value = "PATH",
      FIELD(banyand),
-     .help = "where banyand is on the nodes"},
+     .help = "path of banyand on the nodes"},
     {.kind = OPTION_LIST,
      .name = "net",
      .value = "CIDR|INTERFACE,...",
      FIELD(net),
-     .help = "which networks the nodes and their MPI talk over"},
+     .help = "networks that the daemons and MPI use, best first"},
     {.kind = OPTION_TEXT,
      .name = "fabric",
      .value = "tcp|ofi[:PROVIDER]|auto",
      FIELD(fabric),
-     .help = "carry collectives and bulk data over TLS links alone (tcp), or over libfabric beside "
-             "them; auto chooses it where an instance lives longer than a job (default: auto)"},
+     .help = "carry collectives and bulk data over TLS links alone (tcp) or also over libfabric "
+             "(ofi); auto uses libfabric only where the daemons serve more than one job (default: "
+             "auto)"},
     {.kind = OPTION_TEXT,
      .name = "port-range",
      .value = "A-B",
@@ -294,33 +295,32 @@ const struct option_rule run_rules[] = {
      .name = "boot",
      .value = "munge|file:DIR",
      FIELD(boot),
-     .help = "hands daemons what they must know by MUNGE on the command line, or in files of a "
-             "shared directory (default: on their stdin)"},
+     .help = "how the start-up data reach the daemons: sealed by MUNGE on the command line, or in "
+             "files of a shared directory (default: on their standard input)"},
     {.kind = OPTION_TEXT,
      .name = "tmpdir",
      .value = "DIR",
      FIELD(tmpdir),
-     .help = "where session directories go on the nodes (default: $TMPDIR there, or /tmp)"},
+     .help = "directory for temporary files on the nodes (default: $TMPDIR there, or /tmp)"},
     {.kind = OPTION_TEXT,
      .name = "record",
      .value = "DIR",
      FIELD(record),
-     .help =
-         "each daemon writes what its part of the tree is told and does to a file in DIR on its "
-         "node, for banyan sim --replay"},
+     .help = "each daemon records what it receives and does in a file in DIR on its node, for "
+             "banyan sim --replay"},
     {.kind = OPTION_HEADING, .help = "About banyan"},
     {.kind = OPTION_FLAG,
      .letter = 'h',
      .name = "help",
      .ends_parsing = 1,
      FIELD(help),
-     .help = "this text"},
+     .help = "print this help"},
     {.kind = OPTION_FLAG,
      .letter = 'V',
      .name = "version",
      .ends_parsing = 1,
      FIELD(version),
-     .help = "the version"},
+     .help = "print the version"},
     {.kind = OPTION_END}};
 
 #define LISTS_COUNT 8
@@ -376,7 +376,7 @@ static const char *const doctor_names[] = {
 const struct option_rule *doctor_rules(void)
 {
     static struct option_rule rules[DOCTOR_NAMES + 3] = {
-        {.kind = OPTION_HEADING, .help = "Options, as those of banyan run"}};
+        {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
     size_t count = 1;
 
     for (size_t i = 0; i < DOCTOR_NAMES; i++)

@@ -211,16 +211,16 @@ static void test_messages(void)
     struct error error = ERROR_NONE;
 
     make_error((struct map_rule){.policy = MAP_BY_SLOT, .processes = 64}, "--virtual-nodes",
-               "64 processes were asked for but there are 15 slots on 4 nodes (from "
+               "64 processes requested, but there are 15 slots on 4 nodes (from "
                "--virtual-nodes); use -n 15 or fewer, or --oversubscribe");
     make_error((struct map_rule){.policy = MAP_BY_NODE, .processes = 16}, "",
-               "16 processes were asked for but there are 15 slots on 4 nodes; use -n 15 or "
+               "16 processes requested, but there are 15 slots on 4 nodes; use -n 15 or "
                "fewer, or --oversubscribe");
-    make_error((struct map_rule){.per = 4}, "host file h",
-               "4 processes were asked for on each node but w1 has 3 slots (from host file h); "
-               "use --per-node 3 or fewer, or --oversubscribe");
+    make_error(
+        (struct map_rule){.per = 4}, "host file h",
+        "4 processes requested on each node, but w1 has 3 slots (from host file h); use --per-node 3 or fewer, or --oversubscribe");
     make_error((struct map_rule){.per = 2, .processes = 10}, "--host",
-               "10 processes were asked for, 2 on each node, but there are 15 slots on 4 nodes "
+               "10 processes requested, 2 on each node, but there are 15 slots on 4 nodes "
                "(from --host); use -n 8 or fewer, or --per-node 3");
     make_error((struct map_rule){.processes = MAP_PROCESSES_MAX + 1, .oversubscribe = 1}, "",
                "268435457 processes are more than 268435456");
@@ -231,12 +231,12 @@ static void test_messages(void)
 
     allocation_init(&allocation);
     is_int(place_map_make(&map, &placement, &allocation, &error), -ENOSPC, "no nodes");
-    is_string(error.text, "no process can run: there are 0 slots on 0 nodes", "are said");
+    is_string(error.text, "no process fits: there are 0 slots on 0 nodes", "are said");
     allocation_add(&allocation, "a", 1);
     rule.processes = 2;
     is_int(place_map_make(&map, &placement, &allocation, &error), -ENOSPC, "too few slots");
     is_string(error.text,
-              "2 processes were asked for but there is 1 slot on 1 node; use -n 1 or fewer, or "
+              "2 processes requested, but there is 1 slot on 1 node; use -n 1 or fewer, or "
               "--oversubscribe",
               "one slot is one");
     allocation_fini(&allocation);

@@ -279,12 +279,11 @@ static void check_placements(void)
     add_rule(&world, 0, "feature=ib");
     is_string(counts(&world), "0,0,2,2", "without -n there are as many as its nodes have slots");
     world.placement.rules[0].processes = 5;
-    is_string(
-        counts(&world),
-        "5 processes were asked for but there are 8 slots on 4 nodes (from --host), of which 4 "
-        "are free on the nodes that are left; use -n 4 or fewer, or --oversubscribe; "
-        "--require: feature=ib leaves out n[1-2]",
-        "too many: the error says who was left out");
+    is_string(counts(&world),
+              "5 processes requested, but there are 8 slots on 4 nodes (from --host), of which 4 "
+              "are free on the remaining nodes; use -n 4 or fewer, or --oversubscribe; "
+              "--require: feature=ib leaves out n[1-2]",
+              "too many: the error says who was left out");
     placement_fini(&world.placement);
     tell(&world, 0, 1, "mem=32G");
     tell(&world, 2, 2, "mem=16G,feature=ib");

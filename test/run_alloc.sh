@@ -83,7 +83,7 @@ like "$("$banyan" alloc --source local)" "1 node, " "--source local"
 SLURM_TASKS_PER_NODE='4(x2' refuses "a broken variable" \
     "Slurm job 7: SLURM_TASKS_PER_NODE: column 5: '\)' is missing"
 refuses "a source that is not there" "PBS: PBS_NODEFILE is not set" --source pbs
-refuses "an unknown source" "option --source: no source .* \"moab\"; there are flux" --source moab
+refuses "an unknown source" "option --source: unknown scheduler \"moab\"; known are flux" --source moab
 refuses "a node that is not there" "option --host: .*\^y: no node has that name" --host ^y
 refuses "a program" "unknown argument 'hostname'" hostname
 refuses "two of them" "give only one of --host, --hostfile and" --host a --hostfile b
@@ -118,7 +118,7 @@ run env "${lsf[@]}" "$banyan" run true
 is "$status-$err" "0-" "an empty file is no affinity"
 printf 'n1\nn2\n' >nodes
 COBALT_JOBID=9 COBALT_NODEFILE=$scratch/nodes alloc "who tells no slots" \
-    "Cobalt job 9: 2 nodes, 2 slots (nobody tells them: one each) NODES SLOTS NAMES 2 1 n[1-2]"
+    "Cobalt job 9: 2 nodes, 2 slots (no count given: one per node) NODES SLOTS NAMES 2 1 n[1-2]"
 
 run "$banyan" help alloc
 like "$out" "^Usage: banyan alloc" "there is help"

@@ -13,7 +13,7 @@ refuses 125 "no command given; did you mean 'banyan run --np ... true'" "an opti
 refuses 125 "unknown command 'ru'" "help for an unknown command" help ru
 refuses 125 "unknown option '--labl': did you mean '--label'" "a misspelt option" run --labl true
 refuses 125 "unknown option '--frobnicate'" "an unknown option" run --frobnicate true
-refuses 125 "no program is given" "no program" run -n 2
+refuses 125 "no program given" "no program" run -n 2
 refuses 125 "option -n needs a value" "an option without its value" run -n
 
 for value in 0 -1 -n 99999999999999999999 4294967297 2x 1.5 '' ' 2' 0x10; do

@@ -46,7 +46,7 @@ like "$out" 'All is well on 3 nodes' "and so it says"
 like "$out" $'start +n\\[1-3\\] ' "nodes are grouped"
 like "$out" $'network +\\(here\\),n\\[1-3\\] +listens on eth0 10\\.1\\.0\\.0/24\n' "networks"
 like "$out" $'leftovers +\\(here\\),n\\[1-3\\] +none' "leftovers"
-like "$out" $'clock +n\\[1-3\\] +as the clock here' "clocks"
+like "$out" $'clock +n\\[1-3\\] +agrees with this machine' "clocks"
 is "$err" "" "nothing is said beside the table"
 nothing_left "it leaves nothing behind itself"
 [ "$status" = 0 ] || diag "$out"
@@ -129,7 +129,7 @@ if [ -z "${BANYAN_SANITIZERS:-}" ] &&
     ${CC:-cc} -shared -fPIC -o "$scratch/lie.so" "$scratch/lie.c" -ldl 2>/dev/null; then
     n2_is "export LD_PRELOAD=$scratch/lie.so LIE_SECONDS=-90"
     doctor
-    finds 'clock +! +n2 +90 s behind the clock here' "a clock that is wrong"
+    finds 'clock +! +n2 +90 s behind this machine.s clock' "a clock that is wrong"
     unlike "$out" 'clock.*n3.*(behind|ahead)' "but not that of the node below it"
     n2_is "export LD_PRELOAD=$scratch/lie.so LIE_HANG=1"
     doctor
@@ -244,8 +244,8 @@ mkdir -p "$TMPDIR/banyan-$(id -u)/$dead.3" "/dev/shm/banyan-$dead.3"
 BANYAN_HELPER=1.1 BANYAN_SESSION=$dead sleep 300 &
 disown
 doctor
-finds "leftovers +! +\\(here\\),n\\[1-3\\] +of session $dead, which is dead: 2 directories, 1 processes" "leftovers of a dead instance"
-mend=$(sed -n 's/.*-> there: \(.*--clean.*\)/\1/p' <<<"$out")
+finds "leftovers +! +\\(here\\),n\\[1-3\\] +left by dead session $dead: 2 directories, 1 process" "leftovers of a dead instance"
+mend=$(sed -n 's/.*-> run there: \(.*--clean.*\)/\1/p' <<<"$out")
 run $mend
 doctor
 like "$status $out" '^0 .*leftovers +\(here\),n\[1-3\] +none' "the command that it names removes them"

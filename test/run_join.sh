@@ -73,7 +73,7 @@ BT_MARK=$mark "$BANYAN_DAEMON" --join - < <(grep '^n1 ' tokens) >n1.out 2>n1.err
 daemons+=($!)
 finish
 is "$status $(sort <<<"$out" | tr '\n' ' ')" "0 n1 n2 n3 n4 " "a job runs on the four that came"
-like "$err" '^banyan: waits 600 s for 4 nodes: run `banyand --join FILE` on each[^
+like "$err" '^banyan: waiting up to 600 s for 4 nodes: run `banyand --join FILE` on each[^
 ]*$' "the user is told what to do, in one line"
 gone "nothing is left, nor the tokens"
 is "$statuses$(cat n?.out n?.err)" "0 0 0 0 " "the daemons end well and say nothing"

@@ -180,9 +180,7 @@ static void test_force(void)
               "n[1-3] 12, Slurm and --slots, srun", "--slots tells them then");
     is_string(
         choose(&both, (struct run_settings){.source = "torque"}),
-        "option --source: no source of allocations is called \"torque\"; there are flux, pals, "
-        "slurm, lsf, pbs, gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, "
-        "mpioperator",
+        "option --source: unknown scheduler \"torque\"; known are flux, pals, slurm, lsf, pbs, gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, mpioperator",
         "names are checked");
     is_string(
         choose(&both, (struct run_settings){.source = "lsf"}),

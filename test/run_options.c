@@ -222,13 +222,13 @@ static void test_starters(void)
 
 static void test_refusals(void)
 {
-    refuses("run --source torque prog", "option --source: no source of allocations is called");
+    refuses("run --source torque prog", "option --source: unknown scheduler");
     refuses("run --source slurm --virtual-nodes 2 prog",
             "--source and --virtual-nodes cannot be used together");
     refuses("run --source slurm prog",
             "Slurm: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set");
-    refuses("run", "no program is given");
-    refuses("run -n 1", "no program is given");
+    refuses("run", "no program given; usage: banyan run [OPTIONS] PROGRAM");
+    refuses("run -n 1", "no program given; usage: banyan run [OPTIONS] PROGRAM");
     refuses("run -n 0 prog", "option -n: must be a whole number from ");
     refuses("run --port-range 0-5 prog", "option --port-range: '0-5'");
     refuses("run --port-range 7-6 prog", "option --port-range: '7-6'");

@@ -77,7 +77,7 @@ run "$banyan" run --virtual-nodes 2 --slots 3 -n 2 --map-by node -x A=1 \
     -n 3 --map-by slot -x A=2 sh -c 'echo "$BANYAN_RANK $BANYAN_NODE $A"'
 is "$status-$(sort <<<"$out" | tr '\n' ' ')" \
     "0-0 v1 1 of 5 1 v2 1 of 5 2 v1 2 3 v1 2 4 v2 2 " "two applications are one job"
-refuses 125 "no program is given behind the ':'" "an application without a program" run -n 1 true :
+refuses 125 "no program after ':'" "an application without a program" run -n 1 true :
 refuses 125 "application 1: option --radix is for the whole job: give it before the first program" "with an option of the job" \
     run -n 1 true : --radix 2 true
 refuses 127 "cannot run /no/such on .* \(rank 1\)" "that cannot be run" \

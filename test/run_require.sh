@@ -52,7 +52,7 @@ is "$status:$(xargs -n 1 <<<"$out" | sort | xargs)" "0:v1 v2 v3 v4" "GPUs are co
 refuses 125 "no node has what --require asks for: mem>=$((mib + 1))M leaves out v\[1-4\] \(" \
     "what no node has, as the nodes say" \
     run --virtual-nodes 4 --require "mem>=$((mib + 1))M" touch "$scratch/never"
-refuses 125 "4 processes were asked .* feature=ib leaves out v\[1-2\]$" "too few are left" \
+refuses 125 "4 processes requested.* feature=ib leaves out v\[1-2\]$" "too few are left" \
     run --virtual-nodes 4 --slots 1 "${described[@]}" -n 4 --require 'feature=ib' touch "$scratch/never"
 refuses 125 "application 1: no node has .* feature=no leaves out v\[1-4\]$" "of the second" \
     run --virtual-nodes 4 -n 1 touch "$scratch/never" : -n 1 --require feature=no touch "$scratch/never"

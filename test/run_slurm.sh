@@ -200,8 +200,8 @@ is "$(cat "$OUT.refused")" "banyan: no node has what --require asks for: mem>=1G
 sim[7-10] (64M)
 125" "if no node has it nothing starts"
 ok "nothing" test ! -e "$OUT.never"
-is "$(cat "$OUT.map")" "banyan: 4 processes were asked for but there are 4 slots on 4 nodes (from Slurm, \
-SLURM_TASKS_PER_NODE), of which 2 are free on the nodes that are left; use -n 2 or fewer, or \
+is "$(cat "$OUT.map")" "banyan: 4 processes requested, but there are 4 slots on 4 nodes (from Slurm, \
+SLURM_TASKS_PER_NODE), of which 2 are free on the remaining nodes; use -n 2 or fewer, or \
 --oversubscribe; --require: feature=late leaves out sim[7-8]; it works with -n 2; it works with \
 --oversubscribe; it works without feature=late" "banyan map explains"
 

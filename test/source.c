@@ -70,10 +70,10 @@ static void test_by_name(void)
            source_at(i)->name);
     }
     ok(source_find("torq", &error) == NULL, "an unknown name is not");
-    is_string(error.text,
-              "no source of allocations is called \"torq\"; there are flux, pals, slurm, lsf, pbs, "
-              "gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, mpioperator",
-              "which is said");
+    is_string(
+        error.text,
+        "unknown scheduler \"torq\"; known are flux, pals, slurm, lsf, pbs, gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, mpioperator",
+        "which is said");
     ok(source_read(source_find("pbs", NULL), &world, &result, &error) == -EINVAL,
        "a source that is not there can be forced, but not read");
     is_string(error.text, "PBS: PBS_NODEFILE is not set", "which is said");
@@ -141,7 +141,7 @@ static void test_pbs(void)
     pbs_bad("a\nhost[0]\n", "PBS job 4: PBS_NODEFILE: /n:2:5: '[' is not allowed in a node name");
     pbs_bad("a\nb:2\n", "PBS job 4: PBS_NODEFILE: /n:2:2: ':' is not allowed in a node name");
     pbs_bad("a\n\nb slots=2\n",
-            "PBS job 4: PBS_NODEFILE: /n:3:3: one name a line, not also \"slots=2\"");
+            "PBS job 4: PBS_NODEFILE: /n:3:3: one name per line expected; unexpected \"slots=2\"");
     pbs_bad("a\n -oProxyCommand=x\n",
             "PBS job 4: PBS_NODEFILE: /n:2:2: a node name cannot begin with '-'");
     pbs_bad("a\n$(id)\n", "PBS job 4: PBS_NODEFILE: /n:2:1: '$' is not allowed in a node name");
@@ -186,10 +186,10 @@ static void test_node_files(void)
                 "10.1.0.[1-2],fe80::7%tofu1:1 unknown");
     source_good("pjm", ENV("PJM_JOBID=6", "PJM_O_NODEINF=/n", "PJM_PROC_BY_NODE=4"),
                 FILES("/n", "10.1.0.1\n10.1.0.2\n10.1.0.2\n"), "10.1.0.1:4 10.1.0.2:8");
-    source_bad("pjm", ENV("PJM_JOBID=6", "PJM_O_NODEINF=/n", "PJM_PROC_BY_NODE=many"),
-               FILES("/n", "10.1.0.1\n"),
-               "PJM job 6: PJM_PROC_BY_NODE: column 1: it is a number from 1 to 100000, not "
-               "\"many\"");
+    source_bad(
+        "pjm", ENV("PJM_JOBID=6", "PJM_O_NODEINF=/n", "PJM_PROC_BY_NODE=many"),
+        FILES("/n", "10.1.0.1\n"),
+        "PJM job 6: PJM_PROC_BY_NODE: column 1: it must be a number from 1 to 100000, not \"many\"");
     source_good("loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_HOSTFILE=/n"),
                 FILES("/n", "c1\nc1\nc2\n"), "c1:2 c2:1");
     source_good("loadleveler", ENV("LOADL_STEP_ID=6", "LOADL_PROCESSOR_LIST=c1 c2 c1 "), NO_FILES,
@@ -225,15 +225,15 @@ static void test_lsf(void)
                "LSF job 3: LSB_MCPU_HOSTS: contains no node name");
     source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 4 b"), NO_FILES,
                "LSF job 3: LSB_MCPU_HOSTS: column 6: the number of slots is missing");
-    source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a b 4"), NO_FILES,
-               "LSF job 3: LSB_MCPU_HOSTS: column 3: the number of slots is a number from 1 to "
-               "1000000, not \"b\"");
-    source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 4 b 0"), NO_FILES,
-               "LSF job 3: LSB_MCPU_HOSTS: column 7: the number of slots is a number from 1 to "
-               "1000000, not \"0\"");
-    source_bad("lsf", ENV(LSF, "LSB_MCPU_HOSTS=a -4"), NO_FILES,
-               "LSF job 3: LSB_MCPU_HOSTS: column 3: the number of slots is a number from 1 to "
-               "1000000, not \"-4\"");
+    source_bad(
+        "lsf", ENV(LSF, "LSB_MCPU_HOSTS=a b 4"), NO_FILES,
+        "LSF job 3: LSB_MCPU_HOSTS: column 3: the number of slots must be a number from 1 to 1000000, not \"b\"");
+    source_bad(
+        "lsf", ENV(LSF, "LSB_MCPU_HOSTS=a 4 b 0"), NO_FILES,
+        "LSF job 3: LSB_MCPU_HOSTS: column 7: the number of slots must be a number from 1 to 1000000, not \"0\"");
+    source_bad(
+        "lsf", ENV(LSF, "LSB_MCPU_HOSTS=a -4"), NO_FILES,
+        "LSF job 3: LSB_MCPU_HOSTS: column 3: the number of slots must be a number from 1 to 1000000, not \"-4\"");
     source_bad("lsf", ENV(LSF, "LSB_HOSTS=a b[1]"), NO_FILES,
                "LSF job 3: LSB_HOSTS: column 4: '[' is not allowed in a node name");
     source_bad("lsf", ENV(LSF, "LSB_HOSTS=  "), NO_FILES,
@@ -275,12 +275,15 @@ static void test_affinity(void)
     affinity_bad("a 0,1\nc 0\n",
                  "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:2:1: the job has no node \"c\"");
     affinity_bad("a\n", "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:1:2: the list of CPUs is missing");
-    affinity_bad("a 0,,1\n", "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:1:5: a CPU is a number from 0 "
-                             "to 1048575, not \"\"");
-    affinity_bad("a 0,1,\n", "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:1:7: a CPU is a number from 0 "
-                             "to 1048575, not \"\"");
-    affinity_bad("a 0\nb 0-3\n", "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:2:3: a CPU is a number "
-                                 "from 0 to 1048575, not \"0-3\"");
+    affinity_bad(
+        "a 0,,1\n",
+        "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:1:5: a CPU must be a number from 0 to 1048575, not \"\"");
+    affinity_bad(
+        "a 0,1,\n",
+        "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:1:7: a CPU must be a number from 0 to 1048575, not \"\"");
+    affinity_bad(
+        "a 0\nb 0-3\n",
+        "LSF job 3: LSB_AFFINITY_HOSTFILE: /aff:2:3: a CPU must be a number from 0 to 1048575, not \"0-3\"");
     source_bad("lsf", ENV(LSF, HOSTS), NO_FILES,
                "LSF job 3: LSB_AFFINITY_HOSTFILE: cannot read /aff: No such file or directory");
 }
@@ -306,10 +309,12 @@ static void test_grid_engine(void)
     sge_good("\nnode1 4\n\n\nnode2 4 q\n", "node[1-2]:4");
     sge_bad("node1 4\nnode2\n",
             "Grid Engine job 5: PE_HOSTFILE: /p:2:6: the number of slots is missing");
-    sge_bad("node1 x q U\n", "Grid Engine job 5: PE_HOSTFILE: /p:1:7: the number of slots is a "
-                             "number from 1 to 1000000, not \"x\"");
-    sge_bad("node1 0 q U\n", "Grid Engine job 5: PE_HOSTFILE: /p:1:7: the number of slots is a "
-                             "number from 1 to 1000000, not \"0\"");
+    sge_bad(
+        "node1 x q U\n",
+        "Grid Engine job 5: PE_HOSTFILE: /p:1:7: the number of slots must be a number from 1 to 1000000, not \"x\"");
+    sge_bad(
+        "node1 0 q U\n",
+        "Grid Engine job 5: PE_HOSTFILE: /p:1:7: the number of slots must be a number from 1 to 1000000, not \"0\"");
     sge_bad("node1 4\nno|de 2\n",
             "Grid Engine job 5: PE_HOSTFILE: /p:2:3: '|' is not allowed in a node name");
     sge_bad("\n", "Grid Engine job 5: PE_HOSTFILE: contains no node name");

@@ -68,14 +68,18 @@ static void test_flux(void)
     flux_bad(ENV(NULL), ENV("a"), "Flux job f7: R_lite has no rank");
     flux_bad(ENV("3-1", "0"), ENV("a"),
              "Flux job f7: R_lite rank: column 1: the range 3-1 runs backwards");
-    flux_bad(ENV("0,x", "0"), ENV("a"),
-             "Flux job f7: R_lite rank: column 3: an id is a number from 0 to 16777215, not 'x'");
-    flux_bad(ENV("0", ""), ENV("a"),
-             "Flux job f7: R_lite core: column 1: an id is a number from 0 to 16777215, not \"\"");
-    flux_bad(ENV("0", "0-1,2--5"), ENV("a"),
-             "Flux job f7: R_lite core: column 7: an id is a number from 0 to 16777215, not '-'");
-    flux_bad(ENV("0", "[0"), ENV("a"),
-             "Flux job f7: R_lite core: column 1: an id is a number from 0 to 16777215, not '['");
+    flux_bad(
+        ENV("0,x", "0"), ENV("a"),
+        "Flux job f7: R_lite rank: column 3: an id must be a number from 0 to 16777215, not 'x'");
+    flux_bad(
+        ENV("0", ""), ENV("a"),
+        "Flux job f7: R_lite core: column 1: an id must be a number from 0 to 16777215, not \"\"");
+    flux_bad(
+        ENV("0", "0-1,2--5"), ENV("a"),
+        "Flux job f7: R_lite core: column 7: an id must be a number from 0 to 16777215, not '-'");
+    flux_bad(
+        ENV("0", "[0"), ENV("a"),
+        "Flux job f7: R_lite core: column 1: an id must be a number from 0 to 16777215, not '['");
     flux_bad(ENV("0", "0 1"), ENV("a"),
              "Flux job f7: R_lite core: column 2: ',' or '-' is expected, not ' '");
 }
@@ -188,7 +192,9 @@ static void test_pals(void)
     apinfo_make(&bytes, ENV("x1000c0s0b0n0", "x1000c0s0b0n1", "idle"),
                 (const uint32_t[]){0, 1, 0, 1, 1}, 5);
     pals_case(&bytes, bytes.length_bytes, "x1000c0s0b0n0:2 x1000c0s0b0n1:3 idle:0", 1);
-    pals_case(&bytes, 111, "PALS job ab: PALS_APINFO: /i: 111 bytes are no header", 0);
+    pals_case(&bytes, 111,
+              "PALS job ab: PALS_APINFO: /i: the file is too short (111 bytes) to have a header",
+              0);
     pals_case(
         &bytes, bytes.length_bytes - 1,
         "PALS job ab: PALS_APINFO: /i: byte 89: the table of nodes does not fit into the file", 0);
@@ -231,9 +237,9 @@ static void test_condor(void)
                "HTCondor: _CONDOR_JOB_AD: cannot read /ad: No such file or directory");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "RequestCpus = 4\n"),
                "HTCondor: _CONDOR_JOB_AD: /ad: there is no AllRemoteHosts");
-    source_bad("condor", ENV(CONDOR), FILES("/ad", "A = 1\nRequestCpus = ifThenElse(x,1,2)\n"),
-               "HTCondor: _CONDOR_JOB_AD: /ad:2:15: RequestCpus is a number from 1 to 1000000, not "
-               "\"ifThenElse(x,1,2)\"");
+    source_bad(
+        "condor", ENV(CONDOR), FILES("/ad", "A = 1\nRequestCpus = ifThenElse(x,1,2)\n"),
+        "HTCondor: _CONDOR_JOB_AD: /ad:2:15: RequestCpus must be a number from 1 to 1000000, not \"ifThenElse(x,1,2)\"");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = undefined\n"),
                "HTCondor: _CONDOR_JOB_AD: /ad:1:18: AllRemoteHosts is no text in quotes");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = \"slot1@h1,slot1@\"\n"),
@@ -258,9 +264,9 @@ static void test_aws_batch(void)
                ENV("AWS_BATCH_JOB_NUM_NODES=4", "AWS_BATCH_JOB_NODE_INDEX=2",
                    "AWS_BATCH_JOB_MAIN_NODE_INDEX=0"),
                NO_FILES, "AWS Batch: this is node 2 of 4: only the main node, 0, can start a run");
-    source_bad("awsbatch", ENV("AWS_BATCH_JOB_NUM_NODES=four"), NO_FILES,
-               "AWS Batch: AWS_BATCH_JOB_NUM_NODES: column 1: it is a number from 1 to 1000000, "
-               "not \"four\"");
+    source_bad(
+        "awsbatch", ENV("AWS_BATCH_JOB_NUM_NODES=four"), NO_FILES,
+        "AWS Batch: AWS_BATCH_JOB_NUM_NODES: column 1: it must be a number from 1 to 1000000, not \"four\"");
     source_good("awsbatch", ENV("AWS_BATCH_JOB_NUM_NODES=1", "AWS_BATCH_JOB_NODE_INDEX=0"),
                 NO_FILES, "localhost:1 unknown");
 }

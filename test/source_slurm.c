@@ -101,12 +101,13 @@ static void test_cpus(void)
     source_bad("slurm", ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TRES_PER_TASK=cpu=2x"),
                NO_FILES,
                "Slurm job 7: SLURM_TRES_PER_TASK: column 6: ',' is missing behind the CPUs");
-    source_bad("slurm",
-               ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),36",
-                   "SLURM_CPUS_PER_TASK=0"),
-               NO_FILES,
-               "Slurm job 7: SLURM_CPUS_PER_TASK: column 1: it is a number from 1 to 1000000, not "
-               "\"0\"");
+    source_bad(
+        "slurm",
+        ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),36",
+            "SLURM_CPUS_PER_TASK=0"),
+        NO_FILES,
+        "Slurm job 7: SLURM_CPUS_PER_TASK: column 1: it must be a number from 1 to 1000000, not "
+        "\"0\"");
     source_bad("slurm",
                ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_CPUS_PER_TASK=8",
                    "SLURM_JOB_CPUS_PER_NODE=4(x3)"),
@@ -162,17 +163,18 @@ static void test_heterogeneous(void)
             "SLURM_JOB_NODELIST_HET_GROUP_0=a1", "SLURM_TASKS_PER_NODE_HET_GROUP_0=1"),
         NO_FILES,
         "Slurm job 7: neither SLURM_JOB_NODELIST_HET_GROUP_1 nor SLURM_NODELIST_HET_GROUP_1 is set");
-    source_bad("slurm",
-               ENV(JOB, "SLURM_HET_SIZE=2", "SLURM_JOB_NODELIST_HET_GROUP_0=a1",
-                   "SLURM_TASKS_PER_NODE_HET_GROUP_0=1(x"),
-               NO_FILES,
-               "Slurm job 7: SLURM_TASKS_PER_NODE_HET_GROUP_0: column 4: a repetition is a number "
-               "from 1 to 16777216, not \"\"");
-    source_bad("slurm", ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_HET_SIZE=two"), NO_FILES,
-               "Slurm job 7: SLURM_HET_SIZE: column 1: it is a number from 1 to 1024, not \"two\"");
-    source_bad("slurm", ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_HET_SIZE=1000000000"), NO_FILES,
-               "Slurm job 7: SLURM_HET_SIZE: column 1: it is a number from 1 to 1024, not "
-               "\"1000000000\"");
+    source_bad(
+        "slurm",
+        ENV(JOB, "SLURM_HET_SIZE=2", "SLURM_JOB_NODELIST_HET_GROUP_0=a1",
+            "SLURM_TASKS_PER_NODE_HET_GROUP_0=1(x"),
+        NO_FILES,
+        "Slurm job 7: SLURM_TASKS_PER_NODE_HET_GROUP_0: column 4: a repetition must be a number from 1 to 16777216, not \"\"");
+    source_bad(
+        "slurm", ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_HET_SIZE=two"), NO_FILES,
+        "Slurm job 7: SLURM_HET_SIZE: column 1: it must be a number from 1 to 1024, not \"two\"");
+    source_bad(
+        "slurm", ENV(JOB, "SLURM_JOB_NODELIST=a1", "SLURM_HET_SIZE=1000000000"), NO_FILES,
+        "Slurm job 7: SLURM_HET_SIZE: column 1: it must be a number from 1 to 1024, not \"1000000000\"");
 }
 
 static void test_bad_counts(void)
@@ -181,20 +183,22 @@ static void test_bad_counts(void)
     counts_bad("2x3", ": column 2: ',' or \"(xNUMBER)\" is expected here");
     counts_bad("2(3)", ": column 3: 'x' is missing behind '('");
     counts_bad("2(", ": column 3: 'x' is missing behind '('");
-    counts_bad("", ": column 1: a count is a number from 1 to 1000000, not \"\"");
-    counts_bad("-2", ": column 1: a count is a number from 1 to 1000000, not '-'");
-    counts_bad("(x3)", ": column 1: a count is a number from 1 to 1000000, not '('");
-    counts_bad("2(x4),", ": column 7: a count is a number from 1 to 1000000, not \"\"");
-    counts_bad("2,,2", ": column 3: a count is a number from 1 to 1000000, not ','");
-    counts_bad("0(x4)", ": column 1: a count is a number from 1 to 1000000, not \"0\"");
-    counts_bad("2(x0)", ": column 4: a repetition is a number from 1 to 16777216, not \"0\"");
+    counts_bad("", ": column 1: a count must be a number from 1 to 1000000, not \"\"");
+    counts_bad("-2", ": column 1: a count must be a number from 1 to 1000000, not '-'");
+    counts_bad("(x3)", ": column 1: a count must be a number from 1 to 1000000, not '('");
+    counts_bad("2(x4),", ": column 7: a count must be a number from 1 to 1000000, not \"\"");
+    counts_bad("2,,2", ": column 3: a count must be a number from 1 to 1000000, not ','");
+    counts_bad("0(x4)", ": column 1: a count must be a number from 1 to 1000000, not \"0\"");
+    counts_bad("2(x0)", ": column 4: a repetition must be a number from 1 to 16777216, not \"0\"");
     counts_bad("2(x3)1", ": column 6: ',' or \"(xNUMBER)\" is expected here");
     counts_bad("2 ,2", ": column 2: ',' or \"(xNUMBER)\" is expected here");
     counts_bad("1(x4000000000)",
-               ": column 4: a repetition is a number from 1 to 16777216, not \"4000000000\"");
-    counts_bad("1000001(x4)", ": column 1: a count is a number from 1 to 1000000, not \"1000001\"");
-    counts_bad("99999999999999999999",
-               ": column 1: a count is a number from 1 to 1000000, not \"99999999999999999999\"");
+               ": column 4: a repetition must be a number from 1 to 16777216, not \"4000000000\"");
+    counts_bad("1000001(x4)",
+               ": column 1: a count must be a number from 1 to 1000000, not \"1000001\"");
+    counts_bad(
+        "99999999999999999999",
+        ": column 1: a count must be a number from 1 to 1000000, not \"99999999999999999999\"");
     counts_bad("2(x3)", " counts for 3 of the 4 nodes");
     counts_bad("2", " counts for 1 of the 4 nodes");
 }
