@@ -165,7 +165,9 @@ static const char *describe_less(const struct place_map *map, const struct map_a
         snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
                  counted(total, "is free", "are free"),
                  app > map->apps ? " after the other applications" : "",
-                 app->rule->pe > 1 ? " with the cores that each process takes" : "",
+                 app->rule->pe > 1                  ? " with the cores that each process takes"
+                 : app->rule->policy == MAP_BY_CPUS ? " with a core of pe-list for each process"
+                                                    : "",
                  ranges_is_empty(&map->placement->excluded) && ranges_is_empty(&app->rule->excluded)
                      ? ""
                      : " on the remaining nodes");
@@ -286,6 +288,10 @@ static void measure(const struct map_rule *rule, const struct place_map *map,
     } else {
         room->whole = rule->pe > 0 ? lesser(run->slots, run->units / rule->pe) : run->slots;
         room->free = rule->pe > 0 ? lesser(slots_left, units_left / rule->pe) : slots_left;
+        if (rule->policy == MAP_BY_CPUS) {
+            room->whole = lesser(room->whole, map_rule_cpus_count(rule));
+            room->free = lesser(room->free, map_rule_cpus_count(rule));
+        }
     }
     if (room->whole == 0)
         room->free = 0;
@@ -566,6 +572,13 @@ static int check_processes(const struct map_app *app, const struct place_map *ma
     if (processes > MAP_PROCESSES_MAX)
         return error_set(error, -E2BIG, "%" PRIu64 " processes are more than %u", processes,
                          MAP_PROCESSES_MAX);
+    if (app->rule->policy == MAP_BY_CPUS && app->rule->per > map_rule_cpus_count(app->rule) &&
+        !app->rule->oversubscribe)
+        return error_set(error, -ENOSPC,
+                         "%u processes requested on each node, but pe-list has %u cores; use "
+                         "--per-node %u or fewer, or --oversubscribe",
+                         app->rule->per, map_rule_cpus_count(app->rule),
+                         map_rule_cpus_count(app->rule));
     if (processes > rooms->total && is_exact)
         return too_few_objects(app, rooms->total, rooms->total / app->rule->per, allocation, error);
     if (processes > rooms->total && !app->rule->oversubscribe)

@@ -224,22 +224,28 @@ static int take_units(struct desk *desk, const struct map_rule *rule, struct pla
     return 0;
 }
 
-/* The units of named cores: views count anew, so cores are known by the kernel's numbers. */
+/* The core of a thread as hwloc counts all of the machine: views count anew, so it is known by the
+ * kernel's number. */
+static uint32_t core_of_thread(const struct desk *desk, uint32_t of)
+{
+    const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
+    uint32_t thread = 0;
+
+    while (class->os[thread] != desk->view->os[of])
+        thread++;
+    return class->objects[TOPOLOGY_CORE][thread];
+}
+
+/* The units of named cores. */
 static int take_listed(struct desk *desk, const struct ranges *cores, struct place_seat *seat,
                        struct error *error)
 {
-    const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
     struct ranges found = {0}; /* a core may have several units */
     uint64_t usable;
-    uint32_t thread = 0;
 
     for (uint32_t unit = 0; unit < desk->units; unit++) {
-        uint32_t os = desk->view->os[desk->threads[unit]];
-        uint32_t core;
+        uint32_t core = core_of_thread(desk, desk->threads[unit]);
 
-        for (thread = 0; class->os[thread] != os;)
-            thread++;
-        core = class->objects[TOPOLOGY_CORE][thread];
         if (!ranges_contains(cores, core))
             continue;
         ranges_add(&found, core, core);
@@ -255,6 +261,66 @@ static int take_listed(struct desk *desk, const struct ranges *cores, struct pla
     return 0;
 }
 
+/* ---- Cores that pe-list names ---- */
+
+/* The units of its cores, in their own order, become the one object of the application. */
+static int desk_set_cpus(struct desk *desk, const struct map_rule *rule, struct error *error)
+{
+    struct ranges listed = {0}, usable = {0};
+    uint32_t count = 0, found;
+
+    map_rule_cpus(rule, &listed);
+    for (uint32_t unit = 0; unit < desk->units; unit++) {
+        uint32_t core = core_of_thread(desk, desk->threads[unit]);
+
+        if (ranges_contains(&listed, core)) {
+            ranges_add(&usable, core, core);
+            desk->sorted[count++] = unit;
+        }
+    }
+    desk->objects = 1;
+    desk->starts[0] = 0;
+    desk->starts[1] = count;
+    found = (uint32_t)ranges_count(&usable);
+    ranges_fini(&listed);
+    ranges_fini(&usable);
+    if (found < map_rule_cpus_count(rule))
+        return error_set(error, -ENOSPC, "of the %u cores of pe-list %u can be used",
+                         map_rule_cpus_count(rule), found);
+    return 0;
+}
+
+/* The core whose turn it is; when the list is over it begins anew. */
+static int take_ordered(struct desk *desk, const struct map_rule *rule, uint32_t dealt,
+                        struct place_seat *seat, struct error *error)
+{
+    const struct range *part = rule->listed.parts;
+    uint32_t turn = dealt % map_rule_cpus_count(rule);
+    struct ranges core = {0};
+    int rc;
+
+    for (; turn > part->last - part->first; part++)
+        turn -= part->last - part->first + 1;
+    ranges_add(&core, part->first + turn, part->first + turn);
+    rc = take_listed(desk, &core, seat, error);
+    ranges_fini(&core);
+    return rc;
+}
+
+/* Without an order to all cores of the list. */
+static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
+                         struct place_seat *seat)
+{
+    struct ranges listed = {0};
+
+    map_rule_cpus(rule, &listed);
+    for (uint32_t t = 0; t < desk->view->threads; t++) {
+        if (ranges_contains(&listed, core_of_thread(desk, t)))
+            ranges_add(&seat->cpus, desk->view->os[t], desk->view->os[t]);
+    }
+    ranges_fini(&listed);
+}
+
 static int seat_process(struct desk *desk, const struct map_app *app, uint32_t node, uint32_t dealt,
                         struct place_seat *seat, struct error *error)
 {
@@ -268,6 +334,8 @@ static int seat_process(struct desk *desk, const struct map_app *app, uint32_t n
             app->by_node[run->before + (uint64_t)(node - run->first) * run->count + dealt];
 
         rc = take_listed(desk, &rule->list->cores[rank], seat, error);
+    } else if (rule->ordered) {
+        rc = take_ordered(desk, rule, dealt, seat, error);
     } else {
         seat->object = choose_object(desk, rule, dealt);
         rc = take_units(desk, rule, seat, error);
@@ -308,6 +376,8 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
     desk_set_level(desk, map_rule_dealing_level(app->rule));
     if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
         rc = device_desk_order(&desk->devices, app->rule->device, error);
+    if (app->rule->policy == MAP_BY_CPUS && count > 0)
+        rc = desk_set_cpus(desk, app->rule, error);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         first[i].app = number;
         rc = seat_process(desk, app, node, i, &first[i], error);
@@ -395,8 +465,10 @@ static int bind_all(struct desk *desk, struct place_seats *seats, struct error *
 
         if (rc < 0)
             return rc;
-        if (level != TOPOLOGY_NODE &&
-            (rule->bind == MAP_BIND_LEVEL || map_rule_lists_cores(rule) || !desk->is_overloaded))
+        if (rule->policy == MAP_BY_CPUS && rule->bind == MAP_BIND_DEFAULT && !rule->ordered)
+            bind_to_cpus(desk, rule, seat);
+        else if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL ||
+                                            map_rule_lists_cores(rule) || !desk->is_overloaded))
             bind_seat(desk->view, level, seat);
         if (rule->memory != MAP_MEMORY_NONE)
             bind_memory(desk->view, seat);

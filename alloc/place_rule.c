@@ -11,7 +11,7 @@
 
 #define MAPPINGS                                                                           \
     "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, ppr:N:OBJECT, " \
-    "dist:DEVICE, seq and rankfile:FILE"
+    "dist:DEVICE, pe-list=CORES, seq and rankfile:FILE"
 
 static const char *const rank_by_names[MAP_RANK_BY_COUNT] = {
     [MAP_RANK_DEFAULT] = "default", [MAP_RANK_BY_SLOT] = "slot", [MAP_RANK_BY_NODE] = "node",
@@ -71,7 +71,7 @@ static const struct modifier_elsewhere {
     {"donotlaunch", "use 'banyan map'"},
     {"inherit", "a job passes no mapping on to others"},
     {"noinherit", NULL},
-    {"ordered", "use --map-by seq or rankfile, which list the processes in order"},
+    {"ordered", "it belongs to pe-list; seq and rankfile list the processes in order"},
 };
 
 static int parse_elsewhere(const char *text, size_t bytes, struct error *error)
@@ -102,6 +102,8 @@ static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
     }
     if (is_word(text, bytes, "span")) {
         rule->span = 1;
+    } else if (is_word(text, bytes, "ordered") && rule->policy == MAP_BY_CPUS) {
+        rule->ordered = 1;
     } else if (is_word(text, bytes, "oversubscribe")) {
         rule->oversubscribe = 1;
         extra->oversubscribe = 1;
@@ -163,6 +165,72 @@ static const char *parse_list(const char *text, int is_sequence, struct map_rule
     return "";
 }
 
+/* A decimal number up to TOPOLOGY_THREADS_MAX at *text, which is moved behind it. */
+static int parse_core(const char **text, uint32_t *ret_core)
+{
+    size_t digits = strspn(*text, "0123456789");
+    uint32_t core = 0;
+
+    if (digits == 0 || digits > 6)
+        return -EINVAL;
+    for (size_t i = 0; i < digits; i++)
+        core = core * 10 + (uint32_t)((*text)[i] - '0');
+    *text += digits;
+    *ret_core = core;
+    return core < TOPOLOGY_THREADS_MAX ? 0 : -ERANGE;
+}
+
+/* "0,2,4-7", as far as *text has it; -EEXIST if a core is there twice. */
+static int parse_cores(const char **text, struct map_cpus *listed, struct ranges *seen)
+{
+    listed->count = 0;
+    do {
+        struct range part;
+        int rc = parse_core(text, &part.first);
+
+        part.last = part.first;
+        if (rc == 0 && (*text)[0] == '-') {
+            (*text)++;
+            rc = parse_core(text, &part.last);
+        }
+        if (rc < 0)
+            return rc;
+        if (part.last < part.first)
+            return -EINVAL;
+        if (ranges_overlap(seen, part.first, part.last))
+            return -EEXIST;
+        if (listed->count == MAP_CPU_PARTS_MAX)
+            return -E2BIG;
+        ranges_add(seen, part.first, part.last);
+        listed->parts[listed->count++] = part;
+    } while ((*text)[0] == ',' && (*text)[1] >= '0' && (*text)[1] <= '9' && (*text)++);
+    return (*text)[0] == '\0' || (*text)[0] == ':' || (*text)[0] == ',' ? 0 : -EINVAL;
+}
+
+/* Behind "pe-list="; returns what follows, or NULL. */
+static const char *parse_cpus(const char *text, struct map_rule *rule, struct error *error)
+{
+    const char *rest = text;
+    struct ranges seen = {0};
+    int rc = parse_cores(&rest, &rule->listed, &seen);
+
+    ranges_fini(&seen);
+    rule->policy = MAP_BY_CPUS;
+    if (rc == 0)
+        return rest[0] != '\0' ? rest + 1 : rest;
+    if (rc == -EEXIST)
+        error_set(error, -EINVAL, "\"pe-list=%.60s\" names a core twice", text);
+    else if (rc == -E2BIG)
+        error_set(error, -EINVAL, "pe-list has more than %u numbers and ranges", MAP_CPU_PARTS_MAX);
+    else
+        error_set(
+            error, -EINVAL,
+            "\"pe-list=%.60s\" is not a list of cores, as pe-list=0,2,4-7 is; they count from "
+            "0 to %u at most",
+            text, TOPOLOGY_THREADS_MAX - 1);
+    return NULL;
+}
+
 /* The policy; returns where its modifiers begin, or NULL. */
 static const char *parse_policy(const char *text, struct map_rule *rule, struct map_extra *extra,
                                 struct error *error)
@@ -174,6 +242,8 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
         return rest; /* ":oversubscribe" leaves the mapping as it is */
     rule->policy = MAP_BY_OBJECT;
     rule->level = TOPOLOGY_NODE;
+    if (strncasecmp(text, "pe-list=", 8) == 0)
+        return parse_cpus(text + 8, rule, error);
     if (is_word(text, bytes, "ppr"))
         return parse_per_object(rest, rule, error);
     if (is_word(text, bytes, "dist"))
@@ -209,6 +279,9 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
     if (rc == 0 && parsed.span && (parsed.policy == MAP_BY_LIST || parsed.policy == MAP_PER_OBJECT))
         rc = error_set(error, -EINVAL,
                        "span deals to objects in turn; a list and ppr say how many anyway");
+    if (rc == 0 && parsed.policy == MAP_BY_CPUS && (parsed.span || parsed.pe > 0))
+        rc = error_set(error, -EINVAL, "pe-list says which cores there are; leave out %s",
+                       parsed.span ? "span" : "pe");
     if (rc == 0)
         *rule = parsed;
     return rc;
@@ -287,6 +360,16 @@ const char *map_rank_by_name(enum map_rank_by rank_by)
     return rank_by_names[rank_by];
 }
 
+static void print_cpus(const struct map_cpus *listed, struct buffer *out)
+{
+    buffer_append_string(out, "pe-list=");
+    for (uint32_t i = 0; i < listed->count; i++) {
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", listed->parts[i].first);
+        if (listed->parts[i].last > listed->parts[i].first)
+            buffer_printf(out, "-%u", listed->parts[i].last);
+    }
+}
+
 void map_rule_print(const struct map_rule *rule, struct buffer *out)
 {
     switch (rule->policy) {
@@ -305,10 +388,15 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
     case MAP_BY_LIST:
         buffer_append_string(out, "list");
         break;
+    case MAP_BY_CPUS:
+        print_cpus(&rule->listed, out);
+        break;
     default:
         buffer_append_string(out, topology_level_name(rule->level));
         break;
     }
+    if (rule->ordered)
+        buffer_append_string(out, ":ordered");
     if (rule->pe > 0)
         buffer_printf(out, ":pe=%u", rule->pe);
     if (rule->span)
@@ -322,6 +410,7 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
 int map_rule_wants_topology(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
+           rule->policy == MAP_BY_CPUS ||
            (rule->policy == MAP_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
            rule->cpus > 0 || rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 ||
            rule->memory != MAP_MEMORY_NONE || (rule->list != NULL && rule->list->cores != NULL);
@@ -345,7 +434,23 @@ enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
 
 int map_rule_lists_cores(const struct map_rule *rule)
 {
-    return rule->list != NULL && rule->list->cores != NULL;
+    return rule->policy == MAP_BY_CPUS || (rule->list != NULL && rule->list->cores != NULL);
+}
+
+void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores)
+{
+    ranges_clear(ret_cores);
+    for (uint32_t i = 0; i < rule->listed.count; i++)
+        ranges_add(ret_cores, rule->listed.parts[i].first, rule->listed.parts[i].last);
+}
+
+uint32_t map_rule_cpus_count(const struct map_rule *rule)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < rule->listed.count; i++)
+        count += rule->listed.parts[i].last - rule->listed.parts[i].first + 1;
+    return count;
 }
 
 enum topology_level map_rule_dealing_level(const struct map_rule *rule)
@@ -433,6 +538,36 @@ static struct map_list *get_list(struct wire_reader *reader)
     return list;
 }
 
+static void put_cpus(const struct map_cpus *listed, struct buffer *out)
+{
+    wire_put_varint(out, listed->count);
+    for (uint32_t i = 0; i < listed->count; i++) {
+        wire_put_varint(out, listed->parts[i].first);
+        wire_put_varint(out, listed->parts[i].last - listed->parts[i].first);
+    }
+}
+
+static void get_cpus(struct wire_reader *reader, struct map_cpus *listed)
+{
+    uint32_t count = (uint32_t)wire_get_varint_max(reader, MAP_CPU_PARTS_MAX);
+    struct ranges seen = {0};
+
+    for (uint32_t i = 0; i < count && wire_status(reader) == 0; i++) {
+        struct range part;
+
+        part.first = (uint32_t)wire_get_varint_max(reader, TOPOLOGY_THREADS_MAX - 1);
+        part.last = part.first +
+                    (uint32_t)wire_get_varint_max(reader, TOPOLOGY_THREADS_MAX - 1 - part.first);
+        if (ranges_overlap(&seen, part.first, part.last))
+            wire_fail(reader);
+        ranges_add(&seen, part.first, part.last);
+        listed->parts[listed->count++] = part;
+    }
+    if (listed->count == 0)
+        wire_fail(reader);
+    ranges_fini(&seen);
+}
+
 void map_rule_encode(const struct map_rule *rule, struct buffer *out)
 {
     wire_put_u8(out, (uint8_t)rule->policy);
@@ -446,12 +581,15 @@ void map_rule_encode(const struct map_rule *rule, struct buffer *out)
     wire_put_u8(out, (uint8_t)rule->bind);
     wire_put_u8(out, (uint8_t)rule->bind_level);
     wire_put_u8(out, (uint8_t)rule->memory);
-    wire_put_u8(out, (uint8_t)(rule->span | rule->oversubscribe << 1 | rule->overload << 2));
+    wire_put_u8(out, (uint8_t)(rule->span | rule->oversubscribe << 1 | rule->overload << 2 |
+                               rule->ordered << 3));
     wire_put_string(out, rule->device);
     wire_put_string(out, rule->require != NULL ? rule->require : "");
     ranges_encode(&rule->excluded, out);
     if (rule->policy == MAP_BY_LIST)
         put_list(rule->list, out);
+    if (rule->policy == MAP_BY_CPUS)
+        put_cpus(&rule->listed, out);
 }
 
 static uint8_t get_choice(struct wire_reader *reader, uint8_t count)
@@ -489,16 +627,19 @@ int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
     rule.bind = (enum map_bind)get_choice(reader, MAP_BIND_COUNT);
     rule.bind_level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
     rule.memory = (enum map_memory)get_choice(reader, MAP_MEMORY_COUNT);
-    flags = get_choice(reader, 8);
+    flags = get_choice(reader, 16);
     rule.span = flags & 1;
     rule.oversubscribe = flags >> 1 & 1;
     rule.overload = flags >> 2 & 1;
+    rule.ordered = flags >> 3 & 1;
     wire_get_string_into(reader, rule.device, sizeof(rule.device));
     get_require(reader, &rule);
     if (rule.policy == MAP_PER_OBJECT && rule.per == 0)
         wire_fail(reader);
     if (rule.policy == MAP_BY_LIST && wire_status(reader) == 0)
         rule.list = get_list(reader);
+    if (rule.policy == MAP_BY_CPUS)
+        get_cpus(reader, &rule.listed);
     if (wire_status(reader) < 0) {
         map_rule_fini(&rule);
         return -EBADMSG;

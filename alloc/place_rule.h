@@ -20,6 +20,7 @@
 #define MAP_LIST_RANGES_MAX 65536u /* cores of one process */
 #define MAP_NODE_RANGES_MAX 16777216u
 #define REQUIRE_BYTES_MAX   1024u
+#define MAP_CPU_PARTS_MAX   256u /* numbers and ranges of pe-list */
 
 enum map_policy {
     MAP_BY_SLOT,
@@ -28,6 +29,7 @@ enum map_policy {
     MAP_PER_OBJECT,  /* `per` on each of the level */
     MAP_BY_DISTANCE, /* from the device */
     MAP_BY_LIST,     /* node by node as told */
+    MAP_BY_CPUS,     /* on cores that are named */
     MAP_POLICY_COUNT
 };
 
@@ -51,6 +53,13 @@ struct map_list {
         *cores; /* of the node, hwloc's numbers, whether usable or not; NULL: none named */
 };
 
+/* MAP_BY_CPUS: cores of every node, hwloc's numbers, in the order in which the user wrote them, each
+ * once. */
+struct map_cpus {
+    uint32_t count; /* of the parts */
+    struct range parts[MAP_CPU_PARTS_MAX];
+};
+
 struct map_rule {
     enum map_policy policy;
     enum topology_level level;
@@ -66,7 +75,9 @@ struct map_rule {
     uint8_t span;
     uint8_t oversubscribe;
     uint8_t overload; /* is allowed */
+    uint8_t ordered;  /* MAP_BY_CPUS: a process for each, in their order */
     char device[MAP_DEVICE_BYTES];
+    struct map_cpus listed;
     /* Owned by the placement that the rule is in. */
     struct map_list *list;
     char *require;          /* of its nodes (place_require.h); NULL: nothing */
@@ -105,7 +116,11 @@ enum topology_level map_rule_dealing_level(const struct map_rule *rule);
 /* The level to bind to if the node is not overloaded, the units of the job being hardware threads or
  * cores; TOPOLOGY_NODE: none. */
 enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads);
-/* 1 if a rank file names the cores: its processes are bound to them even on an overloaded node. */
+/* The cores of MAP_BY_CPUS as a set, and how many these are. */
+void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores);
+uint32_t map_rule_cpus_count(const struct map_rule *rule);
+/* 1 if a rank file names the cores, or pe-list: its processes are bound to them even on an overloaded
+ * node. */
 int map_rule_lists_cores(const struct map_rule *rule);
 
 void map_rule_encode(const struct map_rule *rule, struct buffer *out);

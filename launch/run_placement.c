@@ -221,6 +221,9 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         return rc;
     if (settings->cpus_per_rank > 0)
         rule->pe = settings->cpus_per_rank;
+    if (rule->policy == MAP_BY_CPUS && rule->pe > 0)
+        return error_set(error, -EINVAL,
+                         "option --cpus-per-rank: pe-list says which cores there are");
     if (settings->per_node > 0)
         rule->per = settings->per_node;
     rc = require_rule(settings, rule, error);
@@ -228,7 +231,7 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         return rc;
     job_wide->no_local |= extra.no_local;
     job_wide->oversubscribe |= extra.oversubscribe;
-    if (rule->pe == 0 && rule->policy != MAP_BY_LIST && rule->bind != MAP_BIND_NONE)
+    if (rule->pe == 0 && rule->policy < MAP_BY_LIST && rule->bind != MAP_BIND_NONE)
         rule->cpus = allocation->cpus < MAP_UNITS_MAX ? allocation->cpus : 0;
     if (rule->policy != MAP_BY_LIST)
         return 0;

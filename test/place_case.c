@@ -148,6 +148,23 @@ static void make_list(struct random_state *random, uint32_t nodes, struct map_ru
     rule->list = list;
 }
 
+/* Some of the first cores of a machine, in any order. */
+static void make_cpus(struct random_state *random, struct map_rule *rule)
+{
+    struct ranges seen = {0};
+
+    rule->ordered = random_chance(random, 0.5);
+    for (uint32_t left = pick(random, 1, 3); left > 0; left--) {
+        uint32_t first = pick(random, 0, 5), last = first + pick(random, 0, 2);
+
+        if (ranges_overlap(&seen, first, last))
+            continue;
+        ranges_add(&seen, first, last);
+        rule->listed.parts[rule->listed.count++] = (struct range){.first = first, .last = last};
+    }
+    ranges_fini(&seen);
+}
+
 /* Mostly what can be placed: refusals are easy to find by themselves. */
 static void make_rule(struct random_state *random, const struct allocation *allocation,
                       struct map_rule *rule)
@@ -167,13 +184,17 @@ static void make_rule(struct random_state *random, const struct allocation *allo
     }
     if (rule->policy == MAP_BY_LIST)
         make_list(random, nodes, rule);
+    if (rule->policy == MAP_BY_CPUS)
+        make_cpus(random, rule);
     if (random_chance(random, rule->policy == MAP_BY_LIST ? 0.05 : 0.7))
         rule->processes = pick(random, 1, random_chance(random, 0.7) && slots > 0 ? slots : 60);
-    if (random_chance(random, rule->list != NULL && rule->list->cores != NULL ? 0.02 : 0.2))
+    if (rule->policy != MAP_BY_CPUS &&
+        random_chance(random, rule->list != NULL && rule->list->cores != NULL ? 0.02 : 0.2))
         rule->pe = pick(random, 1, 3);
-    if (rule->pe == 0 && rule->policy != MAP_BY_LIST && random_chance(random, 0.2))
+    if (rule->pe == 0 && rule->policy < MAP_BY_LIST && random_chance(random, 0.2))
         rule->cpus = pick(random, 2, 4);
-    if (rule->policy < MAP_PER_OBJECT && random_chance(random, 0.15))
+    if ((rule->policy < MAP_PER_OBJECT || rule->policy == MAP_BY_CPUS) &&
+        random_chance(random, 0.15))
         rule->per = pick(random, 1, 5);
     else if (rule->policy < MAP_PER_OBJECT)
         rule->span = random_chance(random, 0.3);

@@ -264,6 +264,18 @@ static void test_words(void)
     words_are("ppr:2:l3cache:pe=4,oversubscribe", "ppr:2:l3cache:pe=4:oversubscribe");
     words_are("dist:mlx5_0", "dist:mlx5_0");
     words_are("slot:PE=1", "slot:pe=1");
+    words_are("pe-list=0,2,4-7", "pe-list=0,2,4-7");
+    words_are("PE-LIST=7,3-3,0:ORDERED,NOLOCAL", "pe-list=7,3,0:ordered");
+    words_are("pe-list=1,oversubscribe", "pe-list=1:oversubscribe");
+    words_are("pe-list=1-2,2", "\"pe-list=1-2,2\" names a core twice");
+    words_are("pe-list=65536", "\"pe-list=65536\" is not a list of cores, as pe-list=0,2,4-7 is; "
+                               "they count from 0 to 65535 at most");
+    words_are("pe-list=2-1", "\"pe-list=2-1\" is not a list of cores, as pe-list=0,2,4-7 is; they "
+                             "count from 0 to 65535 at most");
+    words_are("pe-list=0:span", "pe-list says which cores there are; leave out span");
+    words_are("pe-list=0:pe=2", "pe-list says which cores there are; leave out pe");
+    words_are("core:ordered", "modifier \"ordered\" is not supported: it belongs to pe-list; seq "
+                              "and rankfile list the processes in order");
     words_are("core:PE=2:OVERSUBSCRIBE", "core:pe=2:oversubscribe");
     words_are("Node,OverSubscribe:SPAN", "node:span:oversubscribe");
     words_are(":OVERSUBSCRIBE", "slot:oversubscribe");
@@ -282,8 +294,8 @@ static void test_words(void)
     words_are("dist:", "\"dist:\" names no device, as dist:mlx5_0 does");
     words_are("rankfile", "rankfile names no file, as rankfile:FILE does");
     words_are("board", "unknown mapping \"board\"; known are slot, node, core, hwthread, l1cache, "
-                       "l2cache, l3cache, numa, package, ppr:N:OBJECT, dist:DEVICE, seq and "
-                       "rankfile:FILE");
+                       "l2cache, l3cache, numa, package, ppr:N:OBJECT, dist:DEVICE, "
+                       "pe-list=CORES, seq and rankfile:FILE");
 }
 
 static void bind_is(const char *words, enum map_bind bind, enum topology_level level, int overload)

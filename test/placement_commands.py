@@ -101,7 +101,15 @@ def make_app(dice, nodes, slots, directory, number):
            "overload": 0, "rank_by": "default", "bind": "default", "gpus": 0, "memory": 0}
     options, modifiers = [], []
     kind = dice.random()
-    if kind < 0.15:
+    is_cpus = kind > 0.9
+    if is_cpus:
+        parts = dice.sample(["0", "1", "2-3", "4", "5"], dice.randint(1, 3))
+        mapping = "pe-list=" + ",".join(parts)
+        app["map"] = mapping
+        if dice.random() < 0.5:
+            app["map"] += ":ordered"
+            modifiers.append("ordered")
+    elif kind < 0.15:
         mapping = make_list(dice, app, nodes, directory, number)
     elif kind < 0.3:
         mapping = app["map"] = f"ppr:{dice.randint(1, 2)}:{dice.choice(LEVELS + ['node'])}"
@@ -114,10 +122,10 @@ def make_app(dice, nodes, slots, directory, number):
     if plain and dice.random() < 0.15:
         app["per_node"] = dice.randint(1, 3)
         options += ["-N", str(app["per_node"])]
-    elif plain and dice.random() < 0.3:
+    elif plain and not is_cpus and dice.random() < 0.3:
         app["span"] = 1
         modifiers.append("span")
-    if app["map"] != "list" and dice.random() < 0.2:
+    if app["map"] != "list" and not is_cpus and dice.random() < 0.2:
         app["pe"] = dice.randint(1, 3)
         modifiers.append(f"pe={app['pe']}") if dice.random() < 0.5 else \
             options.extend(["--cpus-per-rank", str(app["pe"])])

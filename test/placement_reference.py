@@ -127,6 +127,13 @@ class Application:
         elif described["per_node"]:
             self.ppr, self.ppr_level = described["per_node"], "node"
         self.device = words[1] if words[0] == "dist" else None
+        self.pe_list = []
+        self.ordered = words[-1] == "ordered"
+        if self.level.startswith("pe-list="):
+            for part in self.level[len("pe-list="):].split(","):
+                first, _, last = part.partition("-")
+                self.pe_list += range(int(first), int(last or first) + 1)
+            self.level = "pe-list"
         self.by_objects = words[0] == "ppr"  # ppr:N:object gives the objects in order
 
     def needs(self):
@@ -135,13 +142,15 @@ class Application:
 
     def deals_to(self):
         """The level whose objects span and --rank-by span count."""
-        return "node" if self.level in ("slot", "dist", "list") else self.level
+        return "node" if self.level in ("slot", "dist", "list", "pe-list") else self.level
 
     def default_binding(self):
         if self.pe:
             return "units"
         if self.level == "dist":
             return "numa"
+        if self.level == "pe-list":
+            return "units" if self.ordered else "pe-list"
         return "none" if self.level in ("slot", "node", "list") else self.level
 
     def by_thread(self):
@@ -153,6 +162,8 @@ class Application:
 def whole_of(app, node):
     if app.ppr:
         return app.ppr * len(node.machine.objects(app.ppr_level))
+    if app.pe_list:
+        return min(node.slots, len(app.pe_list))
     return min(node.slots, len(node.units) // app.pe) if app.pe else node.slots
 
 
@@ -160,6 +171,8 @@ def free_of(app, node):
     if app.ppr:
         return whole_of(app, node)
     left = min(node.slots_left, node.units_left // app.pe) if app.pe else node.slots_left
+    if app.pe_list:
+        left = min(left, len(app.pe_list))
     return max(left, 0)
 
 
@@ -178,6 +191,8 @@ def deal(app, nodes):
         raise Refused("more processes than slots")
     if n == 0 or not nodes:
         raise Refused("no process")
+    if app.pe_list and app.ppr > len(app.pe_list) and not app.oversubscribe:
+        raise Refused("more processes on a node than cores of pe-list")
     dealt = []
     while len(dealt) < n:
         surplus = sum(free.values()) == 0
@@ -247,6 +262,8 @@ def object_for(app, node, process, cycle):
     if app.by_objects:
         process.object_number = process.turn // app.ppr
         return machine.objects(app.level)[process.turn // app.ppr]
+    if app.pe_list:
+        return threads_of_list(app, machine)
     if app.level not in INNER and app.level != "dist":
         return machine.allowed
     things = machine.objects("numa" if app.level == "dist" else app.level)
@@ -283,6 +300,14 @@ def seat(app, node, process, threads):
     process.units = inside[:app.needs()]
     for unit in process.units:
         node.taken[unit] += 1
+
+
+def threads_of_list(app, machine):
+    """The allowed threads of the cores of pe-list, all of which must be usable."""
+    threads = [t for t in machine.allowed if machine.number("core", t) in app.pe_list]
+    if len({machine.number("core", t) for t in threads}) < len(app.pe_list):
+        raise Refused("a core of pe-list cannot be used")
+    return threads
 
 
 def seat_listed(node, process, cores):
@@ -322,6 +347,8 @@ def bind(app, process):
     threads = {thread for unit in process.units for thread in unit}
     if app.list_cores and how == "default":
         how = "units"
+    elif app.pe_list and how == "default":
+        how = app.default_binding()
     elif how == "default" and node.overloaded():
         if app.pe and not app.oversubscribe and not app.cpus:
             raise Refused("with pe a node is overloaded")
@@ -332,6 +359,8 @@ def bind(app, process):
         raise Refused("a node is overloaded")
     if how == "units":
         process.bound = threads
+    elif how == "pe-list":
+        process.bound = set(threads_of_list(app, node.machine))
     elif how != "none":
         process.bound = node.machine.with_objects_of(how, threads)
 
@@ -359,7 +388,7 @@ def settle_cpus(app, apps, nodes):
 
 def check_levels(app, nodes):
     """A node that has no object of a level that is named is refused."""
-    named = [app.level if app.level not in ("slot", "list", "dist") else "node", app.bind]
+    named = [app.level if app.level not in ("slot", "list", "dist", "pe-list") else "node", app.bind]
     for node in nodes:
         for level in named:
             if level not in ("default", "none") and not node.machine.objects(level):
@@ -395,6 +424,10 @@ def place(case):
         for place_in_list, process in enumerate(processes):
             if app.list_cores:
                 seat_listed(process.node, process, app.list_cores[place_in_list])
+            elif app.ordered:
+                threads_of_list(app, process.node.machine)
+                core = app.pe_list[process.turn % len(app.pe_list)]
+                seat_listed(process.node, process, [core])
             else:
                 seat(app, process.node, process, object_for(app, process.node, process, cycle))
             if app.gpus:

@@ -123,6 +123,27 @@ maps "n1: ranks 0-1
     --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=1 true : \
     -n 1 --map-by hwthread true
 
+# Cores that are named: each process has all of them, or one in the order of the list.
+maps "n1: ranks 0-1
+  rank 0: [../BB][../BB] cpus 2-3,6-7
+  rank 1: [../BB][../BB] cpus 2-3,6-7" "pe-list binds to all its cores, as many as there are" \
+    --nodes n1 --topology "$two_packages" --map-by pe-list=3,1
+maps "n1: ranks 0-1
+  rank 0: [../..][../BB] cpus 6-7
+  rank 1: [../BB][../..] cpus 2-3
+n2: rank 2
+  rank 2: [../..][../BB] cpus 6-7" "with ordered to one after the other" \
+    --nodes 'n[1-2]' --topology "$two_packages" -n 3 --map-by pe-list=3,1:ordered
+maps "n1: ranks 0-2
+  rank 0: [BB/..][../..] cpus 0-1
+  rank 1: [../BB][../..] cpus 2-3
+  rank 2: [BB/..][../..] cpus 0-1" "what is named is what they get, also if it is shared" \
+    --nodes n1 --topology "$two_packages" -n 3 --map-by pe-list=0-1:ordered:oversubscribe
+maps "n1: ranks 0-1
+  rank 0: [../BB][../..] cpus 2-3
+  rank 1: [../..][BB/..] cpus 4-5" "within the list processes are bound to cores of their own" \
+    --nodes n1 --topology "$two_packages" -n 2 --map-by pe-list=1-3 --bind-to core
+
 # Nodes that are not alike.
 mixed="n[1-2]=$two_packages;n3=core:2 pu:1"
 maps "n1: ranks 0-3
@@ -159,6 +180,15 @@ refused 'node n1 has no l3cache' "a level that a rank of a list cannot be bound 
     --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --bind-to l3cache
 refused 'the rank file says which cores each process has; leave out' "pe beside a rank file's cores" \
     --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --cpus-per-rank 2
+refused '3 processes requested, but .* 2 are free with a core of pe-list for each' \
+    "more processes than named cores" \
+    --nodes n1 --topology "$two_packages" -n 3 --map-by pe-list=0,1
+refused 'of the 2 cores of pe-list 1 can be used' "a core that is not there" \
+    --nodes n1 --topology "$two_packages" -n 1 --map-by pe-list=0,4
+refused '--per-node 2 or fewer' "more on a node than named cores" \
+    --nodes n1 --topology "$two_packages" -N 3 --map-by pe-list=0,1
+refused 'option --cpus-per-rank: pe-list' "a number of cores beside the cores" \
+    --nodes n1 --topology "$two_packages" --cpus-per-rank 2 --map-by pe-list=0,1
 refused 'there are 3 GPUs, too few' "too few GPUs" \
     --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
 refused 'there is no device mlx5_9' "a device that is not there" \
