@@ -12,7 +12,7 @@
 #include "overlay/node.h"
 #include "overlay/tree.h"
 
-#define RADIX_DEFAULT        16
+#define RADIX_DEFAULT        TREE_RADIX_DEFAULT
 #define NODES_DEFAULT        64
 #define TIMEOUT_DEFAULT_PS   (300ull * 1000000000000ull)
 #define PAUSE_DEFAULT_PS     (10ull * 1000000000ull)

@@ -297,7 +297,8 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
                                                         : (uint32_t)ranges_count(set) + 1,
                                  .depth = tree_depth(&tree),
                                  .radix = overlay->radix,
-                                 .one_source = true};
+                                 .one_source = true,
+                                 .costs = stream_costs(&overlay->costs)};
     uint64_t release_ns;
     uint64_t main_ns;
     uint64_t two_ns;

@@ -222,6 +222,8 @@ struct overlay {
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
     uint64_t stall_ns;
+    uint32_t inline_bytes;
+    struct node_costs costs;
     uint32_t long_set_ranges;
     node_merge_function *const *merges;
     uint32_t merges_count;

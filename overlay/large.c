@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges of much.  What a place has to say, its own contribution merged with what came inline
- * from below, goes up as it is if it is at most LARGE_INLINE_BYTES; if not, it stays, and only its
- * size goes up (SIZED).  So the meeting point gets a number, and the order of places gives each
+ * from below, goes up as it is if it is at most inline_bytes of the configuration; if not, it
+ * stays, and only its size goes up (SIZED).  So the meeting point gets a number, and the order of places gives each
  * piece its offset: GO goes down the tree, telling every child range where its part begins, and a
  * stream (stream.h) carries the pieces to all members.  Each merges them in order.
  *
@@ -27,8 +27,7 @@
 #include "overlay/stream.h"
 #include "overlay/stream_cost.h"
 
-#define LARGE_INLINE_BYTES (8u * 1024)          /* E of design.md */
-#define NARROW_NS          (60 * 1000000000ull) /* no lateral links so long after one failed */
+#define NARROW_NS (60 * 1000000000ull) /* no lateral links so long after one failed */
 
 /* ---- pieces ---- */
 
@@ -88,7 +87,7 @@ bool large_fold(struct overlay *overlay, struct series *series, struct operation
             collective_merge_one(overlay, series, ret_inline, part->payload);
         }
     }
-    if (!large && ret_inline->length_bytes <= LARGE_INLINE_BYTES)
+    if (!large && ret_inline->length_bytes <= overlay->inline_bytes)
         return true;
     end_run(operation, ret_inline);
     return false;
@@ -147,7 +146,8 @@ static struct stream_shape shape_of(const struct overlay *overlay, const struct 
 {
     uint64_t left = (uint64_t)series->covering.last - series->covering.first + 1;
     struct stream_shape shape = {.members = (uint32_t)ranges_count(&series->set),
-                                 .radix = overlay->radix};
+                                 .radix = overlay->radix,
+                                 .costs = stream_costs(&overlay->costs)};
 
     if (shape.radix > left)
         shape.radix = (uint32_t)left;

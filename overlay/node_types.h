@@ -59,6 +59,14 @@ struct node_ancestor {
     struct addresses addresses;
 };
 
+/* What the network and a daemon take, for the choice between ways of equal result (stream_cost.h).  Only
+ * who decides for an operation asks, so places may have different ones.  0 = see stream_cost.c. */
+struct node_costs {
+    uint64_t hop_ns;     /* of a small message, one way */
+    uint64_t message_ns; /* of CPU, at each of the two ends */
+    uint64_t byte_ps;
+};
+
 struct node_config {
     uint32_t place;
     uint32_t places; /* incl. the root, that the instance began with */
@@ -68,7 +76,9 @@ struct node_config {
     uint64_t lease_ns;  /* 0 = 120 s; who is silent for half of it while its link stays is lost */
     uint64_t rejoin_ns; /* 0 = 4 s: an orphan without a parent by then ends */
     uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
-    uint64_t stall_ns; /* 0 = 5 s: an exchange without progress for so long is told (missing) */
+    uint64_t stall_ns;     /* 0 = 5 s: an exchange without progress for so long is told (missing) */
+    uint32_t inline_bytes; /* 0 = 64 KiB: what is more is streamed, in exchanges */
+    struct node_costs costs;
     uint32_t long_set_ranges;              /* 0 = 65: a set of so many ranges is held in slices */
     struct addresses own;                  /* where this place listens */
     const struct node_ancestor *ancestors; /* nearest first, the root last; copied */

@@ -4,7 +4,7 @@
  * that `banyan sim --replay` can run the very same steps again.  Pure: bytes in and out; files are
  * launch/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
  *
- *     "BANYAN-RECORD 2\n"
+ *     "BANYAN-RECORD 3\n"
  *     u32 length, configuration
  *     u32 length, step: u8 1, event, u64 hash of the actions, u32 their number, string: in words
  *     ...

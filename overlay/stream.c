@@ -130,11 +130,20 @@ static void pump_all(struct overlay *overlay, struct stream *stream)
         edge_pump(overlay, stream, &stream->edges[i]);
 }
 
+static uint32_t window_bytes(const struct stream *stream)
+{
+    uint32_t half = stream->total_bytes / 2;
+
+    if (half < STREAM_WINDOW_BYTES_MIN)
+        return STREAM_WINDOW_BYTES_MIN;
+    return half > STREAM_WINDOW_BYTES_MAX ? STREAM_WINDOW_BYTES_MAX : half;
+}
+
 static void edge_open(struct overlay *overlay, const struct stream *stream,
                       struct stream_edge *edge)
 {
     struct stream_open open = {
-        .name = stream->name, .trees = edge->trees, .credit_bytes = STREAM_WINDOW_BYTES};
+        .name = stream->name, .trees = edge->trees, .credit_bytes = window_bytes(stream)};
     struct frame frame;
 
     if (stream->have.count <= STREAM_HAVE_MAX)
@@ -188,6 +197,14 @@ static void chunk_append(struct stream *stream, const struct stream_chunk *chunk
     stream->have_bytes += chunk->payload.length_bytes;
 }
 
+/* Of as many equal chunks as it takes, no small one left at the end. */
+static size_t even_chunk(uint64_t bytes, uint32_t chunk_bytes)
+{
+    uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
+
+    return (bytes + count - 1) / count;
+}
+
 void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offset, const void *data,
                   size_t bytes)
 {
@@ -196,13 +213,12 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
 
     overlay->streams.dirty = true;
     while (bytes > 0) {
-        size_t length = bytes < stream->chunk_bytes ? bytes : stream->chunk_bytes;
+        uint64_t left = offset < half && bytes > half - offset ? half - offset : bytes;
+        size_t length = even_chunk(left, stream->chunk_bytes);
         struct stream_chunk_frame piece = {.name = stream->name, .offset = offset};
         struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE};
         struct frame frame;
 
-        if (offset < half && length > half - offset)
-            length = half - offset;
         piece.payload = (struct wire_bytes){from, length};
         stream_encode_chunk(&piece, &frame);
         chunk.frame = frame.payload;
@@ -437,7 +453,7 @@ static void edge_credit(struct overlay *overlay, const struct stream *stream,
     struct frame frame;
 
     edge->owed_bytes += (uint32_t)bytes;
-    if (edge->owed_bytes < STREAM_WINDOW_BYTES / 4 || stream_is_complete(stream))
+    if (edge->owed_bytes < window_bytes(stream) / 4 || stream_is_complete(stream))
         return;
     credit.bytes = edge->owed_bytes;
     edge->owed_bytes = 0;

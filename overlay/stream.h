@@ -32,11 +32,13 @@
 #include "overlay/core.h"
 #include "overlay/stream_wire.h"
 
-#define STREAM_ACTIVE_MAX   2
-#define STREAM_WINDOW_BYTES (4u * 64 * 1024)
-#define STREAM_EARLY_MAX    64                   /* OPENs that came before we know of the stream */
-#define STREAM_EARLY_NS     (10000 * 1000000ull) /* so long they are kept */
-#define STREAM_STALLS_MAX   6 /* in a row; then a stream is broken if an edge still has no link */
+#define STREAM_ACTIVE_MAX 2
+/* Half of the stream within these; so much may wait in a link's queue, by reference. */
+#define STREAM_WINDOW_BYTES_MIN (256u * 1024)
+#define STREAM_WINDOW_BYTES_MAX (4u * 1024 * 1024)
+#define STREAM_EARLY_MAX        64 /* OPENs that came before we know of the stream */
+#define STREAM_EARLY_NS         (10000 * 1000000ull) /* so long they are kept */
+#define STREAM_STALLS_MAX       6 /* in a row; then a stream is broken if an edge still has no link */
 
 struct stream_chunk {
     struct message *frame; /* the encoded chunk */

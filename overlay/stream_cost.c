@@ -4,7 +4,37 @@
 #include "overlay/stream_cost.h"
 
 #define HOP_NS     50000ull
-#define MESSAGE_NS 5000ull /* CPU, at each of the two ends; a byte is 1 ns */
+#define MESSAGE_NS 5000ull
+#define BYTE_PS    1000ull
+/* So far the arithmetic goes, with STREAM_BYTES_MAX. */
+#define NS_MAX      10000000ull
+#define BYTE_PS_MAX 1000000ull
+
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+struct node_costs stream_costs(const struct node_costs *costs)
+{
+    struct node_costs filled = *costs;
+
+    if (filled.hop_ns == 0)
+        filled.hop_ns = HOP_NS;
+    if (filled.message_ns == 0)
+        filled.message_ns = MESSAGE_NS;
+    if (filled.byte_ps == 0)
+        filled.byte_ps = BYTE_PS;
+    filled.hop_ns = at_most(filled.hop_ns, NS_MAX);
+    filled.message_ns = at_most(filled.message_ns, NS_MAX);
+    filled.byte_ps = at_most(filled.byte_ps, BYTE_PS_MAX);
+    return filled;
+}
+
+static uint64_t bytes_ns(const struct stream_shape *shape, uint64_t bytes)
+{
+    return bytes * shape->costs.byte_ps / 1000;
+}
 
 static uint32_t log2_of(uint32_t count)
 {
@@ -28,7 +58,8 @@ static void describe(const struct stream_shape *shape, enum stream_algorithm alg
 /* One message a hop: it is sent radix times before the last one has it. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes)
 {
-    return shape->depth * (HOP_NS + shape->radix * (MESSAGE_NS + bytes));
+    return shape->depth * (shape->costs.hop_ns +
+                           shape->radix * (shape->costs.message_ns + bytes_ns(shape, bytes)));
 }
 
 /* A chunk passes every edge of the longest way; meanwhile the busiest place sends everything. */
@@ -37,13 +68,16 @@ static uint64_t pipeline_ns(const struct stream_shape *shape, enum stream_algori
 {
     uint64_t chunk = stream_chunk_bytes(shape, algorithm, bytes);
     uint64_t chunks = (bytes + chunk - 1) / chunk;
+    uint64_t message_ns = shape->costs.message_ns;
+    uint64_t first_ns;
     uint64_t edges;
     uint64_t fan;
 
     describe(shape, algorithm, &edges, &fan);
+    first_ns = edges * (shape->costs.hop_ns + fan * (message_ns + bytes_ns(shape, chunk)));
     if (algorithm == STREAM_TWO_TREES)
-        return edges * (HOP_NS + fan * (MESSAGE_NS + chunk)) + bytes + chunks * 2 * MESSAGE_NS;
-    return edges * (HOP_NS + fan * (MESSAGE_NS + chunk)) + fan * (bytes + chunks * MESSAGE_NS);
+        return first_ns + bytes_ns(shape, bytes) + chunks * 2 * message_ns;
+    return first_ns + fan * (bytes_ns(shape, bytes) + chunks * message_ns);
 }
 
 uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
@@ -54,7 +88,7 @@ uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
 /* The links may have to be asked for, up the tree and down and back, and opened. */
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes)
 {
-    uint64_t cold_ns = (4ull * shape->depth + 2) * (HOP_NS + MESSAGE_NS);
+    uint64_t cold_ns = (4ull * shape->depth + 2) * (shape->costs.hop_ns + shape->costs.message_ns);
 
     return cold_ns + pipeline_ns(shape, STREAM_TWO_TREES, bytes);
 }
@@ -70,7 +104,7 @@ static uint64_t square_root(uint64_t number)
     return root;
 }
 
-/* Minimum over c of edges * fan * c + bytes / c * fan * MESSAGE_NS. */
+/* Minimum over c of edges * fan * c * byte_ns + bytes / c * fan * message_ns. */
 uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algorithm algorithm,
                             uint64_t bytes)
 {
@@ -79,7 +113,8 @@ uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algori
     uint64_t best;
 
     describe(shape, algorithm, &edges, &fan);
-    best = square_root(bytes * MESSAGE_NS / (edges > 0 ? edges : 1));
+    best = square_root(bytes * shape->costs.message_ns * 1000 / shape->costs.byte_ps /
+                       (edges > 0 ? edges : 1));
     if (best < STREAM_CHUNK_BYTES_MIN)
         return STREAM_CHUNK_BYTES_MIN;
     return best > STREAM_CHUNK_BYTES_MAX ? STREAM_CHUNK_BYTES_MAX : (uint32_t)best;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How large data is best moved: the cost model, as arithmetic.  The times stand for a network of
- * 50 us a hop, 1 ns a byte and 5 us of CPU a message (design.md, Collectives); what is chosen
- * changes little with them, for the ways differ by the number of times that a byte is sent.
+ * How large data is best moved: the cost model, as arithmetic.  The times are those of the
+ * configuration; who says nothing gets a network of 50 us a hop, 1 ns a byte (sealed by one core)
+ * and 5 us of CPU a message.
  */
 #ifndef OVERLAY_STREAM_COST_H
 #define OVERLAY_STREAM_COST_H
@@ -14,10 +14,14 @@
 
 struct stream_shape {
     uint32_t members;
-    uint32_t depth;  /* of the main tree over them */
-    uint32_t radix;  /* most children of one place in it */
-    bool one_source; /* at the top; else everybody is one */
+    uint32_t depth;          /* of the main tree over them */
+    uint32_t radix;          /* most children of one place in it */
+    bool one_source;         /* at the top; else everybody is one */
+    struct node_costs costs; /* by stream_costs */
 };
+
+/* With what is 0 filled in. */
+struct node_costs stream_costs(const struct node_costs *costs);
 
 /* ns; of the data alone: sizes have been gathered. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);

@@ -10,7 +10,7 @@
 #include "overlay/overlay_wire.h"
 
 #define STREAM_BYTES_MAX       NODE_LARGE_BYTES_MAX /* of one stream */
-#define STREAM_CHUNK_BYTES_MAX (64u * 1024 - 128)
+#define STREAM_CHUNK_BYTES_MAX (256u * 1024)
 #define STREAM_CHUNK_BYTES_MIN 4096u
 #define STREAM_PIECES_MAX      65536 /* attached to one GO */
 #define STREAM_HAVE_MAX        4096  /* ranges that OPEN tells */

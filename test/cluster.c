@@ -158,6 +158,8 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .merges_count = cluster->config.merges_count,
         .long_set_ranges = cluster->config.long_set_ranges,
         .stall_ns = cluster->config.stall_ns,
+        .inline_bytes =
+            cluster->config.inline_bytes > 0 ? cluster->config.inline_bytes : CLUSTER_INLINE_BYTES,
     };
 
     if (at->node != NULL || at->killed)

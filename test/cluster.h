@@ -14,6 +14,8 @@
 
 /* Of every place: a fifteenth of the default. */
 #define CLUSTER_LEASE_NS (8000 * 1000000ull)
+/* An eighth of the default: small worlds stream, too. */
+#define CLUSTER_INLINE_BYTES (8u * 1024)
 
 struct cluster;
 
@@ -44,6 +46,7 @@ struct cluster_config {
     uint32_t radix;
     uint32_t long_set_ranges; /* node_config's, as the next */
     uint64_t stall_ns;
+    uint32_t inline_bytes; /* 0: CLUSTER_INLINE_BYTES */
     node_merge_function *const *merges;
     uint32_t merges_count;
     const struct cluster_events *events;

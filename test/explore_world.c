@@ -425,6 +425,7 @@ static void start(uint32_t place)
                                  .lease_ns = EXPLORE_LEASE_NS,
                                  .stall_ns = world->scenario->is_patient ? STALL_NEVER_NS : 0,
                                  .long_set_ranges = world->scenario->long_sets,
+                                 .inline_bytes = 8 * 1024,
                                  .ancestors = ancestors,
                                  .merges = explore_merges,
                                  .merges_count = 1};

@@ -123,6 +123,7 @@ static void begin(struct place *place)
                                  .places = FUZZ_PLACES,
                                  .radix = FUZZ_RADIX,
                                  .incarnation = 1,
+                                 .inline_bytes = 8 * 1024,
                                  .ancestors = &root,
                                  .ancestors_count = 1,
                                  .merges = merges,

@@ -42,6 +42,7 @@ static struct overlay *make_core(uint32_t place, uint32_t places)
                                  .places = places,
                                  .radix = 2,
                                  .incarnation = 1,
+                                 .inline_bytes = 8 * 1024,
                                  .lease_ns = 8000 * MS,
                                  .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
                                  .ancestors = ancestors,

@@ -165,8 +165,12 @@ static void call_start(void *context, uint64_t place)
 
 static void cost_open(struct cost *cost, uint32_t nodes, uint32_t radix)
 {
-    struct cluster_config config = {
-        .radix = radix, .merges = merges, .merges_count = 1, .events = &events, .context = cost};
+    struct cluster_config config = {.radix = radix,
+                                    .merges = merges,
+                                    .merges_count = 1,
+                                    .events = &events,
+                                    .context = cost,
+                                    .inline_bytes = 64 * 1024};
 
     memset(cost, 0, sizeof(*cost));
     cost->places = nodes + 1;

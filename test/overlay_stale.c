@@ -53,6 +53,7 @@ static void open_bench(struct bench *bench, uint32_t place)
                                  .places = 3,
                                  .radix = 2,
                                  .incarnation = 1,
+                                 .inline_bytes = 8 * 1024,
                                  .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
                                  .ancestors = &root,
                                  .ancestors_count = place > 0,

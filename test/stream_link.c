@@ -106,6 +106,7 @@ static void start(uint32_t number)
                                  .places = PLACES,
                                  .radix = RADIX,
                                  .incarnation = 1,
+                                 .inline_bytes = 8 * 1024,
                                  .ancestors = ancestors,
                                  .merges = merges,
                                  .merges_count = 1};
