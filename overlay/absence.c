@@ -117,9 +117,9 @@ static void probe_close(struct overlay *overlay, struct probe *probe)
 static void report_dead(struct overlay *overlay, uint32_t place, enum node_loss loss,
                         uint64_t silent_ns)
 {
-    membership_report(overlay, &(struct overlay_death){.range = {place, place},
-                                                       .loss = (uint8_t)loss,
-                                                       .silent_ns = silent_ns});
+    deaths_report(overlay, &(struct overlay_death){.range = {place, place},
+                                                   .loss = (uint8_t)loss,
+                                                   .silent_ns = silent_ns});
 }
 
 /* What an attempt has shown; the death itself is the log's. */
@@ -257,7 +257,7 @@ static void report_absent(struct overlay *overlay, const struct child *child,
     ranges_remove_all(absent, present);
     ranges_remove_all(absent, &overlay->dead);
     for (uint32_t i = 0; i < absent->count; i++)
-        membership_report(overlay, &(struct overlay_death){.range = absent->items[i]});
+        deaths_report(overlay, &(struct overlay_death){.range = absent->items[i]});
     ranges_fini(absent);
 }
 

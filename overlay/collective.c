@@ -423,9 +423,7 @@ static void count_waiting(struct overlay *overlay, const struct series *series,
     }
 }
 
-/* Begins the current attempt. */
-static void operation_restart(struct overlay *overlay, struct series *series,
-                              struct operation *operation)
+void operation_restart(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     large_reset(overlay, operation);
     operation->attempt = series->attempt;
@@ -743,98 +741,4 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         series_trim(overlay, series);
     overlay_release_fini(&release);
     return 0;
-}
-
-/* ---- what happens around ---- */
-
-static void restart_all(struct overlay *overlay, struct series *series)
-{
-    struct operation *next;
-
-    for (struct operation *operation = series->operations; operation != NULL; operation = next) {
-        next = operation->next;
-        operation_restart(overlay, series, operation);
-        roll_call_progress(overlay, series, operation);
-        operation_advance(overlay, series, operation);
-    }
-}
-
-static void restart_list(struct overlay *overlay, struct list *list, const struct ranges *places)
-{
-    struct list_node *spare;
-    struct series *series;
-
-    series_for_each(list, series, spare)
-    {
-        if (!ranges_overlap(places, series->covering.first, series->covering.last))
-            continue;
-        series_look_at_dead(overlay, series);
-        restart_all(overlay, series);
-    }
-}
-
-/* What is at rest stays so; what is open may come to rest. */
-void collective_death(struct overlay *overlay, const struct ranges *places)
-{
-    overlay->collective.dead_ranges = 0;
-    restart_list(overlay, &overlay->collective.at_rest, places);
-    restart_list(overlay, &overlay->collective.open, places);
-}
-
-static void forget_sent(struct list *list)
-{
-    struct list_node *spare;
-    struct series *series;
-
-    series_for_each(list, series, spare)
-    {
-        series_joined(series);
-        for (struct operation *operation = series->operations; operation != NULL;
-             operation = operation->next) {
-            operation->sent = ATTEMPT_NONE;
-            operation->cancel_sent = false;
-        }
-    }
-}
-
-void collective_joined(struct overlay *overlay)
-{
-    forget_sent(&overlay->collective.at_rest);
-    forget_sent(&overlay->collective.open);
-}
-
-static void advance_list(struct overlay *overlay, struct list *list)
-{
-    struct list_node *spare;
-    struct series *series;
-    struct operation *next;
-
-    series_for_each(list, series, spare)
-    {
-        for (struct operation *operation = series->operations; operation != NULL;
-             operation = next) {
-            next = operation->next;
-            operation_advance(overlay, series, operation);
-        }
-    }
-}
-
-void collective_ready(struct overlay *overlay)
-{
-    advance_list(overlay, &overlay->collective.at_rest);
-    advance_list(overlay, &overlay->collective.open);
-}
-
-void collective_linked(struct overlay *overlay, struct child *child)
-{
-    uint32_t index = (uint32_t)(child - overlay->children);
-    struct list_node *spare;
-    struct series *series;
-
-    series_for_each(&overlay->collective.open, series, spare)
-    {
-        for (struct operation *operation = series->operations; operation != NULL;
-             operation = operation->next)
-            operation_query_child(overlay, series, operation, index);
-    }
 }

@@ -5,7 +5,8 @@
  *
  *     overlay.c     create, step, dispatch of frames by type and sender
  *     join.c        the way up: finding, having and losing a parent
- *     membership.c  the way down: child ranges, guests that ask to join, deaths, arrivals, leaving
+ *     membership.c  the way down: child ranges, guests that ask to join, arrivals, leaving
+ *     deaths.c      reports of deaths, on their way into the root's log
  *     absence.c     who of a range that was cut off is gone
  *     heirs.c       where those listen who may inherit
  *     lease.c       heartbeats, leases, silence; the one timer
@@ -14,7 +15,7 @@
  *     forget.c      what is over for good
  *     roll_call.c   who is missing in an operation
  *     collective.c  exchange and gather; large.c: of much; cancel.c: given up;
- *                   series*.c: their records, their sets
+ *                   series*.c: their records, their sets; collective_restart.c: what happens around
  *     stream.c      bytes on their way over two trees
  *     lateral.c     links beside the tree
  *     route.c       send, request, reply
@@ -333,13 +334,8 @@ void membership_down(struct overlay *overlay, uint32_t place, enum node_loss los
 void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss);
 /* The starter says that a place is gone. */
 void membership_failed(struct overlay *overlay, uint32_t place);
-/* To the root, until it is in the log. */
-void membership_report(struct overlay *overlay, const struct overlay_death *death);
 /* Installs deaths of the log, or departures. */
 void membership_gone(struct overlay *overlay, const struct ranges *places, bool has_left);
-/* The root: logs what has been reported, if it is time; at the end of a step. */
-void membership_log_deaths(struct overlay *overlay);
-uint64_t membership_deadline_ns(const struct overlay *overlay);
 /* The population is another: child ranges that are new begin behind this entry of the log. */
 void membership_grown(struct overlay *overlay, uint64_t sequence);
 /* We have become ready, or a child range has changed: look at guests and arrivals again. */
@@ -354,7 +350,16 @@ void membership_timer(struct overlay *overlay);
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
+
+/* deaths.c */
+/* To the root, until it is in the log. */
+void deaths_report(struct overlay *overlay, const struct overlay_death *death);
+/* The root: logs what has been reported, if it is time; at the end of a step. */
+void deaths_log(struct overlay *overlay);
+uint64_t deaths_deadline_ns(const struct overlay *overlay);
+void deaths_forget(struct overlay *overlay); /* what is in the log need not be reported any more */
+void deaths_joined(struct overlay *overlay); /* a new parent has heard of none */
+int deaths_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* growth.c */
 void growth_grow(struct overlay *overlay, uint32_t count);

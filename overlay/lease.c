@@ -288,7 +288,7 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
         return lease_end_ns(overlay);
     deadline_ns = earlier(deadline_ns, overlay->parted_ns);
     deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
-    deadline_ns = earlier(deadline_ns, membership_deadline_ns(overlay));
+    deadline_ns = earlier(deadline_ns, deaths_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
     deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, lateral_deadline_ns(overlay));

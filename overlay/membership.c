@@ -544,169 +544,11 @@ void membership_changed(struct overlay *overlay)
 
 /* ---- losses ---- */
 
-/* Reported already, as a whole. */
-static bool is_reported(const struct overlay *overlay, struct range range)
-{
-    for (uint32_t i = 0; i < overlay->lost_count; i++) {
-        if (overlay->lost[i].range.first <= range.first &&
-            range.last <= overlay->lost[i].range.last)
-            return true;
-    }
-    return false;
-}
-
-static bool is_dead(const struct overlay *overlay, struct range range)
-{
-    uint32_t living;
-
-    return !ranges_first_gap(&overlay->dead, range.first, range.last, &living);
-}
-
-static void lost_send(struct overlay *overlay, const struct overlay_death *items, uint32_t count)
-{
-    struct overlay_lost lost = {.count = count, .items = (struct overlay_death *)items};
-    struct frame frame;
-
-    if (!join_has_parent(overlay) || count == 0)
-        return;
-    overlay_encode_lost(&lost, &frame);
-    overlay_send(overlay, overlay->join.target, &frame);
-}
-
-/* ---- the root's log of deaths ---- */
-
-/* Many die at once: what every death costs, an attempt of each operation that is open and an entry to
- * everyone, is then paid a few times only.  A death waits for others that are noticed at the same
- * time; if an entry was logged just before, for a quarter of what this burst of them has lasted. */
-#define GATHER_FIRST_NS (2 * 1000000ull)
-#define GATHER_MIN_NS   (5 * 1000000ull)
-
-static uint64_t gather_max_ns(const struct overlay *overlay)
-{
-    return overlay->lease_ns / 64;
-}
-
-static bool is_in_burst(const struct overlay *overlay)
-{
-    const struct gather *gather = &overlay->gather;
-
-    return gather->last_ns > 0 && overlay->now_ns - gather->last_ns <= 2 * gather_max_ns(overlay);
-}
-
-static uint64_t gather_pause_ns(const struct overlay *overlay)
-{
-    const struct gather *gather = &overlay->gather;
-    uint64_t pause_ns = GATHER_FIRST_NS;
-
-    if (is_in_burst(overlay))
-        pause_ns = (gather->last_ns - gather->since_ns) / 4;
-    if (is_in_burst(overlay) && pause_ns < GATHER_MIN_NS)
-        pause_ns = GATHER_MIN_NS;
-    return pause_ns < gather_max_ns(overlay) ? pause_ns : gather_max_ns(overlay);
-}
-
-/* The root is the one who tells people. */
-static void tell_seen(struct overlay *overlay, const struct overlay_death *death)
-{
-    struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SEEN);
-
-    ranges_add(&action->places, death->range.first, death->range.last);
-    action->id = death->loss;
-    action->deadline_ns = death->silent_ns;
-}
-
-static void gather_death(struct overlay *overlay, const struct overlay_death *death)
-{
-    struct gather *gather = &overlay->gather;
-    uint32_t place;
-
-    if (!ranges_first_gap(&gather->places, death->range.first, death->range.last, &place))
-        return; /* reported already */
-    tell_seen(overlay, death);
-    if (ranges_is_empty(&gather->places))
-        gather->due_ns = overlay->now_ns + gather_pause_ns(overlay);
-    ranges_add(&gather->places, death->range.first, death->range.last);
-}
-
-uint64_t membership_deadline_ns(const struct overlay *overlay)
-{
-    return ranges_is_empty(&overlay->gather.places) ? OVERLAY_NEVER_NS : overlay->gather.due_ns;
-}
-
-void membership_log_deaths(struct overlay *overlay)
-{
-    struct gather *gather = &overlay->gather;
-    struct ranges places = {0};
-
-    if (ranges_is_empty(&gather->places) || overlay->now_ns < gather->due_ns)
-        return;
-    if (!is_in_burst(overlay))
-        gather->since_ns = overlay->now_ns;
-    gather->last_ns = overlay->now_ns;
-    ranges_move(&places, &gather->places);
-    ranges_remove_all(&places, &overlay->dead); /* who has left meanwhile */
-    if (!ranges_is_empty(&places))
-        broadcast_append_places(overlay, OVERLAY_ENTRY_DEATH, &places);
-    ranges_fini(&places);
-}
-
-/* ---- reports ---- */
-
-void membership_report(struct overlay *overlay, const struct overlay_death *death)
-{
-    if (is_dead(overlay, death->range))
-        return;
-    if (overlay_is_root(overlay)) {
-        gather_death(overlay, death);
-        return;
-    }
-    if (is_reported(overlay, death->range) || overlay->lost_count == OVERLAY_LOST_MAX)
-        return;
-    overlay->lost =
-        memory_resize(overlay->lost, (overlay->lost_count + 1) * sizeof(*overlay->lost));
-    overlay->lost[overlay->lost_count++] = *death;
-    lost_send(overlay, death, 1);
-}
-
-/* What is in the log need not be reported any more. */
-static void reports_forget(struct overlay *overlay)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < overlay->lost_count; i++) {
-        if (!is_dead(overlay, overlay->lost[i].range))
-            overlay->lost[kept++] = overlay->lost[i];
-    }
-    overlay->lost_count = kept;
-    if (kept == 0) {
-        free(overlay->lost);
-        overlay->lost = NULL;
-    }
-}
-
 void membership_joined(struct overlay *overlay)
 {
-    lost_send(overlay, overlay->lost, overlay->lost_count);
+    deaths_joined(overlay);
     for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next)
         guest->held = false; /* they are told again that there is a way */
-}
-
-int membership_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame)
-{
-    struct overlay_lost lost;
-    int rc = overlay_decode_lost(frame, &lost);
-
-    (void)from;
-    for (uint32_t i = 0; rc == 0 && i < lost.count; i++) {
-        const struct overlay_death *death = &lost.items[i];
-
-        if (death->range.first == 0 || death->range.last >= overlay->population)
-            rc = -EBADMSG;
-        else
-            membership_report(overlay, death);
-    }
-    overlay_lost_fini(&lost);
-    return rc;
 }
 
 static void child_lost(struct overlay *overlay, struct child *child, enum node_loss loss)
@@ -725,7 +567,7 @@ static void child_lost(struct overlay *overlay, struct child *child, enum node_l
     }
     child_cut_off(overlay, child, CHILD_LOST);
     child->was_closed = loss != NODE_LOSS_SILENT;
-    membership_report(overlay, &death);
+    deaths_report(overlay, &death);
 }
 
 void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
@@ -754,8 +596,8 @@ void membership_failed(struct overlay *overlay, uint32_t place)
 
     if (!overlay->leaving || child == NULL || child->head != place || child->state == CHILD_LOST ||
         child->state == CHILD_HEIR)
-        membership_report(
-            overlay, &(struct overlay_death){.range = {place, place}, .loss = NODE_LOSS_ENDED});
+        deaths_report(overlay,
+                      &(struct overlay_death){.range = {place, place}, .loss = NODE_LOSS_ENDED});
     else if (child->state == CHILD_LINKED)
         membership_drop(overlay, child, NODE_LOSS_ENDED);
 }
@@ -779,7 +621,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
     ranges_add_all(&overlay->dead, places);
     if (has_left)
         ranges_add_all(&overlay->left, places);
-    reports_forget(overlay);
+    deaths_forget(overlay);
     broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, places);
     evict_guests(overlay, places);
     /* Before we were ever ready nobody can have been below: they are yet to start. */

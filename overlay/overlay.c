@@ -289,7 +289,7 @@ static const struct {
     [OVERLAY_HOLD] = {join_on_hold, ROLE_TARGET | ROLE_PARENT},
     [OVERLAY_REFUSE] = {join_on_refuse, ROLE_TARGET},
     [OVERLAY_ARRIVED] = {membership_on_arrived, ROLE_CHILD},
-    [OVERLAY_LOST] = {membership_on_lost, ROLE_CHILD},
+    [OVERLAY_LOST] = {deaths_on_lost, ROLE_CHILD},
     [OVERLAY_LEASE] = {on_lease, ROLE_PARENT | ROLE_TARGET},
     [OVERLAY_LEASE_ECHO] = {lease_on_echo, ROLE_CHILD},
     [OVERLAY_ENTRY] = {broadcast_on_entry, ROLE_PARENT},
@@ -483,7 +483,7 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     else if (!overlay->ended)
         handle(overlay, event);
     if (!overlay->ended && !overlay->departing) {
-        membership_log_deaths(overlay);
+        deaths_log(overlay);
         broadcast_step_end(overlay);
         stream_step_end(overlay);
     }

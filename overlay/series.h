@@ -181,6 +181,8 @@ void series_trim(struct overlay *overlay, struct series *series);
 
 /* collective.c, for cancel.c */
 /* Does what can be done now.  The operation may be gone afterwards. */
+void operation_restart(struct overlay *overlay, struct series *series,
+                       struct operation *operation); /* begins the current attempt */
 void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation);
 /* Asks those below who have not been heard in this attempt, when waiting for calls is pointless; and
  * after a death those of a long set, who may know less of it than they need. */
