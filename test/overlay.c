@@ -14,161 +14,8 @@
 
 #include "base/random.h"
 #include "overlay/limits.h"
-#include "overlay/overlay_wire.h"
-#include "overlay/tree.h"
+#include "test/core_bench.h"
 #include "test/tap.h"
-
-#define MS 1000000ull
-
-/* A core, the time, and what the last step gave. */
-struct bench {
-    struct overlay *overlay;
-    struct overlay_actions actions;
-    uint64_t now_ns;
-};
-
-static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
-{
-    buffer_append(merged, other, other_bytes);
-}
-
-static node_merge_function *const merges[] = {merge_concatenate};
-
-static struct overlay *make_core(uint32_t place, uint32_t places)
-{
-    struct tree tree = {.places = places, .radix = 2};
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {.place = place,
-                                 .places = places,
-                                 .radix = 2,
-                                 .incarnation = 1,
-                                 .inline_bytes = 8 * 1024,
-                                 .lease_ns = 8000 * MS,
-                                 .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
-                                 .ancestors = ancestors,
-                                 .merges = merges,
-                                 .merges_count = 1};
-
-    for (uint32_t above = place; above != 0; config.ancestors_count++) {
-        above = tree_parent(&tree, above);
-        ancestors[config.ancestors_count] = (struct node_ancestor){
-            .place = above, .addresses = {.count = 1, .items = {{4, {(uint8_t)above}}}}};
-    }
-    return overlay_create(&config);
-}
-
-static void step(struct bench *bench, struct overlay_event event)
-{
-    overlay_actions_fini(&bench->actions);
-    event.now_ns = bench->now_ns;
-    overlay_step(bench->overlay, &event, &bench->actions);
-}
-
-static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
-{
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_FRAME, .place = from, .frame = frame});
-    message_release(frame->payload);
-    frame->payload = NULL;
-}
-
-static void step_up(struct bench *bench, uint32_t place)
-{
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_UP, .place = place, .incarnation = 1});
-}
-
-static void open_bench(struct bench *bench, uint32_t place, uint32_t places)
-{
-    *bench = (struct bench){.overlay = make_core(place, places), .now_ns = 1000 * MS};
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
-}
-
-static void close_bench(struct bench *bench)
-{
-    overlay_actions_fini(&bench->actions);
-    overlay_destroy(bench->overlay);
-}
-
-/* The first action of a kind, NULL if the last step gave none. */
-static const struct overlay_action *find(const struct bench *bench, enum overlay_action_kind kind)
-{
-    for (uint32_t i = 0; i < bench->actions.count; i++) {
-        if (bench->actions.items[i].kind == kind)
-            return &bench->actions.items[i];
-    }
-    return NULL;
-}
-
-/* The first frame of a type that was sent to a place. */
-static const struct frame *sent(const struct bench *bench, uint32_t place, uint8_t type)
-{
-    for (uint32_t i = 0; i < bench->actions.count; i++) {
-        const struct overlay_action *action = &bench->actions.items[i];
-
-        if (action->kind == OVERLAY_ACTION_SEND && action->place == place &&
-            action->frame.type == type)
-            return &action->frame;
-    }
-    return NULL;
-}
-
-static bool closed(const struct bench *bench, uint32_t place)
-{
-    for (uint32_t i = 0; i < bench->actions.count; i++) {
-        if (bench->actions.items[i].kind == OVERLAY_ACTION_CLOSE &&
-            bench->actions.items[i].place == place)
-            return true;
-    }
-    return false;
-}
-
-static void make_join(uint32_t place, uint32_t first, uint32_t last, uint32_t places,
-                      struct frame *ret_frame)
-{
-    struct overlay_join join = {.version = OVERLAY_VERSION,
-                                .places = places,
-                                .radix = 2,
-                                .stamp_ns = 5 * MS,
-                                .scope = {first, last}};
-
-    join.addresses.count = 1;
-    ranges_add(&join.arrived, place, place);
-    overlay_encode_join(&join, ret_frame);
-    overlay_join_fini(&join);
-}
-
-/* A child of the bench's place that has joined. */
-static void adopt(struct bench *bench, uint32_t place, uint32_t first, uint32_t last,
-                  uint32_t places)
-{
-    struct frame frame;
-
-    step_up(bench, place);
-    make_join(place, first, last, places, &frame);
-    step_frame(bench, place, &frame);
-}
-
-/* The place's JOIN is answered by its parent. */
-static void welcome(struct bench *bench, uint32_t parent, uint32_t first, uint32_t last,
-                    uint64_t hold_ns, uint64_t age_ns)
-{
-    struct overlay_welcome message = {.range = {first, last},
-                                      .lease = {.round = 1, .age_ns = age_ns}};
-    struct frame frame;
-
-    step_up(bench, parent);
-    message.lease.echo_stamp_ns = bench->now_ns;
-    message.lease.echo_hold_ns = hold_ns;
-    bench->now_ns += hold_ns;
-    overlay_encode_welcome(&message, &frame);
-    step_frame(bench, parent, &frame);
-}
-
-/* What the root has heard of deaths goes into the log. */
-static void log_deaths(struct bench *bench)
-{
-    bench->now_ns += 2 * MS;
-    step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-}
 
 /* ---- joining ---- */
 
@@ -177,25 +24,25 @@ static void test_root(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 1);
-    ok(find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "a root alone is complete at once");
-    close_bench(&bench);
-    open_bench(&bench, 0, 3);
-    ok(find(&bench, OVERLAY_ACTION_COMPLETE) == NULL, "a root of three is not");
-    adopt(&bench, 1, 1, 1, 3);
-    ok(sent(&bench, 1, OVERLAY_WELCOME) != NULL, "who belongs below is welcomed");
-    adopt(&bench, 2, 2, 2, 3);
-    ok(find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "and with the last one it is complete");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
-    ok(sent(&bench, 2, OVERLAY_ENTRY) == NULL, "others may be lost with it: the root waits");
-    log_deaths(&bench);
-    ok(sent(&bench, 2, OVERLAY_ENTRY) != NULL, "a lost child is a death in the log");
-    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "that the root hears of too");
-    step_up(&bench, 1);
-    make_join(1, 1, 1, 3, &frame);
-    step_frame(&bench, 1, &frame);
-    ok(sent(&bench, 1, OVERLAY_REFUSE) != NULL, "who counts as dead is refused");
-    close_bench(&bench);
+    bench_open(&bench, 0, 1);
+    ok(bench_find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "a root alone is complete at once");
+    bench_close(&bench);
+    bench_open(&bench, 0, 3);
+    ok(bench_find(&bench, OVERLAY_ACTION_COMPLETE) == NULL, "a root of three is not");
+    bench_adopt(&bench, 1, 1, 1, 3);
+    ok(bench_sent(&bench, 1, OVERLAY_WELCOME) != NULL, "who belongs below is welcomed");
+    bench_adopt(&bench, 2, 2, 2, 3);
+    ok(bench_find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "and with the last one it is complete");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+    ok(bench_sent(&bench, 2, OVERLAY_ENTRY) == NULL, "others may be lost with it: the root waits");
+    bench_log_deaths(&bench);
+    ok(bench_sent(&bench, 2, OVERLAY_ENTRY) != NULL, "a lost child is a death in the log");
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) != NULL, "that the root hears of too");
+    bench_step_up(&bench, 1);
+    bench_make_join(1, 1, 1, 3, &frame);
+    bench_step_frame(&bench, 1, &frame);
+    ok(bench_sent(&bench, 1, OVERLAY_REFUSE) != NULL, "who counts as dead is refused");
+    bench_close(&bench);
 }
 
 static void test_mismatch(void)
@@ -204,29 +51,29 @@ static void test_mismatch(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    step_up(&bench, 1);
-    make_join(1, 1, 1, 4, &frame);
-    step_frame(&bench, 1, &frame);
-    if (ok(sent(&bench, 1, OVERLAY_REFUSE) != NULL, "another size of tree is refused")) {
-        overlay_decode_refuse(sent(&bench, 1, OVERLAY_REFUSE), &refuse);
+    bench_open(&bench, 0, 3);
+    bench_step_up(&bench, 1);
+    bench_make_join(1, 1, 1, 4, &frame);
+    bench_step_frame(&bench, 1, &frame);
+    if (ok(bench_sent(&bench, 1, OVERLAY_REFUSE) != NULL, "another size of tree is refused")) {
+        overlay_decode_refuse(bench_sent(&bench, 1, OVERLAY_REFUSE), &refuse);
         is_uint(refuse.refusal, OVERLAY_REFUSAL_MISMATCH, "with the reason");
     }
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 static void test_pending(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 1, 7);
-    ok(find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "a place connects to its parent");
-    adopt(&bench, 2, 2, 2, 7);
-    ok(sent(&bench, 2, OVERLAY_WELCOME) == NULL, "who is not joined answers nobody");
-    welcome(&bench, 0, 1, 3, 0, 0);
-    ok(find(&bench, OVERLAY_ACTION_JOINED) != NULL, "welcomed, it is joined");
-    ok(sent(&bench, 2, OVERLAY_WELCOME) != NULL, "and answers who has waited");
-    close_bench(&bench);
+    bench_open(&bench, 1, 7);
+    ok(bench_find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "a place connects to its parent");
+    bench_adopt(&bench, 2, 2, 2, 7);
+    ok(bench_sent(&bench, 2, OVERLAY_WELCOME) == NULL, "who is not joined answers nobody");
+    bench_welcome(&bench, 0, 1, 3, 0, 0);
+    ok(bench_find(&bench, OVERLAY_ACTION_JOINED) != NULL, "welcomed, it is joined");
+    ok(bench_sent(&bench, 2, OVERLAY_WELCOME) != NULL, "and answers who has waited");
+    bench_close(&bench);
 }
 
 static void test_first_join_in_vain(void)
@@ -234,23 +81,23 @@ static void test_first_join_in_vain(void)
     struct bench bench;
     uint32_t tries = 0;
 
-    open_bench(&bench, 3, 7);
-    while (find(&bench, OVERLAY_ACTION_ENDED) == NULL && bench.now_ns < 60000 * MS) {
-        const struct overlay_action *connect = find(&bench, OVERLAY_ACTION_CONNECT);
+    bench_open(&bench, 3, 7);
+    while (bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL && bench.now_ns < 60000 * MS) {
+        const struct overlay_action *connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
 
         bench.now_ns += MS;
         if (connect != NULL) {
             tries++;
-            step(&bench,
-                 (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = connect->place});
+            bench_step(&bench,
+                       (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = connect->place});
         } else {
-            step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+            bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
         }
     }
     ok(bench.now_ns >= 17000 * MS && bench.now_ns < 18000 * MS,
        "the first join gives up after 16 s (%.1f)", (double)bench.now_ns / 1e9 - 1);
     ok(tries > 20 && tries < 200, "after %u tries", tries);
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 /* ---- leases ---- */
@@ -262,9 +109,9 @@ static void test_lease(void)
     struct frame frame;
     uint64_t asked_ns;
 
-    open_bench(&bench, 1, 3);
+    bench_open(&bench, 1, 3);
     asked_ns = bench.now_ns;
-    welcome(&bench, 0, 1, 1, 300 * MS, 100 * MS);
+    bench_welcome(&bench, 0, 1, 1, 300 * MS, 100 * MS);
     is_uint(overlay_lease_end_ns(bench.overlay), asked_ns + (300 - 100 + 8000) * MS,
             "a lease counts from when the wave can have been sent at the earliest");
     bench.now_ns += 50 * MS;
@@ -272,134 +119,62 @@ static void test_lease(void)
     wave.echo_hold_ns = 340 * MS;
     wave.age_ns = 10 * MS;
     overlay_encode_lease(&wave, &frame);
-    step_frame(&bench, 0, &frame);
+    bench_step_frame(&bench, 0, &frame);
     is_uint(overlay_lease_end_ns(bench.overlay), asked_ns + (340 - 10 + 8000) * MS,
             "a new wave renews it");
-    ok(sent(&bench, 0, OVERLAY_LEASE_ECHO) != NULL, "and is echoed");
+    ok(bench_sent(&bench, 0, OVERLAY_LEASE_ECHO) != NULL, "and is echoed");
     bench.now_ns = overlay_lease_end_ns(bench.overlay) - 1;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 2});
-    ok(find(&bench, OVERLAY_ACTION_ENDED) == NULL, "a nanosecond before its end it lives");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 2});
+    ok(bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL, "a nanosecond before its end it lives");
     bench.now_ns++;
-    step_up(&bench, 2);
-    if (ok(find(&bench, OVERLAY_ACTION_ENDED) != NULL, "at its end it does nothing but end"))
-        is_int(find(&bench, OVERLAY_ACTION_ENDED)->end, NODE_END_LEASE, "with the reason");
-    close_bench(&bench);
+    bench_step_up(&bench, 2);
+    if (ok(bench_find(&bench, OVERLAY_ACTION_ENDED) != NULL, "at its end it does nothing but end"))
+        is_int(bench_find(&bench, OVERLAY_ACTION_ENDED)->end, NODE_END_LEASE, "with the reason");
+    bench_close(&bench);
 }
 
 static void test_silent_parent(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 3, 7);
-    welcome(&bench, 1, 3, 3, 0, 0);
+    bench_open(&bench, 3, 7);
+    bench_welcome(&bench, 1, 3, 3, 0, 0);
     bench.now_ns += 5000 * MS - 1;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(!closed(&bench, 1), "a parent may be silent for five eighths of a lease");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!bench_closed(&bench, 1), "a parent may be silent for five eighths of a lease");
     bench.now_ns++;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(closed(&bench, 1), "not longer");
-    if (ok(find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "then another is asked"))
-        is_uint(find(&bench, OVERLAY_ACTION_CONNECT)->place, 0, "the next ancestor");
-    close_bench(&bench);
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(bench_closed(&bench, 1), "not longer");
+    if (ok(bench_find(&bench, OVERLAY_ACTION_CONNECT) != NULL, "then another is asked"))
+        is_uint(bench_find(&bench, OVERLAY_ACTION_CONNECT)->place, 0, "the next ancestor");
+    bench_close(&bench);
 }
 
 static void test_silent_child(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
     for (uint32_t i = 0; i < 8; i++) {
         bench.now_ns += 500 * MS - (i == 7);
-        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
         if (i == 1)
-            ok(sent(&bench, 1, OVERLAY_LEASE) != NULL, "a heartbeat a second");
+            ok(bench_sent(&bench, 1, OVERLAY_LEASE) != NULL, "a heartbeat a second");
     }
-    ok(!closed(&bench, 1), "a child may be silent for half a lease");
+    ok(!bench_closed(&bench, 1), "a child may be silent for half a lease");
     bench.now_ns++;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(closed(&bench, 1), "then it is dropped");
-    if (ok(find(&bench, OVERLAY_ACTION_SEEN) != NULL, "and what was seen of it is told")) {
-        is_uint(find(&bench, OVERLAY_ACTION_SEEN)->id, NODE_LOSS_SILENT, "that it was silent");
-        is_uint(find(&bench, OVERLAY_ACTION_SEEN)->deadline_ns, 4000 * MS, "and for how long");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(bench_closed(&bench, 1), "then it is dropped");
+    if (ok(bench_find(&bench, OVERLAY_ACTION_SEEN) != NULL, "and what was seen of it is told")) {
+        is_uint(bench_find(&bench, OVERLAY_ACTION_SEEN)->id, NODE_LOSS_SILENT,
+                "that it was silent");
+        is_uint(bench_find(&bench, OVERLAY_ACTION_SEEN)->deadline_ns, 4000 * MS,
+                "and for how long");
     }
-    log_deaths(&bench);
-    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "then it is lost");
-    close_bench(&bench);
-}
-
-/* 1 dies.  Its heir, of which is known where it listens, does not come. */
-static void lose_head(struct bench *bench)
-{
-    const struct addresses addresses = {.count = 1, .items = {{4, {2}}}};
-    struct range items[] = {{1, 3}};
-    struct ranges arrived = {.items = items, .count = 1};
-    struct buffer heirs = {0};
-    struct frame frame;
-
-    open_bench(bench, 0, 7);
-    adopt(bench, 1, 1, 3, 7);
-    overlay_encode_arrived(&arrived, &frame);
-    step_frame(bench, 1, &frame);
-    overlay_put_heir(2, &addresses, &heirs);
-    overlay_encode_heirs(1, &heirs, &frame);
-    buffer_fini(&heirs);
-    step_frame(bench, 1, &frame);
-    step(bench,
-         (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
-}
-
-/* Every attempt to reach the heir ends so; after how many ms is its death told?  0: not in a lease. */
-static uint64_t lost_after(struct bench *bench, enum node_loss loss)
-{
-    uint64_t begin_ns = bench->now_ns;
-
-    while (bench->now_ns < begin_ns + 7900 * MS) {
-        const struct overlay_action *connect = find(bench, OVERLAY_ACTION_CONNECT);
-        const struct overlay_action *dead;
-
-        if (connect != NULL && connect->place == 2 && loss == NODE_LOSS_COUNT) {
-            step_up(bench, 2); /* it has a parent, and wants none */
-            step(bench, (struct overlay_event){
-                            .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = NODE_LOSS_CLOSED});
-        } else if (connect != NULL) {
-            step(bench, (struct overlay_event){
-                            .kind = OVERLAY_EVENT_DOWN, .place = connect->place, .loss = loss});
-        } else {
-            step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-        }
-        dead = find(bench, OVERLAY_ACTION_DEAD);
-        if (dead != NULL && ranges_contains(&dead->places, 2))
-            return (bench->now_ns - begin_ns) / MS;
-        bench->now_ns += 10 * MS;
-    }
-    return 0;
-}
-
-static void test_heir(void)
-{
-    static const struct {
-        enum node_loss loss; /* COUNT: it takes the connection itself */
-        uint64_t least_ms;
-        uint64_t most_ms;
-        const char *what;
-    } cases[] = {
-        {NODE_LOSS_CLOSED, 1000, 2500, "an heir that refuses twice is dead"},
-        {NODE_LOSS_UNREACHABLE, 1000, 2500, "and one whose machine does not answer"},
-        {NODE_LOSS_SILENT, 4000, 5000, "one that is silent has half a lease"},
-        {NODE_LOSS_COUNT, 0, 0, "one that answers is not judged"},
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct bench bench;
-        uint64_t after_ms;
-
-        lose_head(&bench);
-        after_ms = lost_after(&bench, cases[i].loss);
-        ok(after_ms >= cases[i].least_ms && after_ms <= cases[i].most_ms, "%s (%llu ms)",
-           cases[i].what, (unsigned long long)after_ms);
-        close_bench(&bench);
-    }
+    bench_log_deaths(&bench);
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) != NULL, "then it is lost");
+    bench_close(&bench);
 }
 
 static void test_silence_is_told(void)
@@ -407,23 +182,24 @@ static void test_silence_is_told(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
     bench.now_ns += 1000 * MS;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     bench.now_ns += 1000 * MS;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    if (ok(find(&bench, OVERLAY_ACTION_SILENT) != NULL, "whose silence lasts is told"))
-        is_uint(find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns, 2000 * MS, "with its length");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    if (ok(bench_find(&bench, OVERLAY_ACTION_SILENT) != NULL, "whose silence lasts is told"))
+        is_uint(bench_find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns, 2000 * MS,
+                "with its length");
     bench.now_ns += 1000 * MS;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(find(&bench, OVERLAY_ACTION_SILENT) == NULL, "once");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(bench_find(&bench, OVERLAY_ACTION_SILENT) == NULL, "once");
     overlay_encode_lease_echo(6 * MS, &frame);
-    step_frame(&bench, 1, &frame);
-    ok(find(&bench, OVERLAY_ACTION_SILENT) != NULL &&
-           find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns == 0,
+    bench_step_frame(&bench, 1, &frame);
+    ok(bench_find(&bench, OVERLAY_ACTION_SILENT) != NULL &&
+           bench_find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns == 0,
        "and so is that it is heard again");
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 /* Nobody can answer a place that is stopped itself: it is not they who were silent. */
@@ -431,25 +207,25 @@ static void test_stalled_itself(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     bench.now_ns += 100000 * MS;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(!closed(&bench, 1), "a root that was stopped blames no child for its own silence");
-    for (uint32_t i = 0; i < 200 && !closed(&bench, 1); i++) {
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!bench_closed(&bench, 1), "a root that was stopped blames no child for its own silence");
+    for (uint32_t i = 0; i < 200 && !bench_closed(&bench, 1); i++) {
         bench.now_ns += 500 * MS;
-        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     }
-    ok(closed(&bench, 1), "but who stays silent when it goes on is lost");
-    close_bench(&bench);
-    open_bench(&bench, 3, 7);
-    welcome(&bench, 1, 3, 3, 0, 0);
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(bench_closed(&bench, 1), "but who stays silent when it goes on is lost");
+    bench_close(&bench);
+    bench_open(&bench, 3, 7);
+    bench_welcome(&bench, 1, 3, 3, 0, 0);
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     bench.now_ns = overlay_lease_end_ns(bench.overlay) - 500 * MS;
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    ok(!closed(&bench, 1), "nor does a child that was stopped blame its parent");
-    close_bench(&bench);
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    ok(!bench_closed(&bench, 1), "nor does a child that was stopped blame its parent");
+    bench_close(&bench);
 }
 
 /* A stamp of the future would stretch a lease for ever. */
@@ -459,13 +235,13 @@ static void test_lying_parent(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 1, 3);
-    welcome(&bench, 0, 1, 1, 0, 0);
+    bench_open(&bench, 1, 3);
+    bench_welcome(&bench, 0, 1, 1, 0, 0);
     wave.echo_stamp_ns = bench.now_ns + 1;
     overlay_encode_lease(&wave, &frame);
-    step_frame(&bench, 0, &frame);
-    ok(closed(&bench, 0), "a parent that echoes the future is left");
-    close_bench(&bench);
+    bench_step_frame(&bench, 0, &frame);
+    ok(bench_closed(&bench, 0), "a parent that echoes the future is left");
+    bench_close(&bench);
 }
 
 /* A parent that was stopped for long may send what it has had in hand all the time. */
@@ -473,13 +249,13 @@ static void test_stale_welcome(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 3, 7);
+    bench_open(&bench, 3, 7);
     bench.now_ns += 9000 * MS;
-    welcome(&bench, 1, 3, 3, 0, 8000 * MS);
-    ok(find(&bench, OVERLAY_ACTION_JOINED) == NULL && closed(&bench, 1),
+    bench_welcome(&bench, 1, 3, 3, 0, 8000 * MS);
+    ok(bench_find(&bench, OVERLAY_ACTION_JOINED) == NULL && bench_closed(&bench, 1),
        "a welcome whose lease is over is none");
-    ok(find(&bench, OVERLAY_ACTION_ENDED) == NULL, "and costs only who sent it");
-    close_bench(&bench);
+    ok(bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL, "and costs only who sent it");
+    bench_close(&bench);
 }
 
 /* 2 inherits from 1.  A second daemon of it knows nothing of what the first one was. */
@@ -493,21 +269,22 @@ static void test_second_daemon(void)
     struct frame frame;
 
     for (int i = 0; i < 2; i++) {
-        open_bench(&bench, 0, 7);
-        adopt(&bench, 1, 1, 3, 7);
+        bench_open(&bench, 0, 7);
+        bench_adopt(&bench, 1, 1, 3, 7);
         overlay_encode_arrived(&arrived, &frame);
-        step_frame(&bench, 1, &frame);
-        step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
-        log_deaths(&bench);
-        step_up(&bench, 2);
+        bench_step_frame(&bench, 1, &frame);
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+        bench_log_deaths(&bench);
+        bench_step_up(&bench, 2);
         join.fresh = i == 0;
         overlay_encode_join(&join, &frame);
-        step_frame(&bench, 2, &frame);
+        bench_step_frame(&bench, 2, &frame);
         if (i == 0)
-            ok(sent(&bench, 2, OVERLAY_REFUSE) != NULL, "a second daemon of a place is refused");
+            ok(bench_sent(&bench, 2, OVERLAY_REFUSE) != NULL,
+               "a second daemon of a place is refused");
         else
-            ok(sent(&bench, 2, OVERLAY_WELCOME) != NULL, "the first one inherits");
-        close_bench(&bench);
+            ok(bench_sent(&bench, 2, OVERLAY_WELCOME) != NULL, "the first one inherits");
+        bench_close(&bench);
     }
 }
 
@@ -518,17 +295,17 @@ static void test_wrong_role(void)
     struct frame frame = {.type = OVERLAY_RELEASE, .payload = message_create("x", 1)};
     struct bench bench;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    step_frame(&bench, 1, &frame);
-    ok(closed(&bench, 1), "a child that speaks like a parent is dropped");
-    log_deaths(&bench);
-    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "and counts as dead");
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_step_frame(&bench, 1, &frame);
+    ok(bench_closed(&bench, 1), "a child that speaks like a parent is dropped");
+    bench_log_deaths(&bench);
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) != NULL, "and counts as dead");
     frame = (struct frame){.type = 200};
-    adopt(&bench, 2, 2, 2, 3);
-    step_frame(&bench, 2, &frame);
-    ok(closed(&bench, 2), "and so is one with a type that is none");
-    close_bench(&bench);
+    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_step_frame(&bench, 2, &frame);
+    ok(bench_closed(&bench, 2), "and so is one with a type that is none");
+    bench_close(&bench);
 }
 
 /* Any type with random bytes, or with another message's, from each kind of peer. */
@@ -537,10 +314,10 @@ static void fuzz_one(struct random_state *random)
     struct bench bench;
     uint32_t from = (uint32_t)random_below(random, 4);
 
-    open_bench(&bench, 1, 7);
-    welcome(&bench, 0, 1, 3, 0, 0);
-    adopt(&bench, 2, 2, 2, 7);
-    step_up(&bench, 3);
+    bench_open(&bench, 1, 7);
+    bench_welcome(&bench, 0, 1, 3, 0, 0);
+    bench_adopt(&bench, 2, 2, 2, 7);
+    bench_step_up(&bench, 3);
     for (int i = 0; i < 20 && !overlay_is_ended(bench.overlay); i++) {
         unsigned char bytes[40];
         struct frame frame = {
@@ -551,10 +328,10 @@ static void fuzz_one(struct random_state *random)
         for (size_t j = 0; j < sizeof(bytes); j++)
             bytes[j] = (unsigned char)random_below(random, random_below(random, 2) ? 256 : 4);
         frame.payload = message_create(bytes, random_below(random, sizeof(bytes)));
-        step_frame(&bench, from, &frame);
+        bench_step_frame(&bench, from, &frame);
         bench.now_ns += MS;
     }
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 static void test_fuzz(void)
@@ -589,19 +366,19 @@ static void test_forget(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     make_contribute(77, 1, &set, &frame);
-    step_frame(&bench, 1, &frame);
+    bench_step_frame(&bench, 1, &frame);
     is_uint(overlay_kept_operations(bench.overlay), 1, "an operation is open");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .id = 77, .set = &set});
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .id = 77, .set = &set});
     is_uint(overlay_kept_operations(bench.overlay), 0, "forgotten, it is gone");
     make_contribute(77, 1, &set, &frame);
-    step_frame(&bench, 2, &frame);
+    bench_step_frame(&bench, 2, &frame);
     is_uint(overlay_kept_operations(bench.overlay), 0, "what comes late is dropped");
-    ok(!closed(&bench, 2), "and who sent it is not to blame");
-    close_bench(&bench);
+    ok(!bench_closed(&bench, 2), "and who sent it is not to blame");
+    bench_close(&bench);
 }
 
 /* Members that say they have got further than they can have must not cost others their result. */
@@ -615,17 +392,18 @@ static void test_lying_low(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     make_contribute(5, 4000000000, &set, &frame);
-    step_frame(&bench, 1, &frame);
+    bench_step_frame(&bench, 1, &frame);
     make_contribute(5, 4000000000, &set, &frame);
-    step_frame(&bench, 2, &frame);
-    step(&bench, call);
-    ok(find(&bench, OVERLAY_ACTION_RESULT) != NULL && sent(&bench, 1, OVERLAY_RELEASE) != NULL,
+    bench_step_frame(&bench, 2, &frame);
+    bench_step(&bench, call);
+    ok(bench_find(&bench, OVERLAY_ACTION_RESULT) != NULL &&
+           bench_sent(&bench, 1, OVERLAY_RELEASE) != NULL,
        "a result comes whatever the others say of their past");
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 /* Without a death or a cancel nobody can be absent: it must not be counted as if it had called. */
@@ -639,22 +417,23 @@ static void test_lying_absent(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     overlay_encode_contribute(&contribute, 0, &frame);
-    step_frame(&bench, 1, &frame);
-    ok(closed(&bench, 1), "who is absent though nothing is the matter is dropped");
-    close_bench(&bench);
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_step_frame(&bench, 1, &frame);
+    ok(bench_closed(&bench, 1), "who is absent though nothing is the matter is dropped");
+    bench_close(&bench);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     overlay_encode_named(OVERLAY_CANCEL, &cancel, &frame);
-    step_frame(&bench, 2, &frame);
+    bench_step_frame(&bench, 2, &frame);
     overlay_encode_contribute(&contribute, 0, &frame);
-    step_frame(&bench, 1, &frame);
-    ok(!closed(&bench, 1) && !closed(&bench, 2), "not so when somebody waits no longer");
-    close_bench(&bench);
+    bench_step_frame(&bench, 1, &frame);
+    ok(!bench_closed(&bench, 1) && !bench_closed(&bench, 2),
+       "not so when somebody waits no longer");
+    bench_close(&bench);
 }
 
 /* Two times 600 MiB, of which the meeting point hears the sizes, is more than a stream holds. */
@@ -665,7 +444,7 @@ static void test_too_large(void)
     struct ranges set = {.items = items, .count = 1};
     struct bench bench;
 
-    open_bench(&bench, 0, 3);
+    bench_open(&bench, 0, 3);
     wire_put_varint(&size, 600 * 1024 * 1024);
     for (uint32_t place = 1; place <= 2; place++) {
         struct overlay_contribute contribute = {.key = {.set_id = 8, .generation = 1},
@@ -675,18 +454,18 @@ static void test_too_large(void)
                                                 .payload = {size.data, size.length_bytes}};
         struct frame frame;
 
-        adopt(&bench, place, place, place, 3);
+        bench_adopt(&bench, place, place, place, 3);
         overlay_encode_contribute(&contribute, 0, &frame);
-        step_frame(&bench, place, &frame);
+        bench_step_frame(&bench, place, &frame);
     }
-    if (ok(sent(&bench, 1, OVERLAY_RELEASE) != NULL, "what is too large together ends")) {
+    if (ok(bench_sent(&bench, 1, OVERLAY_RELEASE) != NULL, "what is too large together ends")) {
         struct overlay_release release;
 
-        overlay_decode_release(sent(&bench, 1, OVERLAY_RELEASE), &release);
+        overlay_decode_release(bench_sent(&bench, 1, OVERLAY_RELEASE), &release);
         is_int(overlay_status_errno(release.status), -EMSGSIZE, "with the reason");
         overlay_release_fini(&release);
     }
-    close_bench(&bench);
+    bench_close(&bench);
     buffer_fini(&size);
 }
 
@@ -699,19 +478,20 @@ static void test_known_set(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     make_contribute(6, 1, &none, &frame);
-    step_frame(&bench, 1, &frame);
-    ok(find(&bench, OVERLAY_ACTION_CLOSE) == NULL, "a set that is not known is waited for");
+    bench_step_frame(&bench, 1, &frame);
+    ok(bench_find(&bench, OVERLAY_ACTION_CLOSE) == NULL, "a set that is not known is waited for");
     make_contribute(6, 1, &set, &frame);
-    step_frame(&bench, 1, &frame);
+    bench_step_frame(&bench, 1, &frame);
     make_contribute(6, 1, &none, &frame);
-    step_frame(&bench, 2, &frame);
-    ok(sent(&bench, 1, OVERLAY_RELEASE) != NULL && sent(&bench, 2, OVERLAY_RELEASE) != NULL,
+    bench_step_frame(&bench, 2, &frame);
+    ok(bench_sent(&bench, 1, OVERLAY_RELEASE) != NULL &&
+           bench_sent(&bench, 2, OVERLAY_RELEASE) != NULL,
        "one that is known need not be told again");
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 static void test_other_set(void)
@@ -723,15 +503,15 @@ static void test_other_set(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 3);
-    adopt(&bench, 1, 1, 1, 3);
-    adopt(&bench, 2, 2, 2, 3);
+    bench_open(&bench, 0, 3);
+    bench_adopt(&bench, 1, 1, 1, 3);
+    bench_adopt(&bench, 2, 2, 2, 3);
     make_contribute(77, 1, &set, &frame);
-    step_frame(&bench, 1, &frame);
+    bench_step_frame(&bench, 1, &frame);
     make_contribute(77, 1, &other, &frame);
-    step_frame(&bench, 2, &frame);
-    ok(closed(&bench, 2), "two sets of one name cannot be");
-    close_bench(&bench);
+    bench_step_frame(&bench, 2, &frame);
+    ok(bench_closed(&bench, 2), "two sets of one name cannot be");
+    bench_close(&bench);
 }
 
 /* A starter may say that a child has exited before its link ends: while all leave, it has left. */
@@ -740,24 +520,25 @@ static void test_leaving_child_exits(void)
     struct overlay_event failed = {.kind = OVERLAY_EVENT_FAILED, .place = 1};
     struct bench bench;
 
-    open_bench(&bench, 0, 7);
-    adopt(&bench, 1, 1, 3, 7);
-    adopt(&bench, 4, 4, 6, 7);
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_LEAVE});
-    step(&bench, failed);
-    ok(find(&bench, OVERLAY_ACTION_DEAD) == NULL, "a child that exits while leaving is no death");
-    ok(closed(&bench, 1), "its link is closed");
-    step(&bench, failed);
-    ok(find(&bench, OVERLAY_ACTION_DEAD) == NULL, "nor is one whose link has ended");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 4});
-    ok(find(&bench, OVERLAY_ACTION_ENDED) != NULL, "and it is not waited for");
-    close_bench(&bench);
-    open_bench(&bench, 0, 7);
-    adopt(&bench, 1, 1, 3, 7);
-    step(&bench, failed);
-    log_deaths(&bench);
-    ok(find(&bench, OVERLAY_ACTION_DEAD) != NULL, "at other times it is a death");
-    close_bench(&bench);
+    bench_open(&bench, 0, 7);
+    bench_adopt(&bench, 1, 1, 3, 7);
+    bench_adopt(&bench, 4, 4, 6, 7);
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_LEAVE});
+    bench_step(&bench, failed);
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) == NULL,
+       "a child that exits while leaving is no death");
+    ok(bench_closed(&bench, 1), "its link is closed");
+    bench_step(&bench, failed);
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) == NULL, "nor is one whose link has ended");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 4});
+    ok(bench_find(&bench, OVERLAY_ACTION_ENDED) != NULL, "and it is not waited for");
+    bench_close(&bench);
+    bench_open(&bench, 0, 7);
+    bench_adopt(&bench, 1, 1, 3, 7);
+    bench_step(&bench, failed);
+    bench_log_deaths(&bench);
+    ok(bench_find(&bench, OVERLAY_ACTION_DEAD) != NULL, "at other times it is a death");
+    bench_close(&bench);
 }
 
 /* ---- limits ---- */
@@ -766,16 +547,16 @@ static void test_limit_of_guests(void)
 {
     struct bench bench;
 
-    open_bench(&bench, 1, 10000); /* nobody is answered before it has joined */
+    bench_open(&bench, 1, 10000); /* nobody is answered before it has joined */
     for (uint32_t place = 2; place < 2 + OVERLAY_GUESTS_MAX; place++)
-        step_up(&bench, place);
-    ok(!closed(&bench, 1 + OVERLAY_GUESTS_MAX), "as many links as may wait do");
-    step_up(&bench, 2 + OVERLAY_GUESTS_MAX);
-    ok(closed(&bench, 2 + OVERLAY_GUESTS_MAX), "one more is closed");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 7});
-    step_up(&bench, 7);
-    ok(!closed(&bench, 7), "until another has gone");
-    close_bench(&bench);
+        bench_step_up(&bench, place);
+    ok(!bench_closed(&bench, 1 + OVERLAY_GUESTS_MAX), "as many links as may wait do");
+    bench_step_up(&bench, 2 + OVERLAY_GUESTS_MAX);
+    ok(bench_closed(&bench, 2 + OVERLAY_GUESTS_MAX), "one more is closed");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 7});
+    bench_step_up(&bench, 7);
+    ok(!bench_closed(&bench, 7), "until another has gone");
+    bench_close(&bench);
 }
 
 static void test_limit_of_broadcasts(void)
@@ -784,15 +565,15 @@ static void test_limit_of_broadcasts(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 2);
-    adopt(&bench, 1, 1, 1, 2);
+    bench_open(&bench, 0, 2);
+    bench_adopt(&bench, 1, 1, 1, 2);
     for (uint32_t i = 0; i < OVERLAY_ENTRIES_MAX; i++)
-        step(&bench, broadcast);
+        bench_step(&bench, broadcast);
     is_int(overlay_may_broadcast(bench.overlay), -EAGAIN, "the root must wait for its children");
     overlay_encode_ack(1, &frame);
-    step_frame(&bench, 1, &frame);
+    bench_step_frame(&bench, 1, &frame);
     is_int(overlay_may_broadcast(bench.overlay), 0, "an acknowledgement makes room");
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 static void test_limit_of_calls(void)
@@ -803,21 +584,21 @@ static void test_limit_of_calls(void)
 
     ranges_add(&set, 0, 1);
     call.set = &set;
-    open_bench(&bench, 0, 2);
+    bench_open(&bench, 0, 2);
     for (uint32_t i = 1; i <= OVERLAY_CALLS_MAX; i++) {
         call.key.generation = i;
-        step(&bench, call);
+        bench_step(&bench, call);
     }
-    ok(find(&bench, OVERLAY_ACTION_RESULT) == NULL, "as many calls as may wait do");
+    ok(bench_find(&bench, OVERLAY_ACTION_RESULT) == NULL, "as many calls as may wait do");
     call.key.generation++;
-    step(&bench, call);
-    is_int(find(&bench, OVERLAY_ACTION_RESULT)->status, -EAGAIN, "one more fails at once");
-    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .set = &set});
+    bench_step(&bench, call);
+    is_int(bench_find(&bench, OVERLAY_ACTION_RESULT)->status, -EAGAIN, "one more fails at once");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_FORGET, .set = &set});
     call.key.owner = 1;
-    step(&bench, call);
-    ok(find(&bench, OVERLAY_ACTION_RESULT) == NULL, "what is forgotten makes room");
+    bench_step(&bench, call);
+    ok(bench_find(&bench, OVERLAY_ACTION_RESULT) == NULL, "what is forgotten makes room");
     ranges_fini(&set);
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 static void test_limit_of_requests(void)
@@ -828,25 +609,26 @@ static void test_limit_of_requests(void)
     struct bench bench;
     struct frame frame;
 
-    open_bench(&bench, 0, 7); /* 1 has not joined: what is for it waits */
+    bench_open(&bench, 0, 7); /* 1 has not joined: what is for it waits */
     for (request.id = 1; request.id <= OVERLAY_HELD_MAX; request.id++)
-        step(&bench, request);
-    ok(find(&bench, OVERLAY_ACTION_REPLY) == NULL, "as many frames as may wait do");
-    step(&bench, request);
-    is_int(find(&bench, OVERLAY_ACTION_REPLY)->status, -EAGAIN, "one more request is refused");
-    adopt(&bench, 4, 4, 6, 7);
+        bench_step(&bench, request);
+    ok(bench_find(&bench, OVERLAY_ACTION_REPLY) == NULL, "as many frames as may wait do");
+    bench_step(&bench, request);
+    is_int(bench_find(&bench, OVERLAY_ACTION_REPLY)->status, -EAGAIN,
+           "one more request is refused");
+    bench_adopt(&bench, 4, 4, 6, 7);
     data = (struct overlay_data){.source = 4, .destination = 2, .id = 9};
     overlay_encode_data(OVERLAY_REQUEST, FRAME_COLLECTIVE, &data, &frame);
-    step_frame(&bench, 4, &frame);
-    answer = sent(&bench, 4, OVERLAY_REPLY);
+    bench_step_frame(&bench, 4, &frame);
+    answer = bench_sent(&bench, 4, OVERLAY_REPLY);
     if (ok(answer != NULL && overlay_decode_data(answer, &data) == 0, "also of somebody else"))
         ok(data.status == OVERLAY_STATUS_BUSY && data.id == 9 && data.source == 2,
            "who hears that it is busy");
     data = (struct overlay_data){.source = 4, .destination = 2};
     overlay_encode_data(OVERLAY_DATA, FRAME_BULK, &data, &frame);
-    step_frame(&bench, 4, &frame);
+    bench_step_frame(&bench, 4, &frame);
     ok(bench.actions.count == 0, "data is dropped, as with a relay that dies");
-    close_bench(&bench);
+    bench_close(&bench);
 }
 
 /* ---- weight ---- */
@@ -861,14 +643,14 @@ static void test_weight(void)
     before = mallinfo2().uordblks;
     for (uint32_t i = 0; i < CORES; i++) {
         /* The last place is a leaf at the full depth. */
-        open_bench(&benches[i], 4095, 4096);
-        welcome(&benches[i], 4094, 4095, 4095, 0, 0);
+        bench_open(&benches[i], 4095, 4096);
+        bench_welcome(&benches[i], 4094, 4095, 4095, 0, 0);
         overlay_actions_fini(&benches[i].actions);
     }
     bytes = (mallinfo2().uordblks - before) / CORES;
     ok(bytes < 1024, "an idle leaf among 4,096 places of radix 2 weighs %zu bytes", bytes);
     for (uint32_t i = 0; i < CORES; i++)
-        close_bench(&benches[i]);
+        bench_close(&benches[i]);
 }
 
 int main(void)
@@ -881,7 +663,6 @@ int main(void)
     test_silent_parent();
     test_silent_child();
     test_silence_is_told();
-    test_heir();
     test_stalled_itself();
     test_lying_parent();
     test_stale_welcome();
