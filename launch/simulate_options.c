@@ -69,78 +69,91 @@ struct settings {
 
 static const struct option_rule rules[] = {
     HEADING("The machine"),
-    NUMBER('N', "nodes", "N", 1, SIMULATE_NODES_MAX, nodes, "so many nodes beside the root's (64)"),
-    NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of a node of the tree (16)"),
+    NUMBER('N', "nodes", "N", 1, SIMULATE_NODES_MAX, nodes,
+           "number of nodes, not counting the root's (64)"),
+    NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of each node in the tree (16)"),
     NUMBER(0, "per-node", "N", 1, SIMULATE_PER_NODE_MAX, per_node,
-           "processes per node of `launch` (1)"),
+           "processes that launch starts on each node (1)"),
     TEXT(OPTION_TEXT, "set", "PLACES", set,
-         "who takes part in barrier and exchange: 5,17,100-199 (all; the root is place 0)"),
+         "nodes that take part in barrier and exchange: 5,17,100-199 (all; the root is 0)"),
     TEXT(OPTION_TEXT, "sizes", "RULE", sizes,
-         "of exchange: equal, single (the first has all bytes) or skewed (few have most)"),
-    HEADING("What things cost (times such as 50us, 1.5ns, 20ps; 0: nothing)"),
+         "how the bytes of exchange are spread: equal, single (the first node has all) or "
+         "skewed (a few have most)"),
+    HEADING("Costs (T is a time such as 50us, 1.5ns or 20ps; default 0 unless given)"),
     TEXT(OPTION_TEXT, "profile", "FILE", profile,
-         "read them from a file: {\"version\": 1, \"latency\": \"50us\", ...}"),
-    COST("latency", "T", PROFILE_LATENCY, "of a message, one way (10us)"),
-    COST("jitter", "T", PROFILE_JITTER, "at most so much more, at random"),
-    COST("send-byte", "T", PROFILE_SEND_BYTE, "a byte out of a node (80ps: 100 Gbit/s)"),
-    COST("receive-byte", "T", PROFILE_RECEIVE_BYTE, "a byte into a node (80ps)"),
-    COST("switch", "N", PROFILE_SWITCH, "nodes below one switch (0: one for all)"),
-    COST("uplink-byte", "T", PROFILE_UPLINK_BYTE, "a byte over a switch's uplink, either way"),
-    COST("uplink-latency", "T", PROFILE_UPLINK_LATENCY, "more between two switches"),
-    COST("cpu-wake", "T", PROFILE_CPU_WAKE, "of the core, for a node that has slept"),
+         "read the costs from a file: {\"version\": 1, \"latency\": \"50us\", ...}"),
+    COST("latency", "T", PROFILE_LATENCY, "one-way latency of a message (10us)"),
+    COST("jitter", "T", PROFILE_JITTER, "random extra latency of a message, up to T"),
+    COST("send-byte", "T", PROFILE_SEND_BYTE,
+         "time per byte that leaves a node (80ps: 100 Gbit/s)"),
+    COST("receive-byte", "T", PROFILE_RECEIVE_BYTE, "time per byte that enters a node (80ps)"),
+    COST("switch", "N", PROFILE_SWITCH, "nodes per switch (0: one switch for all)"),
+    COST("uplink-byte", "T", PROFILE_UPLINK_BYTE,
+         "time per byte on the uplink of a switch, in either direction"),
+    COST("uplink-latency", "T", PROFILE_UPLINK_LATENCY, "extra latency between two switches"),
+    COST("cpu-wake", "T", PROFILE_CPU_WAKE, "CPU time to wake a daemon that was idle"),
     COST("cpu-cold", "T", PROFILE_CPU_COLD,
-         "and more if others have had its caches, where nodes share cores"),
-    COST("cache-nodes", "N", PROFILE_CACHE_NODES, "half of it after so many others"),
-    COST("cpu-read", "T", PROFILE_CPU_READ, "to read from a link what has come"),
-    COST("cpu-write", "T", PROFILE_CPU_WRITE, "to write to a link what there is for it"),
-    COST("cpu-send", "T", PROFILE_CPU_SEND, "to send a message (5us)"),
-    COST("cpu-receive", "T", PROFILE_CPU_RECEIVE, "and to receive one (5us)"),
-    COST("cpu-send-byte", "T", PROFILE_CPU_SEND_BYTE, "and per byte of it"),
-    COST("cpu-receive-byte", "T", PROFILE_CPU_RECEIVE_BYTE, "and per byte of it"),
-    COST("cpu-connect", "T", PROFILE_CPU_CONNECT, "to open a link (200us)"),
-    COST("cpu-accept", "T", PROFILE_CPU_ACCEPT, "and at the other side (200us)"),
-    COST("cores", "N", PROFILE_CORES, "that all nodes share (0: each has one of its own)"),
-    COST("starter-cpu", "T", PROFILE_STARTER_CPU, "to start a daemon, at its parent (500us)"),
-    COST("daemon-cpu", "T", PROFILE_DAEMON_CPU, "and at the daemon itself (3ms)"),
-    COST("daemon-time", "T", PROFILE_DAEMON_TIME, "and without a core, as ssh takes"),
-    COST("daemon-jitter", "T", PROFILE_DAEMON_JITTER, "at most so much more, at random"),
-    COST("process-cpu", "T", PROFILE_PROCESS_CPU, "to start a process (1ms)"),
-    COST("process-jitter", "T", PROFILE_PROCESS_JITTER, "at most so much more, at random"),
+         "extra CPU time, at most, to refill caches that other nodes used in between (with "
+         "--cores)"),
+    COST("cache-nodes", "N", PROFILE_CACHE_NODES,
+         "number of other nodes after which half of --cpu-cold is due"),
+    COST("cpu-read", "T", PROFILE_CPU_READ, "CPU time of one read from a link"),
+    COST("cpu-write", "T", PROFILE_CPU_WRITE, "CPU time of one write to a link"),
+    COST("cpu-send", "T", PROFILE_CPU_SEND, "CPU time to send a message (5us)"),
+    COST("cpu-receive", "T", PROFILE_CPU_RECEIVE, "CPU time to receive a message (5us)"),
+    COST("cpu-send-byte", "T", PROFILE_CPU_SEND_BYTE, "extra CPU time per byte sent"),
+    COST("cpu-receive-byte", "T", PROFILE_CPU_RECEIVE_BYTE, "extra CPU time per byte received"),
+    COST("cpu-connect", "T", PROFILE_CPU_CONNECT, "CPU time to open a link (200us)"),
+    COST("cpu-accept", "T", PROFILE_CPU_ACCEPT, "CPU time to accept a link (200us)"),
+    COST("cores", "N", PROFILE_CORES,
+         "number of cores that all nodes share (0: a core for each node)"),
+    COST("starter-cpu", "T", PROFILE_STARTER_CPU,
+         "CPU time of the parent to start a daemon (500us)"),
+    COST("daemon-cpu", "T", PROFILE_DAEMON_CPU, "CPU time of a daemon to start (3ms)"),
+    COST("daemon-time", "T", PROFILE_DAEMON_TIME,
+         "part of the start of a daemon that takes no CPU, as with ssh"),
+    COST("daemon-jitter", "T", PROFILE_DAEMON_JITTER,
+         "random extra start time of a daemon, up to T"),
+    COST("process-cpu", "T", PROFILE_PROCESS_CPU, "CPU time to start a process (1ms)"),
+    COST("process-jitter", "T", PROFILE_PROCESS_JITTER,
+         "random extra start time of a process, up to T"),
     COST("local-cpu", "T", PROFILE_LOCAL_CPU,
-         "of a node's core, for its processes to take part in barrier or exchange"),
-    COST("local-byte", "T", PROFILE_LOCAL_BYTE, "and per byte that they contribute"),
-    HEADING("What goes wrong"),
-    TEXT(OPTION_LIST, "fault", "FAULT", faults, "KIND[=WHAT][@WHEN][:HOWLONG], see below"),
+         "CPU time of a node for its processes to enter a barrier or exchange"),
+    COST("local-byte", "T", PROFILE_LOCAL_BYTE,
+         "extra CPU time per byte that its processes contribute"),
+    HEADING("Faults and limits"),
+    TEXT(OPTION_LIST, "fault", "FAULT", faults,
+         "inject a fault, KIND[=WHAT][@WHEN][:HOWLONG], see below"),
     NUMBER(0, "random-faults", "N", 0, SIMULATE_FAULTS_MAX, random_faults,
-           "so many more, chosen by the seed"),
-    NUMBER(0, "seed", "S", 1, UINT32_MAX, seed, "of everything that is random (1)"),
-    NUMBER(0, "seeds", "N", 1, UINT32_MAX, seeds, "so many worlds, from that seed on (1)"),
-    TEXT(OPTION_TEXT, "timeout", "T", timeout, "of an operation, in the world's time (300s)"),
+           "inject N faults chosen by the seed"),
+    NUMBER(0, "seed", "S", 1, UINT32_MAX, seed, "seed of everything random (1)"),
+    NUMBER(0, "seeds", "N", 1, UINT32_MAX, seeds, "repeat the run with N consecutive seeds (1)"),
+    TEXT(OPTION_TEXT, "timeout", "T", timeout, "limit for each operation, in virtual time (300s)"),
     TEXT(OPTION_TEXT, "pause", "T", pause,
-         "between operations, for what the one before has left to do (10ms)"),
-    HEADING("What is told"),
+         "virtual time between operations, in which the previous one settles (10ms)"),
+    HEADING("Output"),
     {OPTION_FLAG, 0, "json", NULL, NULL, 0, 0, NULL, offsetof(struct settings, json),
-     "JSON instead of a table"},
+     "print JSON instead of a table"},
     TEXT(OPTION_TEXT, "trace", "FILE", trace,
          "write a trace that Perfetto opens (ui.perfetto.dev)"),
     NUMBER(0, "trace-places", "N", 1, SIMULATE_NODES_MAX, trace_places,
-           "of the first so many places (64)"),
+           "number of nodes in the trace (64)"),
     TEXT(OPTION_TEXT, "replay", "FILE", replay,
-         "run a recording of `banyan run --record` again instead of an operation"),
+         "replay a recording of banyan run --record instead of simulating"),
     {OPTION_FLAG, 'v', "verbose", NULL, NULL, 0, 0, NULL, offsetof(struct settings, verbose),
-     "print each step of it"},
+     "print each step of a replay"},
     {.kind = OPTION_FLAG,
      .letter = 'h',
      .name = "help",
      .ends_parsing = 1,
      .offset = offsetof(struct settings, help),
-     .help = "this text"},
+     .help = "print this help"},
     {.kind = OPTION_FLAG,
      .letter = 'V',
      .name = "version",
      .ends_parsing = 1,
      .offset = offsetof(struct settings, version),
-     .help = "the version"},
+     .help = "print the version"},
     {OPTION_END, 0, NULL, NULL, NULL, 0, 0, NULL, 0, NULL},
 };
 
@@ -149,28 +162,28 @@ void simulate_help(struct buffer *out)
     buffer_append_string(
         out, "Usage: banyan sim [OPTIONS] OPERATION...\n"
              "       banyan sim --replay FILE\n\n"
-             "Runs the daemons of a machine in one process and in virtual time, and tells how\n"
-             "long its operations take.\n\n"
-             "Operations, one after the other, behind `start`:\n"
-             "      start             all daemons, until the tree stands\n"
-             "      launch            a job with --per-node processes on each node\n"
-             "      barrier           an exchange of nothing\n"
-             "      broadcast[=SIZE]  of so many bytes from the root to all (1K, 2M)\n"
-             "      exchange[=SIZE]   of so many bytes of each\n"
-             "      heal[=N]          kills N nodes at once, until all others know (1)\n"
-             "      grow[=N]          N nodes more, until they have joined (1)\n"
-             "      shrink[=N]        N nodes leave, until their daemons have ended (1)\n"
-             "      end               of the job and of all daemons\n");
+             "Runs the daemons of a machine in one process and in virtual time, and prints how\n"
+             "long each operation takes.\n\n"
+             "Operations, run in the order given, after an implied start:\n"
+             "      start             start all daemons and build the tree\n"
+             "      launch            start a job with --per-node processes on each node\n"
+             "      barrier           wait for all nodes: an exchange without data\n"
+             "      broadcast[=SIZE]  send SIZE bytes (1K, 2M) from the root to all nodes\n"
+             "      exchange[=SIZE]   collect SIZE bytes of each node on all nodes\n"
+             "      heal[=N]          kill N nodes at once; ends when all others know (1)\n"
+             "      grow[=N]          add N nodes; ends when they have joined (1)\n"
+             "      shrink[=N]        remove N nodes; ends when their daemons have ended (1)\n"
+             "      end               end the job and all daemons\n");
     options_help(rules, out);
     buffer_append_string(
-        out, "\nFaults: kill, stop, restart, root (it dies), break (a link), truncate and mutate\n"
-             "(the next frame), twin (a second daemon that claims the place), secret (one that\n"
-             "does not know the secret), each with =PLACE or any; delay=PLACE/TIME and\n"
-             "slow=PLACE/FACTOR; partition=even, random, one[/PLACE] or oneway.  Place 0 is the\n"
-             "root, which can be stopped.  WHEN counts from the first operation that is asked\n"
-             "for, HOWLONG until it is over.\n"
-             "\nExit status: 1 if an operation hangs, differs between nodes or comes out wrong;\n"
-             "then the one command is printed that does it again.  More in banyan(1).\n");
+        out, "\nFaults: kill, stop, restart, root (the root dies), break (a link), truncate and\n"
+             "mutate (the next frame), twin (a second daemon that claims the place), secret (a\n"
+             "daemon that does not know the secret), each with =PLACE or =any;\n"
+             "delay=PLACE/TIME, slow=PLACE/FACTOR; partition=even, random, one[/PLACE] or\n"
+             "oneway.  Place 0 is the root, which can be stopped.  WHEN counts from the start of\n"
+             "the first operation given; HOWLONG is the duration of the fault.\n"
+             "\nExit status: 1 if an operation hangs, differs between nodes or gives a wrong\n"
+             "result; the command that repeats it is then printed.  More in banyan(1).\n");
 }
 
 static int parse_operation(const char *word, struct operation *ret_operation, struct error *error)

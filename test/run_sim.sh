@@ -11,6 +11,8 @@ for words in 'help sim' 'sim --help' 'sim -N 3 -h'; do
     run "$banyan" $words
     like "$status $out" '^0 Usage: banyan sim .*--random-faults' "banyan $words"
 done
+# Each line of the help can be read alone.
+unlike "$out" '(so many|and per byte|and to receive|What is told)' "no line refers to the one above"
 
 # refused REGEX ARGUMENT...: 125 and one line.
 refused() {
