@@ -69,7 +69,7 @@ static int remote_hosts_add(struct source_reading *reading, struct source_text *
     const char *end = value->text + value->bytes - 1;
 
     if (value->bytes < 2 || value->text[0] != '"' || *end != '"')
-        return source_text_fail(text, value->text, "AllRemoteHosts is no text in quotes");
+        return source_text_fail(text, value->text, "AllRemoteHosts must be a string in quotes");
     while (at <= end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma != NULL ? comma : end;

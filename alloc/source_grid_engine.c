@@ -38,7 +38,7 @@ int source_read_grid_engine(struct source_reading *reading)
     int rc = reading_require(reading, variables, &name, &path);
 
     if (rc < 0) {
-        error_prefix(reading->error, "no parallel environment was asked for (qsub -pe)");
+        error_prefix(reading->error, "no parallel environment was requested (qsub -pe)");
         return rc;
     }
     rc = reading_file(reading, name, path, &bytes);

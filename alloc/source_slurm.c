@@ -60,7 +60,7 @@ static int repetition_parse(struct source_text *text, uint32_t *ret_times)
         return 0;
     text->at++;
     if (text->at == text->line_end || *text->at != 'x')
-        return source_text_fail(text, text->at, "'x' is missing behind '('");
+        return source_text_fail(text, text->at, "'x' is missing after '('");
     text->at++;
     rc = source_text_number(text, "a repetition", 1, HOSTLIST_HOSTS_MAX, ret_times);
     if (rc < 0)
@@ -115,7 +115,7 @@ static int tres_read(const struct source_reading *reading, uint32_t *ret_cpus)
     }
     rc = is_found ? source_text_number(&text, "CPUs", 1, CPUS_PER_TASK_MAX, ret_cpus) : 0;
     if (rc == 0 && is_found && text.at < text.line_end && *text.at != ',')
-        rc = source_text_fail(&text, text.at, "',' is missing behind the CPUs");
+        rc = source_text_fail(&text, text.at, "',' is missing after the CPUs");
     return rc;
 }
 

@@ -257,7 +257,7 @@ int node_facts_parse(const char *text, struct node_facts *facts, struct error *e
             fact++;
         if (fact == FACT_COUNT || at[name_bytes] != '=')
             return error_set(error, -EINVAL,
-                             "column %zu: '%.40s' is none of mem=SIZE, arch=NAME, os=NAME, "
+                             "column %zu: '%.40s' is not one of mem=SIZE, arch=NAME, os=NAME, "
                              "feature=A|B, gpus=N",
                              (size_t)(at - text) + 1, at);
         at += name_bytes + 1;

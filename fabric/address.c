@@ -246,11 +246,11 @@ int address_parse(const char *text, struct address *ret_address, struct error *e
         port = colon + 1;
     }
     if (ip_bytes >= sizeof(ip))
-        return error_set(error, -EINVAL, "\"%s\" is no numeric address", text);
+        return error_set(error, -EINVAL, "\"%s\" is not a numeric address", text);
     memcpy(ip, text + skip, ip_bytes);
     ip[ip_bytes] = '\0';
     if (address_parse_ip(ip, &address) < 0 || (skip && address.bytes[0] != FAMILY_V6))
-        return error_set(error, -EINVAL, "\"%s\" is no numeric address", text);
+        return error_set(error, -EINVAL, "\"%s\" is not a numeric address", text);
     if (port != NULL) {
         if (parse_port(port) == 0)
             return error_set(error, -EINVAL, "\"%s\": the port is not 1..65535", text);

@@ -30,14 +30,14 @@ static void refuse_version(struct link *link, uint32_t version)
     struct error why;
     char text[ADDRESS_TEXT_BYTES];
 
-    error_set(&why, -EPROTO, "banyan there speaks link protocol %u, here %u", version,
+    error_set(&why, -EPROTO, "link protocol mismatch: peer %u, local %u", version,
               LINK_PROTOCOL_VERSION);
     if (link->outgoing) {
         link_fail_text(link, &why);
         return;
     }
     log_warning("%s: %s", address_print(banyan_sock_peer_address(link->sock), text), why.text);
-    error_set(&why, -EPROTO, "banyan there speaks link protocol %u, here %u", LINK_PROTOCOL_VERSION,
+    error_set(&why, -EPROTO, "link protocol mismatch: peer %u, local %u", LINK_PROTOCOL_VERSION,
               version);
     link_close(link, LINK_REFUSED, why.text);
 }

@@ -231,7 +231,7 @@ static void take_name(struct rail_peer *peer, const struct message *name)
 
     if (peer->address != RAIL_NO_PEER || name == NULL ||
         rail->table->insert(rail->ofi, name->data, name->length_bytes, &peer->address) < 0) {
-        log_warning("place %u stays on its link: its address is none of the provider %s",
+        log_warning("place %u stays on its link: its address does not belong to provider %s",
                     peer->place, rail_provider(rail));
         return;
     }

@@ -380,7 +380,7 @@ static int parse_description(const char *description, uint16_t port, struct addr
                 return error_set(error, -EINVAL, "no port is given for %s", text);
             ret_addresses[count++] = address;
         } else if (i > 0) {
-            return error_set(error, -EINVAL, "\"%.*s\" is no numeric address",
+            return error_set(error, -EINVAL, "\"%.*s\" is not a numeric address",
                              bytes < 80 ? (int)bytes : 80, word);
         }
         word += bytes;

@@ -209,9 +209,9 @@ int sock_check_ports(struct banyan_sock_ports ports, uint16_t port, struct error
     if (ports.first == 0 && ports.last == 0)
         return 0;
     if (ports.first == 0 || ports.first > ports.last)
-        return error_set(error, -ERANGE, "%u-%u is no range of ports", ports.first, ports.last);
+        return error_set(error, -ERANGE, "%u-%u is not a range of ports", ports.first, ports.last);
     if (port != 0 && (port < ports.first || port > ports.last))
-        return error_set(error, -ERANGE, "port %u is none of %u-%u", port, ports.first, ports.last);
+        return error_set(error, -ERANGE, "port %u is not in %u-%u", port, ports.first, ports.last);
     return 0;
 }
 

@@ -176,8 +176,10 @@ static int check_file(int fd, size_t *ret_bytes, struct error *error)
 
     if (fstat(fd, &status) < 0)
         return error_set(error, -errno, "%s", strerror(errno));
-    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid())
-        return error_set(error, -EACCES, "it is no file of user %u", geteuid());
+    if (!S_ISREG(status.st_mode))
+        return error_set(error, -EACCES, "it is not a regular file");
+    if (status.st_uid != geteuid())
+        return error_set(error, -EACCES, "it is not owned by user %u", geteuid());
     if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         return error_set(error, -EACCES, "its mode is %o, not 600: others may have read it",
                          status.st_mode & 07777);

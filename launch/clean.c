@@ -142,8 +142,8 @@ static int target_parse(const char *text, struct target *ret_target, struct erro
     *ret_target = (struct target){.place = ""};
     if (strspn(text, "0123456789abcdef") != SESSION_ID_BYTES - 1 ||
         (text[SESSION_ID_BYTES - 1] != '\0' && text[SESSION_ID_BYTES - 1] != '.'))
-        return error_set(error, -EINVAL, "\"%s\" is no session: 16 hexadecimal digits are expected",
-                         text);
+        return error_set(error, -EINVAL,
+                         "\"%s\" is not a session: 16 hexadecimal digits are expected", text);
     memcpy(ret_target->session, text, SESSION_ID_BYTES - 1);
     if (text[SESSION_ID_BYTES - 1] == '.') {
         const char *place = text + SESSION_ID_BYTES;
@@ -151,7 +151,7 @@ static int target_parse(const char *text, struct target *ret_target, struct erro
         place_bytes = strspn(place, "0123456789");
         if (place_bytes == 0 || place[place_bytes] != '\0' || place_bytes > 10)
             return error_set(error, -EINVAL,
-                             "\"%s\" is no place of a session: a number is expected", text);
+                             "\"%s\" is not a place of a session: a number is expected", text);
         memcpy(ret_target->place, place, place_bytes);
     }
     snprintf(ret_target->session_setting, sizeof(ret_target->session_setting), "BANYAN_SESSION=%s",

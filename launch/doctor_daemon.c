@@ -361,7 +361,7 @@ static void on_timer(void *context)
         snprintf(text, sizeof(text), "this check did not end within %d s, and ended the others",
                  EXAMINE_S);
         find(doctor, doctor->topic, DOCTOR_PROBLEM, text,
-             "see what hangs there: a name server, or a file system that is gone");
+             "see what hangs there: a name server, or a file system that does not answer");
     }
     if (!doctor->is_clock_told) {
         find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not tell it the time", NULL);

@@ -120,7 +120,7 @@ static void kill_root(struct front_end *front)
 {
     char text[128];
 
-    snprintf(text, sizeof(text), "the root (process %d) does not end: it is killed",
+    snprintf(text, sizeof(text), "the root process %d did not exit; killing it",
              (int)front->root_pid);
     front_end_message(front, text);
     kill(front->root_pid, SIGKILL);

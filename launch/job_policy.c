@@ -47,7 +47,7 @@ void job_policy_failure(struct job_engine *engine, const struct job_failure *fai
     if (told < TOLD_MAX)
         buffer_printf(&text, "%s; the job goes on", words);
     else
-        buffer_append_string(&text, "ranks of more nodes have failed; they are not told any more");
+        buffer_append_string(&text, "further rank failures are not reported");
     tell(root, buffer_string(&text), actions);
     buffer_fini(&text);
 }

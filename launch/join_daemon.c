@@ -104,7 +104,7 @@ static int read_text(const char *path, struct buffer *ret_text, struct error *er
     if (bytes < 0)
         error_set(error, -errno, "cannot read the token from %s: %s", name, strerror(errno));
     else if (bytes > 0)
-        error_set(error, -EFBIG, "cannot read the token from %s: it is no file of tokens", name);
+        error_set(error, -EFBIG, "cannot read the token from %s: it is not a file of tokens", name);
     if (fd >= 0 && !is_stdin)
         close(fd);
     return bytes == 0 ? 0 : error->code;

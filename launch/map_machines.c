@@ -66,7 +66,7 @@ static int read_all(struct map_machines *machines, char *text, struct error *err
             return error_set(error, -E2BIG, "more than %u topologies", MAP_MACHINES_MAX);
         if (machines->count > 0 && machines->items[machines->count - 1].names == NULL)
             return error_set(error, -EINVAL,
-                             "'%.80s' comes behind a topology without LIST=, which is for all "
+                             "'%.80s' comes after a topology without LIST=, which is for all "
                              "other nodes",
                              word);
         rc = read_machine(machines, word + strspn(word, " "), error);

@@ -128,10 +128,11 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
     if (found < 0)
         found = find_first_label(record->names, node_name);
     if (found < 0 || record->place != 0 || record->range.first != 0)
-        return error_set(error, -ENOENT,
-                         "the scheduler calls this node %.80s, which is none of the allocation's "
-                         "names: name nodes as the scheduler does",
-                         node_name);
+        return error_set(
+            error, -ENOENT,
+            "the scheduler calls this node %.80s, which is not one of the allocation's "
+            "names: name nodes as the scheduler does",
+            node_name);
     record->place = (uint32_t)found + 1;
     hostlist_name(record->names, (uint32_t)found, record->name);
     record->range = tree_scope(&tree, record->place);

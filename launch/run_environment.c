@@ -80,7 +80,7 @@ static char *item_resolve(char *const *environment, const char *item, struct err
     const char *value;
 
     if (item[0] == '=') {
-        error_set(error, -EINVAL, "option -x: '%.80s' has no name in front of '='", item);
+        error_set(error, -EINVAL, "option -x: '%.80s' has no name before '='", item);
         return NULL;
     }
     if (strchr(item, '=') != NULL)

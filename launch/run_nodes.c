@@ -22,7 +22,7 @@ static int check_sources(const struct run_settings *settings, struct error *erro
     if (settings->slots > 0 && (settings->hosts.count > 0 || settings->host_files.count > 0))
         return error_set(error, -EINVAL,
                          "option --slots is for this machine and for --virtual-nodes; with %s "
-                         "write slots behind the names, as in n1:4",
+                         "write slots after the names, as in n1:4",
                          settings->hosts.count > 0 ? "--host" : "--hostfile");
     /* `banyan run` has done them and taken them out before it comes here. */
     if (settings->alloc != NULL || settings->on != NULL)

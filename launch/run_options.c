@@ -210,7 +210,7 @@ static int choose_fabric(const struct run_settings *settings, struct instance_sp
         instance->fabric = memory_copy_string(fabric + 4);
     else
         return error_set(error, -EINVAL,
-                         "option --fabric: '%.80s' is none of tcp, ofi, ofi:PROVIDER, auto",
+                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
                          fabric);
     return 0;
 }

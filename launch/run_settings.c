@@ -236,8 +236,8 @@ const struct option_rule run_rules[] = {
      FIELD(patience_s),
      .minimum = PATIENCE_MIN_S,
      .maximum = PATIENCE_MAX_S,
-     .help = "a node whose machine answers while its daemon says nothing is lost after so many "
-             "seconds (default: 60)"},
+     .help = "how long a daemon may be silent while its machine answers, before its node "
+             "counts as lost (default: 60)"},
     {.kind = OPTION_HEADING, .help = "Daemons and network"},
     {.kind = OPTION_NUMBER,
      .name = "radix",

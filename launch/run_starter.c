@@ -103,7 +103,7 @@ static int check(const struct run_settings *settings, enum starter_kind kind, st
         return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
     if (kind == STARTER_JOIN && settings->boot != NULL)
         return error_set(error, -EINVAL,
-                         "option --boot: with --starter join a token is what a daemon is told");
+                         "option --boot: with --starter join daemons get a token instead");
     return 0;
 }
 

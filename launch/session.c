@@ -36,7 +36,7 @@ static int check_base(const char *base, struct error *error)
     if (base[0] != '/')
         return error_set(
             error, -EINVAL,
-            "the directory for temporary files, \"%s\", is no absolute path: set TMPDIR "
+            "the directory for temporary files, \"%s\", is not an absolute path: set TMPDIR "
             "or --tmpdir",
             base);
     if (stat(base, &status) < 0)
@@ -46,7 +46,7 @@ static int check_base(const char *base, struct error *error)
                          base, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return error_set(error, -ENOTDIR,
-                         "%s is no directory: set TMPDIR or --tmpdir to a directory", base);
+                         "%s is not a directory: set TMPDIR or --tmpdir to a directory", base);
     return 0;
 }
 

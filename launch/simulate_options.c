@@ -385,7 +385,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
     if (rc == 0 && settings.replay != NULL && first < argc)
         rc = error_set(error, -EINVAL, "option --replay: no operation is done beside it");
     else if (rc == 0 && settings.replay != NULL && settings.json > 0)
-        rc = error_set(error, -EINVAL, "option --json: a replay is told in words only");
+        rc = error_set(error, -EINVAL, "option --json: not available with --replay");
     else if (rc == 0 && settings.replay == NULL)
         rc = parse_operations(ret_plan, argc, argv, first, error);
     option_list_fini(&settings.faults);

@@ -49,7 +49,7 @@ static int read_entry(struct replay *replay, struct buffer *text, struct error *
     if (wire_finish(&reader) < 0)
         return 0;
     if (bytes > RECORD_ENTRY_BYTES_MAX)
-        return error_set(error, -EBADMSG, "%s: an entry of %u bytes is no entry of a recording",
+        return error_set(error, -EBADMSG, "%s: an entry of %u bytes is not an entry of a recording",
                          replay->path, bytes);
     if (fread(buffer_reserve(text, bytes), 1, bytes, replay->file) != bytes)
         return ferror(replay->file) ? cannot_read(replay, error) : 0;

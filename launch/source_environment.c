@@ -92,7 +92,7 @@ static int decode_entries(struct source_environment *environment, const json_t *
     size_t count = json_array_size(list);
 
     if (!json_is_array(list) || count > R_ENTRIES_MAX)
-        return wrong_r(error, "execution.R_lite is no list, or too long");
+        return wrong_r(error, "execution.R_lite is not a list, or is too long");
     environment->entries = memory_allocate_zeroed((count + 1) * sizeof(*environment->entries));
     for (size_t i = 0; i < count; i++) {
         const json_t *entry = json_array_get(list, i);
@@ -113,7 +113,7 @@ static int decode_nodelist(struct source_environment *environment, const json_t 
     size_t count = json_array_size(list);
 
     if (!json_is_array(list) || count > R_NODELIST_MAX)
-        return wrong_r(error, "execution.nodelist is no list, or too long");
+        return wrong_r(error, "execution.nodelist is not a list, or is too long");
     environment->nodelist = memory_allocate_zeroed((count + 1) * sizeof(*environment->nodelist));
     for (size_t i = 0; i < count; i++) {
         environment->nodelist[i] = json_string_value(json_array_get(list, i));

@@ -359,7 +359,7 @@ int main(void)
     if (victim == NULL)
         bail_out("%s", why.text);
     link_set_addresses(victim, &addresses);
-    snprintf(versions, sizeof(versions), "speaks link protocol %u, here %u",
+    snprintf(versions, sizeof(versions), "link protocol mismatch: peer %u, local %u",
              LINK_PROTOCOL_VERSION + 1, LINK_PROTOCOL_VERSION);
     expect_refused("another version", other_version, versions);
     expect_refused("a frame before HELLO", no_hello, "a malformed frame");

@@ -46,7 +46,8 @@ static void check_facts(void)
     is_string(facts_text("feature=b|a|b"), "feature=a|b", "features are a set");
     has_string(facts_text("mem=64X"), "column 5: '64X' cannot be a value of mem", "no such unit");
     has_string(facts_text("gpus=9999999"), "column 6", "too many GPUs");
-    has_string(facts_text("mem=1G,color=red"), "column 8: 'color=red' is none of", "no such fact");
+    has_string(facts_text("mem=1G,color=red"), "column 8: 'color=red' is not one of",
+               "no such fact");
     has_string(facts_text("arch="), "column 6", "an empty name");
     has_string(facts_text("mem=99999999999999999999G"), "column 5", "a number that is too long");
     node_facts_parse("mem=1G,feature=a", &a, NULL);

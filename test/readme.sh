@@ -9,7 +9,7 @@
 
 # two_cores: a CPU of each of two cores that this process may use, as "0,1".
 two_cores() {
-    local first= cpu core
+    local first='' cpu core
     while IFS=, read -r cpu core; do
         [[ ${first#*,} != "$core" ]] || continue
         taskset -c "$cpu" true 2>/dev/null || continue
@@ -46,7 +46,7 @@ check() {
 
 # options_exist COMMAND: each option of `banyan VERB` is in the help of the verb.
 options_exist() {
-    local option unknown= words
+    local option unknown='' words
     words=$(sed "s/ *#.*//; s/.*banyan //" <<<"$1")
     run "$banyan" help "${words%% *}"
     for option in $(grep -oE -- ' --[a-z-]+' <<<"$words"); do

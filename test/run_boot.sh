@@ -62,7 +62,7 @@ refused "file:$scratch/record" 'its mode is 644, not 600' "file: one that others
 chmod 600 "$scratch/record"
 ln -s record "$scratch/link"
 refused "file:$scratch/link" 'Too many levels of symbolic links' "file: a symbolic link"
-refused "file:$scratch" 'it is no file of user' "file: a directory"
+refused "file:$scratch" 'it is not a regular file' "file: a directory"
 refused "file:$scratch/record" 'the boot record cannot be read' "file: no record"
 refused "nonsense" 'neither munge:CREDENTIAL nor file:PATH' "a word of no kind"
 run "$banyan" run --boot nonsense true </dev/null

@@ -12,7 +12,7 @@ nodes=64
 
 run "$banyan" run --fabric quux true </dev/null
 is $status 125 "--fabric quux: refused"
-like "$err" "option --fabric: 'quux' is none of tcp, ofi" "with the words that are known"
+like "$err" "option --fabric: 'quux' is not one of tcp, ofi" "with the words that are known"
 
 # Nothing of banyan's is here to be opened: a start that asks for nothing needs nothing.
 mkdir -p "$scratch/empty"

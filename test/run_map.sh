@@ -195,7 +195,7 @@ refused 'there is no device mlx5_9' "a device that is not there" \
     --nodes n1 --topology "$gpus" --map-by dist:mlx5_9
 refused 'option --topology: it does not say what node n4 is like' "a node that nobody describes" \
     --nodes 'n[3-4]' --topology "$mixed" --map-by core
-refused "option --topology: 'n2=core:1' comes behind a topology without LIST=" "a list behind the rest" \
+refused "option --topology: 'n2=core:1' comes after a topology without LIST=" "a list behind the rest" \
     --nodes 'n[1-4]' --topology "core:2 pu:1;n2=core:1"
 refused 'node n3 has no l3cache' "a level that one of them lacks" \
     --nodes 'n[1-3]' --topology "n[1-2]=l3:2 core:2 pu:1;n3=core:2 pu:1" --map-by l3cache

@@ -200,7 +200,7 @@ like "$status $err" '^125 banyan: .*cannot create /nonexistent/' "where nothing 
 refused 'cannot read recording /nonexistent: No such file' --replay /nonexistent
 refused 'no operation is done beside it' --replay "$record" barrier
 refused 'cannot read recording .*: Is a directory' --replay "$scratch"
-refused 'option --json: a replay is told in words' --json --replay "$record"
+refused 'option --json: not available with --replay' --json --replay "$record"
 refused 'is not a recording of this version' --replay "$scratch/profile"
 head -c 10 "$record" >"$scratch/cut"
 refused 'is not a recording of this version' --replay "$scratch/cut"

@@ -129,8 +129,8 @@ static void test_bad(void)
     if (mkdir(deep, 0700) < 0 || mkdir(foreign, 0700) < 0 || symlink("/", foreign_user) < 0)
         bail_out("cannot make directories in %s", scratch);
     expect(missing, -ENOENT, "No such file or directory");
-    expect(file, -ENOTDIR, "no directory");
-    expect("tmp", -EINVAL, "no absolute path");
+    expect(file, -ENOTDIR, "not a directory");
+    expect("tmp", -EINVAL, "not an absolute path");
     expect(deep, -ENAMETOOLONG, "too long for the paths of sockets");
     expect(foreign, -EPERM, "not a directory of this user alone");
     unlink(foreign_user);

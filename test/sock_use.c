@@ -45,7 +45,7 @@ static void test_port_ranges(void)
     banyan_sock_local_address(listener, &listening);
     for (int i = 0; i < 2; i++) {
         is_int(banyan_sock_listen(set, &listening, odd[i], NULL, &sock, &why), -ERANGE,
-               "K7: %s is no range of ports", i == 0 ? "0-10" : "10-5");
+               "K7: %s is not a range of ports", i == 0 ? "0-10" : "10-5");
         is_int(banyan_sock_connect(set, &listening, odd[i], NULL, &sock, &why), -ERANGE,
                "K7: nor to connect from");
         has_string(why.text, i == 0 ? "0-10" : "10-5", "K7: which it is, is told");

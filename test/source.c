@@ -93,7 +93,7 @@ static void test_nothing_but_presence(void)
     source_bad("pbs", ENV("PBS_JOBID=4", "PBS_NODEFILE=/gone"), NO_FILES,
                "PBS job 4: PBS_NODEFILE: cannot read /gone: No such file or directory");
     source_bad("gridengine", ENV("JOB_ID=5", "SGE_ROOT=/sge", "SGE_TASK_ID=1"), NO_FILES,
-               "Grid Engine job 5: no parallel environment was asked for (qsub -pe): PE_HOSTFILE "
+               "Grid Engine job 5: no parallel environment was requested (qsub -pe): PE_HOSTFILE "
                "is not set");
     source_bad("cobalt", ENV("COBALT_JOBID=6"), NO_FILES,
                "Cobalt job 6: COBALT_NODEFILE is not set");

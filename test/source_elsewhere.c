@@ -241,7 +241,7 @@ static void test_condor(void)
         "condor", ENV(CONDOR), FILES("/ad", "A = 1\nRequestCpus = ifThenElse(x,1,2)\n"),
         "HTCondor: _CONDOR_JOB_AD: /ad:2:15: RequestCpus must be a number from 1 to 1000000, not \"ifThenElse(x,1,2)\"");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = undefined\n"),
-               "HTCondor: _CONDOR_JOB_AD: /ad:1:18: AllRemoteHosts is no text in quotes");
+               "HTCondor: _CONDOR_JOB_AD: /ad:1:18: AllRemoteHosts must be a string in quotes");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = \"slot1@h1,slot1@\"\n"),
                "HTCondor: _CONDOR_JOB_AD: /ad:1:34: the name of a node is missing");
     source_bad("condor", ENV(CONDOR), FILES("/ad", "AllRemoteHosts = \"\"\n"),

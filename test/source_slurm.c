@@ -100,7 +100,7 @@ static void test_cpus(void)
                 NO_FILES, "a1,b1:1");
     source_bad("slurm", ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_TRES_PER_TASK=cpu=2x"),
                NO_FILES,
-               "Slurm job 7: SLURM_TRES_PER_TASK: column 6: ',' is missing behind the CPUs");
+               "Slurm job 7: SLURM_TRES_PER_TASK: column 6: ',' is missing after the CPUs");
     source_bad(
         "slurm",
         ENV(JOB, "SLURM_JOB_NODELIST=n[1-3]", "SLURM_JOB_CPUS_PER_NODE=72(x2),36",
@@ -181,8 +181,8 @@ static void test_bad_counts(void)
 {
     counts_bad("2(x3", ": column 5: ')' is missing");
     counts_bad("2x3", ": column 2: ',' or \"(xNUMBER)\" is expected here");
-    counts_bad("2(3)", ": column 3: 'x' is missing behind '('");
-    counts_bad("2(", ": column 3: 'x' is missing behind '('");
+    counts_bad("2(3)", ": column 3: 'x' is missing after '('");
+    counts_bad("2(", ": column 3: 'x' is missing after '('");
     counts_bad("", ": column 1: a count must be a number from 1 to 1000000, not \"\"");
     counts_bad("-2", ": column 1: a count must be a number from 1 to 1000000, not '-'");
     counts_bad("(x3)", ": column 1: a count must be a number from 1 to 1000000, not '('");
