@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/place_device.h"
 #include "alloc/place_map_internal.h"
 
 /* ---- The nodes ---- */
@@ -22,7 +23,9 @@ void free_runs_append(struct free_runs *runs, const struct free_run *run)
 
     if (last != NULL && last->first + last->nodes == run->first && last->slots == run->slots &&
         last->kind == run->kind && last->used_slots == run->used_slots &&
-        last->used_units == run->used_units && last->is_out == run->is_out) {
+        last->used_units == run->used_units &&
+        memcmp(last->used_devices, run->used_devices, sizeof(run->used_devices)) == 0 &&
+        last->is_out == run->is_out) {
         last->nodes += run->nodes;
         return;
     }
@@ -165,9 +168,10 @@ static const char *describe_less(const struct place_map *map, const struct map_a
         snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
                  counted(total, "is free", "are free"),
                  app > map->apps ? " after the other applications" : "",
-                 app->rule->pe > 1                  ? " with the cores that each process takes"
-                 : app->rule->policy == MAP_BY_CPUS ? " with a core of pe-list for each process"
-                                                    : "",
+                 app->rule->pe > 1                    ? " with the cores that each process takes"
+                 : app->rule->policy == MAP_BY_CPUS   ? " with a core of pe-list for each process"
+                 : app->rule->policy == MAP_BY_DEVICE ? " with devices for each process"
+                                                      : "",
                  ranges_is_empty(&map->placement->excluded) && ranges_is_empty(&app->rule->excluded)
                      ? ""
                      : " on the remaining nodes");
@@ -273,6 +277,55 @@ static uint64_t less_or_none(uint64_t from, uint64_t what)
     return from > what ? from - what : 0;
 }
 
+static uint32_t devices_of(const struct place_map *map, const struct free_run *run,
+                           enum map_device device_class)
+{
+    return device_count(&map->placement->machines.kinds[run->kind].view, device_class);
+}
+
+/* Objects of the level that processes are dealt to; by device as many as have devices of their own. */
+static uint32_t objects_dealt(const struct place_map *map, const struct free_run *run,
+                              const struct map_rule *rule)
+{
+    if (rule->policy != MAP_BY_DEVICE)
+        return objects_of(map, run, rule->level);
+    return devices_of(map, run, rule->device_class) / map_rule_devices(rule, rule->device_class);
+}
+
+/* Nodes that take part must have devices of the class. */
+static int check_devices(const struct map_rule *rule, const struct place_map *map,
+                         const struct free_run *run, const struct allocation *allocation,
+                         struct error *error)
+{
+    uint32_t wanted = map_rule_devices(rule, rule->device_class);
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (rule->policy != MAP_BY_DEVICE || objects_dealt(map, run, rule) > 0)
+        return 0;
+    hostlist_name(allocation->names, run->first, name);
+    return error_set(
+        error, -ENODEV,
+        "node %s has %u of the %u %s devices that each process takes; 'banyan map "
+        "--show-topology' tells what it has%s",
+        name, devices_of(map, run, rule->device_class), wanted, map_device_name(rule->device_class),
+        rule->device_class == MAP_DEVICE_GPU ? ", --require 'gpus>=N' leaves out nodes with fewer"
+                                             : "");
+}
+
+/* Where each process is to have devices of its own these are a limit. */
+static void measure_devices(const struct map_rule *rule, const struct place_map *map,
+                            const struct free_run *run, struct room *room)
+{
+    uint64_t left;
+
+    if (rule->policy != MAP_BY_DEVICE || rule->shared)
+        return;
+    left = less_or_none(devices_of(map, run, rule->device_class),
+                        run->used_devices[rule->device_class]);
+    room->whole = lesser(room->whole, objects_dealt(map, run, rule));
+    room->free = lesser(room->free, left / map_rule_devices(rule, rule->device_class));
+}
+
 static void measure(const struct map_rule *rule, const struct place_map *map,
                     const struct free_run *run, struct room *room)
 {
@@ -292,13 +345,16 @@ static void measure(const struct map_rule *rule, const struct place_map *map,
             room->whole = lesser(room->whole, map_rule_cpus_count(rule));
             room->free = lesser(room->free, map_rule_cpus_count(rule));
         }
+        measure_devices(rule, map, run, room);
     }
     if (room->whole == 0)
         room->free = 0;
     else if (rule->policy == MAP_BY_NODE)
         room->width = 1;
     else if (rule->span)
-        room->width = rule->policy == MAP_BY_OBJECT ? objects_of(map, run, rule->level) : 1;
+        room->width = rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DEVICE
+                          ? objects_dealt(map, run, rule)
+                          : 1;
     else
         room->width = room->whole;
 }
@@ -321,6 +377,8 @@ static int measure_all(const struct map_rule *rule, const struct place_map *map,
             return no_such_object(rule, &runs->items[i], rule->level, allocation, error);
         if (objects_of(map, &runs->items[i], bind) == 0)
             return no_such_object(rule, &runs->items[i], bind, allocation, error);
+        if (check_devices(rule, map, &runs->items[i], allocation, error) < 0)
+            return -ENODEV;
         measure(rule, map, &runs->items[i], room);
         rooms->count++;
         rooms->total += room->free * room->run.nodes;
@@ -375,8 +433,9 @@ static uint32_t numbering_width(const struct place_map *map, const struct map_ru
     case MAP_RANK_BY_NODE:
         return 1;
     case MAP_RANK_BY_SPAN:
-        return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT
-                   ? objects_of(map, run, rule->level)
+        return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT ||
+                       rule->policy == MAP_BY_DEVICE
+                   ? objects_dealt(map, run, rule)
                    : 1;
     default:
         return MAP_WIDTH_ALL;
@@ -400,6 +459,8 @@ static void give(struct outcome *outcome, const struct free_run *run, uint32_t f
     left.is_out = 0;
     left.used_slots = (uint32_t)lesser(run->used_slots + count, UINT32_MAX);
     left.used_units += count * (rule->pe > 0 ? rule->pe : 1);
+    for (int i = 0; i < MAP_DEVICE_COUNT; i++)
+        left.used_devices[i] += count * map_rule_devices(rule, (enum map_device)i);
     free_runs_append(&outcome->left, &left);
     outcome->before += count * nodes;
     if (count == 0)

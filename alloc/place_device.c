@@ -121,12 +121,26 @@ static uint32_t choose_gpu(const struct device_desk *desk, enum topology_device_
     return best;
 }
 
+/* The numbers of those that the process at hand has taken. */
+static void settle(struct device_desk *desk, enum topology_device_kind kind,
+                   struct ranges *ret_numbers)
+{
+    uint32_t number = 0;
+
+    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
+        if (desk->use[i] & TAKEN_NOW)
+            ranges_add(ret_numbers, number, number);
+        number += desk->view->devices[i].kind == kind;
+        desk->use[i] &= ~TAKEN_NOW;
+    }
+}
+
 int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
                      enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
                      struct error *error)
 {
     enum topology_device_kind vendor;
-    uint32_t there = topology_gpus(desk->view, &vendor), number = 0;
+    uint32_t there = topology_gpus(desk->view, &vendor);
 
     if (there < count)
         return error_set(error, -ENODEV, "each process is to have %u GPUs but there are %u", count,
@@ -141,12 +155,77 @@ int device_desk_take(struct device_desk *desk, uint32_t count, int again, const 
                              there, count);
         desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
     }
-    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
-        if (desk->use[i] & TAKEN_NOW)
-            ranges_add(ret_numbers, number, number);
-        number += desk->view->devices[i].kind == vendor;
-        desk->use[i] &= ~TAKEN_NOW;
-    }
+    settle(desk, vendor, ret_numbers);
     *ret_kind = vendor;
+    return 0;
+}
+
+/* ---- Devices of a class ---- */
+
+static enum topology_device_kind kind_of_class(const struct topology *view,
+                                               enum map_device device_class)
+{
+    enum topology_device_kind kind = TOPOLOGY_DEVICE_NETWORK;
+
+    if (device_class == MAP_DEVICE_GPU)
+        (void)topology_gpus(view, &kind);
+    return kind;
+}
+
+uint32_t device_count(const struct topology *view, enum map_device device_class)
+{
+    enum topology_device_kind kind = kind_of_class(view, device_class);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->devices_count; i++)
+        count += view->devices[i].kind == kind;
+    return count;
+}
+
+static uint32_t least_given(const struct device_desk *desk, enum topology_device_kind kind)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
+        if (desk->view->devices[i].kind == kind && !(desk->use[i] & TAKEN_NOW) &&
+            (best == UINT32_MAX || desk->use[i] < desk->use[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* What hangs on nothing that is known is near to all threads. */
+static void add_near(const struct topology *view, const struct topology_device *device,
+                     struct ranges *near)
+{
+    if (ranges_is_empty(&device->near))
+        ranges_add(near, 0, view->threads - 1);
+    else
+        ranges_add_all(near, &device->near);
+}
+
+int device_desk_deal(struct device_desk *desk, enum map_device device_class, uint32_t count,
+                     int again, struct device_deal *ret_deal, struct error *error)
+{
+    struct device_deal deal = {.first = UINT32_MAX,
+                               .kind = kind_of_class(desk->view, device_class)};
+    uint32_t there = device_count(desk->view, device_class);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t best = least_given(desk, deal.kind);
+
+        if (best == UINT32_MAX || (desk->use[best] > 0 && !again)) {
+            ranges_fini(&deal.near);
+            return error_set(error, -ENOSPC,
+                             "there are %u %s devices, too few for %u of its own for each process; "
+                             "use fewer processes, or the modifier shared",
+                             there, map_device_name(device_class), count);
+        }
+        desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
+        deal.first = best < deal.first ? best : deal.first;
+        add_near(desk->view, &desk->view->devices[best], &deal.near);
+    }
+    settle(desk, deal.kind, &deal.numbers);
+    *ret_deal = deal;
     return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef ALLOC_PLACE_DEVICE_H
 #define ALLOC_PLACE_DEVICE_H
 
+#include "alloc/place_rule.h"
 #include "base/error.h"
 #include "base/ranges.h"
 #include "base/topology.h"
@@ -19,6 +20,19 @@ struct device_desk {
 
 void device_desk_init(struct device_desk *desk, const struct topology *view);
 void device_desk_fini(struct device_desk *desk);
+/* How many there are of a class; GPUs are those of topology_gpus. */
+uint32_t device_count(const struct topology *view, enum map_device device_class);
+/* What the process that comes next takes of a class, and where that is. */
+struct device_deal {
+    uint32_t first;     /* its number in the view */
+    struct ranges near; /* logical threads near one of them */
+    enum topology_device_kind kind;
+    struct ranges numbers; /* among those of their kind */
+};
+/* Deals `count` devices of the class, those that fewest have, of these the first ones.  Each is taken
+ * once, unless `again`.  The caller frees the ranges. */
+int device_desk_deal(struct device_desk *desk, enum map_device device_class, uint32_t count,
+                     int again, struct device_deal *ret_deal, struct error *error);
 /* Orders the NUMA nodes by their distance from a device of that name. */
 int device_desk_order(struct device_desk *desk, const char *name, struct error *error);
 /* Takes `count` GPUs for a process on these logical threads: their numbers among those of their

@@ -321,6 +321,37 @@ static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
     ranges_fini(&listed);
 }
 
+/* ---- Devices ---- */
+
+/* The units near its devices become the object of a process. */
+static int take_near(struct desk *desk, const struct map_rule *rule, struct place_seat *seat,
+                     struct error *error)
+{
+    uint32_t devices = map_rule_devices(rule, rule->device_class), count = 0;
+    struct device_deal deal;
+    int rc = device_desk_deal(&desk->devices, rule->device_class, devices,
+                              rule->shared || rule->oversubscribe, &deal, error);
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t unit = 0; unit < desk->units; unit++) {
+        if (ranges_contains(&deal.near, desk->threads[unit]))
+            desk->sorted[count++] = unit;
+    }
+    desk->objects = 1;
+    desk->starts[0] = 0;
+    desk->starts[1] = count;
+    ranges_move(&seat->near, &deal.near);
+    if (rule->device_class == MAP_DEVICE_GPU) {
+        seat->gpu_kind = deal.kind;
+        ranges_move(&seat->gpus, &deal.numbers);
+    }
+    ranges_fini(&deal.numbers);
+    rc = take_units(desk, rule, seat, error);
+    seat->object = deal.first; /* what rank-by fill goes by */
+    return rc;
+}
+
 static int seat_process(struct desk *desk, const struct map_app *app, uint32_t node, uint32_t dealt,
                         struct place_seat *seat, struct error *error)
 {
@@ -334,13 +365,15 @@ static int seat_process(struct desk *desk, const struct map_app *app, uint32_t n
             app->by_node[run->before + (uint64_t)(node - run->first) * run->count + dealt];
 
         rc = take_listed(desk, &rule->list->cores[rank], seat, error);
+    } else if (rule->policy == MAP_BY_DEVICE) {
+        rc = take_near(desk, rule, seat, error);
     } else if (rule->ordered) {
         rc = take_ordered(desk, rule, dealt, seat, error);
     } else {
         seat->object = choose_object(desk, rule, dealt);
         rc = take_units(desk, rule, seat, error);
     }
-    if (rc == 0 && rule->gpus > 0)
+    if (rc == 0 && rule->gpus > 0 && ranges_is_empty(&seat->gpus))
         rc = device_desk_take(&desk->devices, rule->gpus, rule->oversubscribe, &seat->home,
                               &seat->gpu_kind, &seat->gpus, error);
     return rc;
@@ -420,6 +453,14 @@ static void bind_memory(const struct topology *view, struct place_seat *seat)
     }
 }
 
+static void bind_to_near(const struct desk *desk, struct place_seat *seat)
+{
+    uint32_t thread = 0;
+
+    for (; !desk->is_overloaded && ranges_next(&seat->near, thread, &thread); thread++)
+        ranges_add(&seat->cpus, desk->view->os[thread], desk->view->os[thread]);
+}
+
 static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
 {
     for (uint32_t i = 0; i < set->count; i++)
@@ -467,6 +508,8 @@ static int bind_all(struct desk *desk, struct place_seats *seats, struct error *
             return rc;
         if (rule->policy == MAP_BY_CPUS && rule->bind == MAP_BIND_DEFAULT && !rule->ordered)
             bind_to_cpus(desk, rule, seat);
+        else if (rule->policy == MAP_BY_DEVICE && rule->bind == MAP_BIND_DEFAULT && rule->pe == 0)
+            bind_to_near(desk, seat);
         else if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL ||
                                             map_rule_lists_cores(rule) || !desk->is_overloaded))
             bind_seat(desk->view, level, seat);
@@ -523,6 +566,7 @@ void place_seats_fini(struct place_seats *seats)
     for (uint32_t i = 0; i < seats->count; i++) {
         ranges_fini(&seats->items[i].cpus);
         ranges_fini(&seats->items[i].home);
+        ranges_fini(&seats->items[i].near);
         ranges_fini(&seats->items[i].memory);
         ranges_fini(&seats->items[i].gpus);
     }

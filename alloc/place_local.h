@@ -16,6 +16,7 @@ struct place_seat {
     uint32_t object;      /* of the mapping's level, in the node's view */
     struct ranges cpus;   /* the kernel's numbers of threads it is bound to; none: not bound */
     struct ranges home;   /* logical threads, in the view, of the units it has taken */
+    struct ranges near;   /* logical threads that it was dealt with its devices; none: not so */
     struct ranges memory; /* the kernel's numbers of NUMA nodes; none: not bound */
     struct ranges gpus;   /* numbers of devices of the kind */
     enum topology_device_kind gpu_kind;

@@ -19,6 +19,7 @@ struct free_run {
     uint32_t units; /* 0 if no topology is known */
     uint32_t used_slots;
     uint64_t used_units;
+    uint64_t used_devices[MAP_DEVICE_COUNT];
     uint8_t is_out; /* the application that is placed leaves them out */
 };
 

@@ -11,7 +11,7 @@
 
 #define MAPPINGS                                                                           \
     "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, ppr:N:OBJECT, " \
-    "dist:DEVICE, pe-list=CORES, seq and rankfile:FILE"
+    "dist:DEVICE, device=CLASS, pe-list=CORES, seq and rankfile:FILE"
 
 static const char *const rank_by_names[MAP_RANK_BY_COUNT] = {
     [MAP_RANK_DEFAULT] = "default", [MAP_RANK_BY_SLOT] = "slot", [MAP_RANK_BY_NODE] = "node",
@@ -22,6 +22,11 @@ static const char *const memory_names[MAP_MEMORY_COUNT] = {
     [MAP_MEMORY_NONE] = "none",
     [MAP_MEMORY_PREFERRED] = "preferred",
     [MAP_MEMORY_BOUND] = "local",
+};
+
+static const char *const device_names[MAP_DEVICE_COUNT] = {
+    [MAP_DEVICE_GPU] = "gpu",
+    [MAP_DEVICE_NETWORK] = "network",
 };
 
 /* In upper or lower case, as PRRTE and Open MPI take them. */
@@ -71,6 +76,8 @@ static const struct modifier_elsewhere {
     {"donotlaunch", "use 'banyan map'"},
     {"inherit", "a job passes no mapping on to others"},
     {"noinherit", NULL},
+    {"interleave", "use --map-by package or numa with --gpus-per-rank 1"},
+    {"shared", "it belongs to device=gpu and device=network"},
     {"ordered", "it belongs to pe-list; seq and rankfile list the processes in order"},
 };
 
@@ -90,6 +97,17 @@ static int parse_elsewhere(const char *text, size_t bytes, struct error *error)
                      bytes < 40 ? (int)bytes : 40, text);
 }
 
+/* "ndev=N" of GPUs. */
+static int parse_devices(const char *text, size_t bytes, struct map_rule *rule, struct error *error)
+{
+    rule->gpus = parse_number(text + 5, bytes - 5, TOPOLOGY_DEVICES_MAX);
+    if (rule->gpus > 0 && rule->device_class == MAP_DEVICE_GPU)
+        return 0;
+    return error_set(error, -EINVAL,
+                     "modifier \"%.*s\" is not ndev=N of device=gpu with a number from 1 to %u",
+                     bytes < 40 ? (int)bytes : 40, text, TOPOLOGY_DEVICES_MAX);
+}
+
 static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
                           struct map_extra *extra, struct error *error)
 {
@@ -100,8 +118,12 @@ static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
         return error_set(error, -EINVAL, "modifier \"%.*s\" is not pe=N with a number from 1 to %u",
                          bytes < 40 ? (int)bytes : 40, text, MAP_UNITS_MAX);
     }
+    if (rule->policy == MAP_BY_DEVICE && bytes > 5 && is_word(text, 5, "ndev="))
+        return parse_devices(text, bytes, rule, error);
     if (is_word(text, bytes, "span")) {
         rule->span = 1;
+    } else if (is_word(text, bytes, "shared") && rule->policy == MAP_BY_DEVICE) {
+        rule->shared = 1;
     } else if (is_word(text, bytes, "ordered") && rule->policy == MAP_BY_CPUS) {
         rule->ordered = 1;
     } else if (is_word(text, bytes, "oversubscribe")) {
@@ -147,6 +169,32 @@ static const char *parse_distance(const char *text, struct map_rule *rule, struc
     memcpy(rule->device, text, bytes);
     rule->device[bytes] = '\0';
     return word_after(text, bytes);
+}
+
+/* Behind "device=": a class, or the name of one device, near which all processes are. */
+static const char *parse_device(const char *text, struct map_rule *rule, struct error *error)
+{
+    static const char *const networks[] = {"network", "nic", "fabric", "openfabrics"};
+    size_t bytes = word_length(text);
+
+    rule->policy = MAP_BY_DEVICE;
+    rule->device_class = MAP_DEVICE_NETWORK;
+    if (is_word(text, bytes, "gpu")) {
+        rule->device_class = MAP_DEVICE_GPU;
+        return word_after(text, bytes);
+    }
+    for (size_t i = 0; i < sizeof(networks) / sizeof(*networks); i++) {
+        if (is_word(text, bytes, networks[i]))
+            return word_after(text, bytes);
+    }
+    rule->device_class = MAP_DEVICE_GPU;
+    if (bytes > 0 && bytes < sizeof(rule->device) && !is_word(text, bytes, "block"))
+        return parse_distance(text, rule, error);
+    error_set(error, -EINVAL,
+              "\"device=%.60s\" is neither gpu nor network (nic, fabric, openfabrics) nor the name "
+              "of a device, as mlx5_0 is",
+              text);
+    return NULL;
 }
 
 static const char *parse_list(const char *text, int is_sequence, struct map_rule *rule,
@@ -244,6 +292,8 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
     rule->level = TOPOLOGY_NODE;
     if (strncasecmp(text, "pe-list=", 8) == 0)
         return parse_cpus(text + 8, rule, error);
+    if (strncasecmp(text, "device=", 7) == 0)
+        return parse_device(text + 7, rule, error);
     if (is_word(text, bytes, "ppr"))
         return parse_per_object(rest, rule, error);
     if (is_word(text, bytes, "dist"))
@@ -388,6 +438,11 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
     case MAP_BY_LIST:
         buffer_append_string(out, "list");
         break;
+    case MAP_BY_DEVICE:
+        buffer_printf(out, "device=%s", map_device_name(rule->device_class));
+        if (rule->device_class == MAP_DEVICE_GPU && rule->gpus > 0)
+            buffer_printf(out, ":ndev=%u", rule->gpus);
+        break;
     case MAP_BY_CPUS:
         print_cpus(&rule->listed, out);
         break;
@@ -397,6 +452,8 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
     }
     if (rule->ordered)
         buffer_append_string(out, ":ordered");
+    if (rule->shared)
+        buffer_append_string(out, ":shared");
     if (rule->pe > 0)
         buffer_printf(out, ":pe=%u", rule->pe);
     if (rule->span)
@@ -410,7 +467,7 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
 int map_rule_wants_topology(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
-           rule->policy == MAP_BY_CPUS ||
+           rule->policy == MAP_BY_CPUS || rule->policy == MAP_BY_DEVICE ||
            (rule->policy == MAP_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
            rule->cpus > 0 || rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 ||
            rule->memory != MAP_MEMORY_NONE || (rule->list != NULL && rule->list->cores != NULL);
@@ -435,6 +492,20 @@ enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
 int map_rule_lists_cores(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_CPUS || (rule->list != NULL && rule->list->cores != NULL);
+}
+
+uint32_t map_rule_devices(const struct map_rule *rule, enum map_device device_class)
+{
+    uint32_t least = rule->policy == MAP_BY_DEVICE && rule->device_class == device_class;
+
+    if (device_class == MAP_DEVICE_GPU && rule->gpus > least)
+        return rule->gpus;
+    return least;
+}
+
+const char *map_device_name(enum map_device device_class)
+{
+    return device_names[device_class];
 }
 
 void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores)
@@ -582,7 +653,8 @@ void map_rule_encode(const struct map_rule *rule, struct buffer *out)
     wire_put_u8(out, (uint8_t)rule->bind_level);
     wire_put_u8(out, (uint8_t)rule->memory);
     wire_put_u8(out, (uint8_t)(rule->span | rule->oversubscribe << 1 | rule->overload << 2 |
-                               rule->ordered << 3));
+                               rule->ordered << 3 | rule->shared << 4));
+    wire_put_u8(out, (uint8_t)rule->device_class);
     wire_put_string(out, rule->device);
     wire_put_string(out, rule->require != NULL ? rule->require : "");
     ranges_encode(&rule->excluded, out);
@@ -627,11 +699,13 @@ int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
     rule.bind = (enum map_bind)get_choice(reader, MAP_BIND_COUNT);
     rule.bind_level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
     rule.memory = (enum map_memory)get_choice(reader, MAP_MEMORY_COUNT);
-    flags = get_choice(reader, 16);
+    flags = get_choice(reader, 32);
     rule.span = flags & 1;
     rule.oversubscribe = flags >> 1 & 1;
     rule.overload = flags >> 2 & 1;
     rule.ordered = flags >> 3 & 1;
+    rule.shared = flags >> 4 & 1;
+    rule.device_class = (enum map_device)get_choice(reader, MAP_DEVICE_COUNT);
     wire_get_string_into(reader, rule.device, sizeof(rule.device));
     get_require(reader, &rule);
     if (rule.policy == MAP_PER_OBJECT && rule.per == 0)

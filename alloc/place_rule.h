@@ -30,6 +30,7 @@ enum map_policy {
     MAP_BY_DISTANCE, /* from the device */
     MAP_BY_LIST,     /* node by node as told */
     MAP_BY_CPUS,     /* on cores that are named */
+    MAP_BY_DEVICE,   /* a device of a class for each */
     MAP_POLICY_COUNT
 };
 
@@ -43,6 +44,8 @@ enum map_rank_by {
 };
 
 enum map_bind { MAP_BIND_DEFAULT, MAP_BIND_NONE, MAP_BIND_LEVEL, MAP_BIND_COUNT };
+/* Of MAP_BY_DEVICE: GPUs, of which a process gets `gpus` (1 if that is 0), or network devices. */
+enum map_device { MAP_DEVICE_GPU, MAP_DEVICE_NETWORK, MAP_DEVICE_COUNT };
 enum map_memory { MAP_MEMORY_NONE, MAP_MEMORY_PREFERRED, MAP_MEMORY_BOUND, MAP_MEMORY_COUNT };
 
 /* MAP_BY_LIST: where each process goes, by rank within the application. */
@@ -76,6 +79,8 @@ struct map_rule {
     uint8_t oversubscribe;
     uint8_t overload; /* is allowed */
     uint8_t ordered;  /* MAP_BY_CPUS: a process for each, in their order */
+    uint8_t shared;   /* MAP_BY_DEVICE: a device may have several processes */
+    enum map_device device_class;
     char device[MAP_DEVICE_BYTES];
     struct map_cpus listed;
     /* Owned by the placement that the rule is in. */
@@ -116,6 +121,9 @@ enum topology_level map_rule_dealing_level(const struct map_rule *rule);
 /* The level to bind to if the node is not overloaded, the units of the job being hardware threads or
  * cores; TOPOLOGY_NODE: none. */
 enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads);
+/* How many devices of the class each process takes, by whatever option. */
+uint32_t map_rule_devices(const struct map_rule *rule, enum map_device device_class);
+const char *map_device_name(enum map_device device_class);
 /* The cores of MAP_BY_CPUS as a set, and how many these are. */
 void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores);
 uint32_t map_rule_cpus_count(const struct map_rule *rule);

@@ -243,15 +243,42 @@ static void add_gpus(hwloc_topology_t source, struct topology *topology)
     free(gpus);
 }
 
+static int is_network(hwloc_obj_t object)
+{
+    return object->type == HWLOC_OBJ_OS_DEVICE &&
+           (object->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
+            object->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS);
+}
+
+/* A card may be there as mlx5_0 and as ib0: the first of those that verbs know counts, or the first of all,
+ * so that nobody takes one card for two. */
+static int is_second_name(hwloc_obj_t object)
+{
+    hwloc_obj_t other =
+        object->parent->type == HWLOC_OBJ_PCI_DEVICE ? object->parent->io_first_child : NULL;
+    int is_before = 1;
+
+    for (; other != NULL; other = other->next_sibling) {
+        if (other == object)
+            is_before = 0;
+        else if (is_network(other) &&
+                 (other->attr->osdev.type == object->attr->osdev.type
+                      ? is_before
+                      : other->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS))
+            return 1;
+    }
+    return 0;
+}
+
 static void add_networks(hwloc_topology_t source, struct topology *topology)
 {
     hwloc_obj_t object = NULL;
 
     while ((object = hwloc_get_next_osdev(source, object)) != NULL) {
-        hwloc_obj_osdev_type_t type = object->attr->osdev.type;
-
-        if (type == HWLOC_OBJ_OSDEV_NETWORK || type == HWLOC_OBJ_OSDEV_OPENFABRICS)
-            add_device(source, object, object->name, TOPOLOGY_DEVICE_NETWORK, topology);
+        if (is_network(object))
+            add_device(source, object, object->name,
+                       is_second_name(object) ? TOPOLOGY_DEVICE_OTHER : TOPOLOGY_DEVICE_NETWORK,
+                       topology);
     }
 }
 

@@ -22,7 +22,8 @@
 static int wants_devices(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE)
+        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
+            placement->rules[i].policy == MAP_BY_DEVICE)
             return 1;
     }
     return 0;

@@ -47,11 +47,12 @@ const struct option_rule run_rules[] = {
      .value = "HOW[:MODIFIER]",
      .each_app = 1,
      FIELD(map_by),
-     .help = "slot: fill nodes one at a time (default); node: round-robin over nodes; core, "
-             "hwthread, l1cache, l2cache, l3cache, numa or package: fill nodes, round-robin over "
-             "these on each; "
-             "ppr:N:OBJECT, dist:DEVICE, pe-list=CORES[:ordered], seq[:FILE], rankfile:FILE; "
-             "modifiers are pe=N, span, oversubscribe, nolocal"},
+     .help =
+         "slot: fill nodes one at a time (default); node: round-robin over nodes; core, "
+         "hwthread, l1cache, l2cache, l3cache, numa or package: fill nodes, round-robin over "
+         "these on each; "
+         "ppr:N:OBJECT, dist:DEVICE, device=gpu|network[:shared], pe-list=CORES[:ordered], seq[:FILE], rankfile:FILE; "
+         "modifiers are pe=N, span, oversubscribe, nolocal"},
     {.kind = OPTION_TEXT,
      .name = "rank-by",
      .value = "slot|node|fill|span",

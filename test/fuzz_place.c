@@ -222,6 +222,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
                                           "\4ppr:2:package:pe=2,oversubscribe",
                                           "\4dist:mlx5_0:nolocal",
                                           "\4pe-list=0,4-7:ordered",
+                                          "\4device=gpu:ndev=2:shared",
                                           "\4core:overload-allowed"};
     struct buffer bytes = {0};
 

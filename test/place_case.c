@@ -186,6 +186,11 @@ static void make_rule(struct random_state *random, const struct allocation *allo
         make_list(random, nodes, rule);
     if (rule->policy == MAP_BY_CPUS)
         make_cpus(random, rule);
+    if (rule->policy == MAP_BY_DEVICE) {
+        rule->device_class = (enum map_device)pick(random, 0, MAP_DEVICE_COUNT - 1);
+        rule->shared = random_chance(random, 0.3);
+        rule->span = random_chance(random, 0.3);
+    }
     if (random_chance(random, rule->policy == MAP_BY_LIST ? 0.05 : 0.7))
         rule->processes = pick(random, 1, random_chance(random, 0.7) && slots > 0 ? slots : 60);
     if (rule->policy != MAP_BY_CPUS &&

@@ -264,6 +264,17 @@ static void test_words(void)
     words_are("ppr:2:l3cache:pe=4,oversubscribe", "ppr:2:l3cache:pe=4:oversubscribe");
     words_are("dist:mlx5_0", "dist:mlx5_0");
     words_are("slot:PE=1", "slot:pe=1");
+    words_are("device=gpu", "device=gpu");
+    words_are("device=gpu:ndev=2", "device=gpu:ndev=2");
+    words_are("DEVICE=NIC:SHARED:SPAN", "device=network:shared:span");
+    words_are("device=openfabrics,pe=2", "device=network:pe=2");
+    words_are("device=mlx5_1", "dist:mlx5_1");
+    words_are("device=block", "\"device=block\" is neither gpu nor network (nic, fabric, "
+                              "openfabrics) nor the name of a device, as mlx5_0 is");
+    words_are("device=nic:ndev=2",
+              "modifier \"ndev=2\" is not ndev=N of device=gpu with a number from 1 to 4096");
+    words_are("core:shared",
+              "modifier \"shared\" is not supported: it belongs to device=gpu and device=network");
     words_are("pe-list=0,2,4-7", "pe-list=0,2,4-7");
     words_are("PE-LIST=7,3-3,0:ORDERED,NOLOCAL", "pe-list=7,3,0:ordered");
     words_are("pe-list=1,oversubscribe", "pe-list=1:oversubscribe");
@@ -295,7 +306,7 @@ static void test_words(void)
     words_are("rankfile", "rankfile names no file, as rankfile:FILE does");
     words_are("board", "unknown mapping \"board\"; known are slot, node, core, hwthread, l1cache, "
                        "l2cache, l3cache, numa, package, ppr:N:OBJECT, dist:DEVICE, "
-                       "pe-list=CORES, seq and rankfile:FILE");
+                       "device=CLASS, pe-list=CORES, seq and rankfile:FILE");
 }
 
 static void bind_is(const char *words, enum map_bind bind, enum topology_level level, int overload)

@@ -86,6 +86,8 @@ class Node:
         self.units_left = len(self.units)
         self.taken = collections.Counter()  # unit -> how many processes have it
         self.gpus_given = collections.Counter()
+        self.networks_given = collections.Counter()
+        self.devices_left = collections.Counter()  # class -> how many were counted as taken
         self.seated = []
 
     def overloaded(self):
@@ -100,6 +102,7 @@ class Process:
         self.object_number = 0
         self.units = []
         self.gpus = []
+        self.near = set()
         self.bound = set()
 
 
@@ -129,6 +132,12 @@ class Application:
         self.device = words[1] if words[0] == "dist" else None
         self.pe_list = []
         self.ordered = words[-1] == "ordered"
+        self.device_class = None
+        if self.level.startswith("device="):
+            self.device_class = self.level[len("device="):]
+            self.shared = "shared" in words[1:]
+            self.level = "device"
+            self.devices = self.gpus or 1 if self.device_class == "gpu" else 1
         if self.level.startswith("pe-list="):
             for part in self.level[len("pe-list="):].split(","):
                 first, _, last = part.partition("-")
@@ -142,13 +151,15 @@ class Application:
 
     def deals_to(self):
         """The level whose objects span and --rank-by span count."""
-        return "node" if self.level in ("slot", "dist", "list", "pe-list") else self.level
+        return "node" if self.level in ("slot", "dist", "list", "pe-list", "device") else self.level
 
     def default_binding(self):
         if self.pe:
             return "units"
         if self.level == "dist":
             return "numa"
+        if self.level == "device":
+            return "near"
         if self.level == "pe-list":
             return "units" if self.ordered else "pe-list"
         return "none" if self.level in ("slot", "node", "list") else self.level
@@ -159,11 +170,30 @@ class Application:
 
 # Counts
 
+def class_of(app, node):
+    """The devices of the class of --map-by device: network devices, or GPUs as --gpus-per-rank has them."""
+    devices = node.machine.described["devices"]
+    if app.device_class == "network":
+        return [device for device in devices if device["kind"] == "network"]
+    return max(([device for device in devices if device["kind"] == vendor]
+                for vendor in ("nvidia", "amd", "intel")), key=len)
+
+
+def things_dealt(app, node):
+    """What span counts."""
+    if app.device_class:
+        return len(class_of(app, node)) // app.devices
+    return len(node.machine.objects(app.deals_to()))
+
+
 def whole_of(app, node):
     if app.ppr:
         return app.ppr * len(node.machine.objects(app.ppr_level))
     if app.pe_list:
         return min(node.slots, len(app.pe_list))
+    if app.device_class and not app.shared:
+        whole = min(node.slots, len(class_of(app, node)) // app.devices)
+        return min(whole, len(node.units) // app.pe) if app.pe else whole
     return min(node.slots, len(node.units) // app.pe) if app.pe else node.slots
 
 
@@ -173,13 +203,16 @@ def free_of(app, node):
     left = min(node.slots_left, node.units_left // app.pe) if app.pe else node.slots_left
     if app.pe_list:
         left = min(left, len(app.pe_list))
+    if app.device_class and not app.shared:
+        given = node.devices_left[app.device_class]
+        left = min(left, max(len(class_of(app, node)) - given, 0) // app.devices)
     return max(left, 0)
 
 
 def width_of(app, node):
     if app.level == "node" and not app.by_objects:
         return 1
-    return len(node.machine.objects(app.deals_to())) if app.span else whole_of(app, node)
+    return things_dealt(app, node) if app.span else whole_of(app, node)
 
 
 def deal(app, nodes):
@@ -248,7 +281,7 @@ def rank_order(app, processes):
         for n in nodes:
             chunk = 1
             if how == "span" and of_node[n]:
-                chunk = len(of_node[n][0].node.machine.objects(app.deals_to()))
+                chunk = things_dealt(app, of_node[n][0].node)
             ordered += of_node[n][:chunk]
             del of_node[n][:chunk]
     return ordered
@@ -264,6 +297,8 @@ def object_for(app, node, process, cycle):
         return machine.objects(app.level)[process.turn // app.ppr]
     if app.pe_list:
         return threads_of_list(app, machine)
+    if app.device_class:
+        return give_devices(app, node, process)
     if app.level not in INNER and app.level != "dist":
         return machine.allowed
     things = machine.objects("numa" if app.level == "dist" else app.level)
@@ -321,6 +356,25 @@ def seat_listed(node, process, cores):
         node.taken[unit] += 1
 
 
+def give_devices(app, node, process):
+    """Of the class those that fewest have, of these the first; returns the threads near to them."""
+    things = class_of(app, node)
+    given = node.gpus_given if app.device_class == "gpu" else node.networks_given
+    taken = []
+    for _ in range(app.devices):
+        chosen = min((k for k in range(len(things)) if k not in taken), key=lambda k: (given[k], k))
+        if given[chosen] > 0 and not app.oversubscribe and not app.shared:
+            raise Refused("too few devices")
+        given[chosen] += 1
+        taken.append(chosen)
+        near = {t for t in node.machine.allowed if node.machine.distance(things[chosen], t) == 0}
+        process.near |= near or set(node.machine.allowed)
+    process.object_number = min(taken)
+    if app.device_class == "gpu":
+        process.gpus = sorted(taken)
+    return process.near
+
+
 def give_gpus(app, node, process):
     devices = node.machine.described["devices"]
     of_vendors = [[device for device in devices if device["kind"] == vendor]
@@ -359,6 +413,8 @@ def bind(app, process):
         raise Refused("a node is overloaded")
     if how == "units":
         process.bound = threads
+    elif how == "near":
+        process.bound = process.near
     elif how == "pe-list":
         process.bound = set(threads_of_list(app, node.machine))
     elif how != "none":
@@ -388,8 +444,10 @@ def settle_cpus(app, apps, nodes):
 
 def check_levels(app, nodes):
     """A node that has no object of a level that is named is refused."""
-    named = [app.level if app.level not in ("slot", "list", "dist", "pe-list") else "node", app.bind]
+    named = [app.level if app.level not in ("slot", "list", "dist", "pe-list", "device") else "node", app.bind]
     for node in nodes:
+        if app.device_class and len(class_of(app, node)) < app.devices:
+            raise Refused("a node has no such device")
         for level in named:
             if level not in ("default", "none") and not node.machine.objects(level):
                 raise Refused("a node has no such level")
@@ -420,6 +478,10 @@ def place(case):
         for node, count in turns.items():
             node.slots_left -= count
             node.units_left -= count * app.needs()
+            if app.device_class:
+                node.devices_left[app.device_class] += count * app.devices
+            if app.device_class != "gpu":
+                node.devices_left["gpu"] += count * app.gpus
         cycle = collections.Counter()
         for place_in_list, process in enumerate(processes):
             if app.list_cores:
@@ -430,7 +492,7 @@ def place(case):
                 seat_listed(process.node, process, [core])
             else:
                 seat(app, process.node, process, object_for(app, process.node, process, cycle))
-            if app.gpus:
+            if app.gpus and app.device_class != "gpu":
                 give_gpus(app, process.node, process)
         ranks += rank_order(app, processes)
     for process in ranks:

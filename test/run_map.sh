@@ -123,6 +123,36 @@ maps "n1: ranks 0-1
     --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=1 true : \
     -n 1 --map-by hwthread true
 
+# A device for each.
+maps "n1: ranks 0-2
+  rank 0: [B/B][./.] cpus 0-1 gpus 0
+  rank 1: [./.][B/B] cpus 2-3 gpus 1
+  rank 2: [./.][B/B] cpus 2-3 gpus 2" "each process has a GPU and the cores near it, as many as there are" \
+    --nodes n1 --topology "$gpus" --map-by device=gpu
+maps "n1: ranks 0-2
+  rank 0: [../../../../../../BB/..] cpus 6,14 gpus 0
+  rank 1: [../../../../BB/../../..] cpus 4,12 gpus 1
+  rank 2: [../../BB/../../../../..] cpus 2,10 gpus 2" "in the order of the bus, a core of its own if told so" \
+    --nodes n1 --topology "$four_numa" -n 3 --map-by device=gpu --bind-to core
+maps "n1: rank 0
+  rank 0: [B/B][B/B] cpus 0-3 gpus 0-1" "two GPUs are near the cores of both" \
+    --nodes n1 --topology "$gpus" --map-by device=gpu:ndev=2
+maps "n1: ranks 0-3
+  rank 0: [B/.][./.] cpus 0 gpus 0
+  rank 1: [./.][B/.] cpus 2 gpus 1
+  rank 2: [./.][./B] cpus 3 gpus 2
+  rank 3: [./B][./.] cpus 1 gpus 0" "shared goes on with the first" \
+    --nodes n1 --topology "$gpus" -n 4 --map-by device=gpu:shared:pe=1
+maps "n1: ranks 0-1
+  rank 0 of application 0: [B/B][./.] cpus 0-1 gpus 0
+  rank 1 of application 1: [./.][B/B] cpus 2-3 gpus 1" "another application has other GPUs" \
+    --nodes n1 --topology "$gpus" -n 1 --map-by device=gpu true : -n 1 --map-by device=gpu true
+sed 's|<object type="OSDev" gp_index="23".*|<object type="OSDev" gp_index="24" name="ib0" osdev_type="2"/>&|' \
+    "$gpus" >"$scratch/two_names.xml"
+maps "n1: rank 0
+  rank 0: [B/B][./.] cpus 0-1" "a card that has two names is one" \
+    --nodes n1 --topology "$scratch/two_names.xml" --map-by device=nic
+
 # Cores that are named: each process has all of them, or one in the order of the list.
 maps "n1: ranks 0-1
   rank 0: [../BB][../BB] cpus 2-3,6-7
@@ -189,6 +219,10 @@ refused '--per-node 2 or fewer' "more on a node than named cores" \
     --nodes n1 --topology "$two_packages" -N 3 --map-by pe-list=0,1
 refused 'option --cpus-per-rank: pe-list' "a number of cores beside the cores" \
     --nodes n1 --topology "$two_packages" --cpus-per-rank 2 --map-by pe-list=0,1
+refused '4 processes requested, .* 3 are free with devices for each process' "more than GPUs" \
+    --nodes n1 --topology "$gpus" -n 4 --map-by device=gpu
+refused 'node n1 has 0 of the 1 network devices' "a node without such a device" \
+    --nodes n1 --topology "$two_packages" -n 1 --map-by device=nic
 refused 'there are 3 GPUs, too few' "too few GPUs" \
     --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
 refused 'there is no device mlx5_9' "a device that is not there" \

@@ -109,6 +109,16 @@ class Machine:
         return listed(cpus), listed(n for n, (mine, _) in enumerate(numas)
                                     if set(unlisted(mine)) & cpus)
 
+    def second_names(self):
+        """Of each card all names but one: the first OpenFabrics device's, or else the first."""
+        second = []
+        for _, _, _, card in self.of_type("PCIDev"):
+            names = [name for name in card.findall("object[@type='OSDev']")
+                     if name.get("osdev_type") in NETWORKS]
+            names.sort(key=lambda name: name.get("osdev_type"), reverse=True)
+            second += names[1:]
+        return second
+
     def devices(self, numas):
         found, counts, gpus = [], {}, []
         for _, _, around, element in self.of_type("PCIDev"):
@@ -121,9 +131,11 @@ class Machine:
             counts[vendor] = counts.get(vendor, -1) + 1
             name = ("gpu" if vendor == chosen else vendor) + str(counts[vendor])
             found.append((name, vendor) + self.near(around, numas))
+        second = self.second_names()
         for _, _, around, element in self.of_type("OSDev"):
             if element.get("osdev_type") in NETWORKS:
-                found.append((element.get("name"), "network") + self.near(around, numas))
+                found.append((element.get("name"), "other" if element in second else "network") +
+                             self.near(around, numas))
         return found
 
 
