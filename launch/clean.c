@@ -24,6 +24,8 @@
 
 #define TREE_DEPTH_LIMIT 64 /* descriptors: one per level */
 #define SHARED_BASE      "/dev/shm"
+#define SHARED_PREFIX    "banyan-"
+#define SWEEP_AGE_S      5
 #define READ_BYTES       16384u
 #define CLEAN_ROUNDS     200
 #define CLEAN_PAUSE_NS   10000000
@@ -213,6 +215,61 @@ static void remove_matching(const char *directory_path, const char *prefix,
     closedir(directory);
 }
 
+/* ---- What the dead have left ---- */
+
+/* Who has just made a directory holds it a moment later. */
+static int is_old(int fd, const char *name)
+{
+    struct stat status;
+
+    return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode) &&
+           status.st_uid == geteuid() && time(NULL) - status.st_mtime > SWEEP_AGE_S;
+}
+
+static void remove_if_left(const char *path)
+{
+    if (session_is_left(path))
+        session_remove_directory(path);
+}
+
+/* The place was on this machine, as the directory in its memory was; so what it left on disk is ours
+ * to remove, too. */
+static void sweep_place(const char *name, const char *tmpdir)
+{
+    const char *base = session_base(tmpdir);
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), SHARED_BASE "/" SHARED_PREFIX "%.64s", name);
+    if (!session_is_left(path))
+        return;
+    session_remove_directory(path);
+    snprintf(path, sizeof(path), "%.3900s/banyan-%u/%.64s", base, (unsigned int)geteuid(), name);
+    remove_if_left(path);
+    if (strcmp(name + SESSION_ID_BYTES - 1, ".0") != 0)
+        return;
+    snprintf(path, sizeof(path), "%.3900s/" SESSION_VIRTUAL_PREFIX "%.*s", base,
+             SESSION_ID_BYTES - 1, name);
+    remove_if_left(path);
+}
+
+void session_sweep(const char *tmpdir)
+{
+    DIR *directory = opendir(SHARED_BASE);
+    struct dirent *entry;
+    struct target target;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        const char *name = entry->d_name + strlen(SHARED_PREFIX);
+        if (strncmp(entry->d_name, SHARED_PREFIX, strlen(SHARED_PREFIX)) == 0 &&
+            target_parse(name, &target, NULL) == 0 && target.place[0] != '\0' &&
+            is_old(dirfd(directory), entry->d_name))
+            sweep_place(name, tmpdir);
+    }
+    if (directory != NULL)
+        closedir(directory);
+    cgroup_clean();
+}
+
 static void remove_directories(const struct target *target, const char *tmpdir)
 {
     char path[PATH_MAX];
@@ -220,7 +277,7 @@ static void remove_directories(const struct target *target, const char *tmpdir)
     snprintf(path, sizeof(path), "%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
     remove_matching(path, "", target);
     rmdir(path);
-    remove_matching(SHARED_BASE, "banyan-", target);
+    remove_matching(SHARED_BASE, SHARED_PREFIX, target);
     if (target->place[0] != '\0')
         return;
     snprintf(path, sizeof(path), "%s/" SESSION_VIRTUAL_PREFIX "%s", session_base(tmpdir),

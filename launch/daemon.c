@@ -273,8 +273,8 @@ static int open_parts(struct daemon *daemon, struct error *error)
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
     helper_own_directory(daemon->helper, daemon->session.directory);
-    if (daemon->session.shared_directory[0])
-        helper_own_directory(daemon->helper, daemon->session.shared_directory);
+    helper_own_directory(daemon->helper, daemon->session.shared_directory);
+    session_share(&daemon->session);
     lease_renew(daemon);
     /* All end with the root, but each other node's subtree is more than its child. */
     if (!daemon->root)
@@ -292,8 +292,22 @@ static int open_parts(struct daemon *daemon, struct error *error)
     return rc;
 }
 
+/* What our helper would have removed.  If we are the root that is everything on this machine: our
+ * daemons here have died with it, and who would clean up after those with them. */
+static void remove_left(struct daemon *daemon, int helper_died)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+
+    if (daemon->session.directory[0])
+        session_remove(&daemon->session);
+    if (helper_died && daemon->record.place == 0)
+        (void)session_clean(instance->session, instance->tmpdir, NULL);
+}
+
 static void close_parts(struct daemon *daemon)
 {
+    int helper_died = helper_is_gone(daemon->helper);
+
     if (daemon->node)
         daemon_job_close(daemon);
     daemon_survey_close(daemon);
@@ -306,6 +320,7 @@ static void close_parts(struct daemon *daemon)
     daemon_close_links(daemon);
     node_destroy(daemon->node);
     recorder_close(daemon->recorder);
+    daemon_forget_starter(daemon);
     if (daemon->job_timer) {
         loop_timer_destroy(daemon->job_timer);
         loop_timer_destroy(daemon->end_timer);
@@ -313,8 +328,7 @@ static void close_parts(struct daemon *daemon)
         loop_timer_destroy(daemon->start_timer);
     }
     helper_close(daemon->helper);
-    if (daemon->session.directory[0])
-        session_remove(&daemon->session);
+    remove_left(daemon, helper_died);
     job_engine_destroy(daemon->engine);
     if (daemon->loop)
         loop_destroy(daemon->loop);
@@ -362,7 +376,10 @@ int daemon_run(struct daemon *daemon, struct error *error)
     else if (rc == 0)
         daemon_watch_signals(daemon);
     if (rc == 0) {
+        daemon_watch_starter(daemon);
         daemon_start_children(daemon);
+        if (daemon->root)
+            session_sweep(daemon->record.instance.tmpdir);
         name_jobs(daemon);
         rc = loop_run(daemon->loop);
         if (rc < 0)

@@ -55,11 +55,13 @@ struct daemon {
     struct loop_timer *lease_timer;
     struct loop_timer *start_timer;
     struct loop_timer *end_timer;
-    struct join_root *join_root;  /* at place 0, if daemons join by tokens; else NULL */
-    struct roll_call *roll_call;  /* NULL elsewhere than at place 0 */
-    struct doctor *doctor;        /* NULL unless the instance is there to examine its nodes */
-    struct root *root;            /* the front end's side; NULL elsewhere than at place 0 */
-    struct daemon_survey *survey; /* NULL: the node is not being looked at */
+    struct loop_watch *starter_watch; /* until it has joined or its starter is gone */
+    struct loop_timer *starter_timer; /* NULL once it has joined */
+    struct join_root *join_root;      /* at place 0, if daemons join by tokens; else NULL */
+    struct roll_call *roll_call;      /* NULL elsewhere than at place 0 */
+    struct doctor *doctor;            /* NULL unless the instance is there to examine its nodes */
+    struct root *root;                /* the front end's side; NULL elsewhere than at place 0 */
+    struct daemon_survey *survey;     /* NULL: the node is not being looked at */
     /* the job that has processes here */
     uint32_t job; /* 0: none */
     struct daemon_starts starts;
@@ -130,6 +132,11 @@ void daemon_start_more(void *context);
 void daemon_cancel_starts(struct daemon *daemon);
 void daemon_forget_starts(struct daemon *daemon);
 void daemon_close_input_fd(struct daemon *daemon);
+
+/* daemon_starter.c */
+/* A daemon that has not joined ends soon after what started it. */
+void daemon_watch_starter(struct daemon *daemon);
+void daemon_forget_starter(struct daemon *daemon);
 
 /* daemon_signal.c */
 void daemon_watch_signals(struct daemon *daemon);

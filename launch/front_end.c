@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "launch/descriptor.h"
+#include "launch/helper_cgroup.h"
 #include "launch/front_end_internal.h"
 #include "launch/root.h"
 #include "launch/session.h"
@@ -261,6 +262,13 @@ static void wait_for_orphans(void)
     }
 }
 
+/* The last of them to be killed may have left a cgroup that nobody else removes. */
+static void end_orphans(void)
+{
+    wait_for_orphans();
+    cgroup_clean();
+}
+
 static void write_record(struct front_end *front, int record_fd)
 {
     struct error error;
@@ -318,7 +326,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         snprintf(front.record.text, sizeof(front.record.text), "%s", error.text);
     }
     if (front.root_pid > 0 && (!front.has_job_end || WIFSIGNALED(front.root_wait_status)))
-        wait_for_orphans();
+        end_orphans();
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);
     write_record(&front, record_fd);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/orphan.h"
 
 #define TEXT_BYTES_MAX 8192
 #define NAME_FORMAT    "banyan-%lu-%d.%u" /* name space of pids, helper, group */
@@ -121,7 +121,7 @@ static void clean_one(int parent_fd, const char *name)
     int pid, fd;
 
     if (sscanf(name, NAME_FORMAT, &helper_name_space, &pid, &group) != 3 ||
-        helper_name_space != name_space || kill(pid, 0) == 0 || errno != ESRCH)
+        helper_name_space != name_space || orphan_helper_lives(pid))
         return;
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)

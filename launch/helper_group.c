@@ -3,7 +3,6 @@
 
 #include "launch/helper_state.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -173,6 +172,7 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
 
     switch (orphan_examine(pid, &helper, &number)) {
     case ORPHAN_HELPER:
+        state->awaits_helper = state->closing; /* until it is gone: what it leaves falls to us */
         return 0;
     case ORPHAN_DAEMON:
         return state->closing && !state->spares_daemons;
@@ -180,7 +180,7 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
         if (state->closing)
             return 1;
         if (helper != getpid())
-            return kill(helper, 0) < 0 && errno == ESRCH;
+            return !orphan_helper_lives(helper);
         if (number == 0)
             return 0;
         group = group_find(state, number);
@@ -247,7 +247,8 @@ void groups_step(struct helper_state *state)
     if (!state->look)
         return;
     /* What was killed comes back as an ended child, which makes us look again. */
-    state->look = kill_orphans(state) > 0;
+    state->awaits_helper = 0;
+    state->look = kill_orphans(state) > 0 || state->awaits_helper;
     if (!state->look)
         report_empty(state);
 }

@@ -379,6 +379,7 @@ static void begin_close(struct helper_state *state)
         return;
     let_daemons_go(state);
     state->closing = 1;
+    state->look = 1; /* whom we spared before */
     state->give_up_ns = helper_now_ns() + CLOSE_MAX_MS * NS_PER_MS;
 }
 

@@ -72,6 +72,7 @@ struct helper_state {
     uint64_t give_up_ns;  /* when closing */
     int clean;            /* the helper of a node on this machine may have been killed */
     int look;             /* an orphan may be there that must end */
+    int awaits_helper;    /* at the end: that of a dead daemon, which is about to end itself */
 };
 
 /* helper_process.c */

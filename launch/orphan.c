@@ -103,6 +103,29 @@ static int is_daemon(pid_t pid)
     return is_named(pid, DAEMON_NAME "\n");
 }
 
+int orphan_helper_lives(pid_t pid)
+{
+    char path[32];
+    char text[64];
+    char *name, *end;
+    ssize_t bytes;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno != ENOENT; /* what cannot be known is left alone */
+    bytes = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    name = strchr(text, '(');
+    end = strrchr(text, ')');
+    if (name == NULL || end == NULL || end[1] != ' ')
+        return bytes >= 0;
+    *end = '\0';
+    return end[2] != 'Z' && end[2] != 'X' && strcmp(name + 1, HELPER_NAME) == 0;
+}
+
 enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_group)
 {
     struct buffer environment = {0};

@@ -30,6 +30,9 @@ enum orphan_kind {
 };
 
 enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_group);
+/* One that was killed and has not been waited for lives no more, nor does one whose number is another's
+ * by now. */
+int orphan_helper_lives(pid_t pid);
 /* SIGKILL to a child of ours and to its process group, unless that is ours.  The child must not have
  * been waited for: its number is then still its own. */
 void orphan_kill(pid_t pid);

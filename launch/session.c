@@ -148,7 +148,7 @@ int session_is_left(const char *path)
     return is_left;
 }
 
-static void make_shared(struct session *session)
+void session_share(struct session *session)
 {
     if (mkdir(session->shared_directory, 0700) == 0) {
         session_hold(session->shared_directory);
@@ -201,7 +201,6 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
         rc = check_parent(base, parent, error);
     if (rc < 0)
         return rc;
-    make_shared(&session);
     *ret_session = session;
     return 0;
 }

@@ -27,10 +27,13 @@ struct session {
  * is cut if it does not fit. */
 int session_name(struct session *ret_session, const char *base, const char *session_id,
                  uint32_t place);
-/* Names both and creates the one in memory.  Errors name the path and what to do: TMPDIR missing,
+/* Names both and looks whether they can be made.  Errors name the path and what to do: TMPDIR missing,
  * unwritable, full, too long for a socket path (108 bytes incl. NUL, with 24 left for names inside). */
 int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,
                  struct error *error);
+/* Creates the one in memory; without /dev/shm its name becomes "".  Its helper must own it before: who is
+ * killed in between leaves it for ever. */
+void session_share(struct session *session);
 /* Creates the one on disk; -EEXIST if it is there. */
 int session_create(const struct session *session, struct error *error);
 /* Holds a directory as long as this process lives: who comes later sees that it is not left over.  To
@@ -51,6 +54,9 @@ const char *session_base(const char *tmpdir);
 /* Removes a tree without following links or crossing devices; silent if it is not there. -EPERM if it
  * is not this user's. */
 int session_remove_tree(const char *path);
+/* Removes what instances of this user have left on this machine when all of their processes here were
+ * killed together: directories that nobody holds, and cgroups.  Cost: a look at /dev/shm. */
+void session_sweep(const char *tmpdir);
 /* Kills (SIGKILL) every process of this user whose environment holds BANYAN_SESSION=<session> except
  * the caller, and removes the session's directories on this node. */
 /* session: SESSION, or SESSION.PLACE for what one place has left (BANYAN_PLACE). */

@@ -86,12 +86,15 @@ static void test_create(void)
     is_int(session_open(&session, &instance, 12, &error), 0, "a session is opened");
     is_string(session.directory, expected, "its directory has the name it should have");
     ok(!exists(parent), "and is not yet there");
+    ok(!exists(session.shared_directory), "nor is the one in memory, until its helper knows of it");
+    session_share(&session);
     is_int(session_create(&session, &error), 0, "it is made when it is wanted");
     is_uint(mode_of(session.directory), 0700, "for the user alone");
     is_uint(mode_of(parent), 0700, "as the user's directory");
     is_string(session.shared_directory, "/dev/shm/banyan-" SESSION ".12", "and one in memory");
     is_uint(mode_of(session.shared_directory), 0700, "for the user alone, too");
     is_int(session_open(&second, &instance, 13, &error), 0, "a second one beside it");
+    session_share(&second);
     is_int(session_create(&second, &error), 0, "is made");
     is_int(session_create(&second, &error), -EEXIST, "but not twice the same");
     session_remove(&session);
@@ -237,6 +240,7 @@ static void test_clean(void)
     set_tmpdir(scratch);
     is_int(mkdir(virtual_base, 0700), 0, "a directory of virtual nodes");
     is_int(session_open(&session, &instance, 5, &error), 0, "a session");
+    session_share(&session);
     is_int(session_create(&session, &error), 0, "with its directory");
     is_int(system(command), 0, "and processes of it and of another");
     ok(processes_wait(mark, 4, PATIENCE_MS) >= 0, "run");

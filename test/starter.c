@@ -464,6 +464,8 @@ static void clean_here(enum starter_kind kind, const char *name)
         session_create(&session, NULL) < 0 ||
         session_open(&other, &record.instance, PLACE * 10, NULL) < 0)
         bail_out("no session");
+    session_share(&session);
+    session_share(&other);
     setenv("TMPDIR", scratch, 1);
     failed_count = 0;
     starter = starter_create(loop, helper, &starter_events, NULL);
