@@ -25,7 +25,7 @@ fi
 
 runs=5
 only=
-wanted="banyan hydra orterun"
+wanted="banyan hydra orterun prterun"
 json=
 list=no
 while [ $# -gt 0 ]; do
@@ -47,17 +47,17 @@ done
 # two cases, a `daemon` two as well.
 cases() {
     cat <<'TABLE'
-start-16 ms start 16 1 banyan,hydra,orterun true, 1 on each of 16 nodes
-start-64 ms start 64 1 banyan,hydra,orterun true, 1 on each of 64 nodes
-start-256 ms start 256 1 banyan,hydra,orterun true, 1 on each of 256 nodes
-local-2 ms start 0 2 banyan,hydra,orterun true, 2 on this node
-local-64 ms start 0 64 banyan,hydra,orterun true, 64 on this node
-local-256 ms start 0 256 banyan,hydra,orterun true, 256 on this node
-openmpi-64 ms openmpi 64 1 banyan,orterun Open MPI hello, 1 on each of 64 nodes
+start-16 ms start 16 1 banyan,hydra,orterun,prterun true, 1 on each of 16 nodes
+start-64 ms start 64 1 banyan,hydra,orterun,prterun true, 1 on each of 64 nodes
+start-256 ms start 256 1 banyan,hydra,orterun,prterun true, 1 on each of 256 nodes
+local-2 ms start 0 2 banyan,hydra,orterun,prterun true, 2 on this node
+local-64 ms start 0 64 banyan,hydra,orterun,prterun true, 64 on this node
+local-256 ms start 0 256 banyan,hydra,orterun,prterun true, 256 on this node
+openmpi-64 ms openmpi 64 1 banyan,orterun,prterun Open MPI hello, 1 on each of 64 nodes
 mpich-64 ms mpich 64 1 banyan,hydra MPICH hello, 1 on each of 64 nodes
-fence-16x2 us fence 16 2 banyan,orterun PMIx fence, 2 on each of 16 nodes
-fence-64x2 us fence 64 2 banyan,orterun PMIx fence, 2 on each of 64 nodes
-daemon-16 ms daemon 16 1 banyan,hydra,orterun daemon on 16 nodes
+fence-16x2 us fence 16 2 banyan,orterun,prterun PMIx fence, 2 on each of 16 nodes
+fence-64x2 us fence 64 2 banyan,orterun,prterun PMIx fence, 2 on each of 64 nodes
+daemon-16 ms daemon 16 1 banyan,hydra,orterun,prterun daemon on 16 nodes
 TABLE
 }
 if [ $list = yes ]; then

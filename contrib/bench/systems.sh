@@ -66,3 +66,24 @@ version_orterun() {
 daemons_orterun() {
     echo orted
 }
+
+# PRRTE's, which Open MPI 5 brings along (Debian 13).
+command_prterun() {
+    local nodes=$1 per_node=$2
+    shift 2
+    command=(prterun --bind-to none)
+    [ "$(id -u)" -ne 0 ] || command+=(--allow-run-as-root)
+    if [ "$nodes" -gt 0 ]; then
+        command+=(--prtemca plm_ssh_agent "$ssh_agent"
+            --host "$(comma_hosts "$nodes" ":$per_node")")
+    else
+        command+=(--map-by :oversubscribe)
+    fi
+    command+=(-n $(((nodes > 0 ? nodes : 1) * per_node)) "$@")
+}
+version_prterun() {
+    prterun --version 2>/dev/null | sed -n 's/^prterun (\(.*\)) \(.*\)/\1 \2/p' | head -n 1
+}
+daemons_prterun() {
+    echo prted
+}

@@ -11,7 +11,7 @@ copy=$(mktemp -d)
 if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
     git -c safe.directory='*' ls-files -z | tar -cf - --null -T - | tar -xf - -C "$copy"
 else
-    tar -cf - --exclude='./build*' . | tar -xf - -C "$copy"
+    tar -cf - --exclude=./.git --exclude=./build --exclude='./build-[!a]*' . | tar -xf - -C "$copy"
 fi
 cd "$copy" || exit 1
 
