@@ -51,9 +51,8 @@ uint32_t job_report_status(const struct job_failure *failure)
     case JOB_FAILURE_SERVICES:
         return STATUS_FAILED;
     case JOB_FAILURE_ABORT:
-        if (failure->code == 0)
-            return 0; /* as hydra and orterun: who says so wants it */
-        /* fall through */
+        /* As hydra and orterun: who says so wants it. */
+        return (failure->code & 0xff) || failure->code == 0 ? (uint32_t)(failure->code & 0xff) : 1;
     case JOB_FAILURE_EXIT:
         return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
     default:
