@@ -62,6 +62,24 @@ is "$(cut -d ' ' -f 1,2 <<<"$out" | tr '\n' ' ')" "0 v2 1 v1 2 v2 " "ranks go wh
 printf 'rank 0=v2 slot=%d\nrank 1=v2 slot=0\n' "$((cores - 1))" >"$scratch/ranks"
 cpus_of --virtual-nodes 2 --slots 2 --map-by "rankfile:$scratch/ranks"
 like "$(head -n 1 <<<"$out")" '^0 v2 ' "also with cores"
+cpus_of --virtual-nodes 2 --slots 2 --map-by "pe-list=$((cores - 1))"
+is "$(cut -d ' ' -f 1,2 <<<"$out" | tr '\n' ' ')$(cut -d ' ' -f 3 <<<"$out" | sort -u | wc -l)" "0 v1 1 v2 1" \
+    "pe-list gives each node a process for the core that it names"
+if [ "$cores" -gt 1 ]; then
+    cpus_of --virtual-nodes 2 --slots 2 --map-by pe-list=0-1
+    both=$(cut -d ' ' -f 3 <<<"$out")
+    cpus_of --virtual-nodes 2 --slots 2 --map-by pe-list=1,0:ordered
+    first=$(sed -n 's/^0 v1 //p' <<<"$out") second=$(sed -n 's/^1 v1 //p' <<<"$out")
+    is "$(sort -u <<<"$both" | wc -l)-$(wc -l <<<"$both")" "1-4" "all of its processes have all of its cores"
+    ok "with ordered each has another one" test -n "$first" -a "$first" != "$second"
+fi
+if "$banyan" map --show-topology | grep -q '^device *gpu0,'; then
+    run "$banyan" run -n 1 --map-by device=gpu env
+    like "$out" '(CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|ZE_AFFINITY_MASK)=0' "a process is told its GPU"
+else
+    refuses 125 "node v1 has 0 of the 1 gpu devices" "nodes are asked for their devices" \
+        run --virtual-nodes 2 --map-by device=gpu true
+fi
 printf 'rank 0=v1\nrank 2=v1\n' >"$scratch/ranks"
 refuses 125 "$scratch/ranks: rank 1 is missing" "a rank file that leaves one out" \
     run --virtual-nodes 2 --map-by "rankfile:$scratch/ranks" true
