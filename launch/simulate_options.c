@@ -71,7 +71,7 @@ static const struct option_rule rules[] = {
     HEADING("The machine"),
     NUMBER('N', "nodes", "N", 1, SIMULATE_NODES_MAX, nodes,
            "number of nodes, not counting the root's (64)"),
-    NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of each node in the tree (16)"),
+    NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of each node in the tree (6)"),
     NUMBER(0, "per-node", "N", 1, SIMULATE_PER_NODE_MAX, per_node,
            "processes that launch starts on each node (1)"),
     TEXT(OPTION_TEXT, "set", "PLACES", set,

@@ -23,7 +23,7 @@
 #define TREE_PLACES_MAX    16777217u
 #define TREE_RADIX_MIN     2u
 #define TREE_RADIX_MAX     1024u
-#define TREE_RADIX_DEFAULT 16u /* the cost model stands in tree.c, above tree_radix_cost */
+#define TREE_RADIX_DEFAULT 6u /* the cost model stands in tree.c, above tree_radix_cost */
 #define TREE_DEPTH_MAX     26u
 #define TREE_NO_PLACE      UINT32_MAX
 

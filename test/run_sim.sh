@@ -83,23 +83,23 @@ sim() {
     "$banyan" sim --json "$@" >"$scratch/json"
 }
 free='--send-byte 0 --receive-byte 0 --cpu-send 0 --cpu-receive 0'
-sim -N 8 $free --latency 50us barrier
+sim -N 8 --radix 8 $free --latency 50us barrier
 is "$(took barrier)" 100000 "a barrier under one root takes there and back"
-sim -N 8 $free --latency 50us --set 1,2 barrier
+sim -N 8 --radix 8 $free --latency 50us --set 1,2 barrier
 is "$(took barrier)" 100000 "so it does for two of its children"
 sim -N 6 --radix 2 $free --latency 10us barrier
 is "$(took barrier)" 40000 "one of two levels takes two hops each way"
-sim -N 8 $free --latency 50us --send-byte 1ns broadcast=1M
+sim -N 8 --radix 8 $free --latency 50us --send-byte 1ns broadcast=1M
 short=$(took broadcast=1048576)
 ok "a broadcast takes its bytes ($short ns)" test "$short" -gt 1048576
 printf '{"version": 1, "comment": "mine", "latency": "70us", "cores": 2}' >"$scratch/profile"
-sim -N 8 $free --profile "$scratch/profile" barrier
+sim -N 8 --radix 8 $free --profile "$scratch/profile" barrier
 is "$(took barrier)" 140000 "a profile says what things cost"
-sim -N 8 $free --profile "$scratch/profile" --latency 50us barrier
+sim -N 8 --radix 8 $free --profile "$scratch/profile" --latency 50us barrier
 is "$(took barrier)" 100000 "an option goes before it"
-sim -N 8 $free --latency 0 --cpu-receive 10us barrier
+sim -N 8 --radix 8 $free --latency 0 --cpu-receive 10us barrier
 one=$(took barrier)
-sim -N 8 $free --latency 0 --cpu-receive 10us --cores 1 barrier
+sim -N 8 --radix 8 $free --latency 0 --cpu-receive 10us --cores 1 barrier
 ok "fewer cores take longer ($one, $(took barrier) ns)" test "$(took barrier)" -gt "$one"
 sim -N 40 -r 4 --per-node 3 launch barrier broadcast=10K exchange=1K heal=2 end
 is "$(python3 -c '

@@ -395,16 +395,16 @@ static void test_degree(void)
 static void print_costs(void)
 {
     static const uint32_t places[] = {64, 4096, 100000, 1048576};
-    static const uint32_t radixes[] = {2, 4, 8, 16, 32, 64, 128};
+    static const uint32_t radixes[] = {2, 4, 6, 8, 16, 32, 64, 128};
 
-    diag("broadcast, hop 50 us, 5 us CPU per message; radix 2 4 8 16 32 64 128:");
+    diag("broadcast, hop 50 us, 5 us CPU per message; radix 2 4 6 8 16 32 64 128:");
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        unsigned long us[7];
+        unsigned long us[8];
 
-        for (size_t j = 0; j < 7; j++)
+        for (size_t j = 0; j < 8; j++)
             us[j] = tree_radix_cost(places[i], radixes[j], 50000, 5000) / 1000;
-        diag("%8u places: %5lu %5lu %5lu %5lu %5lu %5lu %5lu us", places[i], us[0], us[1], us[2],
-             us[3], us[4], us[5], us[6]);
+        diag("%8u places: %5lu %5lu %5lu %5lu %5lu %5lu %5lu %5lu us", places[i], us[0], us[1],
+             us[2], us[3], us[4], us[5], us[6], us[7]);
     }
 }
 
@@ -416,7 +416,11 @@ int main(void)
     test_annexes();
     test_degree();
     print_costs();
-    is_uint(tree_radix_cost(4096, 16, 50000, 5000) <= tree_radix_cost(4096, 64, 50000, 5000), 1,
-            "the default is cheaper than 64");
+    is_uint(tree_radix_cost(1000, TREE_RADIX_DEFAULT, 10000, 5000) * 4 <=
+                tree_radix_cost(1000, 16, 10000, 5000) * 3,
+            1, "a fast network: the default costs at most three quarters of 16");
+    is_uint(tree_radix_cost(100000, TREE_RADIX_DEFAULT, 50000, 5000) <=
+                tree_radix_cost(100000, 16, 50000, 5000),
+            1, "a slow one: no more than 16");
     return done_testing();
 }
