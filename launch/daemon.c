@@ -378,7 +378,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
     if (rc == 0) {
         daemon_watch_starter(daemon);
         daemon_start_children(daemon);
-        if (daemon->root)
+        if (daemon->root && !daemon->doctor) /* which tells of it, and mends nothing */
             session_sweep(daemon->record.instance.tmpdir);
         name_jobs(daemon);
         rc = loop_run(daemon->loop);
