@@ -3,6 +3,7 @@
 
 #include "alloc/place_rule.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,10 +229,17 @@ static int parse_core(const char **text, uint32_t *ret_core)
     return core < TOPOLOGY_THREADS_MAX ? 0 : -ERANGE;
 }
 
+static void add_part(struct map_cpus *listed, struct range part)
+{
+    assert(listed->count < MAP_CPU_PARTS_MAX);
+    listed->parts = memory_resize(listed->parts, (listed->count + 1) * sizeof(*listed->parts));
+    listed->parts[listed->count++] = part;
+}
+
 /* "0,2,4-7", as far as *text has it; -EEXIST if a core is there twice. */
 static int parse_cores(const char **text, struct map_cpus *listed, struct ranges *seen)
 {
-    listed->count = 0;
+    *listed = (struct map_cpus){0};
     do {
         struct range part;
         int rc = parse_core(text, &part.first);
@@ -250,7 +258,7 @@ static int parse_cores(const char **text, struct map_cpus *listed, struct ranges
         if (listed->count == MAP_CPU_PARTS_MAX)
             return -E2BIG;
         ranges_add(seen, part.first, part.last);
-        listed->parts[listed->count++] = part;
+        add_part(listed, part);
     } while ((*text)[0] == ',' && (*text)[1] >= '0' && (*text)[1] <= '9' && (*text)++);
     return (*text)[0] == '\0' || (*text)[0] == ':' || (*text)[0] == ',' ? 0 : -EINVAL;
 }
@@ -334,6 +342,8 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
                        parsed.span ? "span" : "pe");
     if (rc == 0)
         *rule = parsed;
+    else if (parsed.listed.parts != rule->listed.parts)
+        free(parsed.listed.parts);
     return rc;
 }
 
@@ -562,6 +572,7 @@ void map_list_destroy(struct map_list *list)
 void map_rule_fini(struct map_rule *rule)
 {
     map_list_destroy(rule->list);
+    free(rule->listed.parts);
     free(rule->require);
     ranges_fini(&rule->excluded);
 }
@@ -632,7 +643,7 @@ static void get_cpus(struct wire_reader *reader, struct map_cpus *listed)
         if (ranges_overlap(&seen, part.first, part.last))
             wire_fail(reader);
         ranges_add(&seen, part.first, part.last);
-        listed->parts[listed->count++] = part;
+        add_part(listed, part);
     }
     if (listed->count == 0)
         wire_fail(reader);

@@ -59,8 +59,9 @@ struct map_list {
 /* MAP_BY_CPUS: cores of every node, hwloc's numbers, in the order in which the user wrote them, each
  * once. */
 struct map_cpus {
-    uint32_t count; /* of the parts */
-    struct range parts[MAP_CPU_PARTS_MAX];
+    uint32_t count; /* of the parts, at most MAP_CPU_PARTS_MAX */
+    struct range
+        *parts; /* owned as the list of a rule is: every daemon has a rule, few have these */
 };
 
 struct map_rule {

@@ -236,10 +236,8 @@ static int make_rule(const struct run_settings *settings, const struct run_world
     if (rule->policy != MAP_BY_LIST)
         return 0;
     rc = read_list(&extra, settings, world, allocation, rule, error);
-    if (rc < 0) {
+    if (rc < 0)
         error_prefix(error, "option --map-by");
-        map_rule_fini(rule);
-    }
     return rc;
 }
 
@@ -297,6 +295,7 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
         if (rc < 0) {
             if (apps->count > 1)
                 error_prefix(error, "application %u", i);
+            map_rule_fini(&rule);
             return rc;
         }
         placement_add(placement, &rule);

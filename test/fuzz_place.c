@@ -128,6 +128,7 @@ static void rule_returns(const struct map_rule *rule)
     map_rule_encode(&again, &right);
     assert(left.length_bytes == right.length_bytes &&
            memcmp(left.data, right.data, left.length_bytes) == 0);
+    map_rule_fini(&again);
     buffer_fini(&words);
     buffer_fini(&left);
     buffer_fini(&right);
@@ -146,6 +147,7 @@ static void read_words(const char *text)
     (void)map_bind_parse(text, &rule, NULL);
     (void)map_rank_by_parse(text, &rule, NULL);
     (void)map_memory_parse(text, &rule, NULL);
+    map_rule_fini(&rule);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)

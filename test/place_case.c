@@ -154,6 +154,7 @@ static void make_cpus(struct random_state *random, struct map_rule *rule)
     struct ranges seen = {0};
 
     rule->ordered = random_chance(random, 0.5);
+    rule->listed.parts = memory_allocate(3 * sizeof(*rule->listed.parts));
     for (uint32_t left = pick(random, 1, 3); left > 0; left--) {
         uint32_t first = pick(random, 0, 5), last = first + pick(random, 0, 2);
 

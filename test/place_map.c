@@ -254,6 +254,7 @@ static void words_are(const char *words, const char *expected)
     if (map_rule_parse(words, &rule, &extra, &error) == 0)
         map_rule_print(&rule, &text);
     is_string(error.code < 0 ? error.text : buffer_string(&text), expected, "--map-by %s", words);
+    map_rule_fini(&rule);
     buffer_fini(&text);
 }
 
