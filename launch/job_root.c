@@ -400,7 +400,7 @@ static void run(struct job_engine *engine, const struct job_event *event,
     root->spec.number = root->number;
     root->state = JOB_ROOT_QUEUED;
     if (root->complete)
-        launch(engine, actions);
+        prepare(engine, actions);
     else if (root->start_failures_total == 0)
         expect_daemons(engine, event->now_ns, actions);
 }

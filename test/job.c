@@ -101,6 +101,24 @@ static void test_run_before_and_after(void)
     job_world_destroy(world);
 }
 
+/* What nodes are like is asked whichever is there first, the tree or the job. */
+static void test_survey(void)
+{
+    for (int tree_first = 0; tree_first < 2; tree_first++) {
+        struct job_world *world = job_world_create(2, 2);
+
+        world->pe = 1;
+        if (tree_first)
+            job_world_complete(world);
+        job_world_run(world, 3);
+        if (!tree_first)
+            job_world_complete(world);
+        is_uint(world->reports + world->places[1].starts, 0,
+                "a job with bound processes waits for the nodes (%d)", tree_first);
+        job_world_destroy(world);
+    }
+}
+
 /* ---- ranks that end badly ---- */
 
 static void test_exit_status(void)
@@ -605,6 +623,7 @@ int main(void)
 {
     test_good_run();
     test_run_before_and_after();
+    test_survey();
     test_exit_status();
     test_highest_status();
     test_cancelled();

@@ -559,8 +559,9 @@ void job_world_run(struct job_world *world, uint32_t processes)
     struct job_spec spec;
 
     job_spec_init(&spec);
-    placement_add(&spec.placement,
-                  &(struct map_rule){.policy = MAP_BY_SLOT, .processes = processes});
+    placement_add(
+        &spec.placement,
+        &(struct map_rule){.policy = MAP_BY_SLOT, .processes = processes, .pe = world->pe});
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.on_failure = world->on_failure;

@@ -38,6 +38,7 @@ struct job_world {
     uint32_t nodes;
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
+    uint32_t pe;                    /* of it: cores for each process; 0: it is not bound */
     int64_t deadline_ns;            /* of the root's timer, -1: none */
     unsigned int hold;              /* HOLD_*: as long as it is set these stay in the queue */
     struct ranges missing;
