@@ -77,7 +77,7 @@ struct node_config {
     uint64_t rejoin_ns; /* 0 = 4 s: an orphan without a parent by then ends */
     uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
     uint64_t stall_ns;     /* 0 = 5 s: an exchange without progress for so long is told (missing) */
-    uint32_t inline_bytes; /* 0 = 64 KiB: what is more is streamed, in exchanges */
+    uint32_t inline_bytes; /* 0 = by costs, 64 to 256 KiB: what is more is streamed, in exchanges */
     struct node_costs costs;
     uint32_t long_set_ranges;              /* 0 = 65: a set of so many ranges is held in slices */
     struct addresses own;                  /* where this place listens */

@@ -7,8 +7,10 @@
 #define MESSAGE_NS 5000ull
 #define BYTE_PS    1000ull
 /* So far the arithmetic goes, with STREAM_BYTES_MAX. */
-#define NS_MAX      10000000ull
-#define BYTE_PS_MAX 1000000ull
+#define NS_MAX           10000000ull
+#define BYTE_PS_MAX      1000000ull
+#define INLINE_BYTES_MIN (64u * 1024)
+#define INLINE_BYTES_MAX (256u * 1024)
 
 static uint64_t at_most(uint64_t value, uint64_t limit)
 {
@@ -29,6 +31,16 @@ struct node_costs stream_costs(const struct node_costs *costs)
     filled.message_ns = at_most(filled.message_ns, NS_MAX);
     filled.byte_ps = at_most(filled.byte_ps, BYTE_PS_MAX);
     return filled;
+}
+
+uint32_t stream_inline_bytes(const struct node_costs *costs)
+{
+    struct node_costs filled = stream_costs(costs);
+    uint64_t bytes = 2 * filled.message_ns * 1000 / filled.byte_ps;
+
+    if (bytes < INLINE_BYTES_MIN)
+        return INLINE_BYTES_MIN;
+    return (uint32_t)at_most(bytes, INLINE_BYTES_MAX);
 }
 
 static uint64_t bytes_ns(const struct stream_shape *shape, uint64_t bytes)

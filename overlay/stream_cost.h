@@ -23,6 +23,10 @@ struct stream_shape {
 /* With what is 0 filled in. */
 struct node_costs stream_costs(const struct node_costs *costs);
 
+/* So much goes up inline at most: as many bytes as take no longer than the CPU of one frame at both of its
+ * ends, for that is what a piece of its own costs everybody, within bounds. */
+uint32_t stream_inline_bytes(const struct node_costs *costs);
+
 /* ns; of the data alone: sizes have been gathered. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes);

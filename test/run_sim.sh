@@ -92,6 +92,17 @@ is "$(took barrier)" 40000 "one of two levels takes two hops each way"
 sim -N 8 --radix 8 $free --latency 50us --send-byte 1ns broadcast=1M
 short=$(took broadcast=1048576)
 ok "a broadcast takes its bytes ($short ns)" test "$short" -gt 1048576
+# at_most OPERATION NS: the last of that name took no longer.
+at_most() {
+    local took
+    took=$(took "$1" | tail -n 1)
+    ok "$1 takes $took ns, at most $2" test "${took:-$2$2}" -le "$2"
+}
+sim -N 1000 exchange=64 exchange=64 barrier
+at_most exchange=64 450000
+at_most barrier 340000
+sim -N 1024 exchange=8192 exchange=8192
+at_most exchange=8192 1800000
 printf '{"version": 1, "comment": "mine", "latency": "70us", "cores": 2}' >"$scratch/profile"
 sim -N 8 --radix 8 $free --profile "$scratch/profile" barrier
 is "$(took barrier)" 140000 "a profile says what things cost"
