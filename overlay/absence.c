@@ -21,6 +21,7 @@
 #include "overlay/core.h"
 
 #define MISSES_MAX  2
+#define PROBES_MIN  8                   /* more when dead are found: most who are missed are well */
 #define LOOK_MAX_NS (6000 * 1000000ull) /* longer than the transport's own attempts */
 #define LOOK_AGAIN  4                   /* heartbeats, at who is well */
 
@@ -102,8 +103,9 @@ static struct probe *probe_open(struct overlay *overlay, uint32_t place)
         return probe;
     (void)heirs_search(overlay);
     probe = probe_find(overlay, 0);
-    if (probe != NULL)
-        *probe = (struct probe){.place = place, .due_ns = overlay->now_ns};
+    if (probe == NULL || probe - overlay->search->probes >= PROBES_MIN + overlay->search->found)
+        return NULL;
+    *probe = (struct probe){.place = place, .due_ns = overlay->now_ns};
     return probe;
 }
 
@@ -136,6 +138,7 @@ static void probe_result(struct overlay *overlay, struct probe *probe, enum node
         probe->misses = 0;
     } else if (++probe->misses >= MISSES_MAX && overlay_is_ready(overlay) && !overlay->leaving) {
         *probe = (struct probe){0};
+        overlay->search->found++;
         report_dead(overlay, place, loss, 0);
     }
 }
@@ -354,6 +357,8 @@ void absence_timer(struct overlay *overlay)
         }
         look_at(overlay, due_ns);
     }
+    if (overlay->search != NULL && overlay->absence_ns == OVERLAY_NEVER_NS)
+        overlay->search->found = 0;
 }
 
 void absence_close(struct overlay *overlay)

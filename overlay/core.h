@@ -60,7 +60,7 @@ struct child {
 };
 
 /* One who should be here and is not: is it there at all? */
-#define OVERLAY_PROBES_MAX 8
+#define OVERLAY_PROBES_MAX OVERLAY_HEIRS_MAX
 
 struct probe {
     uint32_t place; /* 0: none */
@@ -74,7 +74,8 @@ struct probe {
 /* Of a place that has lost or inherited a range. */
 struct search {
     struct message
-        *known; /* where those of our range listen, as the parent said when we inherited */
+        *known;     /* where those of our range listen, as the parent said when we inherited */
+    uint32_t found; /* dead, since ranges are cut off: so many more are looked for at once */
     struct probe probes[OVERLAY_PROBES_MAX];
 };
 
@@ -218,6 +219,7 @@ struct overlay {
     uint32_t population; /* places ever given, as far as we know */
     uint32_t radix;
     uint32_t incarnation;
+    uint32_t long_set_ranges;
     uint64_t heartbeat_ns;
     uint64_t lease_ns;
     uint64_t rejoin_ns;
@@ -225,7 +227,6 @@ struct overlay {
     uint64_t stall_ns;
     uint32_t inline_bytes;
     struct node_costs costs;
-    uint32_t long_set_ranges;
     node_merge_function *const *merges;
     uint32_t merges_count;
     bool started;
@@ -233,7 +234,6 @@ struct overlay {
     bool leaving;   /* everyone leaves */
     bool departing; /* this place leaves the others */
     bool complete_told;
-    bool heirs_changed;     /* and the parent has not heard it */
     bool heirs_told;        /* the parent has been told of some */
     bool settled;           /* has been ready once */
     struct message *own;    /* packed addresses */
@@ -249,6 +249,7 @@ struct overlay {
     uint32_t lost_count;
     struct gather gather;
     uint64_t cut_off_ns;   /* since when the range that we inherit last was cut off */
+    uint64_t heirs_ns;     /* when the parent is told of heirs that have changed */
     uint64_t absence_ns;   /* when to look at ranges that are cut off */
     uint64_t parted_ns;    /* when to look at guests who have parted */
     struct search *search; /* NULL before it is needed */
@@ -391,7 +392,10 @@ bool heirs_find(const struct overlay *overlay, const struct child *child, uint32
 /* The next place of the range of whom that is known. */
 bool heirs_next(const struct overlay *overlay, const struct child *child, uint32_t after,
                 struct overlay_heir *ret_heir);
-void heirs_tell(struct overlay *overlay);   /* to the parent, if it has changed */
+void heirs_changed(struct overlay *overlay); /* the parent is told soon */
+void heirs_tell(struct overlay *overlay);    /* now, if it has changed */
+void heirs_timer(struct overlay *overlay);
+uint64_t heirs_deadline_ns(const struct overlay *overlay);
 void heirs_joined(struct overlay *overlay); /* a new parent has been told nothing */
 /* To who has become the head of a range that was cut off. */
 void heirs_hand_on(struct overlay *overlay, const struct child *child);

@@ -2,9 +2,12 @@
 /*
  * Where those listen who may inherit.  When the head of a range dies its heir comes by itself; only
  * if it does not somebody must look for it, and that is the parent of the range, who has never had to
- * do with it.  So each place tells its parent, with a heartbeat when it has changed, where its children
- * listen, and as far as there is room theirs: the children first, as they are the heads of what an heir
- * takes over.  Who has become the heir of a range is told what is known of the rest of it.
+ * do with it.  So each place tells its parent where its children listen, and as far as there is room
+ * theirs: the children first, as they are the heads of what an heir takes over.  It tells a new parent at
+ * once, and what has changed when all below it have arrived, or else a sixteenth of a heartbeat later,
+ * so that many changes cost one message.  Who dies with its parent within that time of its joining may
+ * have to be missed for long (absence.c).  Who has become the heir of a range is told what is known of
+ * the rest of it.
  *
  * Memory: OVERLAY_HEIRS_MAX addresses for each child range.
  */
@@ -121,14 +124,20 @@ static void list_own(const struct overlay *overlay, struct heir_list *list)
         list_add_below(overlay, list, overlay->children[i].heirs, overlay->children[i].range);
 }
 
+void heirs_changed(struct overlay *overlay)
+{
+    if (overlay->heirs_ns == OVERLAY_NEVER_NS)
+        overlay->heirs_ns = overlay->now_ns + overlay->heartbeat_ns / 16;
+}
+
 void heirs_tell(struct overlay *overlay)
 {
     struct heir_list list = {.count = 0};
     struct frame frame;
 
-    if (!overlay->heirs_changed || !join_has_parent(overlay))
+    if (overlay->heirs_ns == OVERLAY_NEVER_NS || !join_has_parent(overlay))
         return;
-    overlay->heirs_changed = false;
+    overlay->heirs_ns = OVERLAY_NEVER_NS;
     list_own(overlay, &list);
     if (list.count == 0 && !overlay->heirs_told) {
         buffer_fini(&list.items);
@@ -143,7 +152,20 @@ void heirs_tell(struct overlay *overlay)
 void heirs_joined(struct overlay *overlay)
 {
     overlay->heirs_told = false;
-    overlay->heirs_changed = true;
+    overlay->heirs_ns = overlay->now_ns;
+    heirs_tell(overlay);
+}
+
+void heirs_timer(struct overlay *overlay)
+{
+    if (overlay->now_ns >= overlay->heirs_ns)
+        heirs_tell(overlay);
+}
+
+/* Who has no parent tells the next one when it joins. */
+uint64_t heirs_deadline_ns(const struct overlay *overlay)
+{
+    return join_has_parent(overlay) ? overlay->heirs_ns : OVERLAY_NEVER_NS;
 }
 
 void heirs_hand_on(struct overlay *overlay, const struct child *child)
@@ -177,7 +199,7 @@ int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *f
     message_release(*list);
     *list = message_reference(frame->payload);
     if (child != NULL)
-        overlay->heirs_changed = true;
+        heirs_changed(overlay);
     return 0;
 }
 

@@ -223,7 +223,6 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
     if (wave.round > overlay->lease.round || was_cut != (wave.cut_ns > 0))
         lease_beat_round(overlay, wave.round);
     membership_tell_arrived(overlay, true);
-    heirs_tell(overlay);
     return 0;
 }
 
@@ -274,6 +273,8 @@ void lease_timer(struct overlay *overlay)
     if (!overlay->ended && overlay->now_ns >= overlay->absence_ns)
         absence_timer(overlay);
     if (!overlay->ended)
+        heirs_timer(overlay);
+    if (!overlay->ended)
         roll_call_timer(overlay);
     if (!overlay->ended && overlay->now_ns >= overlay->parted_ns)
         membership_timer(overlay);
@@ -290,6 +291,7 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
     deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
     deadline_ns = earlier(deadline_ns, deaths_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
+    deadline_ns = earlier(deadline_ns, heirs_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, lateral_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, stream_deadline_ns(overlay));

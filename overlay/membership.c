@@ -189,7 +189,7 @@ static void child_set_state(struct overlay *overlay, struct child *child, enum c
     child->state = state;
     child->since_ns = overlay->now_ns;
     child->is_noticed = false;
-    overlay->heirs_changed = true;
+    heirs_changed(overlay);
     if (state != CHILD_LINKED) {
         message_release(child->addresses);
         child->addresses = NULL;
@@ -503,6 +503,7 @@ void membership_tell_arrived(struct overlay *overlay, bool also_partial)
     if (!also_partial && !is_complete(overlay))
         return;
     overlay->arrived_told = count;
+    heirs_tell(overlay); /* so that the parent of who is complete knows where its heirs listen */
     overlay_encode_arrived(&overlay->arrived, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
 }

@@ -149,6 +149,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->lease.bound_ns = OVERLAY_NEVER_NS;
     overlay->lease.armed_ns = OVERLAY_NEVER_NS;
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
+    overlay->heirs_ns = OVERLAY_NEVER_NS;
     overlay->absence_ns = OVERLAY_NEVER_NS;
     overlay->parted_ns = OVERLAY_NEVER_NS;
     overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;

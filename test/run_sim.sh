@@ -170,6 +170,10 @@ for at in 11590us 11594us 11598us; do
 done
 run "$banyan" sim --seed 1 -N 5 --radix 3 --pause 5s --fault stop=2@1ms:30s barrier barrier heal=2
 is "$status $err" "0 " "only the living are chosen to die"
+# 10 ms after all have joined, long before a heartbeat; heads die with children of theirs.
+sim -N 10000 heal=100
+ok "a head and its heir that die together are missed within seconds ($(took heal=100) ns)" \
+    test "$(took heal=100)" -lt 5000000000
 run "$banyan" sim -N 30 --seeds 2 --latency 20ms --timeout 39ms barrier
 is "$status" 1 "what is not over in time is wrong"
 like "$err" 'again: banyan sim --seed 2 -N 30 --latency 20ms --timeout 39ms barrier' \
