@@ -163,8 +163,8 @@ void overlay_destroy(struct overlay *overlay)
         return;
     join_fini(overlay);
     heirs_fini(overlay);
+    broadcast_fini(overlay); /* looks at the children */
     membership_fini(overlay);
-    broadcast_fini(overlay);
     broadcast_large_fini(overlay);
     collective_fini(overlay);
     stream_fini(overlay);
