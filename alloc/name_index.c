@@ -296,3 +296,17 @@ int name_index_may_hold(const struct name_index *index, const struct host_run *r
     }
     return 0;
 }
+
+struct name_index *name_index_of(const struct hostlist *list)
+{
+    struct name_index *index = name_index_create();
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < hostlist_runs(list); i++) {
+        struct host_run run = hostlist_run(list, i);
+
+        name_index_add(index, &run, first);
+        first += run.count;
+    }
+    return index;
+}

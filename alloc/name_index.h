@@ -18,6 +18,8 @@
 struct name_index;
 
 struct name_index *name_index_create(void);
+/* Of all names of a list, each with its index there. */
+struct name_index *name_index_of(const struct hostlist *list);
 void name_index_destroy(struct name_index *index);
 /* Index of the host of that name, or -1. */
 int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes);

@@ -90,24 +90,10 @@ static int has_both_forms(const struct allocation *allocation)
     return has_full && has_short;
 }
 
-static struct name_index *index_names(const struct allocation *allocation)
-{
-    struct name_index *index = name_index_create();
-    uint32_t first = 0;
-
-    for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
-        struct host_run run = hostlist_run(allocation->names, i);
-
-        name_index_add(index, &run, first);
-        first += run.count;
-    }
-    return index;
-}
-
 /* Two full names of one short name (n1.east.org, n1.west.org) leave it to neither. */
 static void join_full_names(const struct allocation *allocation, uint32_t *homes)
 {
-    struct name_index *index = index_names(allocation);
+    struct name_index *index = name_index_of(allocation->names);
     uint32_t nodes = allocation_nodes(allocation);
     uint32_t *full = memory_allocate(nodes * sizeof(*full)); /* by short name; itself: none yet */
     char name[HOST_NAME_BYTES_MAX + 1];

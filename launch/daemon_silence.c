@@ -7,44 +7,20 @@
 
 #include "launch/daemon_internal.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
+#include "launch/roll_call.h"
 #include "launch/starter.h"
 
-#define STAT_BYTES_MAX  512
 #define NS_PER_S        1e9
 #define HELPER_NOTICE_S 10
 
-/* The letter of /proc/PID/stat, behind the name, which may hold anything; 0 if it cannot be read. */
-static char process_letter(pid_t pid)
-{
-    char path[48];
-    char text[STAT_BYTES_MAX];
-    const char *end;
-    ssize_t bytes;
-    int fd;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    bytes = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (bytes <= 0)
-        return 0;
-    text[bytes] = 0;
-    end = strrchr(text, ')');
-    return end != NULL && end[1] == ' ' ? end[2] : 0;
-}
-
 static const char *process_state(pid_t pid)
 {
-    switch (pid > 0 ? process_letter(pid) : 0) {
+    switch (roll_call_process_state(pid)) {
     case 'T':
         return " (stopped)";
     case 't':
@@ -69,7 +45,7 @@ void daemon_watch_helper(struct daemon *daemon)
         daemon->helper_behind = 0;
         return;
     }
-    if (++daemon->helper_behind != HELPER_NOTICE_S || process_letter(pid) != 'T')
+    if (++daemon->helper_behind != HELPER_NOTICE_S || roll_call_process_state(pid) != 'T')
         return;
     text = memory_printf(
         "%s: banyan's helper, process %d, has been stopped for %d s; starts and ends of "

@@ -15,20 +15,6 @@
 
 /* ---- Names ---- */
 
-static struct name_index *index_names(const struct allocation *allocation)
-{
-    struct name_index *index = name_index_create();
-    uint32_t first = 0;
-
-    for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
-        struct host_run run = hostlist_run(allocation->names, i);
-
-        name_index_add(index, &run, first);
-        first += run.count;
-    }
-    return index;
-}
-
 /* The nodes of a hostlist; *ret_missing is the index of one that is not there, or its count. */
 static void find_nodes(const struct name_index *index, const struct hostlist *list,
                        struct ranges *ret_nodes, uint32_t *ret_missing)
@@ -95,7 +81,7 @@ int run_facts_given(const struct option_list *given, const struct allocation *al
 
     if (given->count == 0)
         return 0;
-    index = index_names(allocation);
+    index = name_index_of(allocation->names);
     for (uint32_t i = 0; rc == 0 && i < given->count; i++)
         rc = add_given(given->items[i], index, table, error);
     if (rc < 0)
@@ -186,7 +172,7 @@ static int read_sinfo_line(char *line, const struct name_index *index, struct fa
 int run_facts_parse_sinfo(const char *text, const struct allocation *allocation,
                           struct facts_table *table, struct error *error)
 {
-    struct name_index *index = index_names(allocation);
+    struct name_index *index = name_index_of(allocation->names);
     char *copy = memory_copy_string(text), *rest = copy;
     int rc = 0;
 
