@@ -420,7 +420,7 @@ void large_answer_ended(struct overlay *overlay, const struct series *series, ui
     struct frame frame;
 
     over.key.generation = generation;
-    if (over.stable > generation)
+    if (generation_before(generation, over.stable))
         over.stable = generation;
     stream_encode_over(&over, series->attempt, &frame);
     overlay_send(overlay, place, &frame);

@@ -301,6 +301,43 @@ static void test_joined_again(void)
     close_bench(&bench);
 }
 
+/* What place 1 or 2 says of an exchange of these two, in which the root has no part. */
+static void say_of_pair(struct bench *bench, uint32_t from, uint32_t generation,
+                        enum overlay_part_state state, uint64_t bytes)
+{
+    struct overlay_contribute contribute = {
+        .key = {.set_id = 6, .generation = generation}, .state = (uint8_t)state, .low = generation};
+    struct buffer text = {0};
+    struct frame frame;
+
+    if (bytes > 0)
+        wire_put_varint(&text, bytes);
+    contribute.payload = (struct wire_bytes){text.data, text.length_bytes};
+    ranges_add(&contribute.set, 1, 2);
+    overlay_encode_contribute(&contribute, 0, &frame);
+    step_frame(bench, from, &frame);
+    ranges_fini(&contribute.set);
+    buffer_fini(&text);
+}
+
+static void test_over_of_new_series(void)
+{
+    struct stream_over over = {.stable = 7};
+    struct bench bench;
+
+    open_bench(&bench, 0);
+    adopt(&bench, 1);
+    adopt(&bench, 2);
+    say_of_pair(&bench, 2, 7, OVERLAY_PART_OVER, 0);
+    say_of_pair(&bench, 1, 7, OVERLAY_PART_STORED, 10000);
+    if (ok(sent(&bench, 1, OVERLAY_OVER) != NULL, "who stores what is over is told so")) {
+        is_int(stream_decode_over(sent(&bench, 1, OVERLAY_OVER), &over), 0, "in a frame");
+        is_uint(over.key.generation, 7, "of that generation");
+        ok((int32_t)(over.stable - 1) <= 0, "which ends none before it that is open yet");
+    }
+    close_bench(&bench);
+}
+
 /* ---- the log ---- */
 
 static void test_entry_twice(void)
@@ -459,6 +496,7 @@ int main(void)
     test_contribute_twice();
     test_release_of_old_attempt();
     test_joined_again();
+    test_over_of_new_series();
     test_entry_twice();
     test_not_caught_up();
     test_stream();
