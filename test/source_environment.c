@@ -82,10 +82,10 @@ static void test_r(struct source_environment *environment)
     decode(environment, "{", "R: line 1, column 1: ");
     decode(environment, "[]", "R: its version is not 1");
     decode(environment, "{\"version\":2}", "R: its version is not 1");
-    decode(environment, "{\"version\":1}", "R: execution.R_lite is no list");
+    decode(environment, "{\"version\":1}", "R: execution.R_lite is not a list");
     decode(environment, "{\"version\":1,\"execution\":{\"R_lite\":[1]}}", "has no rank");
     decode(environment, "{\"version\":1,\"execution\":{\"R_lite\":[{\"rank\":\"0\"}]}}",
-           "execution.nodelist is no list");
+           "execution.nodelist is not a list");
     decode(environment,
            "{\"version\":1,\"execution\":{\"R_lite\":[{\"rank\":\"0\"}],\"nodelist\":[1]}}",
            "something else than text");

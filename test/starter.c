@@ -631,7 +631,7 @@ static void test_one_shot(void)
     finish();
     boot_record_init(&lone);
     is_int(one_shot_take_place(&lone, "n9", &error), -ENOENT, "a node that is not there");
-    has_string(error.text, "the scheduler calls this node n9, which is none", "is told so");
+    has_string(error.text, "the scheduler calls this node n9, which is not one of", "is told so");
     boot_record_fini(&lone);
     is_one_shot = 0;
     ranges_fini(&failed_places);
