@@ -23,10 +23,11 @@ struct packet {
 /* A place's end of its link to a peer, and what is under way to it. */
 struct end {
     enum end_state state;
-    uint32_t link;  /* equal at both ends; of who has connected */
-    bool connected; /* to be told */
-    bool down;      /* to be told, after what is under way */
-    bool is_cut;    /* or instead of it */
+    uint32_t link;   /* equal at both ends; of who has connected */
+    bool connected;  /* to be told */
+    bool down;       /* to be told, after what is under way */
+    bool is_cut;     /* or instead of it */
+    bool is_refused; /* nobody listens there: places are found to be dead by that */
     struct packet *packets[FRAME_CLASS_COUNT];
 };
 

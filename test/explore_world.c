@@ -99,7 +99,8 @@ static bool link_connect(uint32_t place, uint32_t peer)
     if (end->state != END_NONE)
         return false;
     end->state = END_CONNECTING;
-    end->link = ++world->places[place].links[peer];
+    /* Not the number of the peer's own attempt, which may be under way. */
+    end->link = 2 * ++world->places[place].links[peer] + (place > peer);
     world->places[place].asks[peer] = end->link;
     return true;
 }
@@ -452,6 +453,7 @@ static void accept(uint32_t place, uint32_t peer)
     world->places[peer].asks[place] = 0;
     if (!world_is_alive(place) || ours->state != END_NONE) {
         theirs->down = true;
+        theirs->is_refused = !world_is_alive(place);
         return;
     }
     ours->state = END_UP;
@@ -481,7 +483,10 @@ static void deliver(uint32_t place, uint32_t peer, uint32_t class)
 
 static void down(uint32_t place, uint32_t peer)
 {
-    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN, .place = peer};
+    bool is_refused = world->places[place].ends[peer].is_refused;
+    struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN,
+                                  .place = peer,
+                                  .loss = is_refused ? NODE_LOSS_CLOSED : NODE_LOSS_UNKNOWN};
 
     end_clear(&world->places[place].ends[peer]);
     world_step(place, &event);
