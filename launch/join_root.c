@@ -68,6 +68,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     message = message_create(text.data, text.length_bytes);
     explicit_bzero(text.data, text.length_bytes);
     buffer_fini(&text);
+    secret_clear_stack();
     return message;
 }
 
