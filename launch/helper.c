@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -34,6 +35,9 @@
 #define NS_PER_MS       1000000ull
 /* What the duplicates of waiting packets may take of the limit of descriptors: the eighth part. */
 #define FDS_SHARE 8
+/* Together at least a second: a helper that is stopped must not stop us for longer. */
+#define SESSION_PAUSE_NS   50000
+#define SESSION_PAUSES_MAX 20000
 
 /* A packet that the socket had no room for. */
 struct packet {
@@ -473,8 +477,25 @@ void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms)
         NULL);
 }
 
+/* Until it has its session it is in our process group and has our name: what kills us by either kills
+ * it, too.  It has it by now unless the machine is busy. */
+static void wait_for_session(const struct helper *helper)
+{
+    struct timespec pause = {.tv_nsec = SESSION_PAUSE_NS};
+    siginfo_t ended = {0};
+
+    for (int i = 0; i < SESSION_PAUSES_MAX && getsid(helper->pid) != helper->pid; i++) {
+        if (waitid(P_PID, (id_t)helper->pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+            ended.si_pid != 0)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
 void helper_own_directory(struct helper *helper, const char *path)
 {
+    if (helper->pid > 0)
+        wait_for_session(helper);
     send_request(helper, &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path},
                  NULL);
 }

@@ -103,7 +103,9 @@ void helper_signal(struct helper *helper, uint32_t id, int number);
 /* Ends a group: SIGTERM and SIGCONT, SIGKILL after grace_ms (0: at once); group_empty follows, also
  * of a group that has no process. */
 void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);
-/* A directory to remove (recursively, not following links, only if it is ours) when all ends. */
+/* A directory to remove (recursively, not following links, only if it is ours) when all ends, also if the
+ * daemon is killed right after this call, with its process group: the call waits until the helper has left
+ * that.  So it is to be made after it. */
 void helper_own_directory(struct helper *helper, const char *path);
 /* The same of somebody who is dead: now, and at the end what his last processes have still made. */
 void helper_remove_directory(struct helper *helper, const char *path);

@@ -690,9 +690,9 @@ void helper_process_run(const struct helper_setup *setup)
     struct helper_state state = {
         .setup = *setup, .socket_open = 1, .lease_ns = UINT64_MAX, .starting_ns = UINT64_MAX};
 
-    setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     process_title_set(HELPER_NAME, NULL);
+    setsid(); /* last: by it the daemon knows that we are not killed with it any more */
     keep_only_socket(&state);
     raise_files_limit();
     set_signals(&state);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #define LEASE_MS    300
 #define RENEW_NS    50000000ull
 #define GONE_STATUS 42
+#define GROUPS      5
 #define STUBBORN    "trap '' TERM; setsid sh -c 'setsid sleep 300 & sleep 300' & exec sleep 300"
 
 struct dialogue {
@@ -129,6 +131,24 @@ static void run_leased(void)
     loop_run(loop);
 }
 
+/* On one processor the helper has not run by the time of the kill, unless it is waited for: certainly
+ * where we may go first, probably elsewhere. */
+static void run_grouped(void)
+{
+    const struct sched_param first = {.sched_priority = 1};
+    cpu_set_t processor;
+
+    CPU_ZERO(&processor);
+    CPU_SET(sched_getcpu(), &processor);
+    (void)sched_setaffinity(0, sizeof processor, &processor);
+    (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+    (void)setpgid(0, 0);
+    open_daemon();
+    helper_own_directory(helper, directory);
+    (void)mkdir(directory, 0700);
+    kill(0, SIGKILL);
+}
+
 /* The daemon of a node on this machine, started by another's helper. */
 static int inner_daemon(const char *virtual_node)
 {
@@ -225,6 +245,18 @@ static void test_daemon_killed(void)
     expect_none("daemon killed");
     ok(wait_for_path(directory, 0) >= 0, "its directory is removed");
     end(&dialogue);
+}
+
+static void test_group_killed(void)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        struct dialogue dialogue = begin(run_grouped);
+        int status = end(&dialogue);
+
+        ok(WIFSIGNALED(status) && wait_for_path(directory, 0) >= 0,
+           "killed with its process group right after it made its directory: it is removed");
+        rmdir(directory);
+    }
 }
 
 static void test_helper_killed(void)
@@ -327,6 +359,7 @@ int main(void)
     snprintf(directory, sizeof directory, "/tmp/bt-death.%d", (int)getpid());
     (void)signal(SIGPIPE, SIG_IGN);
     test_daemon_killed();
+    test_group_killed();
     test_helper_killed();
     test_both_killed();
     test_lease();
