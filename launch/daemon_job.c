@@ -384,12 +384,17 @@ static void process_group_empty(void *context, uint32_t group)
     daemon_job_event(context, &event);
 }
 
+/* If it was ending already nobody else tells of its children any more. */
 static void helper_gone(void *context)
 {
+    struct daemon *daemon = context;
     struct error why;
 
     error_set(&why, -ECHILD, "the helper process was killed");
-    daemon_end(context, NODE_END_EVICTED, &why);
+    daemon_end(daemon, NODE_END_EVICTED, &why);
+    if (daemon->root)
+        daemon->exit_status = EXIT_FAILURE;
+    daemon_check_end(daemon);
 }
 
 const struct helper_events daemon_helper_events = {

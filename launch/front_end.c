@@ -325,7 +325,8 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         front.record.failure = RUN_FAILURE_BANYAN;
         snprintf(front.record.text, sizeof(front.record.text), "%s", error.text);
     }
-    if (front.root_pid > 0 && (!front.has_job_end || WIFSIGNALED(front.root_wait_status)))
+    /* A root that has lost its helper exits with a failure. */
+    if (front.root_pid > 0 && (!front.has_job_end || front.root_wait_status != 0))
         end_orphans();
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);

@@ -276,6 +276,37 @@ kill_unjoined() {
     wait "$front" 2>/dev/null
 }
 
+# ---- A helper that dies while its daemon waits for the end of what it has started ----
+
+cat >"$scratch/lingering" <<SH
+#!/bin/bash
+"$fakessh" "\$@"
+echo >"$scratch/lingers"
+exec sleep 1000
+SH
+chmod +x "$scratch/lingering"
+
+kill_ending() {
+    local root
+    new_mark
+    BT_MARK=$mark FAKESSH_KEEP=BT_MARK,TMPDIR,BANYAN_PKGLIBDIR "$banyan" run --host n1 --starter ssh \
+        --ssh-agent "$scratch/lingering" true >"$scratch/out" 2>"$scratch/err" </dev/null &
+    front=$!
+    until_true 20 test -s "$scratch/lingers" || diag "no agent lingers"
+    root=$(table | awk '$3 == "banyan-root" { print $1; exit }')
+    sleep 0.1
+    # shellcheck disable=SC2046
+    kill -9 $(cat "/proc/$root/task/$root/children")
+    if until_nothing && [ "$took_ms" -lt 2000 ]; then
+        pass "an end whose helper is killed waits for nobody any more ($took_ms ms)"
+    else
+        fail "an end whose helper is killed takes less than 2 s ($took_ms ms)"
+        diag "$remains"
+        clear_away
+    fi
+    wait "$front" 2>/dev/null
+}
+
 # ---- The matrix ----
 
 # Every set of one or two parts, and the three that a scheduler ends with the step they are in.
@@ -326,6 +357,9 @@ fi
 for cell in "${chosen[@]}"; do
     kill_cell "$cell"
 done
-[ -n "${CELL:-}" ] || kill_unjoined
+if [ -z "${CELL:-}" ]; then
+    kill_unjoined
+    kill_ending
+fi
 diag "the longest until nothing was left: $longest_ms ms, $longest"
 done_testing
