@@ -14,7 +14,7 @@
  * taken for a death.
  *
  * Who is asked while it still has the link has not heard yet that the other has closed it, and
- * connects when it does.
+ * connects when it does; or it was asked twice for this one, which the time tells.
  */
 #include "config.h"
 
@@ -37,6 +37,7 @@ struct lateral {
     enum lateral_state state;
     uint64_t since_ns;       /* asked, or known to be in use */
     struct addresses *again; /* UP: asked for once more, by who has closed it; else NULL */
+    uint64_t again_ns;       /* when; it waits no longer than for any other link */
 };
 
 static struct lateral *lateral_find(const struct overlay *overlay, uint32_t place)
@@ -169,6 +170,7 @@ void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_
     if (lateral != NULL && lateral->state == LATERAL_UP && wire_finish(&reader) == 0) {
         free(lateral->again);
         lateral->again = memory_copy(&addresses, sizeof(addresses));
+        lateral->again_ns = overlay->now_ns;
         return;
     }
     /* What we have, or are connecting to as our parent to be, is told of by its own ways. */
@@ -237,12 +239,14 @@ bool lateral_down(struct overlay *overlay, uint32_t place)
 bool lateral_lost(struct overlay *overlay, uint32_t place)
 {
     struct lateral *lateral = lateral_find(overlay, place);
-    struct addresses *again;
+    struct addresses *again = NULL;
 
     if (lateral == NULL || lateral->state == LATERAL_ASKING)
         return false;
-    again = lateral->again;
-    lateral->again = NULL;
+    if (overlay->now_ns < lateral->again_ns + LATERAL_PATIENCE_NS) {
+        again = lateral->again;
+        lateral->again = NULL;
+    }
     lateral_remove(overlay, lateral);
     if (again != NULL)
         lateral_connect(overlay, place, again);

@@ -23,6 +23,7 @@ struct bench {
     struct overlay *overlay;
     struct overlay_actions actions;
     uint64_t now_ns;
+    uint32_t place;
 };
 
 static void merge_concatenate(struct buffer *merged, const void *other, size_t other_bytes)
@@ -60,7 +61,8 @@ static void open_bench(struct bench *bench, uint32_t place)
                                  .merges = merges,
                                  .merges_count = 1};
 
-    *bench = (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS};
+    *bench =
+        (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS, .place = place};
     step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
 }
 
@@ -95,7 +97,8 @@ static void adopt(struct bench *bench, uint32_t place)
 /* The log up to head is to follow. */
 static void welcome(struct bench *bench, uint64_t head)
 {
-    struct overlay_welcome message = {.range = {1, 1}, .head = head, .lease = {.round = 1}};
+    struct overlay_welcome message = {
+        .range = {bench->place, bench->place}, .head = head, .lease = {.round = 1}};
     struct frame frame;
 
     step_up(bench, 0);
@@ -491,6 +494,45 @@ static void test_open_of_no_stream(void)
     close_bench(&bench);
 }
 
+/* ---- lateral links ---- */
+
+/* Place 1 wants a link to place 2. */
+static void ask_link(struct bench *bench)
+{
+    struct addresses addresses = {.count = 1, .items = {{4, {1}}}};
+    struct overlay_data data = {.source = 1, .destination = 2};
+    struct buffer packed = {0};
+    struct frame frame;
+
+    overlay_put_addresses(&addresses, &packed);
+    data.payload = (struct wire_bytes){packed.data, packed.length_bytes};
+    overlay_encode_data(OVERLAY_ASK, FRAME_COLLECTIVE, &data, &frame);
+    step_frame(bench, 0, &frame);
+    buffer_fini(&packed);
+}
+
+static void test_link_asked_again(void)
+{
+    struct bench bench;
+
+    open_bench(&bench, 2);
+    welcome(&bench, 0);
+    ask_link(&bench);
+    is_uint(count(&bench, OVERLAY_ACTION_CONNECT), 1, "who is asked for a link connects");
+    step_up(&bench, 1);
+    ask_link(&bench);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+    is_uint(count(&bench, OVERLAY_ACTION_CONNECT), 1,
+            "and again if it is asked before it hears that the link is closed");
+    step_up(&bench, 1);
+    ask_link(&bench);
+    pass_time(&bench, 3000 * MS);
+    step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+    is_uint(count(&bench, OVERLAY_ACTION_CONNECT), 0,
+            "but not for who has had that link for long since it asked");
+    close_bench(&bench);
+}
+
 int main(void)
 {
     test_contribute_twice();
@@ -502,5 +544,6 @@ int main(void)
     test_stream();
     test_stream_stalls();
     test_open_of_no_stream();
+    test_link_asked_again();
     return done_testing();
 }
