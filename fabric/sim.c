@@ -311,6 +311,7 @@ static void run_accept(struct sim *sim, struct sim_place *place, struct sim_link
         return;
     if (!place->alive || place->secret != peer->secret ||
         end_find(sim, place->slot, from->place) != NULL) {
+        link->is_declined = place->alive && place->secret == peer->secret;
         sim_schedule_down(sim, link, 0, answer_ns);
         return;
     }
@@ -347,7 +348,10 @@ static void run_down(struct sim *sim, struct sim_place *place, const struct sim_
     if (event->flag && end_is_open(other))
         sim_schedule_down(sim, link, other->side, sim->now_ns + delay_to_ns(sim, other));
     trace(sim, SIM_FACT_DOWN, place->place, other->place, NULL);
-    error_set(&why, -ECONNRESET, "place %u is gone", other->place);
+    if (link->is_declined)
+        error_set(&why, -EALREADY, "place %u has another link to us", other->place);
+    else
+        error_set(&why, -ECONNRESET, "place %u is gone", other->place);
     place->events->down(place->context, other->place, &why);
 }
 

@@ -61,6 +61,7 @@ struct sim_link {
     struct end ends[2];
     struct sim_flows *flows; /* NULL until something has to wait */
     uint32_t references;
+    bool is_declined; /* by somebody alive, who has another link to that place, or connects to it */
 };
 
 /* Flows that have something to send, in turn. */
