@@ -207,7 +207,8 @@ static void choose_sizes(struct simulation *simulation, const struct ranges *set
                 (uint64_t)((double)(bytes * count) / harmonic / (double)(1 + index * 7919 % count));
         index++;
         simulation->sizes[place] = size;
-        if (simulation->waits[place])
+        /* Who is stopped is not waited for, but contributes when it goes on in time. */
+        if (sim_machine_is_up(simulation->machine, place))
             simulation->expected_bytes += size;
     }
 }
