@@ -398,7 +398,8 @@ int main(void)
             continue;
         if (which == NULL && rows[i].is_long)
             continue;
-        if (which == NULL && is_slow && scenario->places + scenario->more > 3) {
+        if (which == NULL && is_slow &&
+            (scenario->places + scenario->more > 3 || scenario->two_trees)) {
             skip(1, "%s takes too long under sanitizers", scenario->name);
             continue;
         }
