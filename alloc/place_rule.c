@@ -725,6 +725,8 @@ int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
         rule.list = get_list(reader);
     if (rule.policy == MAP_BY_CPUS)
         get_cpus(reader, &rule.listed);
+    else if (rule.ordered)
+        wire_fail(reader); /* there is nothing to keep in order */
     if (wire_status(reader) < 0) {
         map_rule_fini(&rule);
         return -EBADMSG;

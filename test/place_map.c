@@ -395,6 +395,20 @@ static void test_wire(void)
     buffer_fini(&bytes);
 }
 
+/* What is said to be in order must be a list. */
+static void test_wire_order(void)
+{
+    struct map_rule rule = {.policy = MAP_BY_SLOT, .processes = 2, .ordered = 1};
+    struct map_rule decoded;
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    map_rule_encode(&rule, &bytes);
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(map_rule_decode(&decoded, &reader), -EBADMSG, "an order of nothing is refused");
+    buffer_fini(&bytes);
+}
+
 /* ---- A large machine ---- */
 
 /* The own parts of many daemons of 1,000,000 nodes: this ends soon only if no part walks all nodes
@@ -448,6 +462,7 @@ int main(void)
     test_words();
     test_bind_words();
     test_wire();
+    test_wire_order();
     test_random();
     test_large();
     return done_testing();
