@@ -37,14 +37,15 @@
  * memory back each time costs a fourth of its way. */
 #define HEAP_KEEP_BYTES (4 * 1024 * 1024)
 
-void daemon_text(struct daemon *daemon, uint8_t level, const char *text)
+void daemon_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text)
 {
     struct buffer payload = {0};
 
     if (daemon->root) {
-        root_text(daemon, level, text);
+        root_text(daemon, job, level, text);
     } else if (daemon->joined && !daemon->ending) {
         wire_put_u8(&payload, JOB_MESSAGE_TEXT);
+        wire_put_u32(&payload, job);
         wire_put_u8(&payload, level);
         wire_put_string(&payload, text);
         node_send(daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
@@ -66,7 +67,7 @@ static void log_line(void *context, enum log_level level, const char *line)
     }
     daemon->logging = 1;
     text = memory_printf("%s: %s", daemon->record.place ? daemon->record.name : "root", line);
-    daemon_text(daemon, (uint8_t)level, text);
+    daemon_text(daemon, 0, (uint8_t)level, text);
     free(text);
     daemon->logging = 0;
 }

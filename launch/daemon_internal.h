@@ -23,9 +23,8 @@
 #include "overlay/node.h"
 #include "overlay/tree.h"
 
-/* Ids of processes at the helper: the starter's are below. */
-#define DAEMON_RANK_ID   0x80000000u
-#define DAEMON_SURVEY_ID (DAEMON_RANK_ID - 1)
+/* Ids of processes at the helper that are no ranks: the starter's are below. */
+#define DAEMON_SURVEY_ID 0x80000000u
 
 struct root;
 struct join_root;
@@ -88,8 +87,8 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
 void daemon_leave(struct daemon *daemon, uint32_t patience_ms);
 /* The starter's processes have all ended: the way out, if it is the time. */
 void daemon_check_end(struct daemon *daemon);
-/* A line for the user, at the root by way of the tree. */
-void daemon_text(struct daemon *daemon, uint8_t level, const char *text);
+/* A line for the user of a job (0: of the instance), at the root by way of the tree. */
+void daemon_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text);
 uint64_t daemon_now_ns(void);
 
 /* daemon_fabric.c */
@@ -152,7 +151,7 @@ void root_message(struct daemon *daemon, uint32_t source, struct message *payloa
 void root_action(struct daemon *daemon, struct job_action *action);
 /* The root cannot go on: the front end is told, unless the job's end was. */
 void root_failed(struct daemon *daemon, const char *why);
-void root_text(struct daemon *daemon, uint8_t level, const char *text);
+void root_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text);
 /* 1 if the front end has not yet written all output that came. */
 int root_output_waits(const struct daemon *daemon);
 /* To the front end, if it is there; clears the payload. */

@@ -119,7 +119,7 @@ static void services_text(void *context, const char *text, size_t text_bytes)
     struct daemon *daemon = context;
     char *line = memory_printf("%.*s", (int)text_bytes, text);
 
-    daemon_text(daemon, LOG_LEVEL_ERROR, line);
+    daemon_text(daemon, daemon->job, LOG_LEVEL_ERROR, line);
     free(line);
 }
 
@@ -177,7 +177,7 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
 
     daemon->services = services_create(&config, &error);
     if (!daemon->services)
-        daemon_text(daemon, LOG_LEVEL_ERROR, error.text);
+        daemon_text(daemon, daemon->job, LOG_LEVEL_ERROR, error.text);
 }
 
 static void job_open(struct daemon *daemon, uint32_t number)
@@ -235,7 +235,7 @@ static void action_run(struct daemon *daemon, struct job_action *action)
         action->message = NULL;
         if (node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
                            message) < 0)
-            daemon_text(daemon, LOG_LEVEL_ERROR,
+            daemon_text(daemon, action->job, LOG_LEVEL_ERROR,
                         "a message to the nodes was given up: too many are on their way");
         break;
     case JOB_ACTION_CONTRIBUTE:
@@ -311,68 +311,74 @@ void daemon_job_timer(void *context)
 
 void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader)
 {
-    uint32_t number = wire_get_u32(reader);
-
-    if (kind == JOB_MESSAGE_CREDIT) {
-        if (daemon->output)
-            output_credit(daemon->output, number);
-    } else if (kind == JOB_MESSAGE_STDIN && daemon->input && number == daemon->job) {
+    if (wire_get_u32(reader) != daemon->job || daemon->job == 0)
+        return; /* it has ended here */
+    if (kind == JOB_MESSAGE_CREDIT)
+        output_credit(daemon->output, wire_get_u32(reader));
+    else if (kind == JOB_MESSAGE_STDIN && daemon->input)
         input_write(daemon->input, reader->position, wire_left(reader));
-    }
 }
 
-static void process_started(void *context, uint32_t id, pid_t pid)
+static int is_rank(uint64_t id)
+{
+    return id > UINT32_MAX;
+}
+
+/* What came of a rank: index and job are in the id. */
+static struct job_event rank_event(enum job_event_kind kind, uint64_t id, int64_t number)
+{
+    return (struct job_event){
+        .kind = kind, .job = (uint32_t)(id >> 32), .index = (uint32_t)id, .number = number};
+}
+
+static void process_started(void *context, uint64_t id, pid_t pid)
 {
     struct daemon *daemon = context;
-    struct job_event event = {.kind = JOB_EVENT_STARTED, .job = daemon->job, .number = pid};
+    struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
 
-    if (id < DAEMON_RANK_ID) {
-        if (starter_owns(daemon->starter, id))
-            starter_process_started(daemon->starter, id, pid);
+    if (!is_rank(id)) {
+        if (starter_owns(daemon->starter, (uint32_t)id))
+            starter_process_started(daemon->starter, (uint32_t)id, pid);
         return;
     }
-    event.index = id - DAEMON_RANK_ID;
-    if (daemon->pids)
+    if (daemon->job == event.job)
         daemon->pids[event.index] = pid;
     daemon_job_event(daemon, &event);
 }
 
-static void process_failed(void *context, uint32_t id, int code, const char *what)
+static void process_failed(void *context, uint64_t id, int code, const char *what)
 {
     struct daemon *daemon = context;
-    struct job_event event = {
-        .kind = JOB_EVENT_START_FAILED, .job = daemon->job, .number = code, .text = what};
+    struct job_event event = rank_event(JOB_EVENT_START_FAILED, id, code);
 
     if (id == DAEMON_SURVEY_ID) /* its end of the pipe is closed: that tells */
         return;
-    if (id < DAEMON_RANK_ID) {
-        starter_process_failed(daemon->starter, id, code, what);
+    if (!is_rank(id)) {
+        starter_process_failed(daemon->starter, (uint32_t)id, code, what);
         daemon_check_end(daemon);
         return;
     }
-    event.index = id - DAEMON_RANK_ID;
+    event.text = what;
     daemon_job_event(daemon, &event);
 }
 
-static void process_exited(void *context, uint32_t id, int wait_status, int by_us)
+static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
 {
     struct daemon *daemon = context;
-    struct job_event event = {.job = daemon->job, .index = id - DAEMON_RANK_ID};
+    struct job_event event = rank_event(JOB_EVENT_EXITED, id, wait_status);
+    struct job_event abnormal = rank_event(JOB_EVENT_ABNORMAL, id, 0);
 
     if (id == DAEMON_SURVEY_ID)
         return;
-    if (id < DAEMON_RANK_ID) {
-        starter_process_exited(daemon->starter, id, wait_status);
+    if (!is_rank(id)) {
+        starter_process_exited(daemon->starter, (uint32_t)id, wait_status);
         daemon_check_end(daemon);
         return;
     }
     daemon->starts.short_ns = 0;
-    if (daemon->services && services_exited(daemon->services, event.index)) {
-        event.kind = JOB_EVENT_ABNORMAL;
-        daemon_job_event(daemon, &event);
-    }
-    event.kind = JOB_EVENT_EXITED;
-    event.number = wait_status;
+    if (daemon->job == event.job && daemon->services &&
+        services_exited(daemon->services, event.index))
+        daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
     daemon_job_event(daemon, &event);
 }

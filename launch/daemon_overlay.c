@@ -248,7 +248,7 @@ static void starter_line(void *context, uint32_t place, const char *text)
     char *line = place > 0 ? memory_printf("%s: %s", daemon_place_name(daemon, place, name), text)
                            : memory_copy_string(text);
 
-    daemon_text(daemon, LOG_LEVEL_WARNING, line);
+    daemon_text(daemon, 0, LOG_LEVEL_WARNING, line);
     free(line);
 }
 

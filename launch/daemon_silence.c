@@ -51,7 +51,7 @@ void daemon_watch_helper(struct daemon *daemon)
         "%s: banyan's helper, process %d, has been stopped for %d s; starts and ends of "
         "processes there wait for it",
         daemon->record.place ? daemon->record.name : "root", (int)pid, HELPER_NOTICE_S);
-    daemon_text(daemon, LOG_LEVEL_WARNING, text);
+    daemon_text(daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
 }
 
@@ -61,7 +61,7 @@ static void tell_own(struct daemon *daemon, uint64_t silent_ns)
                                "job goes on",
                                (double)silent_ns / NS_PER_S);
 
-    daemon_text(daemon, LOG_LEVEL_WARNING, text);
+    daemon_text(daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
 }
 
@@ -86,7 +86,7 @@ void daemon_silent(void *context, uint32_t place, uint64_t silent_ns)
         text = memory_printf("%s has been silent for %.0f s%s; it counts as lost after %.0f s",
                              node, (double)silent_ns / NS_PER_S,
                              process_state(starter_daemon_pid(daemon->starter, place)), patience_s);
-    daemon_text(daemon, silent_ns == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, text);
+    daemon_text(daemon, 0, silent_ns == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, text);
     free(text);
 }
 

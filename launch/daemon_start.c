@@ -57,7 +57,6 @@ static void start_rank(struct daemon *daemon, uint32_t number, uint32_t index)
         .place = daemon->record.place,
         .rank = job_engine_rank(daemon->engine, number, index),
         .index = index,
-        .process_id = DAEMON_RANK_ID + index,
         .stdin_fd = -1,
     };
     int takes_stdin = start.rank == job->spec.stdin_rank;

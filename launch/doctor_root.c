@@ -160,7 +160,7 @@ void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char 
 void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader)
 {
     char text[DOCTOR_TEXT_BYTES_MAX];
-    uint32_t place, level;
+    uint32_t place, job, level;
     char *line;
 
     switch (kind) {
@@ -171,10 +171,11 @@ void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader
             doctor_root_place_failed(doctor, place, text);
         break;
     case JOB_MESSAGE_TEXT:
+        job = wire_get_u32(reader);
         level = wire_get_u8(reader);
         line = wire_get_string(reader, UINT16_MAX);
         if (wire_finish(reader) == 0)
-            root_text(doctor->daemon, (uint8_t)level, line);
+            root_text(doctor->daemon, job, (uint8_t)level, line);
         free(line);
         break;
     default:

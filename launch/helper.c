@@ -42,7 +42,7 @@
 /* A packet that the socket had no room for. */
 struct packet {
     struct list_node node;
-    uint32_t id; /* of its request */
+    uint64_t id; /* of its request */
     size_t bytes;
     uint32_t fds_count;
     int fds[HELPER_FDS_MAX]; /* our duplicates */
@@ -51,7 +51,7 @@ struct packet {
 
 /* A process that the helper could not be asked to start. */
 struct refusal {
-    uint32_t id;
+    uint64_t id;
     int code;
 };
 
@@ -198,7 +198,7 @@ static void tell_refused(void *context)
 }
 
 /* A start always has an answer, though not from within helper_start. */
-static void refuse(struct helper *helper, uint32_t id, int code)
+static void refuse(struct helper *helper, uint64_t id, int code)
 {
     if (helper->refused_count == helper->refused_capacity) {
         helper->refused_capacity = helper->refused_capacity * 2 + 4;
@@ -269,7 +269,7 @@ static uint32_t fds_queued_max(void)
                : UINT32_MAX;
 }
 
-static int queue_packet(struct helper *helper, uint32_t id, const void *data, size_t bytes,
+static int queue_packet(struct helper *helper, uint64_t id, const void *data, size_t bytes,
                         const int *fds, uint32_t fds_count)
 {
     struct packet *packet;
@@ -293,7 +293,7 @@ static int queue_packet(struct helper *helper, uint32_t id, const void *data, si
     return 0;
 }
 
-static int send_or_queue(struct helper *helper, uint32_t id, const void *data, size_t bytes,
+static int send_or_queue(struct helper *helper, uint64_t id, const void *data, size_t bytes,
                          const int *fds, uint32_t fds_count)
 {
     int rc = list_is_empty(&helper->queue) ? send_packet(helper->fd, data, bytes, fds, fds_count)
@@ -427,7 +427,7 @@ void helper_spare_daemons(struct helper *helper)
     helper->spares_daemons = 1;
 }
 
-void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual_node,
+void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count)
 {
     struct helper_request request = {
@@ -439,7 +439,7 @@ void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual
     send_request(helper, &request, plain);
 }
 
-void helper_survey(struct helper *helper, uint32_t id, unsigned int want, const char *require,
+void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,
                    uint32_t node, int fd)
 {
     char number[16];
@@ -462,7 +462,7 @@ void helper_signal_group(struct helper *helper, uint32_t group, int number)
                  NULL);
 }
 
-void helper_signal(struct helper *helper, uint32_t id, int number)
+void helper_signal(struct helper *helper, uint64_t id, int number)
 {
     send_request(
         helper,

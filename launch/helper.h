@@ -31,9 +31,12 @@ struct helper_fd {
     int target; /* its number in the process */
 };
 
+/* A rank's id: below 2^32 there are no jobs, but starters and what else is the caller's. */
+#define HELPER_RANK_ID(job, index) ((uint64_t)(job) << 32 | (index))
+
 /* One process to start.  id is the caller's, unique among living ones. */
 struct helper_process {
-    uint32_t id;
+    uint64_t id;
     uint32_t group; /* job number (> 0) of a rank: kill and signal address it; 0: a starter */
     char *const *argv;
     char *const *environment;
@@ -47,13 +50,13 @@ struct helper_process {
 };
 
 struct helper_events {
-    void (*started)(void *context, uint32_t id, pid_t pid);
+    void (*started)(void *context, uint64_t id, pid_t pid);
     /* Could not be started: code is -errno of `what` ("exec", "chdir", "fork"; -EMFILE of "fork":
      * descriptors are short here or in the helper; "interpreter NAME": the program is there, but not
      * what its first line names; without a name: its loader).  what is there during the call. */
-    void (*failed)(void *context, uint32_t id, int code, const char *what);
+    void (*failed)(void *context, uint64_t id, int code, const char *what);
     /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
-    void (*exited)(void *context, uint32_t id, int wait_status, int by_us);
+    void (*exited)(void *context, uint64_t id, int wait_status, int by_us);
     /* Every process of the group, also adopted grandchildren, has ended: what was left when the last
      * started one had ended has been killed.  Processes that are given in one turn of the loop count
      * together, and those with more_follow until helper_seal_group; what is started in a group after
@@ -91,15 +94,15 @@ void helper_spare_daemons(struct helper *helper);
 /* Starts a daemon without exec: in the child, `banyand` runs on fds 0..2 as if it had been started
  * by an agent (daemon_main with those descriptors).  virtual_node: name, or NULL for STARTER_LOCAL.
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */
-void helper_start_daemon(struct helper *helper, uint32_t id, const char *virtual_node,
+void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count);
 /* Looks at this machine, in a process of its own: survey_read (survey.h), whose answer is written to
  * fd, of which a duplicate travels.  Ends with it. */
-void helper_survey(struct helper *helper, uint32_t id, unsigned int want, const char *require,
+void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,
                    uint32_t node, int fd);
 /* Sends a signal to every process group of the job / one process's group. */
 void helper_signal_group(struct helper *helper, uint32_t group, int number);
-void helper_signal(struct helper *helper, uint32_t id, int number);
+void helper_signal(struct helper *helper, uint64_t id, int number);
 /* Ends a group: SIGTERM and SIGCONT, SIGKILL after grace_ms (0: at once); group_empty follows, also
  * of a group that has no process. */
 void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);

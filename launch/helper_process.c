@@ -47,7 +47,7 @@ uint64_t helper_now_ns(void)
 
 /* ---- To the daemon ---- */
 
-void helper_tell(struct helper_state *state, enum helper_event_type type, uint32_t id,
+void helper_tell(struct helper_state *state, enum helper_event_type type, uint64_t id,
                  int32_t value, uint32_t detail)
 {
     struct helper_event event = {.type = type, .id = id, .value = value, .detail = detail};
@@ -340,7 +340,7 @@ static void start_survey(struct helper_state *state, const struct helper_order *
 
 /* ---- Requests ---- */
 
-static void signal_worker(struct helper_state *state, uint32_t id, int number)
+static void signal_worker(struct helper_state *state, uint64_t id, int number)
 {
     struct worker *worker = map_get_u64(state->by_id, id);
 

@@ -18,7 +18,7 @@
 
 /* One started process, until it has been reaped. */
 struct worker {
-    uint32_t id;
+    uint64_t id;
     uint32_t group;
     pid_t pid;
     int report_fd; /* -1 once it is known whether exec went well */
@@ -77,7 +77,7 @@ struct helper_state {
 
 /* helper_process.c */
 uint64_t helper_now_ns(void);
-void helper_tell(struct helper_state *state, enum helper_event_type type, uint32_t id,
+void helper_tell(struct helper_state *state, enum helper_event_type type, uint64_t id,
                  int32_t value, uint32_t detail);
 
 /* helper_group.c */

@@ -107,7 +107,7 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
     wire_reader_init(&reader, data, bytes);
     request->type =
         (enum helper_request_type)wire_get_varint_max(&reader, HELPER_REQUEST_COUNT - 1);
-    request->id = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
+    request->id = wire_get_varint_max(&reader, UINT64_MAX);
     request->group = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     request->value = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     request->targets_count = (uint32_t)wire_get_varint_max(&reader, HELPER_FDS_MAX);
@@ -136,7 +136,7 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
 void helper_event_encode(const struct helper_event *event, struct buffer *out)
 {
     wire_put_u8(out, event->type);
-    wire_put_u32(out, event->id);
+    wire_put_u64(out, event->id);
     wire_put_u32(out, (uint32_t)event->value);
     wire_put_u8(out, (uint8_t)event->detail);
     wire_put_u8(out, (uint8_t)strnlen(event->text, sizeof(event->text) - 1));
@@ -149,7 +149,7 @@ int helper_event_decode(struct helper_event *ret_event, struct wire_reader *read
     uint32_t text_bytes;
 
     event.type = (enum helper_event_type)wire_get_u8(reader);
-    event.id = wire_get_u32(reader);
+    event.id = wire_get_u64(reader);
     event.value = (int32_t)wire_get_u32(reader);
     event.detail = wire_get_u8(reader);
     text_bytes = wire_get_u8(reader);

@@ -36,7 +36,7 @@ enum helper_request_type {
 
 struct helper_request {
     enum helper_request_type type;
-    uint32_t id;
+    uint64_t id;
     uint32_t group;
     uint32_t
         value; /* bits of survey_want, signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
@@ -87,7 +87,7 @@ enum helper_step {
 
 struct helper_event {
     enum helper_event_type type;
-    uint32_t id; /* or group */
+    uint64_t id; /* or group */
     int32_t value;
     uint32_t detail;
     char text[HELPER_TEXT_BYTES]; /* of FAILED: the interpreter's name; else "" */

@@ -28,9 +28,9 @@ enum job_message {
     JOB_MESSAGE_OUTPUT, /* u32 number, u32 rank, u8 stream, bytes to the end; none: the stream has
                                  ended inside a line */
     JOB_MESSAGE_STDIN_ACK, /* u32 number, u32 bytes */
-    JOB_MESSAGE_TEXT,      /* u8 level, string */
+    JOB_MESSAGE_TEXT,      /* u32 number (0: of the instance), u8 level, string */
     /* from the root */
-    JOB_MESSAGE_CREDIT, /* u32 bytes of output that were taken */
+    JOB_MESSAGE_CREDIT, /* u32 number, u32 bytes of output that were taken */
     JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */
     /* request: u32 number, u32 rank; its reply: i32 status, blob to the end */
     JOB_MESSAGE_MODEX,

@@ -210,7 +210,7 @@ static void tell_user(struct join_root *join)
                       "its line of %s",
                       record->instance.start_timeout_s, nodes, nodes == 1 ? "" : "s", join->path);
 
-    daemon_text(join->daemon, LOG_LEVEL_WARNING, text);
+    daemon_text(join->daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
 }
 

@@ -159,7 +159,7 @@ int rank_start(const struct rank_start *start, struct error *error)
     struct environment environment = {.positions = map_create()};
     struct buffer text = {0};
     struct helper_process process = {
-        .id = start->process_id,
+        .id = HELPER_RANK_ID(start->job->number, start->index),
         .group = start->job->number,
         .argv = app->argv,
         .directory = app->directory,

@@ -19,9 +19,8 @@ struct rank_start {
     const char *node_name;
     uint32_t place;
     uint32_t rank;
-    uint32_t index;      /* local */
-    uint32_t process_id; /* for the helper */
-    int stdin_fd;        /* the process's end, or -1: /dev/null; stays the caller's */
+    uint32_t index; /* local */
+    int stdin_fd;   /* the process's end, or -1: /dev/null; stays the caller's */
 };
 
 /* The number that a rank's PMI-1 socket has in it. */

@@ -229,7 +229,7 @@ static void roll_say(struct roll_call *calls, struct roll *roll)
     if (strcmp(line, roll->line) == 0)
         return;
     snprintf(roll->line, sizeof roll->line, "%s", line);
-    root_text(calls->daemon, LOG_LEVEL_WARNING, line);
+    root_text(calls->daemon, roll->stalled.key.owner, LOG_LEVEL_WARNING, line);
 }
 
 static void roll_ask(struct roll_call *calls, struct roll *roll)

@@ -41,10 +41,11 @@ struct root {
     struct map *credits; /* place -> bytes taken but not yet told (uintptr_t) */
 };
 
-void root_text(struct daemon *daemon, uint8_t level, const char *text)
+void root_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text)
 {
     struct buffer payload = {0};
 
+    (void)job; /* there is one front end */
     if (!daemon->root || !daemon->root->channel) {
         fprintf(stderr, "banyan: %s\n", text);
         return;
@@ -56,9 +57,11 @@ void root_text(struct daemon *daemon, uint8_t level, const char *text)
 
 static void credit_tell(struct daemon *daemon, uint32_t place, uint32_t bytes)
 {
+    const struct job_spec *spec = job_engine_spec(daemon->engine);
     struct buffer payload = {0};
 
     wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
+    wire_put_u32(&payload, spec ? spec->number : 0);
     wire_put_u32(&payload, bytes);
     node_send(daemon->node, place, FRAME_CONTROL, message_from_buffer(&payload));
     buffer_fini(&payload);
@@ -155,6 +158,7 @@ void root_message(struct daemon *daemon, uint32_t source, struct message *payloa
 {
     struct job_event event = {.kind = JOB_EVENT_RECEIVED, .place = source, .message = payload};
     struct wire_reader reader;
+    uint32_t job;
     uint8_t level;
     char *text;
 
@@ -170,10 +174,11 @@ void root_message(struct daemon *daemon, uint32_t source, struct message *payloa
         roll_call_stalled(daemon->roll_call, &reader);
         break;
     case JOB_MESSAGE_TEXT:
+        job = wire_get_u32(&reader);
         level = wire_get_u8(&reader);
         text = wire_get_string(&reader, UINT16_MAX);
         if (wire_finish(&reader) == 0)
-            root_text(daemon, level, text);
+            root_text(daemon, job, level, text);
         free(text);
         break;
     default:
@@ -300,7 +305,7 @@ void root_action(struct daemon *daemon, struct job_action *action)
             channel_send_buffer(channel, CONTROL_JOB_END, &payload);
         break;
     case JOB_ACTION_TEXT:
-        root_text(daemon, (uint8_t)action->number, action->text);
+        root_text(daemon, action->job, (uint8_t)action->number, action->text);
         break;
     case JOB_ACTION_LEAVE:
         daemon_leave(daemon, node_is_complete(daemon->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);

@@ -141,6 +141,7 @@ static void call_credit(void *context, uint64_t bytes)
     if (!sim_daemon_is_up(root))
         return;
     wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
+    wire_put_u32(&payload, 1);
     wire_put_u32(&payload, (uint32_t)bytes);
     node_send(root->node, daemon->place, FRAME_CONTROL, message_from_buffer(&payload));
     buffer_fini(&payload);
@@ -373,7 +374,7 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
     kind = wire_get_u8(&reader);
     if (kind == JOB_MESSAGE_OUTPUT)
         output_received(daemon, source, &reader);
-    else if (kind == JOB_MESSAGE_CREDIT)
+    else if (kind == JOB_MESSAGE_CREDIT && wire_get_u32(&reader) == 1)
         sim_process_credit(daemon, wire_get_u32(&reader));
     else
         sim_daemon_event(daemon, &event);

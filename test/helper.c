@@ -44,13 +44,13 @@ static struct helper *helper;
 static char scratch[64];
 static const char *setting;
 
-static void on_started(void *context, uint32_t id, pid_t pid)
+static void on_started(void *context, uint64_t id, pid_t pid)
 {
     notes[id].started++;
     started_count++;
 }
 
-static void on_failed(void *context, uint32_t id, int code, const char *what)
+static void on_failed(void *context, uint64_t id, int code, const char *what)
 {
     notes[id].failed++;
     notes[id].code = code;
@@ -58,7 +58,7 @@ static void on_failed(void *context, uint32_t id, int code, const char *what)
     failed_count++;
 }
 
-static void on_exited(void *context, uint32_t id, int wait_status, int by_us)
+static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
 {
     notes[id].order_is_right = notes[id].started == 1;
     notes[id].exited++;
@@ -129,7 +129,7 @@ static const char *const *environment(void)
     return list;
 }
 
-static void start_full(uint32_t id, uint32_t group, const char *const *argv,
+static void start_full(uint64_t id, uint32_t group, const char *const *argv,
                        const char *const *variables, const char *directory,
                        const struct helper_fd *fds, uint32_t count)
 {
@@ -144,7 +144,7 @@ static void start_full(uint32_t id, uint32_t group, const char *const *argv,
     helper_start(helper, &process);
 }
 
-static void start_shell(uint32_t id, uint32_t group, const char *script)
+static void start_shell(uint64_t id, uint32_t group, const char *script)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
 
@@ -196,7 +196,7 @@ static void test_many(void)
     int64_t spent_ms;
 
     forget();
-    for (uint32_t id = 0; id < 300; id++)
+    for (uint64_t id = 0; id < 300; id++)
         start_full(id, 7, argv, environment(), "/", NULL, 0);
     spent_ms = wait_for(&empty_count, 1);
     ok(spent_ms >= 0, "300 processes at once end");
@@ -204,9 +204,9 @@ static void test_many(void)
     is_int(started_count, 300, "all were started");
     is_int(exited_count, 300, "all ended");
     is_int(empty_count, 1, "their group is told to be empty once");
-    for (uint32_t id = 0; id < 300; id++)
+    for (uint64_t id = 0; id < 300; id++)
         if (notes[id].status != 0 || !notes[id].order_is_right || notes[id].by_us)
-            fail("process %u: status %x", id, (unsigned int)notes[id].status);
+            fail("process %u: status %x", (unsigned int)id, (unsigned int)notes[id].status);
 }
 
 static void expect_failure(const char *program, const char *directory, const char *const *variables,

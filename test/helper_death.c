@@ -44,15 +44,15 @@ static struct helper *helper;
 static struct loop *loop;
 static struct loop_timer *timer;
 
-static void on_started(void *context, uint32_t id, pid_t pid)
+static void on_started(void *context, uint64_t id, pid_t pid)
 {
 }
 
-static void on_failed(void *context, uint32_t id, int code, const char *what)
+static void on_failed(void *context, uint64_t id, int code, const char *what)
 {
 }
 
-static void on_exited(void *context, uint32_t id, int wait_status, int by_us)
+static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
 {
     if (id == 1)
         dprintf(report_fd, "exited %d\n", by_us);
@@ -79,7 +79,7 @@ static void renew(void *context)
     loop_timer_set(timer, loop_now_ns() + RENEW_NS);
 }
 
-static void start_shell(uint32_t id, uint32_t group, const char *script)
+static void start_shell(uint64_t id, uint32_t group, const char *script)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
     const char *variables[] = {setting, "PATH=/bin:/usr/bin", NULL};
@@ -116,7 +116,7 @@ static void run_plain(void)
 static void run_direct(void)
 {
     open_daemon();
-    for (uint32_t id = 1; id <= 4; id++)
+    for (uint64_t id = 1; id <= 4; id++)
         start_shell(id, 1, "exec sleep 300");
     loop_run(loop);
 }

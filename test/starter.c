@@ -64,19 +64,19 @@ static const struct starter_events starter_events = {.failed = on_failed,
                                                      .line = on_line,
                                                      .ended = on_ended};
 
-static void process_started(void *context, uint32_t id, pid_t pid)
+static void process_started(void *context, uint64_t id, pid_t pid)
 {
-    ok(starter_owns(starter, id), "the starter knows its process");
+    ok(starter_owns(starter, (uint32_t)id), "the starter knows its process");
 }
 
-static void process_failed(void *context, uint32_t id, int code, const char *what)
+static void process_failed(void *context, uint64_t id, int code, const char *what)
 {
-    starter_process_failed(starter, id, code, what);
+    starter_process_failed(starter, (uint32_t)id, code, what);
 }
 
-static void process_exited(void *context, uint32_t id, int wait_status, int by_us)
+static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
 {
-    starter_process_exited(starter, id, wait_status);
+    starter_process_exited(starter, (uint32_t)id, wait_status);
 }
 
 static void group_empty(void *context, uint32_t group)
