@@ -16,24 +16,26 @@ void cancel_tell(struct overlay *overlay, struct series *series, struct operatio
     struct overlay_roll_call call = {.key = operation_key(series, operation)};
     struct frame frame;
 
-    if (!operation->cancelled || operation->cancel_sent || !series_can_tell(overlay, series) ||
+    if (operation->cancel != CANCEL_KNOWN || !series_can_tell(overlay, series) ||
         !collective_can_contribute(overlay, series))
         return;
-    operation->cancel_sent = true;
+    operation->cancel = CANCEL_TOLD;
     call.set = series_set_to_tell(overlay, series);
     overlay_encode_named(OVERLAY_CANCEL, &call, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation)
+void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation,
+                 enum cancel_state state)
 {
-    if (operation->cancelled || operation->decided || operation->over)
+    if (operation->cancel != CANCEL_NONE || operation_is_decided(operation) ||
+        operation_is_over(operation))
         return;
     if (!operation->called && series_is_member(overlay, series) &&
         !series_has_dead(overlay, series))
         operation_count_down(operation);
-    operation->cancelled = true;
-    for (uint32_t i = 0; i < overlay->children_count && !operation->going; i++)
+    operation->cancel = state;
+    for (uint32_t i = 0; i < overlay->children_count && !operation_is_going(operation); i++)
         operation_query_child(overlay, series, operation, i);
     operation_advance(overlay, series, operation);
 }
@@ -44,7 +46,7 @@ void collective_cancel(struct overlay *overlay, const struct node_key *key)
     struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
 
     if (operation != NULL && operation->called)
-        cancel_take(overlay, series, operation);
+        cancel_take(overlay, series, operation, CANCEL_KNOWN);
 }
 
 int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame)
@@ -55,6 +57,6 @@ int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct fr
 
     (void)from;
     if (operation != NULL)
-        cancel_take(overlay, series, operation);
+        cancel_take(overlay, series, operation, CANCEL_KNOWN);
     return rc;
 }

@@ -146,7 +146,7 @@ static uint8_t merge_all(struct overlay *overlay, const struct series *series,
 
     if (series_has_dead(overlay, series))
         return OVERLAY_STATUS_LOST;
-    if (operation->cancelled)
+    if (operation->cancel != CANCEL_NONE)
         return OVERLAY_STATUS_TIMED_OUT;
     collective_merge_one(overlay, series, merged, bytes_of(operation->own));
     for (uint32_t i = 0; i < operation->parts_count; i++) {
@@ -182,16 +182,16 @@ uint32_t collective_low(const struct overlay *overlay, const struct series *seri
 
 /* ---- deciding and forgetting ---- */
 
+/* Once: when it is decided, or called after that. */
 static void deliver(struct overlay *overlay, const struct series *series,
-                    struct operation *operation)
+                    const struct operation *operation)
 {
     bool at_root = series->key.target == NODE_TARGET_ROOT && overlay_is_root(overlay);
     struct overlay_action *action;
 
-    if (operation->delivered ||
-        !(operation->called || (at_root && !series_is_member(overlay, series))))
+    assert(operation_is_decided(operation));
+    if (!operation->called && !(at_root && !series_is_member(overlay, series)))
         return;
-    operation->delivered = true;
     overlay->collective.calls -= operation->called;
     action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
     action->key = operation_key(series, operation);
@@ -226,9 +226,8 @@ void collective_drop_payloads(struct operation *operation)
 void collective_settle(struct overlay *overlay, struct series *series, struct operation *operation,
                        uint8_t status, struct ranges *lost, struct message *result)
 {
-    if (!operation->decided)
-        series_count_open(overlay, series, -1);
-    operation->decided = true;
+    operation_step(operation, OPERATION_EVENT_DECISION);
+    series_count_open(overlay, series, -1);
     roll_call_decided(overlay, series, operation);
     operation->status = status;
     ranges_move(&operation->lost, lost);
@@ -361,19 +360,16 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
 
 void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation)
 {
-    bool open = !operation->decided || operation_is_stored(operation);
-
-    if (operation->over)
+    if (operation_is_over(operation))
         large_tell_over(overlay, series, operation);
-    if (operation->over || operation->going)
+    if (operation_is_over(operation) || operation_is_going(operation))
         return;
-    if (open && operation->waiting == 0 && series_meets_here(overlay, series)) {
+    if (operation->phase != OPERATION_DECIDED && operation->waiting == 0 &&
+        series_meets_here(overlay, series))
         conclude(overlay, series, operation);
-        open = !operation->decided;
-    }
-    if (operation->going)
+    if (operation_is_going(operation))
         return;
-    if (!open) {
+    if (operation->phase == OPERATION_DECIDED) {
         release_parts(overlay, series, operation);
         if (operation->sent != operation->attempt && collective_can_contribute(overlay, series))
             send_decided(overlay, series, operation, false);
@@ -393,16 +389,17 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
 {
     const struct child *child = &overlay->children[index];
 
-    bool is_asked = !operation->decided && (operation_is_hopeless(overlay, series, operation) ||
-                                            (series->is_long && operation->attempt > 0));
+    bool is_asked =
+        !operation_is_decided(operation) && (operation_is_hopeless(overlay, series, operation) ||
+                                             (series->is_long && operation->attempt > 0));
 
     /* Where somebody stores the result others may have ended it so long ago that they say nothing. */
-    if (child->state == CHILD_LINKED && !operation->over &&
+    if (child->state == CHILD_LINKED && !operation_is_over(operation) &&
         (is_asked || (operation->attempt > 0 && large_is_held(operation))) &&
         series_suffices(overlay, series) && series_expects(overlay, series, child) &&
         !part_counts(operation_part(overlay, operation, index)))
         send_query(overlay, series, operation, child->head,
-                   operation->cancelled ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
+                   operation->cancel != CANCEL_NONE ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
 }
 
 /* Counts who is still to be heard in this attempt, and asks who must be asked. */
@@ -449,7 +446,7 @@ static int series_learn(struct overlay *overlay, struct series *series, const st
         return 0;
     for (struct operation *operation = series->operations; operation != NULL; operation = next) {
         next = operation->next;
-        if (operation->over || operation->going)
+        if (operation_is_over(operation) || operation_is_going(operation))
             continue;
         count_waiting(overlay, series, operation);
         operation_advance(overlay, series, operation);
@@ -472,6 +469,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
         return *link;
     operation = memory_allocate_zeroed(sizeof(*operation));
     operation->generation = generation;
+    operation->phase = OPERATION_OPEN;
     operation->next = *link;
     *link = operation;
     series->count++;
@@ -518,7 +516,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     overlay->collective.calls++;
     if (generation_before(series->called_to, event->key.generation))
         series->called_to = event->key.generation;
-    if (operation->decided) {
+    if (operation_is_decided(operation)) {
         deliver(overlay, series, operation);
         series_trim(overlay, series);
         return;
@@ -591,7 +589,7 @@ static void take_decision(struct overlay *overlay, struct series *series,
                           struct operation *operation, struct overlay_contribute *contribute,
                           uint32_t from)
 {
-    if (operation->decided)
+    if (operation_is_decided(operation))
         return;
     if (contribute->state == OVERLAY_PART_HELD) {
         send_query(overlay, series, operation, from, OVERLAY_WANT_RESULT);
@@ -609,13 +607,12 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
 {
     uint32_t index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
     struct part *part = operation_part(overlay, operation, index);
-    bool open = !operation->decided || operation_is_stored(operation);
     bool heard = part_counts(part);
 
-    if (operation->over && contribute->state == OVERLAY_PART_STORED)
+    if (operation_is_over(operation) && contribute->state == OVERLAY_PART_STORED)
         large_answer_ended(overlay, series, operation->generation, from);
-    if (operation->over || operation->going ||
-        (heard && operation->sent == operation->attempt && open))
+    if (operation_is_over(operation) || operation_is_going(operation) ||
+        (heard && operation->sent == operation->attempt && operation->phase != OPERATION_DECIDED))
         return; /* said twice and passed on already */
     part_clear(part);
     part->state = (enum overlay_part_state)contribute->state;
@@ -628,7 +625,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
     }
     if (part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED) {
         part->bytes = large_bytes_said(contribute);
-    } else if (contribute->payload.length_bytes > 0 && !operation->decided) {
+    } else if (contribute->payload.length_bytes > 0 && !operation_is_decided(operation)) {
         part->frame = message_reference(frame->payload);
         part->payload = contribute->payload;
     }
@@ -662,12 +659,13 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
     if (series != NULL && frame->attempt == series->attempt) {
         operation = operation_open(overlay, series, contribute.key.generation);
         /* Who is absent is not waited for only if all above know why. */
-        if (operation != NULL && !operation->decided && !operation->over &&
-            contribute.state == OVERLAY_PART_ABSENT && series_suffices(overlay, series) &&
-            !operation_is_hopeless(overlay, series, operation))
+        if (operation != NULL && !operation_is_decided(operation) &&
+            !operation_is_over(operation) && contribute.state == OVERLAY_PART_ABSENT &&
+            series_suffices(overlay, series) && !operation_is_hopeless(overlay, series, operation))
             rc = -EBADMSG;
-        else if (operation != NULL && !operation->over && contribute.state == OVERLAY_PART_OVER &&
-                 !operation->decided && series_is_member(overlay, series))
+        else if (operation != NULL && !operation_is_over(operation) &&
+                 contribute.state == OVERLAY_PART_OVER && !operation_is_decided(operation) &&
+                 series_is_member(overlay, series))
             rc = -EBADMSG;
         else if (operation == NULL && contribute.state == OVERLAY_PART_STORED)
             large_answer_ended(overlay, series, contribute.key.generation, from);
@@ -692,15 +690,14 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
     if (series != NULL && operation == NULL && series->key.target == NODE_TARGET_ALL)
         large_tell_ended(overlay, series, query.key.generation);
-    if (operation != NULL && query.want == OVERLAY_WANT_RESULT && operation->decided &&
-        !operation_is_stored(operation) && collective_can_contribute(overlay, series)) {
+    if (operation != NULL && query.want == OVERLAY_WANT_RESULT &&
+        operation->phase == OPERATION_DECIDED && collective_can_contribute(overlay, series)) {
         send_decided(overlay, series, operation, true);
-    } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL && !operation->cancelled &&
-               !operation->decided) {
-        operation->cancel_sent = true;
-        cancel_take(overlay, series, operation);
+    } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL &&
+               operation->cancel == CANCEL_NONE && !operation_is_decided(operation)) {
+        cancel_take(overlay, series, operation, CANCEL_TOLD);
     } else if (operation != NULL) {
-        if (operation->decided && series->is_long)
+        if (operation_is_decided(operation) && series->is_long)
             operation->sent = ATTEMPT_NONE; /* the name may have meant nothing to our parent */
         operation_advance(overlay, series, operation);
     }
@@ -727,8 +724,9 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         series_heard(series, frame->attempt);
         operation = series_operation(series, release.key.generation);
     }
-    if (operation != NULL && !operation->decided && frame->attempt >= operation->attempt) { /* I2 */
-        operation->sent = operation->attempt; /* the parent knows */
+    if (operation != NULL && !operation_is_decided(operation) && !operation_is_over(operation) &&
+        frame->attempt >= operation->attempt) { /* I2 */
+        operation->sent = operation->attempt;   /* the parent knows */
         large_reset(overlay, operation);
         collective_settle(overlay, series, operation, release.status, &release.lost,
                           message_of(release.payload));

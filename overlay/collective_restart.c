@@ -52,7 +52,8 @@ static void forget_sent(struct list *list)
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next) {
             operation->sent = ATTEMPT_NONE;
-            operation->cancel_sent = false;
+            if (operation->cancel == CANCEL_TOLD)
+                operation->cancel = CANCEL_KNOWN;
         }
     }
 }

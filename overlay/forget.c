@@ -76,9 +76,10 @@ static void tell_ends(struct overlay *overlay, const struct series *series)
 {
     for (struct operation *operation = series->operations; operation != NULL;
          operation = operation->next) {
-        if (!operation->decided)
-            roll_call_decided(overlay, series, operation);
-        if (operation->called && !operation->delivered) {
+        if (operation_is_decided(operation))
+            continue;
+        roll_call_decided(overlay, series, operation);
+        if (operation->called) {
             struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
 
             action->key = operation_key(series, operation);

@@ -273,7 +273,7 @@ static void begin(struct overlay *overlay, struct series *series, struct operati
 {
     struct stream_go attached = {0};
 
-    operation->going = true;
+    operation_step(operation, OPERATION_EVENT_GO);
     if (operation->stream == NULL)
         operation->stream =
             stream_create(overlay, &go->name, operation->attempt, go->total_bytes, go->chunk_bytes);
@@ -308,7 +308,6 @@ static void reroute(struct overlay *overlay, struct series *series, struct opera
     struct stream_go nothing = {0};
 
     operation->round = round;
-    operation->broken = false;
     pass_on(overlay, operation, go, &nothing);
     take_route(overlay, series, operation, go->algorithm);
 }
@@ -321,7 +320,7 @@ static struct operation *operation_of(struct overlay *overlay, const struct node
     struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;
 
     *ret_series = series;
-    if (operation == NULL || operation->over || operation->attempt != attempt)
+    if (operation == NULL || operation_is_over(operation) || operation->attempt != attempt)
         return NULL;
     return operation;
 }
@@ -338,14 +337,15 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
     if (rc < 0)
         return rc;
     operation = operation_of(overlay, &go.name.key, frame->attempt, &series);
-    is_first = operation != NULL && !operation->going && operation->sent == operation->attempt;
+    is_first = operation != NULL && operation->sent == operation->attempt &&
+               operation_phase_allows(operation->phase, OPERATION_EVENT_GO);
     if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL ||
         (is_first && !go.result && large_bytes(operation) > go.total_bytes - go.base))
         rc = -EBADMSG;
     if (rc == 0 && is_first) {
         operation->round = frame->stream;
         begin(overlay, series, operation, &go);
-    } else if (rc == 0 && operation != NULL && operation->going &&
+    } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream > operation->round) {
         reroute(overlay, series, operation, &go, frame->stream);
     }
@@ -358,15 +358,14 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
 bool large_may_be_over(const struct overlay *overlay, const struct series *series,
                        const struct operation *operation)
 {
-    return operation->decided ? operation->stream != NULL : !series_is_member(overlay, series);
+    return operation_phase_allows(operation->phase, OPERATION_EVENT_OVER) &&
+           (operation_is_stored(operation) || !series_is_member(overlay, series));
 }
 
 static void end(struct overlay *overlay, struct operation *operation)
 {
-    operation->over = true;
+    operation_step(operation, OPERATION_EVENT_OVER);
     large_reset(overlay, operation);
-    stream_destroy(overlay, operation->stream);
-    operation->stream = NULL;
 }
 
 /* Tells everyone below, and forgets. */
@@ -430,7 +429,7 @@ void large_answer_ended(struct overlay *overlay, const struct series *series, ui
 static bool is_done(const struct overlay *overlay, const struct series *series,
                     const struct operation *operation)
 {
-    if (series_is_member(overlay, series) && !operation->decided)
+    if (series_is_member(overlay, series) && !operation_is_decided(operation))
         return false;
     for (uint32_t i = 0; i < operation->parts_count; i++) {
         if (part_counts(&operation->parts[i]) && !operation->parts[i].done)
@@ -445,7 +444,7 @@ static void check_done(struct overlay *overlay, struct series *series, struct op
     struct node_key key = operation_key(series, operation);
     struct frame frame;
 
-    if (!operation->going || operation->over || operation->done_sent ||
+    if (!operation_phase_allows(operation->phase, OPERATION_EVENT_DONE) ||
         !is_done(overlay, series, operation))
         return;
     if (series_meets_here(overlay, series)) {
@@ -456,7 +455,7 @@ static void check_done(struct overlay *overlay, struct series *series, struct op
         pass_over(overlay, series, operation, low);
         collective_raise_stable(overlay, series, low);
     } else if (collective_can_contribute(overlay, series)) {
-        operation->done_sent = true;
+        operation_step(operation, OPERATION_EVENT_DONE);
         stream_encode_done(&key, operation->attempt, &frame);
         overlay_send(overlay, overlay->join.target, &frame);
     }
@@ -473,7 +472,7 @@ int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *fr
     if (rc < 0)
         return rc;
     operation = operation_of(overlay, &key, frame->attempt, &series);
-    if (operation == NULL || !operation->going)
+    if (operation == NULL || !operation_is_going(operation))
         return 0;
     index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
     operation_part(overlay, operation, index)->done = true;
@@ -513,7 +512,7 @@ void large_stream_complete(struct overlay *overlay, struct stream *stream)
 
     if (operation == NULL || operation->stream != stream)
         return;
-    if (series_is_member(overlay, series) && !operation->decided)
+    if (series_is_member(overlay, series) && !operation_is_decided(operation))
         collective_settle(overlay, series, operation, OVERLAY_STATUS_OK, &nobody, NULL);
     check_done(overlay, series, operation);
 }
@@ -528,9 +527,9 @@ static void tell_broken(struct overlay *overlay, struct series *series, struct o
                            .chunk_bytes = operation->stream->chunk_bytes};
     struct frame frame;
 
-    if (operation->broken)
+    if (operation->broken > operation->round)
         return;
-    operation->broken = true;
+    operation->broken = operation->round + 1;
     if (series_meets_here(overlay, series)) {
         series->narrow_ns = overlay->now_ns + NARROW_NS;
         reroute(overlay, series, operation, &go, operation->round + 1);
@@ -546,7 +545,7 @@ void large_stream_broken(struct overlay *overlay, struct stream *stream)
     struct operation *operation =
         operation_of(overlay, &stream->name.key, stream->attempt, &series);
 
-    if (operation != NULL && operation->going && operation->round == stream->round)
+    if (operation != NULL && operation_is_going(operation) && operation->round == stream->round)
         tell_broken(overlay, series, operation);
 }
 
@@ -565,21 +564,18 @@ int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *
         return 0;
     }
     operation = operation_of(overlay, &name.key, frame->attempt, &series);
-    if (operation != NULL && operation->going && operation->round == frame->stream)
+    if (operation != NULL && operation_is_going(operation) && operation->round == frame->stream)
         tell_broken(overlay, series, operation);
     return 0;
 }
 
 void large_reset(struct overlay *overlay, struct operation *operation)
 {
+    operation_step(operation, OPERATION_EVENT_RESTART);
     drop_pieces(operation);
-    operation->going = false;
-    operation->done_sent = false;
-    operation->broken = false;
+    operation->broken = 0;
     operation->round = 0;
-    if (operation->stream == NULL)
-        return;
-    if (operation->decided) {
+    if (operation_is_stored(operation)) {
         stream_route(operation->stream, operation->attempt, 0, false);
     } else {
         stream_destroy(overlay, operation->stream);

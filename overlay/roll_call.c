@@ -172,9 +172,9 @@ static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index
 /* Whether somebody below who has not been heard is waited for.  operation: ours, may be NULL. */
 static bool is_waited_for(const struct operation *operation, uint32_t index)
 {
-    return operation == NULL ||
-           (!operation->decided && (index >= operation->parts_count ||
-                                    operation->parts[index].state == OVERLAY_PART_NONE));
+    return operation == NULL || (!operation_is_decided(operation) &&
+                                 (index >= operation->parts_count ||
+                                  operation->parts[index].state == OVERLAY_PART_NONE));
 }
 
 static void roll_start(struct overlay *overlay, const struct node_key *key,
@@ -254,7 +254,7 @@ void roll_call_progress(struct overlay *overlay, const struct series *series,
 {
     uint64_t due_ns = overlay->now_ns + overlay->stall_ns;
 
-    if (series->key.target != NODE_TARGET_ALL || operation->decided)
+    if (series->key.target != NODE_TARGET_ALL || operation_is_decided(operation))
         return;
     operation->progress_ns = overlay->now_ns;
     if (due_ns < overlay->roll_call.watch_ns)
@@ -297,7 +297,7 @@ static void check_operation(struct overlay *overlay, struct series *series,
 {
     uint64_t due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
 
-    if (operation->decided || operation->over)
+    if (operation_is_decided(operation) || operation_is_over(operation))
         return;
     if (overlay->now_ns >= due_ns) {
         stalled(overlay, series, operation);
@@ -333,7 +333,7 @@ int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct fr
     int rc = collective_open_named(overlay, frame, &series, &operation);
 
     (void)from;
-    if (operation != NULL && !operation->decided && operation->stalls == 0)
+    if (operation != NULL && !operation_is_decided(operation) && operation->stalls == 0)
         stalled(overlay, series, operation);
     return rc;
 }

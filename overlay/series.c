@@ -176,9 +176,10 @@ struct node_key operation_key(const struct series *series, const struct operatio
 void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     series->count--;
-    if (!operation->decided)
+    if (!operation_is_decided(operation)) {
         series_count_open(overlay, series, -1);
-    overlay->collective.calls -= operation->called && !operation->delivered;
+        overlay->collective.calls -= operation->called;
+    }
     large_reset(overlay, operation);
     stream_destroy(overlay, operation->stream);
     for (uint32_t i = 0; i < operation->parts_count; i++)
@@ -197,7 +198,8 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
     while (*link != NULL && generation_before((*link)->generation, series->stable)) {
         struct operation *operation = *link;
 
-        assert(!operation->called || operation->delivered); /* I4: our own low holds it */
+        assert(!operation->called ||
+               operation_is_decided(operation)); /* I4: our own low holds it */
         *link = operation->next;
         operation_destroy(overlay, series, operation);
     }
@@ -251,7 +253,7 @@ bool series_meets_here(const struct overlay *overlay, const struct series *serie
 bool operation_is_hopeless(const struct overlay *overlay, const struct series *series,
                            const struct operation *operation)
 {
-    return operation->cancelled || series_has_dead(overlay, series);
+    return operation->cancel != CANCEL_NONE || series_has_dead(overlay, series);
 }
 
 /* A living member in the range. */
@@ -281,7 +283,7 @@ uint32_t series_low(const struct overlay *overlay, const struct series *series)
     assert(series_is_member(overlay, series));
     for (const struct operation *operation = series->operations; operation != NULL;
          operation = operation->next) {
-        if (operation->called && !operation->delivered)
+        if (operation->called && !operation_is_decided(operation))
             return operation->generation;
     }
     return series->called_to + 1;

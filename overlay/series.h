@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "overlay/core.h"
+#include "overlay/operation_phase.h"
 
 #define ATTEMPT_NONE    UINT32_MAX
 #define WAITING_UNKNOWN UINT32_MAX
@@ -48,20 +49,25 @@ struct piece {
 
 #define PIECE_OWN UINT32_MAX
 
+/* Somebody waits no longer: as if a member had died (cancel.c). */
+enum cancel_state {
+    CANCEL_NONE,
+    CANCEL_KNOWN, /* here */
+    CANCEL_TOLD   /* our parent knows so, too */
+};
+
 struct operation {
     struct operation *next; /* ascending generations */
     uint32_t generation;
-    uint32_t attempt;     /* that waiting counts for */
-    uint32_t waiting;     /* contributors not yet heard in this attempt, or WAITING_UNKNOWN */
-    uint32_t stalls;      /* so often it has been looked for who is missing */
-    uint64_t progress_ns; /* last heard of */
-    uint32_t sent;        /* attempt in which we contributed to our parent, or ATTEMPT_NONE */
-    bool called;          /* our own node_contribute has come */
-    bool delivered;
-    bool decided;
-    bool cancelled;   /* somebody waits no longer: as if a member had died */
-    bool cancel_sent; /* our parent knows so */
-    uint8_t status;   /* decided: enum overlay_status */
+    enum operation_phase phase; /* changed by operation_step alone */
+    bool called;                /* our own node_contribute has come: late ones find the decision */
+    enum cancel_state cancel;   /* counts until there is a decision */
+    uint32_t attempt;           /* that waiting counts for */
+    uint32_t waiting;           /* contributors not yet heard in this attempt, or WAITING_UNKNOWN */
+    uint32_t stalls;            /* so often it has been looked for who is missing */
+    uint64_t progress_ns;       /* last heard of */
+    uint32_t sent;              /* attempt in which we contributed to our parent, or ATTEMPT_NONE */
+    uint8_t status;             /* decided: enum overlay_status */
     struct ranges lost;
     struct message *result; /* decided; may be NULL */
     struct message *own;    /* called and not decided; may be NULL */
@@ -71,11 +77,8 @@ struct operation {
     struct piece *pieces; /* offered in this attempt */
     uint32_t pieces_count;
     struct stream *stream; /* in this attempt, or complete and kept */
-    bool going;            /* GO has been given in this attempt */
-    bool done_sent;        /* in this attempt */
-    bool broken;           /* in this round; has been told */
-    bool over;             /* everyone has it: nobody asks any more */
     uint32_t round;        /* of GO */
+    uint32_t broken;       /* of the rounds before it has been told that they are */
 };
 
 struct series {
@@ -134,10 +137,25 @@ static inline bool part_counts(const struct part *part)
            part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED;
 }
 struct node_key operation_key(const struct series *series, const struct operation *operation);
-/* The decision is a stream that is kept here. */
+static inline void operation_step(struct operation *operation, enum operation_event event)
+{
+    operation->phase = operation_phase_next(operation->phase, event);
+}
+static inline bool operation_is_decided(const struct operation *operation)
+{
+    return operation_phase_is_decided(operation->phase);
+}
+static inline bool operation_is_going(const struct operation *operation)
+{
+    return operation_phase_is_going(operation->phase);
+}
 static inline bool operation_is_stored(const struct operation *operation)
 {
-    return operation->decided && operation->stream != NULL;
+    return operation_phase_is_stored(operation->phase);
+}
+static inline bool operation_is_over(const struct operation *operation)
+{
+    return operation_phase_is_over(operation->phase);
 }
 
 bool series_is_member(const struct overlay *overlay, const struct series *series);
@@ -197,8 +215,9 @@ static inline void operation_count_down(struct operation *operation)
 
 /* cancel.c */
 /* What is going has been decided, unless somebody dies yet: then those who were told tell it again.
- * The operation may be gone afterwards. */
-void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation);
+ * state: KNOWN, or TOLD by our parent.  The operation may be gone afterwards. */
+void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation,
+                 enum cancel_state state);
 /* Tells our parent, if it does not know. */
 void cancel_tell(struct overlay *overlay, struct series *series, struct operation *operation);
 

@@ -169,7 +169,7 @@ static bool is_needed(const struct series *series)
 {
     for (const struct operation *operation = series->operations; operation != NULL;
          operation = operation->next) {
-        if (operation->stream != NULL || (operation->called && !operation->decided))
+        if (operation->stream != NULL || (operation->called && !operation_is_decided(operation)))
             return true;
     }
     return false;
