@@ -138,17 +138,18 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
     return PMIX_SUCCESS;
 }
 
-pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
-                                  const pmix_info_t info[], size_t info_count,
-                                  pmix_op_cbfunc_t callback, void *context)
+/* A fence without data. */
+static pmix_status_t op_upcall(enum host_operation operation, const pmix_proc_t procs[],
+                               size_t procs_count, const pmix_info_t info[], size_t info_count,
+                               pmix_op_cbfunc_t callback, void *context)
 {
     struct host_fence *fence;
 
     if (host_refuses(info, info_count, known))
         return PMIX_ERR_NOT_SUPPORTED;
-    fence = fence_create(HOST_CONNECT, procs, procs_count, info, info_count, context);
+    fence = fence_create(operation, procs, procs_count, info, info_count, context);
     fence->op_callback = callback;
-    if (fence->timeout_ms > 0) {
+    if (operation == HOST_CONNECT && fence->timeout_ms > 0) {
         fence->answer_until_ms = now_ms() + fence->timeout_ms - CONNECT_ANSWER_MS;
         fence->timeout_ms -= CONNECT_GIVE_UP_MS;
     }
@@ -156,18 +157,18 @@ pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
     return PMIX_SUCCESS;
 }
 
+pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
+                                  const pmix_info_t info[], size_t info_count,
+                                  pmix_op_cbfunc_t callback, void *context)
+{
+    return op_upcall(HOST_CONNECT, procs, procs_count, info, info_count, callback, context);
+}
+
 pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
                                      const pmix_info_t info[], size_t info_count,
                                      pmix_op_cbfunc_t callback, void *context)
 {
-    struct host_fence *fence;
-
-    if (host_refuses(info, info_count, known))
-        return PMIX_ERR_NOT_SUPPORTED;
-    fence = fence_create(HOST_DISCONNECT, procs, procs_count, info, info_count, context);
-    fence->op_callback = callback;
-    host_thread_post(&fence->call);
-    return PMIX_SUCCESS;
+    return op_upcall(HOST_DISCONNECT, procs, procs_count, info, info_count, callback, context);
 }
 
 void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
