@@ -30,7 +30,7 @@
 #include "fabric/sock.h"
 #include "fabric/tls.h"
 
-#define LINK_PROTOCOL_VERSION 8u
+#define LINK_PROTOCOL_VERSION 9u
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
 #define LINK_LOOK_NS          1000000000ull

@@ -346,7 +346,8 @@ static void process_started(void *context, uint64_t id, pid_t pid)
     daemon_job_event(daemon, &event);
 }
 
-static void process_failed(void *context, uint64_t id, int code, const char *what)
+static void process_failed(void *context, uint64_t id, int code, enum start_step step,
+                           const char *text)
 {
     struct daemon *daemon = context;
     struct job_event event = rank_event(JOB_EVENT_START_FAILED, id, code);
@@ -354,11 +355,12 @@ static void process_failed(void *context, uint64_t id, int code, const char *wha
     if (id == DAEMON_SURVEY_ID) /* its end of the pipe is closed: that tells */
         return;
     if (!is_rank(id)) {
-        starter_process_failed(daemon->starter, (uint32_t)id, code, what);
+        starter_process_failed(daemon->starter, (uint32_t)id, code, step);
         daemon_check_end(daemon);
         return;
     }
-    event.text = what;
+    event.step = step;
+    event.text = text;
     daemon_job_event(daemon, &event);
 }
 

@@ -25,13 +25,13 @@
 #define NS_PER_MS         1000000ull
 
 static void start_failed(struct daemon *daemon, uint32_t number, uint32_t index, int code,
-                         const char *what)
+                         enum start_step step)
 {
     struct job_event event = {.kind = JOB_EVENT_START_FAILED,
                               .job = number,
                               .index = index,
                               .number = code,
-                              .text = what};
+                              .step = step};
 
     daemon_job_event(daemon, &event);
 }
@@ -60,19 +60,19 @@ static void start_rank(struct daemon *daemon, uint32_t number, uint32_t index)
         .stdin_fd = -1,
     };
     int takes_stdin = start.rank == job->spec.stdin_rank;
-    const char *what = "its PMIx and PMI services";
+    enum start_step step = START_STEP_SERVICES;
     int rc = -EIO;
 
     if (takes_stdin)
         start.stdin_fd = daemon->input_fd;
     if (daemon->services) {
-        what = "descriptors";
+        step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);
     }
     if (takes_stdin)
         daemon_close_input_fd(daemon);
     if (rc < 0)
-        start_failed(daemon, number, index, rc, what);
+        start_failed(daemon, number, index, rc, step);
 }
 
 void daemon_forget_starts(struct daemon *daemon)
@@ -143,5 +143,5 @@ void daemon_cancel_starts(struct daemon *daemon)
         return;
     starts_are_over(daemon);
     for (uint32_t index = left.next; index < left.end; index++)
-        start_failed(daemon, left.job, index, -ECANCELED, "fork");
+        start_failed(daemon, left.job, index, -ECANCELED, START_STEP_FORK);
 }

@@ -193,7 +193,7 @@ static void tell_refused(void *context)
 
     for (uint32_t i = 0; i < helper->refused_count; i++)
         helper->events->failed(helper->context, helper->refused[i].id, helper->refused[i].code,
-                               helper_step_name(HELPER_STEP_FORK));
+                               START_STEP_FORK, "");
     helper->refused_count = 0;
 }
 
@@ -523,24 +523,21 @@ void helper_lease(struct helper *helper, uint32_t milliseconds)
 
 /* ---- Events ---- */
 
-/* "exec", or "interpreter" and its name, in which what cannot be seen is written as in C. */
 static void tell_failed(struct helper *helper, const struct helper_event *event)
 {
-    struct buffer what = {0};
+    struct buffer text = {0};
 
-    buffer_append_string(&what, helper_step_name((enum helper_step)event->detail));
     for (const char *byte = event->text; *byte != '\0'; byte++) {
-        if (byte == event->text)
-            buffer_append_string(&what, " ");
         if (*byte == '\r')
-            buffer_append_string(&what, "\\r");
+            buffer_append_string(&text, "\\r");
         else if ((unsigned char)*byte < ' ' || *byte == 0x7f)
-            buffer_printf(&what, "\\%03o", (unsigned int)(unsigned char)*byte);
+            buffer_printf(&text, "\\%03o", (unsigned int)(unsigned char)*byte);
         else
-            buffer_append(&what, byte, 1);
+            buffer_append(&text, byte, 1);
     }
-    helper->events->failed(helper->context, event->id, event->value, buffer_string(&what));
-    buffer_fini(&what);
+    helper->events->failed(helper->context, event->id, event->value, (enum start_step)event->detail,
+                           buffer_string(&text));
+    buffer_fini(&text);
 }
 
 static void deliver(struct helper *helper, const struct helper_event *event)

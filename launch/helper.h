@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/ranges.h"
 #include "fabric/loop.h"
+#include "launch/start_step.h"
 
 struct helper;
 
@@ -51,10 +52,10 @@ struct helper_process {
 
 struct helper_events {
     void (*started)(void *context, uint64_t id, pid_t pid);
-    /* Could not be started: code is -errno of `what` ("exec", "chdir", "fork"; -EMFILE of "fork":
-     * descriptors are short here or in the helper; "interpreter NAME": the program is there, but not
-     * what its first line names; without a name: its loader).  what is there during the call. */
-    void (*failed)(void *context, uint64_t id, int code, const char *what);
+    /* Could not be started: code is -errno of the step; -EMFILE of START_STEP_FORK: descriptors are
+     * short here or in the helper.  text, for the time of the call: of START_STEP_INTERPRETER what the
+     * first line names, with what cannot be seen written as in C, or "" if it is the loader; else "". */
+    void (*failed)(void *context, uint64_t id, int code, enum start_step step, const char *text);
     /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
     void (*exited)(void *context, uint64_t id, int wait_status, int by_us);
     /* Every process of the group, also adopted grandchildren, has ended: what was left when the last

@@ -74,7 +74,7 @@ static void child_exit(void)
         child_call(SYS_exit_group, 127, 0, 0, 0);
 }
 
-static void child_fail(const struct child_start *start, enum helper_step step, long code)
+static void child_fail(const struct child_start *start, enum start_step step, long code)
 {
     struct child_failure failure = {.code = (int32_t)code, .step = step};
 
@@ -108,7 +108,7 @@ static int child_move_up(const struct child_start *start, int fd)
     if (fd <= HELPER_TARGET_MAX)
         rc = child_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HELPER_TARGET_MAX + 1, 0);
     if (rc < 0)
-        child_fail(start, HELPER_STEP_FORK, rc);
+        child_fail(start, START_STEP_FORK, rc);
     return (int)rc;
 }
 
@@ -117,7 +117,7 @@ static void child_set_fd(const struct child_start *start, int fd, long target)
     long rc = child_call(SYS_dup3, fd, target, 0, 0);
 
     if (rc < 0)
-        child_fail(start, HELPER_STEP_FORK, rc);
+        child_fail(start, START_STEP_FORK, rc);
 }
 
 /* First everything goes above all targets, then each to its own.  What the helper has open beside
@@ -258,12 +258,12 @@ static void child_bind(const struct child_start *start)
     if (request->cpus != NULL)
         rc = child_call(SYS_sched_setaffinity, 0, request->cpus_bytes, (long)request->cpus, 0);
     if (rc < 0)
-        child_fail(start, HELPER_STEP_BIND, rc);
+        child_fail(start, START_STEP_BIND, rc);
     if (request->memory != NULL)
         rc = child_call(SYS_set_mempolicy, request->memory_mode, (long)request->memory,
                         8l * request->memory_bytes + 1, 0);
     if (rc < 0)
-        child_fail(start, HELPER_STEP_BIND_MEMORY, rc);
+        child_fail(start, START_STEP_BIND_MEMORY, rc);
 }
 
 static void child_main(void *argument)
@@ -277,14 +277,14 @@ static void child_main(void *argument)
     if (directory != NULL)
         rc = child_call(SYS_chdir, (long)directory, 0, 0, 0);
     if (rc < 0)
-        child_fail(start, HELPER_STEP_CHDIR, rc);
+        child_fail(start, START_STEP_CHDIR, rc);
     child_bind(start);
     child_reset(start);
     if (start->candidate == NULL)
         rc = explain(start, start->order.argv[0], child_exec(start, start->order.argv[0]));
     else
         rc = child_search(start);
-    child_fail(start, start->interpreter_missing ? HELPER_STEP_INTERPRETER : HELPER_STEP_EXEC, rc);
+    child_fail(start, start->interpreter_missing ? START_STEP_INTERPRETER : START_STEP_EXEC, rc);
 }
 
 /* ---- In the helper ---- */

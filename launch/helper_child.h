@@ -35,14 +35,14 @@ struct child_start {
 struct child_failure {
     int32_t code; /* negative errno */
     uint32_t step;
-    char text[HELPER_TEXT_BYTES]; /* of HELPER_STEP_INTERPRETER */
+    char text[HELPER_TEXT_BYTES]; /* of START_STEP_INTERPRETER */
 };
 
 /* An empty start with room for a stack; they are kept and used again. */
 struct child_start *child_start_take(void);
 void child_start_give(struct child_start *start); /* frees the message */
 /* Starts it: the pid, and *ret_report_fd, which child_result reads.  On failure the negative errno
- * of HELPER_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1. */
+ * of START_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1. */
 pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd);
 /* 1: the program runs (or the child was killed before it could say anything), 0: not known yet,
  * -1: it failed and has exited or will at once. */

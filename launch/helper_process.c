@@ -224,7 +224,7 @@ static void start_process(struct helper_state *state, struct helper_order *order
     memcpy(start->fds, state->fds, sizeof(start->fds));
     pid = spawn(state, start, &report_fd);
     if (pid < 0) {
-        helper_tell(state, HELPER_FAILED, order->request.id, pid, HELPER_STEP_FORK);
+        helper_tell(state, HELPER_FAILED, order->request.id, pid, START_STEP_FORK);
         child_start_give(start);
         return;
     }
@@ -280,14 +280,14 @@ static void start_daemon(struct helper_state *state, const struct helper_request
     pid_t pid;
 
     if (state->setup.daemon_entry == NULL) {
-        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, HELPER_STEP_FORK);
+        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
         return;
     }
     pid = fork();
     if (pid == 0)
         run_daemon(state, request, helper);
     if (pid < 0) {
-        helper_tell(state, HELPER_FAILED, request->id, -errno, HELPER_STEP_FORK);
+        helper_tell(state, HELPER_FAILED, request->id, -errno, START_STEP_FORK);
         return;
     }
     add_worker(state, request, pid)->outlives = request->value != 0;
@@ -331,7 +331,7 @@ static void start_survey(struct helper_state *state, const struct helper_order *
     if (pid == 0)
         run_survey(state, order, helper);
     if (pid < 0) {
-        helper_tell(state, HELPER_FAILED, order->request.id, -errno, HELPER_STEP_FORK);
+        helper_tell(state, HELPER_FAILED, order->request.id, -errno, START_STEP_FORK);
         return;
     }
     add_worker(state, &order->request, pid);
@@ -469,7 +469,7 @@ static void refuse(struct helper_state *state, const struct helper_request *requ
 {
     if (request->group > 0)
         (void)group_get(state, request->group); /* a group without processes ends, too */
-    helper_tell(state, HELPER_FAILED, request->id, -EMFILE, HELPER_STEP_FORK);
+    helper_tell(state, HELPER_FAILED, request->id, -EMFILE, START_STEP_FORK);
 }
 
 static void handle_request(struct helper_state *state)

@@ -9,20 +9,6 @@
 
 #include "base/wire.h"
 
-static const char *const step_names[HELPER_STEP_COUNT] = {
-    [HELPER_STEP_FORK] = "fork",
-    [HELPER_STEP_CHDIR] = "chdir",
-    [HELPER_STEP_EXEC] = "exec",
-    [HELPER_STEP_BIND] = "bind",
-    [HELPER_STEP_BIND_MEMORY] = "bind memory",
-    [HELPER_STEP_INTERPRETER] = "interpreter",
-};
-
-const char *helper_step_name(enum helper_step step)
-{
-    return step_names[step];
-}
-
 /* With its final NUL, so that the reader can use it where it lies. */
 static void put_text(struct buffer *out, const char *text)
 {
@@ -162,7 +148,7 @@ int helper_event_decode(struct helper_event *ret_event, struct wire_reader *read
     else
         reader->position += text_bytes;
     if (event.type >= HELPER_EVENT_COUNT ||
-        (event.type == HELPER_FAILED && event.detail >= HELPER_STEP_COUNT))
+        (event.type == HELPER_FAILED && event.detail >= START_STEP_COUNT))
         wire_fail(reader);
     if (wire_status(reader) < 0)
         return -EBADMSG;

@@ -68,21 +68,10 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
 
 enum helper_event_type {
     HELPER_STARTED, /* value: pid */
-    HELPER_FAILED,  /* value: negative errno, detail: enum helper_step */
+    HELPER_FAILED,  /* value: negative errno, detail: enum start_step */
     HELPER_EXITED,  /* value: wait status, detail: ended by us */
     HELPER_GROUP_EMPTY,
     HELPER_EVENT_COUNT
-};
-
-/* What could not be done for a process. */
-enum helper_step {
-    HELPER_STEP_FORK,
-    HELPER_STEP_CHDIR,
-    HELPER_STEP_EXEC,
-    HELPER_STEP_BIND,
-    HELPER_STEP_BIND_MEMORY,
-    HELPER_STEP_INTERPRETER, /* the file is there; what its first line names, or its loader, is not */
-    HELPER_STEP_COUNT
 };
 
 struct helper_event {
@@ -97,6 +86,5 @@ void helper_event_encode(const struct helper_event *event, struct buffer *out);
 int helper_event_decode(struct helper_event *ret_event, struct wire_reader *reader);
 /* How many of the first bytes are whole events and at most max; the bytes are of helper_event_encode. */
 size_t helper_events_fit(const void *data, size_t bytes, size_t max);
-const char *helper_step_name(enum helper_step step);
 
 #endif

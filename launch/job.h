@@ -42,7 +42,7 @@ enum job_event_kind {
     JOB_EVENT_COMPLETE, /* root: the tree stands */
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
-    JOB_EVENT_START_FAILED, /* number: -errno; text: what */
+    JOB_EVENT_START_FAILED, /* number: -errno of step; text: the name of an interpreter, or "" */
     JOB_EVENT_EXITED,       /* number: wait status; flag: by us */
     JOB_EVENT_DRAINED,      /* all output of the node's ranks of the job has been forwarded */
     JOB_EVENT_ABNORMAL,     /* a rank left PMIx/PMI without finalize: an exit of 0 is not well */
@@ -69,6 +69,7 @@ struct job_event {
     uint32_t index;
     uint32_t place;
     int64_t number;
+    enum start_step step;
     int flag;
     int status;
     const char *text;

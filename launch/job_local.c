@@ -131,7 +131,7 @@ static void refuse_launch(const struct job_engine *engine, uint32_t number,
                                   .kind = JOB_FAILURE_START,
                                   .place = engine->place,
                                   .code = -EBADMSG,
-                                  .detail = "the launch message cannot be read"};
+                                  .step = START_STEP_MESSAGE};
 
     tell_failure(&failure, actions);
 }
@@ -290,7 +290,8 @@ static void start_refused(struct job_engine *engine, const struct job_event *eve
                                   .kind = JOB_FAILURE_START,
                                   .rank = node_rank(engine, event->index),
                                   .place = engine->place,
-                                  .code = (int32_t)event->number};
+                                  .code = (int32_t)event->number,
+                                  .step = (uint8_t)event->step};
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof failure.detail - 1);
     job_failure_merge(&node->launched.failure, &failure);
@@ -351,7 +352,8 @@ static void aborted(struct job_engine *engine, const struct job_event *event,
 {
     struct job_failure failure = {.kind = event->flag ? JOB_FAILURE_SERVICES : JOB_FAILURE_ABORT,
                                   .rank = node_rank(engine, event->index),
-                                  .code = (int32_t)event->number};
+                                  .code = (int32_t)event->number,
+                                  .step = (uint8_t)event->step};
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof failure.detail - 1);
     status_count(engine, &failure);

@@ -20,7 +20,6 @@
 #define STATUS_SIGNAL         128
 #define SEEN_MAX              64
 #define REPORT_RANGES_MAX     16 /* of ranks in one line */
-#define INTERPRETER           "interpreter"
 
 static void place_name(const struct job_engine *engine, uint32_t place,
                        char name[HOST_NAME_BYTES_MAX + 1])
@@ -40,9 +39,9 @@ uint32_t job_report_status(const struct job_failure *failure)
     case JOB_FAILURE_NONE:
         return 0;
     case JOB_FAILURE_START:
-        if (strncmp(failure->detail, INTERPRETER, strlen(INTERPRETER)) == 0)
+        if (failure->step == START_STEP_INTERPRETER)
             return STATUS_NOT_FOUND;
-        if (strcmp(failure->detail, "exec") != 0)
+        if (failure->step != START_STEP_EXEC)
             return STATUS_FAILED;
         return failure->code == -ENOENT || failure->code == -ENOTDIR ? STATUS_NOT_FOUND
                                                                      : STATUS_NOT_EXECUTABLE;
@@ -68,16 +67,16 @@ static const char *start_object(const struct job_engine *engine, const struct jo
     if (spec->apps_count == 0)
         return "the program";
     app = &spec->apps[place_map_app(&engine->root->map, failure->rank)];
-    if (strcmp(failure->detail, "chdir") == 0)
+    if (failure->step == START_STEP_CHDIR)
         return app->directory ? app->directory : "the working directory";
     return app->argv[0];
 }
 
-/* "interpreter /bin/sh\r" or, without a name, the loader of a program. */
+/* Of a script it has a name, as "/bin/sh\\r"; without one it is the loader of a program. */
 static void report_interpreter(const struct job_failure *failure, const char *object,
                                const char *node, char *text, size_t text_bytes)
 {
-    const char *name = failure->detail + strlen(INTERPRETER);
+    const char *name = failure->detail;
     size_t length = strlen(name);
     int has_return = length > 2 && strcmp(name + length - 2, "\\r") == 0;
 
@@ -88,7 +87,7 @@ static void report_interpreter(const struct job_failure *failure, const char *ob
                  object, node, failure->rank);
     else
         snprintf(text, text_bytes,
-                 "cannot run %s on %s (rank %u): its interpreter%s is not there%s", object, node,
+                 "cannot run %s on %s (rank %u): its interpreter %s is not there%s", object, node,
                  failure->rank, name,
                  has_return ? "; its lines end as those of DOS: sed -i 's/\\r$//' mends that" : "");
 }
@@ -99,10 +98,10 @@ static const char *start_remedy(const struct job_failure *failure)
     if (failure->code == -EMFILE || failure->code == -ENFILE)
         return "; each process takes three descriptors of the daemon: raise ulimit -n there, or "
                "start fewer on a node";
-    if (failure->code == -EAGAIN && strcmp(failure->detail, "fork") == 0)
+    if (failure->code == -EAGAIN && failure->step == START_STEP_FORK)
         return "; the system allows no more processes: raise ulimit -u, kernel.pid_max or the "
                "pids.max of the cgroup there, or start fewer on a node";
-    if (failure->code == -ENOMEM && strcmp(failure->detail, "fork") == 0)
+    if (failure->code == -ENOMEM && failure->step == START_STEP_FORK)
         return "; start fewer on a node";
     return "";
 }
@@ -113,19 +112,19 @@ static void report_start_failure(const struct job_engine *engine, const struct j
     const char *object = start_object(engine, failure);
     const char *reason = strerror(-failure->code);
 
-    if (strcmp(failure->detail, "chdir") == 0)
+    if (failure->step == START_STEP_CHDIR)
         snprintf(text, text_bytes,
                  "cannot change to the working directory %s on %s (rank %u): %s; "
                  "give another with --wdir",
                  object, node, failure->rank, reason);
-    else if (strncmp(failure->detail, INTERPRETER, strlen(INTERPRETER)) == 0)
+    else if (failure->step == START_STEP_INTERPRETER)
         report_interpreter(failure, object, node, text, text_bytes);
-    else if (strcmp(failure->detail, "exec") == 0)
+    else if (failure->step == START_STEP_EXEC)
         snprintf(text, text_bytes, "cannot run %s on %s (rank %u): %s", object, node, failure->rank,
                  reason);
     else
         snprintf(text, text_bytes, "cannot start %s on %s (rank %u): %s: %s%s", object, node,
-                 failure->rank, failure->detail, reason, start_remedy(failure));
+                 failure->rank, start_step_name(failure->step), reason, start_remedy(failure));
 }
 
 void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,

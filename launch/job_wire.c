@@ -19,6 +19,7 @@ void job_failure_encode(const struct job_failure *failure, struct buffer *out)
     wire_put_u32(out, failure->rank);
     wire_put_u32(out, failure->place);
     wire_put_u32(out, (uint32_t)failure->code);
+    wire_put_u8(out, failure->step);
     wire_put_string(out, failure->detail);
 }
 
@@ -34,6 +35,9 @@ void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_fail
         failure.rank = wire_get_u32(reader);
         failure.place = wire_get_u32(reader);
         failure.code = (int32_t)wire_get_u32(reader);
+        failure.step = wire_get_u8(reader);
+        if (failure.step >= START_STEP_COUNT)
+            wire_fail(reader);
         wire_get_string_into(reader, failure.detail, sizeof failure.detail);
     }
     if (wire_status(reader) == 0)

@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/ranges.h"
 #include "base/wire.h"
+#include "launch/start_step.h"
 #include "overlay/node_types.h"
 
 enum job_message {
@@ -53,7 +54,7 @@ enum job_message {
 
 enum job_failure_kind {
     JOB_FAILURE_NONE,
-    JOB_FAILURE_START,    /* code: -errno, detail: what */
+    JOB_FAILURE_START,    /* code: -errno of step, detail: the name of an interpreter */
     JOB_FAILURE_EXIT,     /* code: exit status */
     JOB_FAILURE_SIGNAL,   /* code: signal number */
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
@@ -69,6 +70,7 @@ struct job_failure {
     uint32_t rank;
     uint32_t place;
     int32_t code;
+    uint8_t step; /* enum start_step, of JOB_FAILURE_START; else 0 */
     char detail[160];
 };
 

@@ -44,7 +44,7 @@ static void hear(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t i
 
     if (kind == JOB_EVENT_START_FAILED) {
         event.number = sim_start_failures[number].code;
-        event.text = sim_start_failures[number].what;
+        event.step = sim_start_failures[number].step;
     } else if (kind == JOB_EVENT_DRAINED) {
         event.number = (int64_t)daemon->forwarded_bytes;
     } else if (kind == JOB_EVENT_PLACE_FAILED) {

@@ -116,7 +116,7 @@ void sim_daemon_continue(struct sim_daemon *daemon);
 /* Why a process cannot be started: START_FAILED's number. */
 struct sim_start_failure {
     int code;
-    const char *what;
+    enum start_step step;
 };
 extern const struct sim_start_failure sim_start_failures[];
 #define SIM_START_FAILURES 4u

@@ -20,10 +20,10 @@
 #define CHUNK_BYTES 4096u
 
 const struct sim_start_failure sim_start_failures[SIM_START_FAILURES] = {
-    {-ENOENT, "exec"},
-    {-EACCES, "exec"},
-    {-ENOENT, "chdir"},
-    {-EAGAIN, "fork"},
+    {-ENOENT, START_STEP_EXEC},
+    {-EACCES, START_STEP_EXEC},
+    {-ENOENT, START_STEP_CHDIR},
+    {-EAGAIN, START_STEP_FORK},
 };
 
 enum process_state { PROCESS_NONE, PROCESS_STARTING, PROCESS_RUNNING, PROCESS_ENDED };
@@ -66,7 +66,7 @@ static void observe(struct sim_daemon *daemon, uint32_t index, enum sim_fate fat
 
     if (fate == SIM_FATE_CANNOT_START) {
         fact.number = sim_start_failures[number].code;
-        fact.text = sim_start_failures[number].what;
+        fact.text = start_step_name(sim_start_failures[number].step);
     }
     if (machine->watch->process)
         machine->watch->process(machine->context, &fact);

@@ -698,17 +698,18 @@ static void tell_end(struct start *start)
         starter->events->ended(starter->context, place);
 }
 
-void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what)
+void starter_process_failed(struct starter *starter, uint32_t id, int code, enum start_step step)
 {
     struct start *start = find_start(starter, id);
     struct error why = ERROR_NONE;
 
     if (start == NULL)
         return;
-    if (strcmp(what, "exec") == 0 || strncmp(what, "interpreter", strlen("interpreter")) == 0)
+    if (step == START_STEP_EXEC || step == START_STEP_INTERPRETER)
         error_set(&why, code, "cannot run the agent \"%s\": %s", start->path, strerror(-code));
     else
-        error_set(&why, code, "cannot start %s: %s: %s", start->program, what, strerror(-code));
+        error_set(&why, code, "cannot start %s: %s: %s", start->program, start_step_name(step),
+                  strerror(-code));
     fail(start, &why);
     tell_end(start);
 }

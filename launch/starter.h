@@ -51,7 +51,7 @@ int starter_owns(const struct starter *starter, uint32_t id);
 void starter_process_started(struct starter *starter, uint32_t id, pid_t pid);
 /* The process of a place's daemon, where that is on this machine and was started by us; else 0. */
 pid_t starter_daemon_pid(const struct starter *starter, uint32_t place);
-void starter_process_failed(struct starter *starter, uint32_t id, int code, const char *what);
+void starter_process_failed(struct starter *starter, uint32_t id, int code, enum start_step step);
 void starter_process_exited(struct starter *starter, uint32_t id, int wait_status);
 /* Runs `banyand --clean SESSION.PLACE` on the node of a place whose daemon is dead, by the same starter:
  * kills what is left of the session there and removes its directories.  Nothing is done where the

@@ -30,7 +30,8 @@ struct note {
     int started;
     int failed;
     int code;
-    char what[16];
+    enum start_step step;
+    char text[16];
     int exited;
     int status;
     int by_us;
@@ -50,11 +51,12 @@ static void on_started(void *context, uint64_t id, pid_t pid)
     started_count++;
 }
 
-static void on_failed(void *context, uint64_t id, int code, const char *what)
+static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
 {
     notes[id].failed++;
     notes[id].code = code;
-    snprintf(notes[id].what, sizeof notes[id].what, "%s", what);
+    notes[id].step = step;
+    snprintf(notes[id].text, sizeof notes[id].text, "%s", text);
     failed_count++;
 }
 
@@ -210,7 +212,7 @@ static void test_many(void)
 }
 
 static void expect_failure(const char *program, const char *directory, const char *const *variables,
-                           int code, const char *what)
+                           int code, enum start_step step, const char *text)
 {
     const char *argv[] = {program, NULL};
 
@@ -218,7 +220,8 @@ static void expect_failure(const char *program, const char *directory, const cha
     start_full(5, 1, argv, variables, directory, NULL, 0);
     wait_for(&empty_count, 1);
     is_int(notes[5].code, code, "%s in %s: %s", program, directory, strerror(-code));
-    is_string(notes[5].what, what, "it was %s that failed", what);
+    is_uint(notes[5].step, step, "it was %s that failed", start_step_name(step));
+    is_string(notes[5].text, text, "with this to say");
     is_int(notes[5].failed, 1, "told once");
     is_int(started_count + exited_count, 0, "it never started, so it does not end");
 }
@@ -237,24 +240,27 @@ static char *make_file(const char *name, const char *contents, mode_t mode)
 static void test_failures(void)
 {
     char *plain = make_file("plain", "data\n", 0644);
+    char *script = make_file("script", "#!/no/such\r\n", 0755);
     char *path = memory_printf("PATH=/nowhere:%s:/bin:/usr/bin", scratch);
     const char *variables[] = {path, NULL};
     char *missing = memory_printf("%s/no/such/directory", scratch);
     char *directory = memory_printf("%s/catalogue", scratch);
 
     mkdir(directory, 0755);
-    expect_failure("catalogue", "/", variables, -ENOENT, "exec");
-    expect_failure("no-such-program", "/", environment(), -ENOENT, "exec");
-    expect_failure("/no/such/program", "/", environment(), -ENOENT, "exec");
-    expect_failure(plain, "/", environment(), -EACCES, "exec");
-    expect_failure("/", "/", environment(), -EISDIR, "exec");
-    expect_failure("", "/", environment(), -ENOENT, "exec");
-    expect_failure("plain", "/", variables, -EACCES, "exec");
-    expect_failure("true", missing, environment(), -ENOENT, "chdir");
-    expect_failure("true", plain, environment(), -ENOTDIR, "chdir");
+    expect_failure("catalogue", "/", variables, -ENOENT, START_STEP_EXEC, "");
+    expect_failure("no-such-program", "/", environment(), -ENOENT, START_STEP_EXEC, "");
+    expect_failure("/no/such/program", "/", environment(), -ENOENT, START_STEP_EXEC, "");
+    expect_failure(plain, "/", environment(), -EACCES, START_STEP_EXEC, "");
+    expect_failure("/", "/", environment(), -EISDIR, START_STEP_EXEC, "");
+    expect_failure("", "/", environment(), -ENOENT, START_STEP_EXEC, "");
+    expect_failure("plain", "/", variables, -EACCES, START_STEP_EXEC, "");
+    expect_failure("true", missing, environment(), -ENOENT, START_STEP_CHDIR, "");
+    expect_failure("true", plain, environment(), -ENOTDIR, START_STEP_CHDIR, "");
+    expect_failure(script, "/", environment(), -ENOENT, START_STEP_INTERPRETER, "/no/such\\r");
     free(directory);
     free(missing);
     free(path);
+    free(script);
     free(plain);
 }
 
@@ -505,7 +511,7 @@ static void test_few_descriptors(void)
     is_int(answered, SHORT_COUNT, "every start is answered");
     ok(failed_count > 0 && notes[SHORT_COUNT - 1].code == -EMFILE, "the last ones: %s",
        strerror(EMFILE));
-    is_string(notes[SHORT_COUNT - 1].what, "fork", "as a fork that failed");
+    is_uint(notes[SHORT_COUNT - 1].step, START_STEP_FORK, "as a fork that failed");
     setrlimit(RLIMIT_NOFILE, &before);
     before = limit_descriptors(helper_pid(helper), SHORT_LIMIT / 8);
     forget();

@@ -48,7 +48,7 @@ static void on_started(void *context, uint64_t id, pid_t pid)
 {
 }
 
-static void on_failed(void *context, uint64_t id, int code, const char *what)
+static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
 {
 }
 

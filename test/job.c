@@ -300,49 +300,65 @@ static void test_abort_among_failures(void)
 /* ---- starts that fail ---- */
 
 static void start_fails(struct job_world *world, uint32_t place, uint32_t index, int code,
-                        const char *what)
+                        enum start_step step, const char *interpreter)
 {
     job_world_event(world, place,
                     (struct job_event){.kind = JOB_EVENT_START_FAILED,
                                        .job = 1,
                                        .index = index,
                                        .number = code,
-                                       .text = what});
+                                       .step = step,
+                                       .text = interpreter});
 }
 
-static void all_starts_fail(int code, const char *what, uint32_t status, const char *text)
+static void all_starts_fail(int code, enum start_step step, const char *interpreter,
+                            uint32_t status, const char *text)
 {
     struct job_world *world = launching();
 
     job_world_trace(world);
     for (uint32_t rank = 0; rank < 4; rank++)
-        start_fails(world, 1 + rank / 2, rank % 2, code, what);
+        start_fails(world, 1 + rank / 2, rank % 2, code, step, interpreter);
     for (uint32_t place = 1; place <= 2; place++)
         job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
     is_uint(world->started, 0, "nobody is told that it runs");
     ok(world->end.banyan_failed, "the status is banyan's own");
-    job_world_reported(world, status, text, what);
+    job_world_reported(world, status, text, start_step_name(step));
 }
 
 static void test_start_failures(void)
 {
-    all_starts_fail(-ENOENT, "exec", 127,
+    all_starts_fail(-ENOENT, START_STEP_EXEC, "", 127,
                     "cannot run ./app on n1 (rank 0): No such file or directory");
-    all_starts_fail(-EACCES, "exec", 126, "cannot run ./app on n1 (rank 0): Permission denied");
-    all_starts_fail(-ENOEXEC, "exec", 126, "cannot run ./app on n1 (rank 0): Exec format error");
-    all_starts_fail(-ENOENT, "chdir", 125,
+    all_starts_fail(-EACCES, START_STEP_EXEC, "", 126,
+                    "cannot run ./app on n1 (rank 0): Permission denied");
+    all_starts_fail(-ENOEXEC, START_STEP_EXEC, "", 126,
+                    "cannot run ./app on n1 (rank 0): Exec format error");
+    all_starts_fail(-ENOENT, START_STEP_CHDIR, "", 125,
                     "cannot change to the working directory /home/user on n1 (rank 0): "
                     "No such file or directory; give another with --wdir");
     all_starts_fail(
-        -EAGAIN, "fork", 125,
+        -EAGAIN, START_STEP_FORK, "", 125,
         "cannot start ./app on n1 (rank 0): fork: Resource temporarily unavailable; the "
         "system allows no more processes: raise ulimit -u, kernel.pid_max or the "
         "pids.max of the cgroup there, or start fewer on a node");
     all_starts_fail(
-        -EMFILE, "descriptors", 125,
+        -EMFILE, START_STEP_DESCRIPTORS, "", 125,
         "cannot start ./app on n1 (rank 0): descriptors: Too many open files; each "
         "process takes three descriptors of the daemon: raise ulimit -n there, or start "
         "fewer on a node");
+    all_starts_fail(-ENOENT, START_STEP_INTERPRETER, "/bin/none", 127,
+                    "cannot run ./app on n1 (rank 0): its interpreter /bin/none is not there");
+    all_starts_fail(-ENOENT, START_STEP_INTERPRETER, "/bin/sh\\r", 127,
+                    "cannot run ./app on n1 (rank 0): its interpreter /bin/sh\\r is not there; its "
+                    "lines end as those of DOS: sed -i 's/\\r$//' mends that");
+    all_starts_fail(
+        -ENOENT, START_STEP_INTERPRETER, "", 127,
+        "cannot run ./app on n1 (rank 0): it is there, but the loader that it names, or "
+        "a file system on the way, is not");
+    all_starts_fail(
+        -EIO, START_STEP_SERVICES, "interpreter", 125,
+        "cannot start ./app on n1 (rank 0): its PMIx and PMI services: Input/output error");
 }
 
 /* One of four: the others run already and must end. */
@@ -354,7 +370,7 @@ static void test_one_start_fails(void)
     job_world_started(world, 1, 0);
     job_world_started(world, 1, 1);
     job_world_started(world, 2, 0);
-    start_fails(world, 2, 1, -ENOENT, "exec");
+    start_fails(world, 2, 1, -ENOENT, START_STEP_EXEC, "");
     is_string(job_world_trace(world),
               "n1: contribute to LAUNCHED 1 of 1-2: 2 processes\n"
               "n2: contribute to LAUNCHED 1 of 1-2: 2 processes, a start failed\n"
@@ -381,7 +397,7 @@ static void test_start_fails_last(void)
     job_world_started(world, 2, 0);
     job_world_exited(world, 2, 0, 0, 0);
     job_world_gone(world, 2, 0);
-    start_fails(world, 2, 1, -EACCES, "exec");
+    start_fails(world, 2, 1, -EACCES, START_STEP_EXEC, "");
     job_world_reported(world, 126, "cannot run ./app on n2 (rank 3): Permission denied",
                        "a start that fails after all else has ended");
 }
@@ -394,8 +410,8 @@ static void test_start_failure_among_exits(void)
     job_world_started(world, 1, 0);
     job_world_exited(world, 1, 0, EXITED(1), 0);
     job_world_started(world, 1, 1);
-    start_fails(world, 2, 0, -ENOENT, "exec");
-    start_fails(world, 2, 1, -ENOENT, "exec");
+    start_fails(world, 2, 0, -ENOENT, START_STEP_EXEC, "");
+    start_fails(world, 2, 1, -ENOENT, START_STEP_EXEC, "");
     job_world_event(world, 2, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
     job_world_exited(world, 1, 1, SIGTERM, 1);
     job_world_gone(world, 1, 0);

@@ -140,7 +140,8 @@ static void test_start_fails(void)
     job_world_started(world, 1, 0);
     job_world_event(
         world, 2,
-        (struct job_event){.kind = JOB_EVENT_START_FAILED, .job = 1, .number = -2, .text = "exec"});
+        (struct job_event){
+            .kind = JOB_EVENT_START_FAILED, .job = 1, .number = -2, .step = START_STEP_EXEC});
     is_int(world->places[1].end_grace_ms, -1, "who was started goes on without who was not");
     job_world_gone(world, 2, 0);
     node_ends(world, 1, 0);

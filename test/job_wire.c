@@ -17,12 +17,14 @@ static const struct job_failure a_failure = {.number = 7,
                                              .rank = 1000000,
                                              .place = 4096,
                                              .code = -ENOENT,
-                                             .detail = "exec"};
+                                             .step = START_STEP_INTERPRETER,
+                                             .detail = "/bin/none"};
 
 static int failures_equal(const struct job_failure *a, const struct job_failure *b)
 {
     return a->kind == b->kind && a->number == b->number && a->rank == b->rank &&
-           a->place == b->place && a->code == b->code && strcmp(a->detail, b->detail) == 0;
+           a->place == b->place && a->code == b->code && a->step == b->step &&
+           strcmp(a->detail, b->detail) == 0;
 }
 
 static int failure_decode(struct job_failure *ret_failure, const void *data, size_t bytes)

@@ -69,9 +69,10 @@ static void process_started(void *context, uint64_t id, pid_t pid)
     ok(starter_owns(starter, (uint32_t)id), "the starter knows its process");
 }
 
-static void process_failed(void *context, uint64_t id, int code, const char *what)
+static void process_failed(void *context, uint64_t id, int code, enum start_step step,
+                           const char *text)
 {
-    starter_process_failed(starter, (uint32_t)id, code, what);
+    starter_process_failed(starter, (uint32_t)id, code, step);
 }
 
 static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
