@@ -21,8 +21,9 @@ quiet() {
     exit 1
 }
 
+mapfile -t fragments < <(find "$srcdir" -name Makefile.inc -not -path "$srcdir/build*")
 newest=$(ls -t "$srcdir"/configure "$srcdir"/configure.ac "$srcdir"/m4/banyan.m4 \
-    "$srcdir"/Makefile.am "$srcdir"/*/Makefile.inc 2>/dev/null | head -n 1)
+    "$srcdir"/Makefile.am "${fragments[@]}" 2>/dev/null | head -n 1)
 if [ "$newest" != "$srcdir/configure" ] || [ ! -e "$srcdir/Makefile.in" ]; then
     echo "build.sh: autoreconf"
     (cd "$srcdir" && quiet autoreconf autoreconf -i)

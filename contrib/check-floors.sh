@@ -44,8 +44,8 @@ floors() {
         only["^PMI"]                      = "^pmix/host|^contrib/bench/"
         only["^zstd"]                     = "^fabric/|^launch/|^test/"
         only["^jansson"]                  = "^launch/|^test/"
-        only["^munge\\.h"]              = "^launch/boot_carry\\.c$"
-        only["^dlfcn\\.h"]                = "^launch/plugin\\.c$|^test/"
+        only["^munge\\.h"]              = "^launch/start/boot_carry\\.c$"
+        only["^dlfcn\\.h"]                = "^launch/exec/plugin\\.c$|^test/"
         only["^setjmp\\.h|^alloca\\.h"]   = "^$"
 
         # 4. The prefixes of the libraries are theirs, also for names in one file only. (The guards
@@ -188,7 +188,7 @@ floors() {
 }
 
 mapfile -t files < <(find base alloc overlay fabric pmix launch test contrib -name '*.[ch]' \
-    -not -path 'test/mpi/*' 2>/dev/null | LC_ALL=C sort)
+    -not -path 'test/tool/mpi/*' 2>/dev/null | LC_ALL=C sort)
 if [ ${#files[@]} -eq 0 ]; then
     echo "Bail out! no source file under $root"
     exit 1

@@ -39,7 +39,7 @@ demo() {
     local program=$build/demo/hello_$1 output=$build/demo/hello_$1.out
     echo
     echo "== $1: $ranks ranks on $nodes nodes"
-    "$2" -O2 -o "$program" test/mpi/hello.c || exit 1
+    "$2" -O2 -o "$program" test/tool/mpi/hello.c || exit 1
     echo "\$ banyan run --virtual-nodes $nodes --per-node $per_node -n $ranks --oversubscribe ${program##*/}"
     "$build/banyan" run --virtual-nodes $nodes --per-node $per_node -n $ranks --oversubscribe \
         --timeout 120 "$program" </dev/null >"$output"

@@ -3,7 +3,7 @@
 #
 # fuzz.sh [SECONDS [BUILD]]: builds the fuzzers with libFuzzer, under the address and undefined
 # behaviour sanitizers, in build-fuzzers, and runs each for so many seconds (8). It begins with the
-# inputs in test/data/fuzz_NAME.hex, one a line, and with the samples that BUILD/test/fuzz_NAME.t
+# inputs in test/data/fuzz_NAME.hex, one a line, and with the samples that BUILD/test/fuzz/fuzz_NAME.t
 # writes (BUILD: a build without fuzzers, build-gcc by default). What it finds stays in
 # build-fuzzers/found. Ends with one line `N fuzzers, N failed`.
 set -u
@@ -24,11 +24,11 @@ if [ ! -f build-fuzzers/Makefile ]; then
 fi
 names=()
 programs=()
-for file in test/fuzz_*.c; do
+for file in test/fuzz/fuzz_*.c; do
     grep -q LLVMFuzzerTestOneInput "$file" || continue
     name=$(basename "$file" .c)
     names+=("${name#fuzz_}")
-    programs+=("test/$name.t")
+    programs+=("test/fuzz/$name.t")
 done
 make -C build-fuzzers -j"$(nproc)" "${programs[@]}" >build-fuzzers/build.log 2>&1 || {
     tail -n 20 build-fuzzers/build.log
@@ -51,12 +51,12 @@ one() {
     local name=$1 corpus=build-fuzzers/corpus/$1
     mkdir -p "$corpus"
     inputs "$name" "$corpus"
-    [ -x "$build/test/fuzz_$name.t" ] && FUZZ_WRITE=$corpus "$build/test/fuzz_$name.t"
-    "build-fuzzers/test/fuzz_$name.t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2000 \
+    [ -x "$build/test/fuzz/fuzz_$name.t" ] && FUZZ_WRITE=$corpus "$build/test/fuzz/fuzz_$name.t"
+    "build-fuzzers/test/fuzz/fuzz_$name.t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2000 \
         -artifact_prefix="build-fuzzers/found/$name-" "$corpus" \
         >"build-fuzzers/$name.log" 2>&1 && return
     tail -n 30 "build-fuzzers/$name.log"
-    echo "fuzz.sh: test/fuzz_$name.c found something: build-fuzzers/found/$name-*"
+    echo "fuzz.sh: test/fuzz/fuzz_$name.c found something: build-fuzzers/found/$name-*"
     return 1
 }
 

@@ -2,7 +2,7 @@
 /*
  * A recording of one place's core: how it was configured, then each event with what came of it, so
  * that `banyan sim --replay` can run the very same steps again.  Pure: bytes in and out; files are
- * launch/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
+ * launch/daemon/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
  *
  *     "BANYAN-RECORD 3\n"
  *     u32 length, configuration

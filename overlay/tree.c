@@ -263,7 +263,7 @@ uint32_t tree_depth(const struct tree *tree)
  * daemons that start one after the other.  The start itself differs little: over an ssh of 10 ms CPU
  * and 150 ms, 1,000 nodes are up in 0.82 s with 6, in 0.94 with 5 and in 0.80 with 16.  The degree
  * costs descriptors and, after deaths, at most r * depth links.
- * test/tree.c prints the table from this function.
+ * test/unit/overlay/tree.c prints the table from this function.
  */
 uint64_t tree_radix_cost(uint32_t places, uint32_t radix, uint64_t hop_ns, uint64_t message_ns)
 {

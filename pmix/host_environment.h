@@ -2,7 +2,7 @@
 /*
  * The environment by which a process finds its PMIx and PMI-1 servers and by which Open MPI and
  * MPICH know that they were launched.  Written by hand (no libpmix needed), so that libpmix is not
- * started for a job that never calls it; test/host_environment.c compares it with what libpmix
+ * started for a job that never calls it; test/unit/pmix/host_environment.c compares it with what libpmix
  * itself would write.
  *
  * The launcher puts the user's own variables after these; of two settings of one name the last one

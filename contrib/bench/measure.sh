@@ -42,7 +42,7 @@ prepare() {
     local name
     for name in openmpi mpich; do
         if command -v mpicc.$name >/dev/null; then
-            "mpicc.$name" -O2 -o "$scratch/hello_$name" "$srcdir/test/mpi/hello.c" || return 1
+            "mpicc.$name" -O2 -o "$scratch/hello_$name" "$srcdir/test/tool/mpi/hello.c" || return 1
         fi
     done
 }

@@ -17,9 +17,11 @@ cd "$copy" || exit 1
 
 contrib/demo.sh
 demo=$?
-tests=(linkage.sh hostlist.t hostlist_large.t hostlist_scontrol.t topology.t topology_read.t
-    host_environment.t pmix_host.t run_pmix_info.sh run_missing.sh run_mpi.sh run_programs.sh
-    run_slurm.sh run_start.sh helper.t link.t tls.t)
+tests=(system/linkage.sh unit/alloc/hostlist.t unit/alloc/hostlist_large.t
+    unit/alloc/hostlist_scontrol.t unit/fabric/topology.t unit/fabric/topology_read.t
+    unit/pmix/host_environment.t unit/pmix/pmix_host.t system/run_pmix_info.sh
+    system/run_missing.sh system/run_mpi.sh system/run_programs.sh system/run_slurm.sh
+    system/run_start.sh unit/exec/helper.t unit/fabric/link.t unit/fabric/tls.t)
 make -C build -k check TESTS="${tests[*]/#/test/}" </dev/null >build/check.log 2>&1
 made=$?
 summary=$(contrib/tap-results.sh build)

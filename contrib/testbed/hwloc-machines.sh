@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # hwloc-machines.sh DIRECTORY: fetches the machines that hwloc's own tests have, from the source package
-# of this Debian, into DIRECTORY/hwloc, for test/topology_machines.sh (HWLOC_MACHINES=DIRECTORY/hwloc).
+# of this Debian, into DIRECTORY/hwloc, for test/system/topology_machines.sh (HWLOC_MACHINES=DIRECTORY/hwloc).
 # 3 to 20 MB by apt, with lists of its own: the system's configuration is not touched. Nothing is fetched
 # if they are there. Exits with 77 and a reason on stderr if they cannot be had.
 set -eu

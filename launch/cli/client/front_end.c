@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/front_end.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/exec/descriptor.h"
+#include "launch/exec/helper_cgroup.h"
+#include "launch/cli/client/front_end_internal.h"
+#include "launch/daemon/root.h"
+#include "launch/exec/session.h"
+
+#define KILL_WAIT_MS    2000
+#define ORPHANS_WAIT_MS 5000 /* for helpers whose root was killed: they kill what is left */
+
+/* ---- words ---- */
+
+void front_end_message(struct front_end *front, const char *text)
+{
+    output_writer_message(front->writer, text);
+}
+
+static void phase_started(const struct front_end *front, char *text, size_t text_bytes)
+{
+    snprintf(text, text_bytes, "%u processes run on %u of %u nodes", front->record.processes,
+             front->record.nodes_used, allocation_nodes(&front->request->allocation));
+}
+
+void front_end_phase(struct front_end *front, enum run_phase phase)
+{
+    static const char *const names[RUN_PHASE_COUNT] = {
+        [RUN_PHASE_FORKED] = "the root is forked",
+        [RUN_PHASE_FIRST_OUTPUT] = "the first output is here",
+        [RUN_PHASE_ENDED] = "the job has ended",
+        [RUN_PHASE_GONE] = "all daemons have ended",
+    };
+    char what[128];
+    char text[256];
+
+    if (!run_record_reach(&front->record, phase, loop_now_ns()) || front->request->verbose == 0)
+        return;
+    if (phase == RUN_PHASE_STARTED)
+        phase_started(front, what, sizeof(what));
+    else
+        snprintf(what, sizeof(what), "%s", names[phase]);
+    snprintf(text, sizeof(text), "%8.1f ms: %s", run_record_ms(&front->record, phase), what);
+    front_end_message(front, text);
+}
+
+/* ---- the end ---- */
+
+void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, const char *reason)
+{
+    struct control_end end = {.status = status, .at_once = (uint8_t)at_once};
+    struct buffer payload = {0};
+    uint32_t patience_ms = at_once ? 3000 : front->request->instance.kill_grace_ms + 5000;
+
+    if (front->channel == NULL || front->has_job_end)
+        return;
+    snprintf(end.reason, sizeof(end.reason), "%s", reason);
+    control_end_encode(&end, &payload);
+    channel_send_buffer(front->channel, CONTROL_END, &payload);
+    buffer_fini(&payload);
+    front->ending_at_once |= at_once;
+    front_end_wait_for_root(front, patience_ms);
+}
+
+void front_end_fail(struct front_end *front, uint32_t status, enum run_failure failure,
+                    const char *text)
+{
+    if (front->has_failure)
+        return;
+    front->has_failure = 1;
+    front->record.status = status;
+    front->record.failure = failure;
+    snprintf(front->record.text, sizeof(front->record.text), "%s", text);
+    if (front->said_end && text[0] != '\0')
+        front_end_message(front, text);
+    front_end_ask_end(front, status, 0, text);
+}
+
+void front_end_say_end(struct front_end *front)
+{
+    if (front->said_end)
+        return;
+    front->said_end = 1;
+    output_writer_release(front->writer);
+    front_end_phase(front, RUN_PHASE_ENDED);
+    if (front->record.text[0] != '\0')
+        front_end_message(front, front->record.text);
+}
+
+void front_end_check_gone(struct front_end *front)
+{
+    if (!front->root_ended || front->channel != NULL || !front->said_end)
+        return;
+    loop_timer_cancel(front->patience);
+    front_end_phase(front, RUN_PHASE_GONE);
+    if (output_writer_queued(front->writer) == 0)
+        loop_stop(front->loop);
+}
+
+/* ---- patience with the root ---- */
+
+void front_end_wait_for_root(struct front_end *front, uint32_t milliseconds)
+{
+    loop_timer_set(front->patience, loop_now_ns() + (uint64_t)milliseconds * NS_PER_MS);
+}
+
+static void kill_root(struct front_end *front)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), "the root process %d did not exit; killing it",
+             (int)front->root_pid);
+    front_end_message(front, text);
+    kill(front->root_pid, SIGKILL);
+    front->root_killed = 1;
+    front_end_wait_for_root(front, KILL_WAIT_MS);
+}
+
+/* First the hard way of ending, then the root itself; what it started ends with it. */
+static void on_patience(void *context)
+{
+    struct front_end *front = context;
+
+    if (front->root_ended)
+        front_end_close_root(front);
+    else if (!front->has_job_end && !front->ending_at_once && front->channel != NULL)
+        front_end_ask_end(front, front->record.status, 1, "the job did not end in time");
+    else if (!front->root_killed)
+        kill_root(front);
+    else
+        loop_stop(front->loop); /* the system does not let it die */
+}
+
+static void on_timeout(void *context)
+{
+    struct front_end *front = context;
+    char text[96];
+
+    if (front->has_job_end)
+        return;
+    snprintf(text, sizeof(text), "timed out after %u s", front->request->timeout_s);
+    front->end_wishes++;
+    front_end_fail(front, STATUS_TIMEOUT, RUN_FAILURE_TIMEOUT, text);
+    front_end_watch_reader(front);
+}
+
+/* The user wants us to end: who reads our output may take what is left, but must not stand still. */
+static void on_reader_check(void *context)
+{
+    struct front_end *front = context;
+    int is_stuck = output_writer_queued(front->writer) > 0 && !front->reader_moved;
+
+    if (is_stuck && front->root_ended && front->channel == NULL)
+        loop_stop(front->loop);
+    else if (is_stuck)
+        output_writer_discard(front->writer);
+    front_end_watch_reader(front);
+}
+
+void front_end_watch_reader(struct front_end *front)
+{
+    front->reader_moved = 0;
+    loop_timer_set(front->reader, loop_now_ns() + NS_PER_S);
+}
+
+/* ---- output ---- */
+
+static void on_written(void *context, size_t bytes)
+{
+    struct front_end *front = context;
+    struct buffer payload = {0};
+
+    front->reader_moved = 1;
+    if (bytes > 0 && front->channel != NULL) {
+        wire_put_u32(&payload, (uint32_t)bytes);
+        channel_send_buffer(front->channel, CONTROL_OUTPUT_ACK, &payload);
+        buffer_fini(&payload);
+    }
+    front_end_check_gone(front);
+}
+
+/* A reader that is gone ends us as it would end any program: with SIGPIPE's status, and no word. */
+static void on_write_failed(void *context, const struct error *error)
+{
+    struct front_end *front = context;
+    uint32_t status = error->code == -EPIPE ? STATUS_SIGNAL_BASE + SIGPIPE : STATUS_FAILED;
+
+    front_end_fail(front, status, RUN_FAILURE_OUTPUT, error->code == -EPIPE ? "" : error->text);
+}
+
+/* ---- the life ---- */
+
+static int make_virtual_base(const struct run_request *request, struct error *error)
+{
+    const char *path = request->instance.virtual_base;
+
+    if (path == NULL || mkdir(path, 0700) == 0)
+        return 0;
+    return error_set(error, -errno,
+                     "cannot create %s: %s: set TMPDIR or --tmpdir to a directory that can be "
+                     "written",
+                     path, strerror(errno));
+}
+
+static void front_end_open(struct front_end *front)
+{
+    static const struct output_writer_events events = {.written = on_written,
+                                                       .failed = on_write_failed};
+    struct loop *loop = front->loop;
+
+    front->writer = output_writer_create(loop, STDOUT_FILENO, STDERR_FILENO, front->request->label,
+                                         &events, front);
+    front->timeout = loop_timer_create(loop, on_timeout, front);
+    front->patience = loop_timer_create(loop, on_patience, front);
+    front->reader = loop_timer_create(loop, on_reader_check, front);
+    if (front->request->timeout_s > 0)
+        loop_timer_set(front->timeout,
+                       front->record.start_ns + front->request->timeout_s * (uint64_t)NS_PER_S);
+}
+
+static void front_end_close(struct front_end *front)
+{
+    front_end_close_user(front);
+    loop_timer_destroy(front->timeout);
+    loop_timer_destroy(front->patience);
+    loop_timer_destroy(front->reader);
+    output_writer_destroy(front->writer);
+    loop_destroy(front->loop);
+}
+
+/* After the root was killed: its helpers kill what it had started and then end, as children of ours. */
+static void wait_for_orphans(void)
+{
+    uint64_t deadline_ns = loop_now_ns() + (uint64_t)ORPHANS_WAIT_MS * NS_PER_MS;
+    sigset_t child_signal;
+
+    sigemptyset(&child_signal);
+    sigaddset(&child_signal, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child_signal, NULL);
+    while (loop_now_ns() < deadline_ns) {
+        uint64_t left_ns = deadline_ns - loop_now_ns();
+        struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_S),
+                                .tv_nsec = (long)(left_ns % NS_PER_S)};
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+        if (pid < 0)
+            return;
+        if (pid == 0)
+            sigtimedwait(&child_signal, NULL, &left);
+    }
+}
+
+/* The last of them to be killed may have left a cgroup that nobody else removes. */
+static void end_orphans(void)
+{
+    wait_for_orphans();
+    cgroup_clean();
+}
+
+static void write_record(struct front_end *front, int record_fd)
+{
+    struct error error;
+
+    if (record_fd < 0 || run_record_write(&front->record, front->request, record_fd, &error) == 0)
+        return;
+    fprintf(stderr, "banyan: %s\n", error.text);
+    if (front->record.status == 0)
+        front->record.status = STATUS_FAILED;
+}
+
+/* From the fork to the last words. */
+static int front_end_live(struct front_end *front, struct run_request *request, struct error *error)
+{
+    int channel_fd;
+    int rc = make_virtual_base(front->request, error);
+
+    if (rc == 0)
+        rc = root_fork(&request->instance, &request->allocation, &front->root_pid, &channel_fd,
+                       error);
+    if (rc < 0)
+        return rc;
+    front->loop = loop_create(error);
+    if (front->loop == NULL) {
+        close(channel_fd); /* the root ends with it */
+        waitpid(front->root_pid, NULL, 0);
+        return error->code;
+    }
+    front_end_open(front);
+    front_end_phase(front, RUN_PHASE_FORKED);
+    front_end_open_user(front);
+    front_end_attach_root(front, channel_fd);
+    loop_run(front->loop);
+    front_end_close(front);
+    return 0;
+}
+
+int front_end_run(struct run_request *request, uint64_t start_ns)
+{
+    struct front_end front = {.request = request, .record = {.start_ns = start_ns}};
+    struct error error = ERROR_NONE;
+    int record_fd = -1;
+    int rc = 0;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    rc = descriptor_require(&error);
+    if (rc == 0 && request->json_path != NULL)
+        rc = run_record_open(request->json_path, &record_fd, &error);
+    if (rc == 0)
+        rc = front_end_live(&front, request, &error);
+    if (rc < 0) {
+        fprintf(stderr, "banyan: %s\n", error.text);
+        front.record.status = STATUS_FAILED;
+        front.record.failure = RUN_FAILURE_BANYAN;
+        snprintf(front.record.text, sizeof(front.record.text), "%s", error.text);
+    }
+    /* A root that has lost its helper exits with a failure. */
+    if (front.root_pid > 0 && (!front.has_job_end || front.root_wait_status != 0))
+        end_orphans();
+    if (request->instance.virtual_base != NULL)
+        session_remove_tree(request->instance.virtual_base);
+    write_record(&front, record_fd);
+    return (int)front.record.status;
+}

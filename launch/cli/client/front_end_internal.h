@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The front end's parts: front_end.c (life and end), front_end_root.c (what the root says and does),
+ * front_end_user.c (what the user says and does).  For them only.
+ */
+#ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
+#define LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "fabric/loop.h"
+#include "fabric/channel.h"
+#include "launch/proto/control.h"
+#include "launch/cli/client/front_end.h"
+#include "launch/cli/client/input_reader.h"
+#include "launch/cli/client/output_writer.h"
+#include "launch/cli/client/run_record.h"
+
+#define STATUS_TIMEOUT     124
+#define STATUS_FAILED      125
+#define STATUS_SIGNAL_BASE 128
+
+#define NS_PER_MS 1000000u
+#define NS_PER_S  1000000000u
+
+#define FRONT_SIGNALS_MAX 8
+
+struct front_end;
+
+struct front_signal {
+    struct front_end *front;
+    struct loop_signal *watch;
+    int number;
+};
+
+struct front_end {
+    const struct run_request *request;
+    struct run_record record;
+    struct loop *loop;
+    struct output_writer *writer;
+    struct input_reader *input; /* from CONTROL_STARTED on */
+
+    struct channel *channel; /* NULL once it is closed */
+    pid_t root_pid;
+    int root_fd; /* pidfd */
+    struct loop_watch *root_watch;
+    int root_ended;
+    int root_wait_status;
+
+    struct front_signal signals[FRONT_SIGNALS_MAX];
+    uint32_t signals_count;
+    struct loop_timer *timeout;  /* of --timeout */
+    struct loop_timer *patience; /* with the root, once it should end something */
+    struct loop_timer *reader;   /* with who reads our output, once the user wants us to end */
+    int end_wishes;              /* how often the user asked for the end */
+    int ending_at_once;
+    int root_killed;  /* by us */
+    int reader_moved; /* something was written since the last look */
+
+    int has_job_end;
+    int has_failure; /* of our own: its words and status go before the root's */
+    int said_end;
+};
+
+/* front_end.c */
+/* The job must end: with our own status and words (a failure of ours) or by the user's wish. */
+void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, const char *reason);
+void front_end_fail(struct front_end *front, uint32_t status, enum run_failure failure,
+                    const char *text);
+/* Says the last words, once; whether all has ended, and if so stops the loop. */
+void front_end_say_end(struct front_end *front);
+void front_end_check_gone(struct front_end *front);
+void front_end_wait_for_root(struct front_end *front, uint32_t milliseconds);
+/* From the end wish on: output that nobody takes is given up after a second. */
+void front_end_watch_reader(struct front_end *front);
+void front_end_message(struct front_end *front, const char *text);
+/* For --verbose, with the time since the start. */
+void front_end_phase(struct front_end *front, enum run_phase phase);
+
+/* front_end_root.c */
+void front_end_attach_root(struct front_end *front, int channel_fd);
+void front_end_close_root(struct front_end *front);
+
+/* front_end_user.c */
+void front_end_open_user(struct front_end *front);
+void front_end_open_input(struct front_end *front);
+void front_end_close_user(struct front_end *front);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/front_end_internal.h"
+#include "launch/exec/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LEAVE_WAIT_MS 10000 /* from the job's end to the end of the last daemon */
+#define LAST_WORDS_MS 1000  /* from the root's end to the end of its channel */
+
+static void on_unreadable(struct front_end *front)
+{
+    front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN,
+                   "the root sent a message that cannot be read: this is an error in banyan");
+}
+
+static void on_started(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_started started;
+
+    if (control_started_decode(&started, reader) < 0) {
+        on_unreadable(front);
+        return;
+    }
+    front->record.nodes_used = started.nodes;
+    front->record.processes = started.processes;
+    front_end_phase(front, RUN_PHASE_STARTED);
+    front_end_open_input(front);
+}
+
+static void on_output(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_output output;
+
+    if (control_output_decode(&output, reader) < 0) {
+        on_unreadable(front);
+        return;
+    }
+    front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
+    output_writer_put(front->writer, output.rank, output.stream, output.bytes.data,
+                      output.bytes.length_bytes);
+}
+
+/* Each line of the text becomes one of ours. */
+static void on_text(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_text message;
+    char *text, *rest, *line;
+
+    if (control_text_decode(&message, reader) < 0) {
+        on_unreadable(front);
+        return;
+    }
+    text = strndup((const char *)message.text.data, message.text.length_bytes);
+    rest = text;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (line[0] != '\0' || rest != NULL)
+            front_end_message(front, line);
+    }
+    free(text);
+}
+
+static enum run_failure failure_of(const struct front_end *front, const struct control_job_end *end)
+{
+    if (end->status == 0)
+        return RUN_FAILURE_NONE;
+    if (front->end_wishes > 0)
+        return RUN_FAILURE_USER;
+    return end->banyan_failed ? RUN_FAILURE_BANYAN : RUN_FAILURE_PROGRAM;
+}
+
+static void on_job_end(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_job_end end;
+    struct run_record *record = &front->record;
+
+    if (front->has_job_end)
+        return;
+    if (control_job_end_decode(&end, reader) < 0) {
+        on_unreadable(front);
+        return;
+    }
+    front->has_job_end = 1;
+    record->processes_ended = end.processes_ended;
+    if (end.processes > 0) {
+        record->processes = end.processes;
+        record->nodes_used = end.nodes;
+    }
+    if (!front->has_failure) {
+        record->status = end.status;
+        record->failure = failure_of(front, &end);
+        snprintf(record->text, sizeof(record->text), "%s", end.text);
+    } else if (record->text[0] != '\0' &&
+               strncmp(end.text, record->text, strlen(record->text)) == 0) {
+        snprintf(record->text, sizeof(record->text), "%s", end.text); /* the root knows more */
+    }
+    front_end_say_end(front);
+    front_end_wait_for_root(front, LEAVE_WAIT_MS);
+}
+
+static void on_input_taken(struct front_end *front, struct wire_reader *reader)
+{
+    uint32_t bytes = wire_get_u32(reader);
+
+    if (wire_finish(reader) < 0)
+        on_unreadable(front);
+    else if (front->input != NULL)
+        input_reader_credit(front->input, bytes);
+}
+
+static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
+{
+    struct front_end *front = context;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload, payload_bytes);
+    switch (type) {
+    case CONTROL_STARTED:
+        on_started(front, &reader);
+        break;
+    case CONTROL_OUTPUT:
+        on_output(front, &reader);
+        break;
+    case CONTROL_STDIN_ACK:
+        on_input_taken(front, &reader);
+        break;
+    case CONTROL_TEXT:
+        on_text(front, &reader);
+        break;
+    case CONTROL_JOB_END:
+        on_job_end(front, &reader);
+        break;
+    default:
+        on_unreadable(front);
+    }
+}
+
+/* The root went without a word about the job.  If it could not begin it has told stderr why, and
+ * exited with a failure. */
+static void say_root_died(struct front_end *front)
+{
+    char text[192] = "";
+    int wait_status = front->root_wait_status;
+
+    if (WIFSIGNALED(wait_status))
+        snprintf(text, sizeof(text),
+                 "the root of this run was killed by signal %d (%s); what it had started ends "
+                 "with it",
+                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+    else if (WEXITSTATUS(wait_status) == EXIT_SUCCESS)
+        snprintf(text, sizeof(text),
+                 "the root of this run exited before the job had ended; what it had started ends "
+                 "with it");
+    front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN, text);
+    front_end_say_end(front);
+}
+
+/* Both the process and its channel have ended. */
+static void root_is_gone(struct front_end *front)
+{
+    const struct instance_spec *instance = &front->request->instance;
+
+    if (!front->root_ended || front->channel != NULL)
+        return;
+    if (WIFSIGNALED(front->root_wait_status)) /* its helper may have been killed with it */
+        (void)session_clean(instance->session, instance->tmpdir, NULL);
+    if (!front->has_job_end)
+        say_root_died(front);
+    front_end_check_gone(front);
+}
+
+void front_end_close_root(struct front_end *front)
+{
+    channel_destroy(front->channel, 0);
+    front->channel = NULL;
+    root_is_gone(front);
+}
+
+static void on_closed(void *context, const char *why)
+{
+    struct front_end *front = context;
+
+    front_end_close_root(front);
+    if (!front->root_ended)
+        front_end_wait_for_root(front, LEAVE_WAIT_MS);
+}
+
+/* Its last messages may still be on their way through the channel. */
+static void on_root_exited(void *context, int fd, unsigned int ready)
+{
+    struct front_end *front = context;
+
+    if (waitpid(front->root_pid, &front->root_wait_status, WNOHANG) != front->root_pid)
+        return;
+    loop_watch_destroy(front->root_watch);
+    front->root_watch = NULL;
+    close(front->root_fd);
+    front->root_ended = 1;
+    front_end_wait_for_root(front, LAST_WORDS_MS);
+    root_is_gone(front);
+}
+
+static void send_job(struct front_end *front)
+{
+    struct buffer payload = {0};
+
+    job_spec_encode(&front->request->job, &payload);
+    channel_send_buffer(front->channel, CONTROL_RUN, &payload);
+    buffer_fini(&payload);
+}
+
+void front_end_attach_root(struct front_end *front, int channel_fd)
+{
+    static const struct channel_events events = {.message = on_message, .closed = on_closed};
+
+    front->root_fd = pidfd_open(front->root_pid, 0);
+    assert(front->root_fd >= 0); /* our own child, not waited for */
+    front->root_watch =
+        loop_watch_create(front->loop, front->root_fd, LOOP_READ, on_root_exited, front);
+    front->channel = channel_create(front->loop, channel_fd, &events, front);
+    send_job(front);
+}

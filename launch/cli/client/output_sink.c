@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/output_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FILE_WRITE_BYTES_MAX (256u * 1024) /* at once: a slow disk is not waited for any longer */
+
+int fd_is_pollable(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int rc = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+
+    if (epoll_fd >= 0)
+        close(epoll_fd);
+    return rc == 0;
+}
+
+static int open_again(int fd)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+/* A file must not be opened again: the offset is shared with whoever else writes it. */
+struct sink_fd sink_fd_open(int user_fd)
+{
+    struct sink_fd sink = {.kind = SINK_SHARED, .fd = user_fd};
+    struct stat status;
+
+    if (fstat(user_fd, &status) < 0 || !fd_is_pollable(user_fd)) {
+        sink.kind = SINK_FILE;
+    } else if (S_ISSOCK(status.st_mode)) {
+        sink.kind = SINK_SOCKET;
+    } else if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) {
+        int fd = open_again(user_fd);
+        if (fd >= 0)
+            sink = (struct sink_fd){.kind = SINK_OWN, .fd = fd, .is_own = 1};
+    }
+    return sink;
+}
+
+void sink_fd_close(struct sink_fd *sink)
+{
+    if (sink->is_own)
+        close(sink->fd);
+    *sink = (struct sink_fd){.fd = -1};
+}
+
+/* What poll() says can be written is room for at least PIPE_BUF bytes in a pipe. */
+static long write_if_ready(int fd, const void *data, size_t data_bytes)
+{
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    int ready = poll(&writable, 1, 0);
+
+    if (ready == 0)
+        return -EAGAIN;
+    if (ready < 0)
+        return -errno;
+    return write(fd, data, data_bytes < PIPE_BUF ? data_bytes : PIPE_BUF);
+}
+
+static long write_once(const struct sink_fd *sink, const void *data, size_t data_bytes)
+{
+    switch (sink->kind) {
+    case SINK_SOCKET:
+        return send(sink->fd, data, data_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case SINK_SHARED:
+        return write_if_ready(sink->fd, data, data_bytes);
+    case SINK_FILE:
+        return write(sink->fd, data,
+                     data_bytes < FILE_WRITE_BYTES_MAX ? data_bytes : FILE_WRITE_BYTES_MAX);
+    default:
+        return write(sink->fd, data, data_bytes);
+    }
+}
+
+long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes)
+{
+    for (;;) {
+        long written = write_once(sink, data, data_bytes);
+        if (written == -1 && errno == EINTR)
+            continue;
+        return written == -1 ? -errno : written;
+    }
+}
+
+/* What is not one description can still be one pipe or terminal. */
+static int is_same_device(int a, int b)
+{
+    struct stat of_a, of_b;
+
+    if (fstat(a, &of_a) < 0 || fstat(b, &of_b) < 0 || S_ISREG(of_a.st_mode))
+        return 0;
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+int sink_fd_same(int a, int b)
+{
+    return syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, a, b) == 0 || is_same_device(a, b);
+}

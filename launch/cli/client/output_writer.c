@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/output_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/list.h"
+#include "launch/cli/client/output_sink.h"
+
+#define NS_PER_MS      1000000u
+#define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, then others go on */
+/* More is not held back: output must flow.  It is more than nodes may have under way together, as
+ * long as those are not thousands (CONTROL_OUTPUT_WINDOW), so none of it is owed to the line's rank. */
+#define HELD_BYTES_MAX  (8u * 1024 * 1024)
+#define HELD_PIECES_MAX 4096u /* likewise; the list is searched */
+#define KEEP_BYTES_MAX  (1024u * 1024)
+/* A line that is longer is none that somebody reads as one: if it stands still others go on soon. */
+#define LONG_LINE_BYTES (64u * 1024)
+
+/* What a rank said while another one's line was open.  No bytes: its stream has ended. */
+struct piece {
+    struct list_node node;
+    uint64_t arrival_ns;
+    uint32_t rank;
+    uint8_t stream;
+    size_t data_bytes;
+    char data[];
+};
+
+/* Invariant: nothing of the open line's owner is held back. */
+struct sink {
+    struct output_writer *writer;
+    const char *name;
+    struct sink_fd to;
+    struct loop_watch *watch; /* while it does not take more */
+    struct loop_timer *timer; /* of the oldest piece held back */
+    struct buffer ready;
+    size_t ready_written_bytes;
+    size_t ready_put_bytes; /* of put bytes in ready that were not told as written */
+    struct list held;
+    size_t held_bytes;
+    uint32_t held_count;
+    uint64_t line_wait_ns;
+    int line_open; /* and its rank may go on */
+    uint32_t line_rank;
+    uint8_t line_stream;
+    size_t line_bytes;      /* of it */
+    uint64_t line_since_ns; /* when its rank got the output */
+    uint64_t line_last_ns;  /* when it went on */
+    enum line_state {
+        LINE_START,  /* nothing, or a newline, was put last */
+        LINE_INSIDE, /* of one that goes on, if perhaps later */
+        LINE_ENDED,  /* of one that ended without a newline */
+    } state;
+    int failed;
+};
+
+struct output_writer {
+    struct loop *loop;
+    const struct output_writer_events *events;
+    void *context;
+    int label;
+    int discarding;
+    struct sink sinks[2];
+    struct sink *of_stream[3]; /* 1 and 2 */
+    int flush_deferred;
+};
+
+static size_t sink_left(const struct sink *sink)
+{
+    return sink->ready.length_bytes - sink->ready_written_bytes;
+}
+
+static void writer_flush(void *context);
+
+static void writer_flush_soon(struct output_writer *writer)
+{
+    if (!writer->flush_deferred) {
+        writer->flush_deferred = 1;
+        loop_defer(writer->loop, writer_flush, writer);
+    }
+}
+
+/* ---- lines ---- */
+
+static int sink_is_owner(const struct sink *sink, uint32_t rank, uint8_t stream)
+{
+    return sink->line_open && sink->line_rank == rank && sink->line_stream == stream;
+}
+
+/* A label stands in front of each line, and of each piece of a line that others have come between.
+ * What ended without a newline gets one before the next label. */
+static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+                                 size_t data_bytes)
+{
+    int at_start = !sink_is_owner(sink, rank, stream);
+
+    if (sink->state == LINE_ENDED)
+        buffer_append_string(&sink->ready, "\n");
+    while (data_bytes > 0) {
+        const char *newline = memchr(data, '\n', data_bytes);
+        size_t line_bytes = newline != NULL ? (size_t)(newline - data) + 1 : data_bytes;
+        if (at_start)
+            buffer_printf(&sink->ready, "[%u] ", rank);
+        buffer_append(&sink->ready, data, line_bytes);
+        at_start = 1;
+        data += line_bytes;
+        data_bytes -= line_bytes;
+    }
+}
+
+/* Its stream has ended: the rest of its line will not come. */
+static void sink_end_line(struct sink *sink, uint32_t rank, uint8_t stream)
+{
+    if (!sink_is_owner(sink, rank, stream))
+        return;
+    sink->line_open = 0;
+    sink->state = LINE_ENDED;
+}
+
+static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+                             size_t data_bytes)
+{
+    const char *newline = memrchr(data, '\n', data_bytes);
+    uint64_t now_ns = loop_now_ns();
+
+    if (!sink_is_owner(sink, rank, stream)) {
+        sink->line_since_ns = now_ns;
+        sink->line_bytes = 0;
+    }
+    if (newline != NULL)
+        sink->line_bytes = 0;
+    sink->line_bytes += newline != NULL ? (size_t)(data + data_bytes - newline) - 1 : data_bytes;
+    sink->line_last_ns = now_ns;
+    sink->line_open = data[data_bytes - 1] != '\n';
+    sink->line_rank = rank;
+    sink->line_stream = stream;
+    sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
+}
+
+/* Puts the bytes in line to be written now. */
+static void sink_accept(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+                        size_t data_bytes)
+{
+    if (data_bytes == 0) {
+        sink_end_line(sink, rank, stream);
+        return;
+    }
+    if (sink->writer->label)
+        sink_append_labelled(sink, rank, stream, data, data_bytes);
+    else
+        buffer_append(&sink->ready, data, data_bytes);
+    sink->ready_put_bytes += data_bytes;
+    sink_follow_line(sink, rank, stream, data, data_bytes);
+}
+
+static void sink_accept_piece(struct sink *sink, struct piece *piece)
+{
+    list_remove(&piece->node);
+    sink->held_bytes -= piece->data_bytes;
+    sink->held_count--;
+    sink_accept(sink, piece->rank, piece->stream, piece->data, piece->data_bytes);
+    free(piece);
+}
+
+/* The owner of the open line goes on with what it said later, until its line ends. */
+static void sink_accept_owner(struct sink *sink)
+{
+    struct list_node *node, *next;
+
+    list_for_each(&sink->held, node, next)
+    {
+        struct piece *piece = list_entry(node, struct piece, node);
+        if (!sink->line_open)
+            break;
+        if (sink_is_owner(sink, piece->rank, piece->stream))
+            sink_accept_piece(sink, piece);
+    }
+}
+
+/* When a piece has waited long enough.  For a long line that goes on it waits from when the line's
+ * rank got the output, so that each gets its time; one that stands still although all of it was
+ * written is not waited for. */
+static uint64_t sink_deadline_ns(const struct sink *sink, const struct piece *piece)
+{
+    uint64_t from_ns = piece->arrival_ns, still_ns;
+
+    if (sink->line_bytes < LONG_LINE_BYTES)
+        return from_ns + sink->line_wait_ns;
+    if (from_ns < sink->line_since_ns)
+        from_ns = sink->line_since_ns;
+    still_ns = (sink_left(sink) > 0 ? loop_now_ns() : sink->line_last_ns) +
+               LINE_WAIT_MS * (uint64_t)NS_PER_MS;
+    from_ns += sink->line_wait_ns;
+    return from_ns < still_ns ? from_ns : still_ns;
+}
+
+/* Accepts what need not be held back any more; all: no line will go on. */
+static void sink_release(struct sink *sink, int all)
+{
+    int overflow = sink->held_bytes > HELD_BYTES_MAX || sink->held_count > HELD_PIECES_MAX;
+    uint64_t now_ns = loop_now_ns();
+    struct list_node *node;
+
+    if (all)
+        sink_end_line(sink, sink->line_rank, sink->line_stream);
+    while ((node = list_first(&sink->held)) != NULL) {
+        struct piece *piece = list_entry(node, struct piece, node);
+        uint64_t deadline_ns = sink_deadline_ns(sink, piece);
+        if (sink->line_open && !overflow && deadline_ns > now_ns) {
+            loop_timer_set(sink->timer, deadline_ns);
+            return;
+        }
+        sink_accept_piece(sink, piece);
+        sink_accept_owner(sink);
+        if (all)
+            sink_end_line(sink, sink->line_rank, sink->line_stream);
+    }
+    loop_timer_cancel(sink->timer);
+}
+
+static void sink_wait_over(void *context)
+{
+    struct sink *sink = context;
+
+    sink_release(sink, 0);
+    writer_flush_soon(sink->writer);
+}
+
+static void sink_hold(struct sink *sink, uint32_t rank, uint8_t stream, const void *data,
+                      size_t data_bytes)
+{
+    struct piece *piece = memory_allocate(sizeof(*piece) + data_bytes);
+
+    *piece = (struct piece){
+        .arrival_ns = loop_now_ns(), .rank = rank, .stream = stream, .data_bytes = data_bytes};
+    memcpy(piece->data, data, data_bytes);
+    list_append(&sink->held, &piece->node);
+    sink->held_bytes += data_bytes;
+    sink->held_count++;
+    sink_release(sink, 0);
+}
+
+static void sink_put(struct sink *sink, uint32_t rank, uint8_t stream, const void *data,
+                     size_t data_bytes)
+{
+    if (sink->line_open && !sink_is_owner(sink, rank, stream)) {
+        sink_hold(sink, rank, stream, data, data_bytes);
+        return;
+    }
+    sink_accept(sink, rank, stream, data, data_bytes);
+    if (!list_is_empty(&sink->held))
+        sink_release(sink, 0);
+}
+
+/* ---- writing ---- */
+
+static void sink_drop(struct sink *sink)
+{
+    struct list_node *node;
+
+    while ((node = list_first(&sink->held)) != NULL) {
+        list_remove(node);
+        free(list_entry(node, struct piece, node));
+    }
+    sink->ready_put_bytes += sink->held_bytes; /* told as written by the next flush */
+    sink->held_bytes = 0;
+    sink->held_count = 0;
+    sink->line_open = 0;
+    sink->state = LINE_START;
+    sink->ready_written_bytes = 0;
+    buffer_fini(&sink->ready);
+    loop_timer_cancel(sink->timer);
+}
+
+static void sink_fail(struct sink *sink, int code)
+{
+    struct error error;
+
+    error_set(&error, code, "cannot write to %s: %s%s", sink->name, strerror(-code),
+              code == -EPIPE ? " (its reader has ended)" : "");
+    sink_drop(sink);
+    sink->failed = 1;
+    sink->writer->events->failed(sink->writer->context, &error);
+}
+
+/* Writes what is taken now; returns how many bytes left ready. */
+static size_t sink_write(struct sink *sink)
+{
+    size_t written = 0;
+
+    while (sink_left(sink) > 0 && written < TURN_BYTES_MAX) {
+        long rc =
+            sink_fd_write(&sink->to, sink->ready.data + sink->ready_written_bytes, sink_left(sink));
+        if (rc == -EAGAIN)
+            break;
+        if (rc < 0) {
+            sink_fail(sink, (int)rc);
+            break;
+        }
+        sink->ready_written_bytes += (size_t)rc;
+        written += (size_t)rc;
+    }
+    return written;
+}
+
+/* How many put bytes are among the written ones: in proportion, all of them at the end. */
+static size_t sink_count_written(struct sink *sink, size_t written_bytes)
+{
+    size_t left = sink_left(sink);
+    size_t put_bytes = sink->ready_put_bytes;
+
+    if (left > 0)
+        put_bytes =
+            (size_t)((double)put_bytes * (double)written_bytes / (double)(written_bytes + left));
+    sink->ready_put_bytes -= put_bytes;
+    return put_bytes;
+}
+
+static void sink_trim(struct sink *sink)
+{
+    if (sink_left(sink) == 0) {
+        buffer_clear(&sink->ready);
+        sink->ready_written_bytes = 0;
+        if (sink->ready.capacity_bytes > KEEP_BYTES_MAX)
+            buffer_fini(&sink->ready);
+    } else if (sink->ready_written_bytes > sink->ready.length_bytes / 2) {
+        buffer_consume(&sink->ready, sink->ready_written_bytes);
+        sink->ready_written_bytes = 0;
+    }
+}
+
+static void sink_ready(void *context, int fd, unsigned int ready)
+{
+    struct sink *sink = context;
+
+    writer_flush(sink->writer);
+}
+
+/* Waits until the rest can be written. */
+static void sink_wait(struct sink *sink)
+{
+    if (sink_left(sink) == 0) {
+        loop_watch_destroy(sink->watch);
+        sink->watch = NULL;
+    } else if (sink->to.kind == SINK_FILE) {
+        writer_flush_soon(sink->writer);
+    } else if (sink->watch == NULL) {
+        sink->watch =
+            loop_watch_create(sink->writer->loop, sink->to.fd, LOOP_WRITE, sink_ready, sink);
+    }
+}
+
+static void writer_flush(void *context)
+{
+    struct output_writer *writer = context;
+    size_t put_bytes = 0;
+    size_t busy = 0;
+
+    writer->flush_deferred = 0;
+    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
+        struct sink *sink = &writer->sinks[i];
+        size_t written = sink_write(sink);
+        busy += written + sink->ready_put_bytes;
+        put_bytes += sink_count_written(sink, written);
+        sink_trim(sink);
+        sink_wait(sink);
+    }
+    if (busy > 0)
+        writer->events->written(writer->context, put_bytes);
+}
+
+/* ---- for all ---- */
+
+static void sink_init(struct sink *sink, struct output_writer *writer, const char *name, int fd)
+{
+    *sink = (struct sink){.writer = writer, .name = name, .to = sink_fd_open(fd)};
+    sink->line_wait_ns = (isatty(fd) ? LINE_WAIT_MS : WHOLE_LINE_WAIT_MS) * (uint64_t)NS_PER_MS;
+    list_init(&sink->held);
+    sink->timer = loop_timer_create(writer->loop, sink_wait_over, sink);
+}
+
+static void sink_fini(struct sink *sink)
+{
+    sink_drop(sink);
+    loop_watch_destroy(sink->watch);
+    loop_timer_destroy(sink->timer);
+    sink_fd_close(&sink->to);
+}
+
+struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int stderr_fd,
+                                           int label, const struct output_writer_events *events,
+                                           void *context)
+{
+    struct output_writer *writer = memory_allocate_zeroed(sizeof(*writer));
+
+    writer->loop = loop;
+    writer->events = events;
+    writer->context = context;
+    writer->label = label;
+    sink_init(&writer->sinks[0], writer, "stdout", stdout_fd);
+    sink_init(&writer->sinks[1], writer, "stderr", stderr_fd);
+    writer->of_stream[1] = &writer->sinks[0];
+    writer->of_stream[2] = &writer->sinks[sink_fd_same(stdout_fd, stderr_fd) ? 0 : 1];
+    return writer;
+}
+
+void output_writer_destroy(struct output_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    loop_defer_cancel(writer->loop, writer);
+    sink_fini(&writer->sinks[0]);
+    sink_fini(&writer->sinks[1]);
+    free(writer);
+}
+
+void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stream,
+                       const void *data, size_t data_bytes)
+{
+    struct sink *sink = writer->of_stream[stream];
+
+    assert(stream == 1 || stream == 2);
+    if (sink->failed || writer->discarding)
+        sink->ready_put_bytes += data_bytes;
+    else
+        sink_put(sink, rank, stream, data, data_bytes);
+    writer_flush_soon(writer);
+}
+
+void output_writer_message(struct output_writer *writer, const char *text)
+{
+    struct sink *sink = writer->of_stream[2];
+
+    if (sink->failed)
+        return;
+    if (sink->state != LINE_START)
+        buffer_append_string(&sink->ready, "\n");
+    sink->line_open = 0;
+    sink->state = LINE_START;
+    buffer_printf(&sink->ready, "banyan: %s\n", text);
+    sink_release(sink, 0);
+    writer_flush_soon(writer);
+}
+
+void output_writer_release(struct output_writer *writer)
+{
+    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
+        struct sink *sink = &writer->sinks[i];
+        sink_release(sink, 1);
+        if (writer->label && sink->state != LINE_START) {
+            buffer_append_string(&sink->ready, "\n");
+            sink->line_open = 0;
+            sink->state = LINE_START;
+        }
+    }
+    writer_flush_soon(writer);
+}
+
+void output_writer_discard(struct output_writer *writer)
+{
+    writer->discarding = 1;
+    sink_drop(&writer->sinks[0]);
+    sink_drop(&writer->sinks[1]);
+    writer_flush_soon(writer);
+}
+
+size_t output_writer_queued(const struct output_writer *writer)
+{
+    size_t queued = 0;
+
+    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++)
+        queued += sink_left(&writer->sinks[i]) + writer->sinks[i].held_bytes;
+    return queued;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/option/json_text.h"
+
+#include <stdlib.h>
+
+#include "base/buffer.h"
+
+json_t *json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy;
+
+    if (value != NULL)
+        return value;
+    copy = memory_copy_string(text);
+    for (char *byte = copy; *byte != '\0'; byte++)
+        if ((unsigned char)*byte >= 0x80)
+            *byte = '?';
+    value = json_string(copy);
+    free(copy);
+    return value;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One table of options per verb: what parses them also prints their help, so that the two cannot
+ * differ.  "--name VALUE" and "--name=VALUE" are the same, one dash does as well as two before a
+ * name of several letters ("-np 4", as mpirun has it) and two as well as one before a letter, letters
+ * may stand together ("-lv") and take their value without a blank ("-n4", "-Hn1"), and options end at
+ * "--" or at the first word that is not one.  Of an option given twice the last value counts, except
+ * OPTION_LIST.  Names of other launchers' options get a line of their own (foreign_options.h).
+ */
+#ifndef LAUNCH_CLI_OPTION_OPTIONS_H
+#define LAUNCH_CLI_OPTION_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+enum option_kind {
+    OPTION_END,     /* of the table */
+    OPTION_HEADING, /* help is a line between options */
+    OPTION_FLAG,    /* int: how often it was given */
+    OPTION_NUMBER,  /* uint32_t */
+    OPTION_TEXT,    /* const char *, points into argv, never "" */
+    OPTION_LIST,    /* struct option_list: one item each time it is given */
+    OPTION_KIND_COUNT
+};
+
+struct option_list {
+    const char **items; /* point into argv */
+    uint32_t count;
+};
+
+struct option_rule {
+    enum option_kind kind;
+    char letter;         /* 0: none */
+    const char *name;    /* without dashes */
+    const char *aliases; /* more names, separated by one blank; NULL: none */
+    const char *value;   /* what the help calls the value */
+    uint32_t minimum;    /* OPTION_NUMBER: the least and the greatest that is allowed */
+    uint32_t maximum;
+    const char *range; /* in words, if minimum and maximum are not the whole story; else NULL */
+    size_t offset;     /* of the field in the settings */
+    const char *help;
+    uint8_t each_app;     /* it may stand before each of several programs */
+    uint8_t ends_parsing; /* what follows is not looked at, as with --help */
+    const char *refusal;  /* why it cannot be given here, after its name; NULL: it can */
+};
+
+/* Reads options from argv[1] on into settings, which holds the defaults, and sets *ret_next to the
+ * index of the first word behind them.  -EINVAL with a line that names the option, what was given
+ * and what is allowed.  argv must outlive settings. */
+int options_parse(const struct option_rule *rules, int argc, char *const *argv, void *settings,
+                  int *ret_next, struct error *error);
+/* Appends the table as help, 80 columns wide. */
+void options_help(const struct option_rule *rules, struct buffer *out);
+/* What --version prints. */
+void options_version(struct buffer *out);
+/* A whole number in [minimum, maximum]: digits only.  *ret_value is untouched on failure. */
+int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_value);
+/* "FIRST-LAST", or "FIRST" alone, which is also the last; both in [minimum, maximum]. */
+int options_range(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_first,
+                  uint32_t *ret_last);
+void option_list_fini(struct option_list *list);
+/* All items with the separator between them, for the caller to free(); NULL if there are none. */
+char *option_list_join(const struct option_list *list, const char *separator);
+
+/* The candidate that differs least from the word, by a slip or two; NULL if none is that near. */
+const char *word_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

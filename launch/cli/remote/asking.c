@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/remote/asking.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/run_words.h"
+
+#define QUOTED_BYTES 80
+
+/* How each scheduler is asked: fixed words, the user's options, words in front of the command. */
+static const struct asker {
+    const char *scheduler;
+    const char *words[4];
+    const char *before[3];
+    int quiet_errors;   /* says how it goes on stderr, and runs the command on this machine */
+    int needs_terminal; /* for its stdin */
+    int loses_directory;
+} askers[] = {
+    {.scheduler = "slurm", .words = {"salloc"}, .before = {NULL}, .quiet_errors = 1},
+    {.scheduler = "lsf", .words = {"bsub", "-I"}},
+    {.scheduler = "pbs",
+     .words = {"qsub", "-I", "-V", "-x"},
+     .before = {"--"},
+     .needs_terminal = 1,
+     .loses_directory = 1},
+};
+
+/* ---- Words ---- */
+
+static void add(struct asking_command *command, char *word)
+{
+    command->words = memory_resize(command->words, (command->count + 2) * sizeof(*command->words));
+    command->words[command->count++] = word;
+    command->words[command->count] = NULL;
+}
+
+static void add_copy(struct asking_command *command, const char *word)
+{
+    add(command, memory_copy_string(word));
+}
+
+void asking_command_fini(struct asking_command *command)
+{
+    for (size_t i = 0; i < command->count; i++)
+        free(command->words[i]);
+    free(command->words);
+    *command = (struct asking_command){.count = 0};
+}
+
+/* One word of a text, split at blanks outside of quotes of either kind; NULL at the end. */
+static char *next_word(const char **text, int *ret_open)
+{
+    struct buffer word = {0};
+    const char *at = *text + strspn(*text, " \t");
+    char quote = '\0';
+
+    *ret_open = 0;
+    if (*at == '\0')
+        return NULL;
+    for (; *at != '\0' && (quote != '\0' || (*at != ' ' && *at != '\t')); at++) {
+        if (quote == '\0' && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else if (quote != '\0' && *at == quote)
+            quote = '\0';
+        else
+            buffer_append(&word, at, 1);
+    }
+    *text = at;
+    *ret_open = quote != '\0';
+    buffer_append(&word, "", 1);
+    return buffer_take(&word, NULL);
+}
+
+static int add_options(struct asking_command *command, const char *text, struct error *error)
+{
+    const char *at = text;
+    char *word;
+    int is_open;
+
+    while ((word = next_word(&at, &is_open)) != NULL) {
+        add(command, word);
+        if (is_open)
+            return error_set(error, -EINVAL, "option --alloc: a quote is not closed in '%.*s'",
+                             QUOTED_BYTES, text);
+    }
+    return 0;
+}
+
+/* ---- The run inside ---- */
+
+const char *asking_wanted(int argc, char *const *argv)
+{
+    return run_words_value(argc, argv, offsetof(struct run_settings, alloc));
+}
+
+static void add_run(struct asking_command *command, int argc, char *const *argv)
+{
+    int count;
+    char **words = run_words_without(argc, argv, offsetof(struct run_settings, alloc), &count);
+
+    for (int i = 1; i < count; i++)
+        add_copy(command, words[i]);
+    free(words);
+}
+
+/* ---- The whole ---- */
+
+static const struct asker *asker_find(const char *text, struct error *error)
+{
+    const char *colon = strchr(text, ':');
+    size_t bytes = colon != NULL ? (size_t)(colon - text) : strlen(text);
+
+    for (size_t i = 0; i < sizeof(askers) / sizeof(askers[0]); i++) {
+        if (strlen(askers[i].scheduler) == bytes && memcmp(askers[i].scheduler, text, bytes) == 0)
+            return &askers[i];
+    }
+    error_set(
+        error, -EINVAL,
+        "option --alloc: '%.*s' does not begin with slurm:, lsf: or pbs:, as in \"slurm: -N4\"",
+        QUOTED_BYTES, text);
+    return NULL;
+}
+
+static void add_banyan(struct asking_command *command, const struct asker *asker,
+                       const struct asking_world *world)
+{
+    if (asker->quiet_errors) {
+        add_copy(command, "/bin/sh");
+        add_copy(command, "-c");
+        add_copy(command, "echo $$ >&8; exec 2>&9 8>&- 9>&-; exec \"$@\"");
+        add_copy(command, "sh");
+    }
+    add_copy(command, world->banyan);
+    add_copy(command, "run");
+    if (asker->loses_directory && world->directory != NULL) {
+        add_copy(command, "--wdir");
+        add_copy(command, world->directory);
+    }
+}
+
+int asking_command_make(struct asking_command *ret_command, const char *text, int argc,
+                        char *const *argv, const struct asking_world *world, struct error *error)
+{
+    struct asking_command command = {.count = 0};
+    const struct asker *asker = asker_find(text, error);
+    const char *colon = strchr(text, ':');
+    int rc;
+
+    if (asker == NULL)
+        return -EINVAL;
+    command.name = asker->words[0];
+    command.quiet_errors = asker->quiet_errors;
+    command.wants_terminal = asker->needs_terminal && !world->has_terminal;
+    for (size_t i = 0; i < 4 && asker->words[i] != NULL; i++)
+        add_copy(&command, asker->words[i]);
+    rc = colon != NULL ? add_options(&command, colon + 1, error) : 0;
+    if (rc < 0) {
+        asking_command_fini(&command);
+        return rc;
+    }
+    for (size_t i = 0; i < 3 && asker->before[i] != NULL; i++)
+        add_copy(&command, asker->before[i]);
+    add_banyan(&command, asker, world);
+    add_run(&command, argc, argv);
+    *ret_command = command;
+    return 0;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/run_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/place_map.h"
+#include "alloc/place_require.h"
+#include "base/log.h"
+#include "fabric/address.h"
+#include "launch/start/boot_carry.h"
+#include "launch/cli/option/options.h"
+#include "launch/start/run_environment.h"
+#include "launch/cli/request/run_facts.h"
+#include "launch/cli/request/run_nodes.h"
+#include "launch/cli/request/run_placement.h"
+#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/run_starter.h"
+#include "launch/exec/session.h"
+
+#define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
+#define MS_PER_S              1000
+#define BOOT_WITHOUT_STDIN    "munge"
+
+struct word_value {
+    const char *word;
+    uint32_t value;
+};
+
+static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
+                                             {"continue", JOB_ON_FAILURE_CONTINUE},
+                                             {NULL, 0}};
+
+static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
+                                               {"pmi1", JOB_MPI_PMI1},
+                                               {"none", 0},
+                                               {NULL, 0}};
+
+void run_help(struct buffer *out)
+{
+    buffer_append_string(
+        out,
+        "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
+        "Starts processes of a program on one or many nodes and connects them (PMIx, PMI-1).\n");
+    options_help(run_rules, out);
+    buffer_append_string(
+        out, "\nExit status: the highest of the program's, 128+N for signal N; 124 timed out,\n"
+             "125 banyan failed, or the command line was wrong, 126 not executable,\n"
+             "127 not found, 130 interrupted.  More in banyan(1).\n");
+}
+
+void doctor_help(struct buffer *out)
+{
+    buffer_append_string(
+        out,
+        "Usage: banyan doctor [OPTIONS] [PROGRAM]\n\n"
+        "Examines the nodes of an allocation as a run would use them, and says how to fix each\n"
+        "problem.  With a PROGRAM, also checks that the nodes have it and its libraries.\n");
+    options_help(doctor_rules(), out);
+    buffer_append_string(out,
+                         "\nExit status: 0 no problem found, 1 a problem was found, 125 banyan "
+                         "failed, or the\ncommand line was wrong.  More in banyan(1).\n");
+}
+
+/* The value of the word that stands there, up to a comma or the end. */
+static int word_find(const struct word_value *words, const char *text, size_t text_bytes,
+                     uint32_t *ret_value)
+{
+    for (; words->word != NULL; words++) {
+        if (strlen(words->word) == text_bytes && memcmp(words->word, text, text_bytes) == 0) {
+            *ret_value = words->value;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
+{
+    const char *word = text;
+    uint32_t mpi = 0;
+
+    for (;;) {
+        size_t word_bytes = strcspn(word, ",");
+        uint32_t value = 0;
+        if (word_find(interfaces, word, word_bytes, &value) < 0)
+            return error_set(error, -EINVAL,
+                             "option --mpi: '%.80s' is not pmix, pmi1, pmix,pmi1 or none", text);
+        mpi |= value;
+        if (word[word_bytes] == '\0')
+            break;
+        word += word_bytes + 1;
+    }
+    *ret_mpi = mpi;
+    return 0;
+}
+
+static int failure_parse(const char *text, struct job_spec *job, struct error *error)
+{
+    uint32_t policy;
+
+    if (word_find(failures, text, strlen(text), &policy) < 0)
+        return error_set(error, -EINVAL, "option --on-failure: '%.80s' is not abort or continue",
+                         text);
+    job->on_failure = (enum job_on_failure)policy;
+    return 0;
+}
+
+static int want_absolute(const char *option, const char *path, struct error *error)
+{
+    if (path != NULL && path[0] != '/')
+        return error_set(error, -EINVAL, "option %s: '%.200s' is not an absolute path", option,
+                         path);
+    return 0;
+}
+
+static int check_together(const struct run_settings *settings, struct error *error)
+{
+    int rc = 0;
+
+    if (settings->virtual_nodes > 0 && settings->agent != NULL && settings->starter == NULL)
+        rc = error_set(error, -EINVAL,
+                       "option --ssh-agent: virtual nodes are started without ssh (--starter ssh "
+                       "forces it)");
+    if (rc == 0)
+        rc = want_absolute("--banyand", settings->banyand, error);
+    if (rc == 0)
+        rc = want_absolute("--tmpdir", settings->tmpdir, error);
+    if (rc == 0)
+        rc = want_absolute("--record", settings->record, error);
+    return rc;
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text != NULL ? memory_copy_string(text) : NULL;
+}
+
+/* Session id and secret are of the same random bytes, but share none of them. */
+static void name_session(struct instance_spec *instance, const struct run_world *world)
+{
+    for (size_t i = 0; i < SESSION_ID_BYTES / 2; i++)
+        snprintf(instance->session + 2 * i, 3, "%02x", world->random[i]);
+    memcpy(instance->secret, world->random + SESSION_ID_BYTES / 2, SECRET_BYTES);
+}
+
+static void choose_virtual_base(struct instance_spec *instance, const struct run_world *world)
+{
+    const char *tmpdir = instance->tmpdir;
+
+    if (tmpdir == NULL)
+        tmpdir = run_environment_get(world->environment, "TMPDIR");
+    if (tmpdir == NULL || tmpdir[0] == '\0')
+        tmpdir = "/tmp";
+    instance->virtual_base =
+        memory_printf("%s/" SESSION_VIRTUAL_PREFIX "%s", tmpdir, instance->session);
+}
+
+static int choose_net(const struct run_settings *settings, struct instance_spec *instance,
+                      struct error *error)
+{
+    uint32_t first = 0, last = 0;
+    int rc;
+
+    instance->net = option_list_join(&settings->net, ",");
+    rc = instance->net != NULL ? address_net_check(instance->net, error) : 0;
+    if (rc < 0 || settings->ports == NULL)
+        return rc;
+    if (options_range(settings->ports, 1, UINT16_MAX, &first, &last) < 0)
+        return error_set(error, -EINVAL,
+                         "option --port-range: '%.80s' is not FIRST-LAST with ports from 1 to %u",
+                         settings->ports, UINT16_MAX);
+    instance->port_first = (uint16_t)first;
+    instance->port_last = (uint16_t)last;
+    return 0;
+}
+
+/* Daemons that are forked here get their record over a pipe in any case. */
+static int choose_boot(const struct run_settings *settings, struct instance_spec *instance,
+                       struct error *error)
+{
+    int rc = settings->boot != NULL ? boot_carry_check(settings->boot, error) : 0;
+
+    if (rc < 0) {
+        error_prefix(error, "option --boot");
+        return rc;
+    }
+    if (instance->starter == STARTER_PALS && settings->boot == NULL)
+        instance->boot = memory_copy_string(BOOT_WITHOUT_STDIN);
+    else if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
+        instance->boot = copy_or_null(settings->boot);
+    return 0;
+}
+
+/* auto: libfabric pays where an instance lives longer than one job. */
+static int choose_fabric(const struct run_settings *settings, struct instance_spec *instance,
+                         struct error *error)
+{
+    const char *fabric = settings->fabric;
+
+    if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
+        return 0;
+    if (strcmp(fabric, "ofi") == 0)
+        instance->fabric = memory_copy_string("");
+    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
+        instance->fabric = memory_copy_string(fabric + 4);
+    else
+        return error_set(error, -EINVAL,
+                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
+                         fabric);
+    return 0;
+}
+
+static int make_instance(const struct run_settings *settings, const struct run_world *world,
+                         const struct run_nodes *nodes, struct run_request *request,
+                         struct error *error)
+{
+    static const enum log_level levels[] = {LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
+    struct instance_spec *instance = &request->instance;
+    uint32_t nodes_count = allocation_nodes(&nodes->allocation);
+    int rc = run_starter_choose(settings, world, nodes, instance, error);
+
+    if (rc < 0)
+        return rc;
+    if (settings->radix > nodes_count && settings->radix > 2)
+        return error_set(error, -EINVAL,
+                         "option --radix: must be a whole number from 2 to the number of nodes "
+                         "(%u), not '%u'",
+                         nodes_count, settings->radix);
+    name_session(instance, world);
+    instance->places = nodes_count + 1;
+    if (settings->radix > 0)
+        instance->radix = settings->radix;
+    instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
+                                  ? KILL_GRACE_DEFAULT_MS
+                                  : settings->kill_grace_s * MS_PER_S;
+    if (settings->patience_s > 0)
+        instance->lease_ms = 2 * settings->patience_s * MS_PER_S;
+    instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
+    instance->banyand =
+        memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
+    instance->tmpdir = copy_or_null(settings->tmpdir);
+    instance->record = copy_or_null(settings->record);
+    if (instance->starter == STARTER_VIRTUAL)
+        choose_virtual_base(instance, world);
+    rc = choose_boot(settings, instance, error);
+    if (rc == 0)
+        rc = choose_net(settings, instance, error);
+    return rc < 0 ? rc : choose_fabric(settings, instance, error);
+}
+
+static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,
+                        struct error *error)
+{
+    *ret_rank = 0;
+    if (text == NULL)
+        return 0;
+    if (strcmp(text, "none") == 0) {
+        *ret_rank = UINT32_MAX;
+        return 0;
+    }
+    if (processes == 0) /* they are counted when the nodes are known */
+        processes = MAP_PROCESSES_MAX;
+    if (options_number(text, 0, processes - 1, ret_rank) < 0)
+        return error_set(error, -EINVAL,
+                         "option --stdin: '%.80s' is not a rank from 0 to %u or none", text,
+                         processes - 1);
+    return 0;
+}
+
+static int choose_directory(const char *given, const char *current, char **ret_directory,
+                            struct error *error)
+{
+    if (given != NULL && given[0] == '/')
+        *ret_directory = memory_copy_string(given);
+    else if (current == NULL)
+        return error_set(
+            error, -ENOENT,
+            "the current directory does not exist any more: give --wdir an absolute path");
+    else if (given != NULL)
+        *ret_directory = memory_printf("%s/%s", current, given);
+    else
+        *ret_directory = memory_copy_string(current);
+    return 0;
+}
+
+static char **copy_strings(char *const *strings, int count)
+{
+    char **copy = memory_allocate_zeroed((size_t)(count + 1) * sizeof(*copy));
+
+    for (int i = 0; i < count; i++)
+        copy[i] = memory_copy_string(strings[i]);
+    return copy;
+}
+
+static int make_app(const struct run_app *words, const struct run_world *world,
+                    struct app_spec *app, struct error *error)
+{
+    const struct run_settings *settings = &words->settings;
+    int rc;
+
+    if (words->argc == 0)
+        return error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
+    if (words->argv[0][0] == '\0')
+        return error_set(error, -EINVAL, "the name of the program is empty");
+    app->argv = copy_strings(words->argv, words->argc);
+    rc = choose_directory(settings->directory, world->directory, &app->directory, error);
+    if (rc < 0)
+        return rc;
+    return run_environment_build(world->environment, settings->set.items, settings->set.count,
+                                 &app->set, error);
+}
+
+static void tell_left_out(const struct run_request *request, struct error *error)
+{
+    struct buffer left_out = {0};
+
+    place_require_tell(&request->job.placement, &request->allocation, &left_out);
+    error_set(error, error->code, "%s%s", error->text, buffer_string(&left_out));
+    buffer_fini(&left_out);
+}
+
+/* Who goes where, as far as it is known here: topologies are known to the nodes. */
+static int make_placement(const struct run_apps *apps, const struct run_world *world,
+                          struct run_request *request, struct error *error)
+{
+    struct job_spec *job = &request->job;
+    struct place_map map;
+    int rc = run_placement_make(apps, world, &request->allocation, &job->placement, error);
+
+    if (rc == 0 && place_require_open(&job->placement, &request->allocation)) {
+        job->processes = placement_processes(&job->placement);
+        return 0; /* the nodes will tell */
+    }
+    if (rc == 0)
+        rc = place_require_settle(&job->placement, &request->allocation, error);
+    if (rc == 0 && !placement_wants_topology(&job->placement)) {
+        rc = place_map_make(&map, &job->placement, &request->allocation, error);
+        if (rc == 0) {
+            place_map_resolve(&map, &job->placement);
+            place_map_fini(&map);
+        } else {
+            tell_left_out(request, error);
+        }
+    }
+    job->processes = placement_processes(&job->placement);
+    return rc;
+}
+
+static int make_job(const struct run_apps *apps, const struct run_world *world,
+                    struct run_request *request, struct error *error)
+{
+    const struct run_settings *settings = &apps->items[0].settings;
+    struct job_spec *job = &request->job;
+    int rc = make_placement(apps, world, request, error);
+
+    if (rc == 0)
+        rc = choose_input(settings->input, job->processes, &job->stdin_rank, error);
+    if (rc == 0 && settings->mpi != NULL)
+        rc = mpi_parse(settings->mpi, &job->mpi, error);
+    if (rc == 0 && settings->on_failure != NULL)
+        rc = failure_parse(settings->on_failure, job, error);
+    job->report_bindings = settings->report_bindings > 0;
+    job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
+    job->apps_count = apps->count;
+    for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
+        rc = make_app(&apps->items[i], world, &job->apps[i], error);
+    return rc;
+}
+
+static int make_request(const struct run_apps *apps, const struct run_world *world,
+                        struct run_request *request, struct error *error)
+{
+    struct run_settings settings = apps->items[0].settings;
+    struct run_nodes nodes = {.slots_given = true};
+    int rc;
+
+    settings.processes = (uint32_t)run_apps_processes(apps);
+    rc = check_together(&settings, error);
+    if (rc == 0 && apps->items[0].argc == 0 && !request->instance.is_doctor)
+        rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
+    if (rc == 0)
+        rc = run_nodes_find(&settings, world, &nodes, error);
+    if (rc < 0)
+        return rc;
+    rc = make_instance(&settings, world, &nodes, request, error);
+    allocation_fini(&request->allocation);
+    request->allocation = nodes.allocation; /* which is moved */
+    if (rc == 0 && apps->items[0].argc > 0)
+        rc = run_facts_find(apps, world, nodes.source, &request->allocation,
+                            &request->job.placement.facts, error);
+    if (rc == 0 && apps->items[0].argc > 0)
+        rc = make_job(apps, world, request, error);
+    memcpy(request->notice, nodes.notice, sizeof(request->notice));
+    request->timeout_s = settings.timeout_s;
+    request->label = settings.label > 0;
+    request->verbose = settings.verbose;
+    request->json_path = copy_or_null(settings.json);
+    request->json = settings.json_wanted > 0;
+    return rc;
+}
+
+/* Of `banyan doctor` the program may be left out: its nodes are examined. */
+static int parse(const struct option_rule *rules, int is_doctor, struct run_request *ret_request,
+                 int argc, char *const *argv, const struct run_world *world, struct error *error)
+{
+    const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
+    struct run_request request = {.wish = RUN_WISH_JOB};
+    struct run_apps apps = {0};
+    int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
+
+    instance_spec_init(&request.instance);
+    request.instance.is_doctor = (uint8_t)is_doctor;
+    job_spec_init(&request.job);
+    allocation_init(&request.allocation);
+    if (rc == 0 && apps.items[0].settings.help > 0)
+        request.wish = RUN_WISH_HELP;
+    else if (rc == 0 && apps.items[0].settings.version > 0)
+        request.wish = RUN_WISH_VERSION;
+    else if (rc == 0)
+        rc = make_request(&apps, world, &request, error);
+    run_apps_fini(&apps);
+    if (rc < 0)
+        run_request_fini(&request);
+    else
+        *ret_request = request;
+    explicit_bzero(request.instance.secret, SECRET_BYTES);
+    return rc;
+}
+
+int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                      const struct run_world *world, struct error *error)
+{
+    return parse(run_rules, 0, ret_request, argc, argv, world, error);
+}
+
+int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                         const struct run_world *world, struct error *error)
+{
+    return parse(doctor_rules(), 1, ret_request, argc, argv, world, error);
+}
+
+void run_request_fini(struct run_request *request)
+{
+    instance_spec_fini(&request->instance);
+    job_spec_fini(&request->job);
+    allocation_fini(&request->allocation);
+    free(request->json_path);
+    *request = (struct run_request){0};
+}

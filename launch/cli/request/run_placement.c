@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/run_placement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/place_list.h"
+#include "alloc/place_require.h"
+
+/* ---- The applications ---- */
+
+/* The table for applications after the first: what is for the whole job is refused. */
+static struct option_rule *rules_of_apps(const struct option_rule *rules)
+{
+    struct option_rule *own;
+    size_t count = 0;
+
+    while (rules[count].kind != OPTION_END)
+        count++;
+    own = memory_copy(rules, (count + 1) * sizeof(*own));
+    for (size_t i = 0; i < count; i++) {
+        if (!own[i].each_app)
+            own[i].refusal = "is for the whole job: give it before the first program";
+    }
+    return own;
+}
+
+/* argv[0] is the word before the application's; returns how many words were read. */
+static int parse_app(const struct option_rule *rules, int argc, char *const *argv,
+                     struct run_app *app, int *ret_used, struct error *error)
+{
+    int next = 0, end;
+    int rc = options_parse(rules, argc, argv, &app->settings, &next, error);
+    int is_last;
+
+    if (rc < 0)
+        return rc;
+    is_last = next > 1 && strcmp(argv[next - 1], "--") == 0;
+    for (end = next; end < argc && (is_last || end == next || strcmp(argv[end], ":") != 0);)
+        end++;
+    app->argv = argv + next;
+    app->argc = end - next;
+    *ret_used = end;
+    return 0;
+}
+
+static int parse_later(const struct option_rule *rules, int argc, char *const *argv,
+                       struct run_apps *apps, int *used, struct error *error)
+{
+    struct run_app *app;
+    int rc, more = 0;
+
+    if (apps->count >= PLACEMENT_APPS_MAX)
+        return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
+    apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
+    app = &apps->items[apps->count];
+    *app = (struct run_app){.settings = run_settings_inherit(&apps->items[0].settings)};
+    apps->count++;
+    rc = parse_app(rules, argc - *used, argv + *used, app, &more, error);
+    *used += more;
+    if (rc == 0 && app->settings.require.count == 0)
+        run_settings_inherit_require(&app->settings, &apps->items[0].settings);
+    if (rc == 0 && app->argc == 0)
+        rc = error_set(error, -EINVAL, "no program after ':'");
+    if (rc < 0)
+        error_prefix(error, "application %u", apps->count - 1);
+    return rc;
+}
+
+int run_apps_parse(const struct option_rule *rules, const struct run_settings *defaults, int argc,
+                   char *const *argv, struct run_apps *ret_apps, struct error *error)
+{
+    struct run_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)), .count = 1};
+    struct option_rule *own = rules_of_apps(rules);
+    int used = 0;
+    int rc;
+
+    apps.items[0].settings = *defaults;
+    rc = parse_app(rules, argc, argv, &apps.items[0], &used, error);
+    while (rc == 0 && used < argc)
+        rc = parse_later(own, argc, argv, &apps, &used, error);
+    free(own);
+    if (rc < 0)
+        run_apps_fini(&apps);
+    else
+        *ret_apps = apps;
+    return rc;
+}
+
+void run_apps_fini(struct run_apps *apps)
+{
+    for (uint32_t i = 0; i < apps->count; i++)
+        run_settings_fini(&apps->items[i].settings);
+    free(apps->items);
+    *apps = (struct run_apps){0};
+}
+
+uint64_t run_apps_processes(const struct run_apps *apps)
+{
+    uint64_t processes = 0;
+
+    for (uint32_t i = 0; i < apps->count; i++) {
+        if (apps->items[i].settings.processes == 0)
+            return 0;
+        processes += apps->items[i].settings.processes;
+    }
+    return processes;
+}
+
+/* ---- Rules ---- */
+
+/* The list of a rank file or of a sequence, from its file. */
+static int read_list(const struct map_extra *extra, const struct run_settings *settings,
+                     const struct run_world *world, const struct allocation *allocation,
+                     struct map_rule *rule, struct error *error)
+{
+    const struct option_list *host_files = &settings->host_files;
+    const char *path = extra->file != NULL      ? extra->file
+                       : host_files->count == 1 ? host_files->items[0]
+                                                : NULL;
+    struct buffer text = {0};
+    int rc;
+
+    if (path == NULL)
+        return error_set(error, -EINVAL,
+                         "seq wants a list of nodes, one line for each process: seq:FILE, or "
+                         "--hostfile FILE");
+    rc = world->read_file(path, &text, error);
+    if (rc == 0)
+        rc = extra->is_sequence
+                 ? map_list_parse_sequence(path, buffer_string(&text), allocation, &rule->list,
+                                           error)
+                 : map_list_parse_ranks(path, buffer_string(&text), allocation, &rule->list, error);
+    buffer_fini(&text);
+    return rc;
+}
+
+static int check_together(const struct run_settings *settings, const struct map_rule *rule,
+                          struct error *error)
+{
+    if (rule->per > 0 && settings->per_node > 0 && rule->policy == MAP_PER_OBJECT)
+        return error_set(error, -EINVAL,
+                         "options --per-node and --map-by ppr cannot be used together");
+    if (settings->per_node > 0 && rule->policy == MAP_BY_LIST)
+        return error_set(error, -EINVAL,
+                         "option --per-node: a list says where each process goes anyway");
+    if (settings->per_node > 0 && rule->span)
+        return error_set(error, -EINVAL,
+                         "options --per-node and --map-by :span cannot be used together");
+    return 0;
+}
+
+static int parse_words(const struct run_settings *settings, struct map_rule *rule,
+                       struct map_extra *extra, struct error *error)
+{
+    const struct {
+        const char *option, *text;
+        int (*parse)(const char *text, struct map_rule *rule, struct error *error);
+    } words[] = {{"--rank-by", settings->rank_by, map_rank_by_parse},
+                 {"--bind-to", settings->bind_to, map_bind_parse},
+                 {"--bind-memory", settings->bind_memory, map_memory_parse}};
+    int rc;
+
+    if (settings->map_by != NULL) {
+        rc = map_rule_parse(settings->map_by, rule, extra, error);
+        if (rc < 0) {
+            error_prefix(error, "option --map-by");
+            return rc;
+        }
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        rc = words[i].text != NULL ? words[i].parse(words[i].text, rule, error) : 0;
+        if (rc < 0) {
+            error_prefix(error, "option %s", words[i].option);
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int require_rule(const struct run_settings *settings, struct map_rule *rule,
+                        struct error *error)
+{
+    char *terms = option_list_join(&settings->require, ",");
+    struct require require;
+    int rc;
+
+    if (terms == NULL)
+        return 0;
+    if (strlen(terms) > REQUIRE_BYTES_MAX)
+        rc = error_set(error, -E2BIG, "longer than %u bytes", REQUIRE_BYTES_MAX);
+    else
+        rc = require_parse(terms, &require, error);
+    if (rc < 0)
+        error_prefix(error, "option --require");
+    else if (require.count > 0) {
+        rule->require = terms;
+        terms = NULL;
+    }
+    free(terms);
+    return rc;
+}
+
+static int make_rule(const struct run_settings *settings, const struct run_world *world,
+                     const struct allocation *allocation, struct map_rule *rule,
+                     struct map_extra *job_wide, struct error *error)
+{
+    struct map_extra extra = {.no_local = 0};
+    int rc;
+
+    *rule = (struct map_rule){.processes = settings->processes,
+                              .gpus = settings->gpus_per_rank,
+                              .oversubscribe = settings->oversubscribe > 0};
+    rc = parse_words(settings, rule, &extra, error);
+    if (rc == 0)
+        rc = check_together(settings, rule, error);
+    if (rc < 0)
+        return rc;
+    if (settings->cpus_per_rank > 0)
+        rule->pe = settings->cpus_per_rank;
+    if (rule->policy == MAP_BY_CPUS && rule->pe > 0)
+        return error_set(error, -EINVAL,
+                         "option --cpus-per-rank: pe-list says which cores there are");
+    if (settings->per_node > 0)
+        rule->per = settings->per_node;
+    rc = require_rule(settings, rule, error);
+    if (rc < 0)
+        return rc;
+    job_wide->no_local |= extra.no_local;
+    job_wide->oversubscribe |= extra.oversubscribe;
+    if (rule->pe == 0 && rule->policy < MAP_BY_LIST && rule->bind != MAP_BIND_NONE)
+        rule->cpus = allocation->cpus < MAP_UNITS_MAX ? allocation->cpus : 0;
+    if (rule->policy != MAP_BY_LIST)
+        return 0;
+    rc = read_list(&extra, settings, world, allocation, rule, error);
+    if (rc < 0)
+        error_prefix(error, "option --map-by");
+    return rc;
+}
+
+/* ---- Constraints ---- */
+
+static void exclude_name(const struct allocation *allocation, const char *name,
+                         struct placement *placement)
+{
+    int64_t index = hostlist_find(allocation->names, name, 0);
+
+    if (index >= 0)
+        ranges_add(&placement->excluded, (uint32_t)index, (uint32_t)index);
+}
+
+/* This machine, by whichever of its names it is in the allocation. */
+static void exclude_local(const struct run_world *world, const struct allocation *allocation,
+                          struct placement *placement)
+{
+    size_t short_bytes = strcspn(world->host_name, ".");
+    char *short_name = memory_printf("%.*s", (int)short_bytes, world->host_name);
+
+    exclude_name(allocation, world->host_name, placement);
+    exclude_name(allocation, short_name, placement);
+    exclude_name(allocation, "localhost", placement);
+    free(short_name);
+}
+
+/* Nodes are asked for the terms of all applications at once. */
+static int check_terms(const struct placement *placement, struct error *error)
+{
+    struct buffer all = {0};
+    struct require require;
+    int rc = 0;
+
+    place_require_all(placement, &all);
+    if (all.length_bytes > 0)
+        rc = require_parse(buffer_string(&all), &require, error);
+    if (rc < 0)
+        error_set(error, -E2BIG, "option --require: the applications have more than %u terms",
+                  REQUIRE_TERMS_MAX);
+    buffer_fini(&all);
+    return rc;
+}
+
+int run_placement_make(const struct run_apps *apps, const struct run_world *world,
+                       const struct allocation *allocation, struct placement *placement,
+                       struct error *error)
+{
+    struct map_extra job_wide = {.no_local = 0};
+
+    for (uint32_t i = 0; i < apps->count; i++) {
+        struct map_rule rule;
+        int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &job_wide, error);
+
+        if (rc < 0) {
+            if (apps->count > 1)
+                error_prefix(error, "application %u", i);
+            map_rule_fini(&rule);
+            return rc;
+        }
+        placement_add(placement, &rule);
+    }
+    if (job_wide.no_local)
+        exclude_local(world, allocation, placement);
+    for (uint32_t i = 0; job_wide.oversubscribe && i < placement->rules_count; i++)
+        placement->rules[i].oversubscribe = 1;
+    return check_terms(placement, error);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/run_settings.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/allocation.h"
+#include "alloc/place_rule.h"
+#include "launch/start/join_token.h"
+
+#define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
+#define NODES_VIRTUAL_MAX 4096 /* each is a daemon and a helper on this machine */
+#define SECONDS_MAX       31536000
+/* Half a lease: its eighths must be longer than a heartbeat. */
+#define PATIENCE_MIN_S   4
+#define PATIENCE_MAX_S   86400
+#define KILL_GRACE_MAX_S 3600
+
+#define FIELD(member) .offset = offsetof(struct run_settings, member)
+
+const struct option_rule run_rules[] = {
+    {.kind = OPTION_HEADING, .help = "Number and placement of processes"},
+    {.kind = OPTION_NUMBER,
+     .letter = 'n',
+     .name = "np",
+     .value = "N",
+     .each_app = 1,
+     FIELD(processes),
+     .minimum = 1,
+     .maximum = MAP_PROCESSES_MAX,
+     .help = "number of processes (default: one for each slot)"},
+    {.kind = OPTION_NUMBER,
+     .letter = 'N',
+     .name = "per-node",
+     .aliases = "ppn",
+     .value = "N",
+     .each_app = 1,
+     FIELD(per_node),
+     .minimum = 1,
+     .maximum = ALLOCATION_SLOTS_MAX,
+     .help = "number of processes on each node"},
+    {.kind = OPTION_TEXT,
+     .name = "map-by",
+     .value = "HOW[:MODIFIER]",
+     .each_app = 1,
+     FIELD(map_by),
+     .help =
+         "slot: fill nodes one at a time (default); node: round-robin over nodes; core, "
+         "hwthread, l1cache, l2cache, l3cache, numa or package: fill nodes, round-robin over "
+         "these on each; "
+         "ppr:N:OBJECT, dist:DEVICE, device=gpu|network[:shared], pe-list=CORES[:ordered], seq[:FILE], rankfile:FILE; "
+         "modifiers are pe=N, span, oversubscribe, nolocal"},
+    {.kind = OPTION_TEXT,
+     .name = "rank-by",
+     .value = "slot|node|fill|span",
+     .each_app = 1,
+     FIELD(rank_by),
+     .help = "how ranks are numbered (default: in the order of placement)"},
+    {.kind = OPTION_TEXT,
+     .name = "bind-to",
+     .value = "LEVEL|none",
+     .each_app = 1,
+     FIELD(bind_to),
+     .help = "bind each process to its core, hwthread, l1cache, l2cache, l3cache, numa or package "
+             "(default: what --map-by names, if there are enough); append :overload-allowed to "
+             "let processes share them"},
+    {.kind = OPTION_NUMBER,
+     .name = "cpus-per-rank",
+     .aliases = "cpus-per-proc",
+     .value = "N",
+     .each_app = 1,
+     FIELD(cpus_per_rank),
+     .minimum = 1,
+     .maximum = MAP_UNITS_MAX,
+     .help = "cores per process, like --map-by HOW:pe=N"},
+    {.kind = OPTION_NUMBER,
+     .name = "gpus-per-rank",
+     .value = "N",
+     .each_app = 1,
+     FIELD(gpus_per_rank),
+     .minimum = 1,
+     .maximum = TOPOLOGY_DEVICES_MAX,
+     .help = "GPUs per process, the nearest ones"},
+    {.kind = OPTION_TEXT,
+     .name = "bind-memory",
+     .value = "none|preferred|local",
+     .each_app = 1,
+     FIELD(bind_memory),
+     .help = "allocate memory of bound processes on their NUMA nodes, if possible (preferred) or "
+             "always (local)"},
+    {.kind = OPTION_LIST,
+     .name = "require",
+     .value = "TERMS",
+     .each_app = 1,
+     FIELD(require),
+     .help = "use only nodes matching all of TERMS, separated by commas: mem>=64G, arch=x86_64, "
+             "os=linux, feature=A|B, feature!=C, gpus>=2; 'none' clears"},
+    {.kind = OPTION_LIST,
+     .name = "facts",
+     .value = "NODES:FACTS",
+     FIELD(facts),
+     .help = "declare attributes of nodes that neither the nodes nor the scheduler report: "
+             "\"n[1-4]:feature=ib,gpus=2\"; may be repeated"},
+    {.kind = OPTION_FLAG,
+     .name = "oversubscribe",
+     .each_app = 1,
+     FIELD(oversubscribe),
+     .help = "allow more processes than slots"},
+    {.kind = OPTION_FLAG,
+     .name = "report-bindings",
+     FIELD(report_bindings),
+     .help = "print the cores of each process"},
+    {.kind = OPTION_HEADING,
+     .help = "Nodes (default: those of the scheduler's job, else this machine)"},
+    {.kind = OPTION_LIST,
+     .letter = 'H',
+     .name = "host",
+     .aliases = "hosts",
+     .value = "LIST",
+     FIELD(hosts),
+     .help = "nodes and their slots: a,b:4,n[01-16]:8 (one slot where none is given), "
+             "512+100/q[0-1024]"},
+    {.kind = OPTION_LIST,
+     .name = "hostfile",
+     .aliases = "machinefile",
+     .value = "FILE",
+     FIELD(host_files),
+     .help = "the same, one node per line: name, name:4 or name slots=4; # starts a comment"},
+    {.kind = OPTION_TEXT,
+     .name = "source",
+     .value = "NAME",
+     FIELD(source),
+     .help = "take the nodes from this scheduler's environment (slurm, pbs, lsf, ...; default: the "
+             "first one detected); 'local' ignores schedulers"},
+    {.kind = OPTION_TEXT,
+     .name = "alloc",
+     .value = "SCHEDULER:OPTIONS",
+     FIELD(alloc),
+     .help = "request nodes, wait for them, and release them at the end: \"slurm: -N4 -p debug\" "
+             "(salloc), lsf: (bsub -I) or pbs: (qsub -I)"},
+    {.kind = OPTION_TEXT,
+     .name = "on",
+     .value = "LOGIN",
+     FIELD(on),
+     .help = "run on LOGIN over ssh, as if typed there; input, output, signals and status are "
+             "forwarded, and --alloc applies there"},
+    {.kind = OPTION_NUMBER,
+     .name = "virtual-nodes",
+     .value = "N",
+     FIELD(virtual_nodes),
+     .minimum = 1,
+     .maximum = NODES_VIRTUAL_MAX,
+     .help = "simulate N nodes v1..vN on this machine, for testing"},
+    {.kind = OPTION_NUMBER,
+     .name = "slots",
+     .value = "N",
+     FIELD(slots),
+     .minimum = 1,
+     .maximum = ALLOCATION_SLOTS_MAX,
+     .help = "slots of this machine, of each virtual node, or of each node for which the scheduler "
+             "gives no count (default: its cores; for virtual nodes, an equal share of -n)"},
+    {.kind = OPTION_HEADING, .help = "Environment of the processes"},
+    {.kind = OPTION_LIST,
+     .letter = 'x',
+     .name = "env",
+     .each_app = 1,
+     .value = "NAME[=VALUE]",
+     FIELD(set),
+     .help = "set a variable, or export one that is not exported by default; may be repeated"},
+    {.kind = OPTION_TEXT,
+     .name = "wdir",
+     .each_app = 1,
+     .aliases = "chdir",
+     .value = "DIR",
+     FIELD(directory),
+     .help = "working directory (default: the current one)"},
+    {.kind = OPTION_TEXT,
+     .name = "mpi",
+     .value = "LIST",
+     FIELD(mpi),
+     .help = "process-management interfaces to offer: pmix, pmi1, pmix,pmi1 (default) or none"},
+    {.kind = OPTION_TEXT,
+     .name = "stdin",
+     .value = "RANK|none",
+     FIELD(input),
+     .help = "rank that receives standard input (default: 0)"},
+    {.kind = OPTION_HEADING, .help = "Output"},
+    {.kind = OPTION_FLAG,
+     .letter = 'l',
+     .name = "label",
+     FIELD(label),
+     .help = "prefix each line of output with [rank]"},
+    {.kind = OPTION_FLAG,
+     .letter = 'v',
+     .name = "verbose",
+     FIELD(verbose),
+     .help = "report the phases of the run; given twice, also the daemons' logs"},
+    {.kind = OPTION_TEXT,
+     .name = "json",
+     .value = "FILE",
+     FIELD(json),
+     .help = "write a JSON summary of the run to FILE; - is standard output"},
+    {.kind = OPTION_HEADING, .help = "Time limits"},
+    {.kind = OPTION_NUMBER,
+     .name = "timeout",
+     .value = "SECONDS",
+     FIELD(timeout_s),
+     .minimum = 1,
+     .maximum = SECONDS_MAX,
+     .help = "end the job after this time, with exit status 124"},
+    {.kind = OPTION_TEXT,
+     .name = "on-failure",
+     .value = "abort|continue",
+     FIELD(on_failure),
+     .help = "when a rank fails or a node is lost: end the job (abort, the default), or let the "
+             "other ranks go on"},
+    {.kind = OPTION_NUMBER,
+     .name = "start-timeout",
+     .value = "SECONDS",
+     FIELD(start_timeout_s),
+     .minimum = 1,
+     .maximum = SECONDS_MAX,
+     .help = "how long to wait for a node's daemon to start (default: 10)"},
+    {.kind = OPTION_NUMBER,
+     .name = "kill-grace",
+     .value = "SECONDS",
+     FIELD(kill_grace_s),
+     .minimum = 0,
+     .maximum = KILL_GRACE_MAX_S,
+     .help = "time between SIGTERM and SIGKILL when a job is ended (default: 1)"},
+    {.kind = OPTION_NUMBER,
+     .name = "patience",
+     .value = "SECONDS",
+     FIELD(patience_s),
+     .minimum = PATIENCE_MIN_S,
+     .maximum = PATIENCE_MAX_S,
+     .help = "how long a daemon may be silent while its machine answers, before its node "
+             "counts as lost (default: 60)"},
+    {.kind = OPTION_HEADING, .help = "Daemons and network"},
+    {.kind = OPTION_NUMBER,
+     .name = "radix",
+     .value = "R",
+     FIELD(radix),
+     .minimum = 2,
+     .maximum = NODES_MAX,
+     .range = "a whole number from 2 to the number of nodes",
+     .help = "children of each node in the tree (default: 6)"},
+    {.kind = OPTION_TEXT,
+     .name = "starter",
+     .value = "NAME",
+     FIELD(starter),
+     .help =
+         "how daemons are started: local, virtual, ssh, srun, pals or flux (default: what the nodes "
+         "need); "
+         "join: banyan starts nothing; run 'banyand --join' with its token on each node"},
+    {.kind = OPTION_TEXT,
+     .name = "join-file",
+     .value = "FILE",
+     FIELD(join_file),
+     .help =
+         "where --starter join writes the nodes' tokens, valid for --start-timeout (default: " JOIN_FILE_DEFAULT
+         ", 600 s)"},
+    {.kind = OPTION_TEXT,
+     .name = "ssh-agent",
+     .value = "COMMAND",
+     FIELD(agent),
+     .help =
+         "program that starts the daemons instead of ssh, called as COMMAND NODE ARGUMENTS (default: "
+         "$BANYAN_SSH_AGENT, or ssh)"},
+    {.kind = OPTION_TEXT,
+     .name = "banyand",
+     .value = "PATH",
+     FIELD(banyand),
+     .help = "path of banyand on the nodes"},
+    {.kind = OPTION_LIST,
+     .name = "net",
+     .value = "CIDR|INTERFACE,...",
+     FIELD(net),
+     .help = "networks that the daemons and MPI use, best first"},
+    {.kind = OPTION_TEXT,
+     .name = "fabric",
+     .value = "tcp|ofi[:PROVIDER]|auto",
+     FIELD(fabric),
+     .help = "carry collectives and bulk data over TLS links alone (tcp) or also over libfabric "
+             "(ofi); auto uses libfabric only where the daemons serve more than one job (default: "
+             "auto)"},
+    {.kind = OPTION_TEXT,
+     .name = "port-range",
+     .value = "A-B",
+     FIELD(ports),
+     .help = "ports that daemons may listen on (default: any)"},
+    {.kind = OPTION_TEXT,
+     .name = "boot",
+     .value = "munge|file:DIR",
+     FIELD(boot),
+     .help = "how the start-up data reach the daemons: sealed by MUNGE on the command line, or in "
+             "files of a shared directory (default: on their standard input)"},
+    {.kind = OPTION_TEXT,
+     .name = "tmpdir",
+     .value = "DIR",
+     FIELD(tmpdir),
+     .help = "directory for temporary files on the nodes (default: $TMPDIR there, or /tmp)"},
+    {.kind = OPTION_TEXT,
+     .name = "record",
+     .value = "DIR",
+     FIELD(record),
+     .help = "each daemon records what it receives and does in a file in DIR on its node, for "
+             "banyan sim --replay"},
+    {.kind = OPTION_HEADING, .help = "About banyan"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     FIELD(help),
+     .help = "print this help"},
+    {.kind = OPTION_FLAG,
+     .letter = 'V',
+     .name = "version",
+     .ends_parsing = 1,
+     FIELD(version),
+     .help = "print the version"},
+    {.kind = OPTION_END}};
+
+#define LISTS_COUNT 8
+
+static struct option_list *lists_of(struct run_settings *settings, size_t i)
+{
+    struct option_list *const lists[LISTS_COUNT] = {
+        &settings->set,        &settings->facts, &settings->require, &settings->hosts,
+        &settings->host_files, &settings->net,   &settings->nodes,   &settings->topology};
+
+    return lists[i];
+}
+
+static struct option_list list_copy(const struct option_list *list)
+{
+    if (list->count == 0)
+        return (struct option_list){.count = 0};
+    return (struct option_list){.items =
+                                    memory_copy(list->items, list->count * sizeof(*list->items)),
+                                .count = list->count};
+}
+
+void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first)
+{
+    settings->require = list_copy(&first->require);
+}
+
+void run_settings_fini(struct run_settings *settings)
+{
+    for (size_t i = 0; i < LISTS_COUNT; i++)
+        option_list_fini(lists_of(settings, i));
+}
+
+struct run_settings run_settings_inherit(const struct run_settings *first)
+{
+    struct run_settings settings = *first;
+
+    for (size_t i = 0; i < LISTS_COUNT; i++)
+        *lists_of(&settings, i) = (struct option_list){.count = 0};
+    settings.set = list_copy(&first->set);
+    settings.processes = 0;
+    settings.per_node = 0;
+    return settings;
+}
+
+static const char *const doctor_names[] = {
+    "host",    "hostfile",      "source",     "virtual-nodes", "slots",     "env",       "wdir",
+    "verbose", "start-timeout", "radix",      "starter",       "ssh-agent", "join-file", "banyand",
+    "net",     "boot",          "port-range", "tmpdir",        "help",      "version"};
+
+#define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
+
+const struct option_rule *doctor_rules(void)
+{
+    static struct option_rule rules[DOCTOR_NAMES + 3] = {
+        {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
+    size_t count = 1;
+
+    for (size_t i = 0; i < DOCTOR_NAMES; i++)
+        for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++)
+            if (rule->kind != OPTION_HEADING && strcmp(rule->name, doctor_names[i]) == 0)
+                rules[count++] = *rule;
+    rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
+                                          .name = "json",
+                                          FIELD(json_wanted),
+                                          .help = "print the findings as JSON"};
+    rules[count] = (struct option_rule){.kind = OPTION_END};
+    return rules;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command line of `banyan run` as it was given, before anything is made of it, and the table
+ * that reads it and prints its help.
+ */
+#ifndef LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
+#define LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
+
+#include <stdint.h>
+
+#include "launch/cli/option/options.h"
+
+#define RUN_NOT_GIVEN UINT32_MAX
+
+struct run_settings {
+    int help;
+    int version;
+    int verbose;
+    int label;
+    int oversubscribe;
+    uint32_t processes; /* 0: not given, likewise below */
+    uint32_t per_node;
+    uint32_t virtual_nodes;
+    uint32_t slots;
+    uint32_t radix;
+    uint32_t timeout_s;
+    uint32_t start_timeout_s;
+    uint32_t kill_grace_s; /* or RUN_NOT_GIVEN */
+    uint32_t patience_s;   /* 0: not given */
+    uint32_t cpus_per_rank;
+    uint32_t gpus_per_rank;
+    int report_bindings;
+    struct option_list require;
+    struct option_list facts;
+    /* of `banyan map` only */
+    struct option_list nodes;
+    struct option_list topology;
+    int explain;
+    int as_json;
+    int show_topology;
+    /* of both again */
+    const char *map_by;
+    const char *rank_by;
+    const char *bind_to;
+    const char *bind_memory;
+    struct option_list hosts;
+    struct option_list host_files;
+    const char *source;
+    const char *alloc;
+    const char *on;
+    const char *directory;
+    const char *input;
+    const char *mpi;
+    const char *starter;
+    const char *join_file;
+    const char *agent;
+    const char *banyand;
+    struct option_list net;
+    const char *boot;
+    const char *ports;
+    const char *fabric;
+    const char *tmpdir;
+    const char *record;
+    const char *json;
+    const char *on_failure;
+    int json_wanted; /* of verbs that print it */
+    struct option_list set;
+};
+
+extern const struct option_rule run_rules[];
+
+/* Frees what the lists hold, not the words. */
+void run_settings_fini(struct run_settings *settings);
+/* What a program after the first begins with: the options of the first, except how many processes
+ * there are, and lists but its variables. */
+struct run_settings run_settings_inherit(const struct run_settings *first);
+/* Of one that has no requirements of its own. */
+void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first);
+
+/* Those of `banyan doctor`, which are run's where both have them. */
+const struct option_rule *doctor_rules(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/run_starter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/same_node.h"
+#include "launch/start/join_token.h"
+#include "launch/start/run_environment.h"
+#include "overlay/tree.h"
+
+/* A controller makes a step when it has time for it. */
+#define STEP_TIMEOUT_DEFAULT_S 60
+
+static const struct starter_word {
+    const char *word;
+    enum starter_kind kind;
+} starter_words[] = {
+    {"local", STARTER_LOCAL}, {"virtual", STARTER_VIRTUAL}, {"ssh", STARTER_SSH},
+    {"srun", STARTER_SRUN},   {"pals", STARTER_PALS},       {"flux", STARTER_FLUX},
+    {"join", STARTER_JOIN},
+};
+
+/* What a scheduler has for starting something on a node of its job. */
+static const struct scheduler_starter {
+    const char *source;
+    enum starter_kind kind;
+    const char *program; /* searched in PATH */
+    const char *agent;   /* STARTER_SSH: called as AGENT NODE COMMAND */
+    int root_only;       /* only the job's first node may start something */
+} scheduler_starters[] = {
+    {"slurm", STARTER_SRUN, "srun", NULL, 0},
+    {"flux", STARTER_FLUX, "flux", NULL, 0},
+    {"pals", STARTER_PALS, "aprun", NULL, 0},
+    {"pbs", STARTER_PALS, "aprun", NULL, 0}, /* a job of PBS on a machine of PALS */
+    {"pbs", STARTER_SSH, "pbs_tmrsh", "pbs_tmrsh", 0},
+    {"lsf", STARTER_SSH, "blaunch", "blaunch", 0},
+    {"gridengine", STARTER_SSH, "qrsh", "qrsh -inherit -V", 1},
+    {"oar", STARTER_SSH, "oarsh", "oarsh", 0},
+    {"pjm", STARTER_SSH, "pjrsh", "pjrsh", 0},
+    {"condor", STARTER_SSH, "condor_ssh", "condor_ssh", 0},
+};
+
+static int starter_find(const char *word, enum starter_kind *ret_kind, struct error *error)
+{
+    for (size_t i = 0; i < sizeof(starter_words) / sizeof(starter_words[0]); i++) {
+        if (strcmp(starter_words[i].word, word) == 0) {
+            *ret_kind = starter_words[i].kind;
+            return 0;
+        }
+    }
+    return error_set(
+        error, -EINVAL,
+        "option --starter: '%.80s' is not local, virtual, ssh, srun, pals, flux or join", word);
+}
+
+/* Ends at the first name that is another machine's, which is the first or second as a rule. */
+static int is_only_this_machine(const struct allocation *allocation, const struct run_world *world)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
+        hostlist_name(allocation->names, i, name);
+        if (!same_node_is_here(name, world->host_name))
+            return 0;
+    }
+    return 1;
+}
+
+/* --ssh-agent, or BANYAN_SSH_AGENT, or NULL. */
+static const char *given_agent(const struct run_settings *settings, const struct run_world *world)
+{
+    const char *agent = settings->agent;
+
+    if (agent == NULL)
+        agent = run_environment_get(world->environment, "BANYAN_SSH_AGENT");
+    if (agent == NULL || agent[strspn(agent, " ")] == '\0')
+        return NULL;
+    return agent;
+}
+
+static const struct scheduler_starter *scheduler_starter_of(const struct run_world *world,
+                                                            const struct run_nodes *nodes)
+{
+    if (nodes->source == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof(scheduler_starters) / sizeof(scheduler_starters[0]); i++) {
+        const struct scheduler_starter *starter = &scheduler_starters[i];
+
+        if (strcmp(starter->source, nodes->source->name) == 0 &&
+            world->has_program(world->environment, starter->program))
+            return starter;
+    }
+    return NULL;
+}
+
+static int check(const struct run_settings *settings, enum starter_kind kind, struct error *error)
+{
+    if (kind == STARTER_VIRTUAL && settings->virtual_nodes == 0)
+        return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
+    if (kind == STARTER_JOIN && settings->boot != NULL)
+        return error_set(error, -EINVAL,
+                         "option --boot: with --starter join daemons get a token instead");
+    return 0;
+}
+
+/* "user@" before the nodes' names is what ssh and its like call -l. */
+static void set_agent(struct instance_spec *instance, const char *agent, const char *user)
+{
+    if (instance->starter != STARTER_SSH)
+        return;
+    if (user[0] != '\0')
+        instance->agent = memory_printf("%s -l %s", agent != NULL ? agent : "ssh", user);
+    else
+        instance->agent = memory_copy_string(agent != NULL ? agent : "ssh");
+}
+
+/* Who may start from one node only has a tree without relays, as far as a tree can be so wide. */
+static void set_radix(const struct run_settings *settings, const struct run_nodes *nodes,
+                      struct instance_spec *instance)
+{
+    uint32_t wide = allocation_nodes(&nodes->allocation);
+
+    if (settings->radix > 0)
+        return;
+    wide = wide < TREE_RADIX_MAX ? wide : TREE_RADIX_MAX;
+    instance->radix = wide > instance->radix ? wide : instance->radix;
+}
+
+int run_starter_choose(const struct run_settings *settings, const struct run_world *world,
+                       const struct run_nodes *nodes, struct instance_spec *instance,
+                       struct error *error)
+{
+    const char *agent = given_agent(settings, world);
+    const struct scheduler_starter *scheduler = NULL;
+    int rc = 0;
+
+    instance->starter = STARTER_SSH;
+    if (settings->starter != NULL) {
+        rc = starter_find(settings->starter, &instance->starter, error);
+        if (rc == 0)
+            rc = check(settings, instance->starter, error);
+    } else if (settings->virtual_nodes > 0) {
+        instance->starter = STARTER_VIRTUAL;
+    } else if (settings->agent == NULL && nodes->allocation.user[0] == '\0' &&
+               is_only_this_machine(&nodes->allocation, world)) {
+        instance->starter = STARTER_LOCAL;
+    } else if (agent == NULL && nodes->allocation.user[0] == '\0') {
+        scheduler = scheduler_starter_of(world, nodes);
+    }
+    if (rc == 0 && settings->join_file != NULL && instance->starter != STARTER_JOIN)
+        rc = error_set(error, -EINVAL, "option --join-file: it needs --starter join");
+    if (rc < 0)
+        return rc;
+    if (scheduler != NULL) {
+        instance->starter = scheduler->kind;
+        agent = scheduler->agent;
+        if (scheduler->root_only)
+            set_radix(settings, nodes, instance);
+    }
+    set_agent(instance, agent, nodes->allocation.user);
+    if (instance->starter == STARTER_JOIN)
+        instance->join_file = memory_copy_string(settings->join_file != NULL ? settings->join_file
+                                                                             : JOIN_FILE_DEFAULT);
+    if (settings->start_timeout_s > 0)
+        instance->start_timeout_s = settings->start_timeout_s;
+    else if (instance->starter == STARTER_SRUN || instance->starter == STARTER_PALS ||
+             instance->starter == STARTER_FLUX)
+        instance->start_timeout_s = STEP_TIMEOUT_DEFAULT_S;
+    else if (instance->starter == STARTER_JOIN)
+        instance->start_timeout_s = JOIN_TIMEOUT_DEFAULT_S;
+    return 0;
+}
+
+const char *run_starter_name(enum starter_kind kind)
+{
+    size_t i = 0;
+
+    while (starter_words[i].kind != kind)
+        i++;
+    return starter_words[i].word;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/run_words.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "launch/cli/option/options.h"
+#include "launch/cli/request/run_settings.h"
+
+const char *run_words_value(int argc, char *const *argv, size_t offset)
+{
+    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    int next = 0;
+    int rc = options_parse(run_rules, argc, argv, &settings, &next, NULL);
+    int is_run = rc == 0 && settings.help == 0 && settings.version == 0 && next < argc;
+
+    run_settings_fini(&settings);
+    return is_run ? *(const char *const *)((const char *)&settings + offset) : NULL;
+}
+
+/* How many words "--name VALUE" or "--name=VALUE" are, 0 if they are not what holds the value. */
+static int words_of(const char *word, const char *next, const char *value)
+{
+    if (next != NULL && next == value)
+        return 2;
+    return value > word && value <= word + strlen(word) ? 1 : 0;
+}
+
+char **run_words_without(int argc, char *const *argv, size_t offset, int *ret_count)
+{
+    char **words = memory_allocate((size_t)(argc + 1) * sizeof(*words));
+    int count = argc;
+    const char *value;
+
+    memcpy(words, argv, (size_t)argc * sizeof(*words));
+    words[argc] = NULL;
+    while ((value = run_words_value(count, words, offset)) != NULL) {
+        int at = 0;
+        int length;
+
+        while ((length = words_of(words[at], words[at + 1], value)) == 0)
+            at++;
+        memmove(&words[at], &words[at + length],
+                (size_t)(count - at - length + 1) * sizeof(*words));
+        count -= length;
+    }
+    *ret_count = count;
+    return words;
+}

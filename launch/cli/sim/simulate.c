@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/sim/simulate.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "launch/cli/verb/command.h"
+#include "launch/cli/sim/simulate_internal.h"
+
+#define STATUS_WRONG 1
+#define WORLD_BYTES  (1 << 30)
+
+static int fail(const struct error *error)
+{
+    fprintf(stderr, "banyan: %s\n", error->text);
+    return COMMAND_STATUS_FAILED;
+}
+
+static int print(struct buffer *text)
+{
+    struct error error = ERROR_NONE;
+    bool is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes &&
+                      fflush(stdout) == 0;
+
+    buffer_fini(text);
+    if (is_written)
+        return EXIT_SUCCESS;
+    error_set(&error, -1, "cannot write to stdout: %m");
+    return fail(&error);
+}
+
+static double host_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static struct host_cost cost_since(double began)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (struct host_cost){.seconds = host_seconds() - began,
+                              .memory_mb = (double)usage.ru_maxrss / 1024};
+}
+
+static bool needs_quotes(const char *word)
+{
+    return word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "-_=+,.:/@%")] != '\0';
+}
+
+/* The command that runs this one world again: as it was given, but for the seeds. */
+static void print_replay(int argc, char **argv, uint32_t seed, struct buffer *out)
+{
+    buffer_printf(out, "banyan sim --seed %u", seed);
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i] + (argv[i][0] == '-') + (strncmp(argv[i], "--", 2) == 0);
+        size_t bytes = strcspn(name, "=");
+        bool is_seed = argv[i][0] == '-' && ((bytes == 4 && strncmp(name, "seed", 4) == 0) ||
+                                             (bytes == 5 && strncmp(name, "seeds", 5) == 0));
+
+        if (is_seed)
+            i += name[bytes] == '\0';
+        else
+            buffer_printf(out, needs_quotes(argv[i]) ? " '%s'" : " %s", argv[i]);
+    }
+}
+
+struct verb_state {
+    const struct simulate_plan *plan;
+    struct simulate_trace *trace;
+    json_t *worlds;
+    uint32_t wrong;
+    int argc;
+    char **argv;
+};
+
+/* Of one world among many only what went wrong is told. */
+static int tell(struct verb_state *state, const struct simulation *simulation,
+                const struct host_cost *cost)
+{
+    struct buffer text = {0};
+    struct buffer replay = {0};
+    bool is_wrong = simulation->failure[0] != '\0';
+
+    print_replay(state->argc, state->argv, simulation->seed, &replay);
+    if (state->plan->is_json)
+        json_array_append_new(
+            state->worlds,
+            simulate_json(simulation, cost, is_wrong ? buffer_string(&replay) : NULL));
+    else if (is_wrong || state->plan->seeds == 1)
+        simulate_table(simulation, cost, &text);
+    if (is_wrong) {
+        state->wrong++;
+        fprintf(stderr, "banyan: seed %u: %s; again: %s\n", simulation->seed, simulation->failure,
+                buffer_string(&replay));
+    }
+    buffer_fini(&replay);
+    return print(&text);
+}
+
+static int finish(struct verb_state *state)
+{
+    struct buffer text = {0};
+    char *json;
+
+    if (state->plan->is_json) {
+        json = json_dumps(state->worlds, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        buffer_append_string(&text, json);
+        buffer_append_string(&text, "\n");
+        free(json);
+    } else if (state->plan->seeds > 1) {
+        buffer_printf(&text, "%u worlds from seed %u on, %u of them wrong\n", state->plan->seeds,
+                      state->plan->seed, state->wrong);
+    }
+    json_decref(state->worlds);
+    return print(&text);
+}
+
+static int simulate(const struct simulate_plan *plan, int argc, char **argv, struct error *error)
+{
+    static struct simulation simulation;
+    struct verb_state state = {.plan = plan, .argc = argc, .argv = argv};
+    double began = host_seconds();
+    int status = EXIT_SUCCESS;
+    int rc = 0;
+
+    if (plan->trace_path != NULL)
+        rc = simulate_trace_open(plan->trace_path,
+                                 plan->trace_places <= plan->nodes ? plan->trace_places
+                                                                   : plan->nodes + 1,
+                                 &state.trace, error);
+    if (rc < 0)
+        return fail(error);
+    state.worlds = json_array();
+    mallopt(M_TRIM_THRESHOLD, WORLD_BYTES); /* the next world needs the memory again */
+    mallopt(M_MMAP_THRESHOLD, WORLD_BYTES);
+    for (uint32_t i = 0; i < plan->seeds && status == EXIT_SUCCESS; i++) {
+        struct host_cost cost;
+
+        simulation_run(&simulation, plan, plan->seed + i, state.trace);
+        cost = cost_since(began);
+        status = tell(&state, &simulation, &cost);
+        simulation_fini(&simulation);
+    }
+    if (state.trace != NULL && simulate_trace_close(state.trace, error) < 0)
+        status = fail(error);
+    rc = finish(&state);
+    if (status != EXIT_SUCCESS || rc != EXIT_SUCCESS)
+        return COMMAND_STATUS_FAILED;
+    return state.wrong > 0 ? STATUS_WRONG : EXIT_SUCCESS;
+}
+
+static int replay(const struct simulate_plan *plan, struct error *error)
+{
+    struct replay_result result;
+    struct buffer text = {0};
+    int status;
+
+    if (simulate_replay(plan->replay_path, plan->is_verbose, &result, error) < 0)
+        return fail(error);
+    buffer_printf(&text, "place %u of %u: %llu steps in %.3f s%s, %s\n", result.place,
+                  result.places, (unsigned long long)result.steps,
+                  (double)(result.last_ns - result.first_ns) / 1e9,
+                  result.is_cut    ? ", up to the limit of the recording"
+                  : result.is_torn ? ", up to where the recording breaks off within a step"
+                                   : "",
+                  result.is_same ? "each the same again" : "the last of them differs");
+    status = print(&text);
+    return status == EXIT_SUCCESS && !result.is_same ? STATUS_WRONG : status;
+}
+
+int simulate_verb(int argc, char **argv)
+{
+    static struct simulate_plan plan;
+    struct error error = ERROR_NONE;
+    struct buffer text = {0};
+    int status;
+
+    if (simulate_options_parse(argc, argv, &plan, &error) < 0)
+        status = fail(&error);
+    else if (plan.wants_help)
+        status = (simulate_help(&text), print(&text));
+    else if (plan.wants_version)
+        status = (options_version(&text), print(&text));
+    else if (plan.replay_path != NULL)
+        status = replay(&plan, &error);
+    else if (plan.trace_path != NULL && plan.seeds > 1)
+        status = (error_set(&error, -1, "option --trace: a trace is of one world, not of %u seeds",
+                            plan.seeds),
+                  fail(&error));
+    else
+        status = simulate(&plan, argc, argv, &error);
+    simulate_plan_fini(&plan);
+    return status;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A trace in the JSON form of Chrome, which Perfetto opens: operations on a track of their own, and
+ * for each of the first places its messages, what became of its links, and its faults.  Written as
+ * it happens; what is beyond EVENTS_MAX is counted and left out.
+ */
+#include "config.h"
+
+#include "launch/cli/sim/simulate_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "overlay/overlay_print.h"
+
+#define EVENTS_MAX  2000000ull
+#define WORLD_TRACK 0 /* of the process "machine"; places are threads of the process "places" */
+
+struct simulate_trace {
+    FILE *file;
+    const char *path;
+    uint32_t places;
+    uint64_t events;
+    uint64_t left_out;
+};
+
+/* Names are the protocol's words; what a damaged frame prints may need an escape. */
+static void put_text(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        if ((unsigned char)*text >= 0x20 && (unsigned char)*text < 0x7f)
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static bool next(struct simulate_trace *trace)
+{
+    if (trace->events >= EVENTS_MAX) {
+        trace->left_out++;
+        return false;
+    }
+    fputs(trace->events++ > 0 ? ",\n" : "\n", trace->file);
+    return true;
+}
+
+static void put_name(struct simulate_trace *trace, const char *what, int process, uint32_t thread,
+                     const char *name)
+{
+    if (!next(trace))
+        return;
+    fprintf(trace->file,
+            "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
+            process, thread);
+    put_text(trace->file, name);
+    fputs("}}", trace->file);
+}
+
+/* A message is an arrow's beginning: Perfetto shows it at the sender, with the receiver named. */
+static void put_message(struct simulate_trace *trace, uint64_t now_ns, uint32_t from, uint32_t to,
+                        const struct frame *frame)
+{
+    struct buffer text = {0};
+    size_t bytes = FRAME_HEADER_BYTES;
+
+    if (frame->payload != NULL)
+        bytes += frame->payload->length_bytes;
+    overlay_print(frame, &text);
+    fprintf(trace->file,
+            "{\"ph\":\"X\",\"pid\":2,\"tid\":%u,\"ts\":%.3f,\"dur\":0.1,\"name\":", from,
+            (double)now_ns / 1000);
+    put_text(trace->file, buffer_string(&text));
+    fprintf(trace->file, ",\"args\":{\"to\":%u,\"bytes\":%zu,\"class\":%u}}", to, bytes,
+            frame->class);
+    buffer_fini(&text);
+}
+
+static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
+                    const struct frame *frame)
+{
+    static const char *const facts[SIM_FACT_COUNT] = {
+        [SIM_FACT_UP] = "link up",           [SIM_FACT_DOWN] = "link down",
+        [SIM_FACT_KILL] = "killed or ended", [SIM_FACT_STOP] = "stopped",
+        [SIM_FACT_CONTINUE] = "continues",
+    };
+    struct simulate_trace *trace = context;
+
+    if (from >= trace->places || !next(trace))
+        return;
+    if (fact == SIM_FACT_SEND) {
+        put_message(trace, now_ns, from, to, frame);
+        return;
+    }
+    fprintf(trace->file,
+            "{\"ph\":\"i\",\"s\":\"t\",\"pid\":2,\"tid\":%u,\"ts\":%.3f,\"name\":\"%s\","
+            "\"args\":{\"peer\":%u}}",
+            from, (double)now_ns / 1000, facts[fact], to);
+}
+
+int simulate_trace_open(const char *path, uint32_t places, struct simulate_trace **ret_trace,
+                        struct error *error)
+{
+    struct simulate_trace *trace;
+    FILE *file = fopen(path, "we");
+    char name[32];
+
+    if (file == NULL)
+        return error_set(error, -errno, "option --trace: cannot write %s: %s", path,
+                         strerror(errno));
+    trace = memory_allocate_zeroed(sizeof *trace);
+    *trace = (struct simulate_trace){.file = file, .path = path, .places = places};
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", file);
+    put_name(trace, "process_name", 1, 0, "machine");
+    put_name(trace, "process_name", 2, 0, "places");
+    put_name(trace, "thread_name", 1, WORLD_TRACK, "operations");
+    for (uint32_t place = 0; place < places; place++) {
+        snprintf(name, sizeof name, place == 0 ? "root" : "place %u", place);
+        put_name(trace, "thread_name", 2, place, name);
+    }
+    *ret_trace = trace;
+    return 0;
+}
+
+void simulate_trace_attach(struct simulate_trace *trace, struct sim *sim)
+{
+    sim_set_trace(sim, on_fact, trace);
+}
+
+void simulate_trace_operation(struct simulate_trace *trace, const struct outcome *outcome)
+{
+    if (trace->events >= EVENTS_MAX)
+        trace->events--; /* operations are told in any case */
+    if (!next(trace))
+        return;
+    fprintf(trace->file,
+            "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\","
+            "\"args\":{\"bytes\":%llu,\"text\":",
+            WORLD_TRACK, (double)outcome->begun_ns / 1000, (double)outcome->took_ns / 1000,
+            operation_names[outcome->operation.kind],
+            (unsigned long long)outcome->operation.amount);
+    put_text(trace->file, outcome->text);
+    fputs("}}", trace->file);
+}
+
+int simulate_trace_close(struct simulate_trace *trace, struct error *error)
+{
+    int rc = 0;
+
+    fprintf(trace->file, "\n],\"otherData\":{\"events_left_out\":%llu}}\n",
+            (unsigned long long)trace->left_out);
+    if (ferror(trace->file) || fflush(trace->file) != 0)
+        rc = error_set(error, -EIO, "option --trace: cannot write %s: %s", trace->path,
+                       strerror(errno > 0 ? errno : EIO));
+    fclose(trace->file);
+    free(trace);
+    return rc;
+}

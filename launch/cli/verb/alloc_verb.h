@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `banyan alloc`: shows the nodes that a run with the same options would have, and starts nothing.
+ */
+#ifndef LAUNCH_CLI_VERB_ALLOC_VERB_H
+#define LAUNCH_CLI_VERB_ALLOC_VERB_H
+
+#include "base/buffer.h"
+#include "launch/cli/request/run_options.h"
+
+/* argv[0] is the verb.  Appends what is to be printed. */
+int alloc_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
+               struct error *error);
+void alloc_help(struct buffer *out);
+
+#endif

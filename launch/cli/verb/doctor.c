@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/doctor.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fabric/loop.h"
+#include "fabric/channel.h"
+#include "launch/proto/control.h"
+#include "launch/proto/doctor_report.h"
+#include "launch/daemon/root.h"
+#include "launch/exec/session.h"
+
+#define STATUS_PROBLEM     1
+#define STATUS_FAILED      125
+#define STATUS_SIGNAL_BASE 128
+#define NS_PER_MS          1000000ull
+#define END_PATIENCE_MS    10000 /* from the wish to end until the root is killed */
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
+
+struct visit;
+
+struct visit_signal {
+    struct visit *visit;
+    struct loop_signal *watch;
+    int number;
+};
+
+struct visit {
+    const struct run_request *request;
+    struct loop *loop;
+    struct channel *channel; /* NULL once it is closed */
+    struct loop_timer *patience;
+    struct loop_watch *root_watch;
+    pid_t root_pid;
+    int root_fd; /* pidfd, -1 when it has ended */
+    int root_wait_status;
+    struct visit_signal signals[END_SIGNALS];
+    struct doctor_report report;
+    int has_report;
+    int status; /* of the end, if there is no report */
+};
+
+static void say(const char *text)
+{
+    fprintf(stderr, "banyan: %s\n", text);
+}
+
+/* ---- The root ---- */
+
+static void check_gone(struct visit *visit)
+{
+    if (visit->root_fd < 0 && visit->channel == NULL)
+        loop_stop(visit->loop);
+}
+
+static void wait_for_root(struct visit *visit)
+{
+    loop_timer_set(visit->patience, loop_now_ns() + END_PATIENCE_MS * NS_PER_MS);
+}
+
+static void on_report(struct visit *visit, struct wire_reader *reader)
+{
+    doctor_report_fini(&visit->report);
+    visit->has_report = doctor_report_decode(&visit->report, reader) == 0;
+    if (!visit->has_report)
+        say("the root sent a report that cannot be read: this is an error in banyan");
+    wait_for_root(visit);
+}
+
+/* What daemons log, and what starters say. */
+static void on_text(struct wire_reader *reader)
+{
+    struct control_text message;
+    char *text, *rest, *line;
+
+    if (control_text_decode(&message, reader) < 0)
+        return;
+    text = strndup((const char *)message.text.data, message.text.length_bytes);
+    rest = text;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        if (line[0] != '\0')
+            say(line);
+    free(text);
+}
+
+static void on_job_end(struct visit *visit, struct wire_reader *reader)
+{
+    struct control_job_end end;
+
+    if (visit->has_report || control_job_end_decode(&end, reader) < 0)
+        return;
+    if (visit->status == STATUS_FAILED && end.text[0] != '\0')
+        say(end.text);
+    wait_for_root(visit);
+}
+
+static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
+{
+    struct visit *visit = context;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload, payload_bytes);
+    if (type == CONTROL_DOCTOR_REPORT)
+        on_report(visit, &reader);
+    else if (type == CONTROL_TEXT)
+        on_text(&reader);
+    else if (type == CONTROL_JOB_END)
+        on_job_end(visit, &reader);
+}
+
+static void close_channel(struct visit *visit)
+{
+    channel_destroy(visit->channel, 0);
+    visit->channel = NULL;
+    check_gone(visit);
+}
+
+static void on_closed(void *context, const char *why)
+{
+    struct visit *visit = context;
+
+    (void)why;
+    close_channel(visit);
+    wait_for_root(visit);
+}
+
+static void on_root_exited(void *context, int fd, unsigned int ready)
+{
+    struct visit *visit = context;
+
+    (void)ready;
+    if (waitpid(visit->root_pid, &visit->root_wait_status, WNOHANG) != visit->root_pid)
+        return;
+    loop_watch_destroy(visit->root_watch);
+    visit->root_watch = NULL;
+    close(fd);
+    visit->root_fd = -1;
+    if (WIFSIGNALED(visit->root_wait_status)) {
+        say("the root was killed; what it had started ends with it");
+        (void)session_clean(visit->request->instance.session, visit->request->instance.tmpdir,
+                            NULL);
+        if (visit->channel != NULL)
+            close_channel(visit);
+    }
+    check_gone(visit);
+}
+
+static void on_patience(void *context)
+{
+    struct visit *visit = context;
+
+    if (visit->root_fd >= 0) {
+        kill(visit->root_pid, SIGKILL);
+        wait_for_root(visit);
+    } else {
+        loop_stop(visit->loop);
+    }
+}
+
+/* Without a front end the root ends everything. */
+static void on_end_signal(void *context)
+{
+    struct visit_signal *entry = context;
+    struct visit *visit = entry->visit;
+
+    if (visit->status < STATUS_SIGNAL_BASE)
+        say(entry->number == SIGINT    ? "interrupted"
+            : entry->number == SIGTERM ? "terminated"
+                                       : "hung up");
+    visit->status = STATUS_SIGNAL_BASE + entry->number;
+    visit->has_report = 0;
+    if (visit->channel != NULL)
+        close_channel(visit);
+    wait_for_root(visit);
+}
+
+/* ---- The life ---- */
+
+static void send_wish(struct visit *visit)
+{
+    const struct run_request *request = visit->request;
+    struct buffer payload = {0};
+
+    wire_put_string(&payload, PACKAGE_VERSION);
+    wire_put_u8(&payload, request->job.apps_count > 0);
+    if (request->job.apps_count > 0)
+        job_spec_encode(&request->job, &payload);
+    channel_send_buffer(visit->channel, CONTROL_DOCTOR, &payload);
+    buffer_fini(&payload);
+}
+
+static void visit_open(struct visit *visit, int channel_fd)
+{
+    static const struct channel_events events = {.message = on_message, .closed = on_closed};
+
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < END_SIGNALS; i++) {
+        struct visit_signal *entry = &visit->signals[i];
+        *entry = (struct visit_signal){.visit = visit, .number = end_signals[i]};
+        entry->watch = loop_signal_create(visit->loop, entry->number, on_end_signal, entry);
+    }
+    visit->patience = loop_timer_create(visit->loop, on_patience, visit);
+    visit->root_fd = pidfd_open(visit->root_pid, 0);
+    assert(visit->root_fd >= 0); /* our own child, not waited for */
+    visit->root_watch =
+        loop_watch_create(visit->loop, visit->root_fd, LOOP_READ, on_root_exited, visit);
+    visit->channel = channel_create(visit->loop, channel_fd, &events, visit);
+    send_wish(visit);
+}
+
+static void visit_close(struct visit *visit)
+{
+    for (size_t i = 0; i < END_SIGNALS; i++)
+        loop_signal_destroy(visit->signals[i].watch);
+    loop_timer_destroy(visit->patience);
+    if (visit->channel != NULL)
+        channel_destroy(visit->channel, 0);
+    loop_watch_destroy(visit->root_watch);
+    loop_destroy(visit->loop);
+}
+
+static int visit_live(struct visit *visit, struct run_request *request, struct error *error)
+{
+    struct instance_spec *instance = &request->instance;
+    int channel_fd;
+    int rc = 0;
+
+    if (instance->virtual_base != NULL && mkdir(instance->virtual_base, 0700) < 0)
+        rc = error_set(error, -errno,
+                       "cannot create %s: %s: set TMPDIR or --tmpdir to a directory that can be "
+                       "written",
+                       instance->virtual_base, strerror(errno));
+    if (rc == 0)
+        rc = root_fork(instance, &request->allocation, &visit->root_pid, &channel_fd, error);
+    if (rc < 0)
+        return rc;
+    visit->loop = loop_create(error);
+    if (visit->loop == NULL) {
+        close(channel_fd); /* the root ends with it */
+        waitpid(visit->root_pid, NULL, 0);
+        return error->code;
+    }
+    visit_open(visit, channel_fd);
+    loop_run(visit->loop);
+    visit_close(visit);
+    return 0;
+}
+
+static int print_report(const struct visit *visit)
+{
+    const struct hostlist *names = visit->request->allocation.names;
+    struct buffer text = {0};
+    int rc = 0;
+
+    if (visit->request->json)
+        rc = doctor_report_json(&visit->report, names, &text);
+    else
+        doctor_report_print(&visit->report, names, &text);
+    if (rc == 0 && (fwrite(text.data, 1, text.length_bytes, stdout) != text.length_bytes ||
+                    fflush(stdout) != 0))
+        rc = -errno;
+    buffer_fini(&text);
+    if (rc < 0) {
+        fprintf(stderr, "banyan: cannot write to stdout: %s\n", strerror(-rc));
+        return STATUS_FAILED;
+    }
+    return doctor_report_is_well(&visit->report) ? EXIT_SUCCESS : STATUS_PROBLEM;
+}
+
+int doctor_run(struct run_request *request)
+{
+    struct visit visit = {.request = request, .root_fd = -1, .status = STATUS_FAILED};
+    struct error error = ERROR_NONE;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (visit_live(&visit, request, &error) < 0)
+        say(error.text);
+    if (request->instance.virtual_base != NULL)
+        session_remove_tree(request->instance.virtual_base);
+    if (visit.has_report)
+        visit.status = print_report(&visit);
+    doctor_report_fini(&visit.report);
+    return visit.status;
+}

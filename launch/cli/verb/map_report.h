@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `banyan map` prints: for people, for programs, and why something was refused.
+ */
+#ifndef LAUNCH_CLI_VERB_MAP_REPORT_H
+#define LAUNCH_CLI_VERB_MAP_REPORT_H
+
+#include "alloc/allocation.h"
+#include "alloc/place_local.h"
+#include "alloc/place_map.h"
+#include "alloc/source.h"
+#include "base/buffer.h"
+#include "launch/cli/request/map_machines.h"
+#include "launch/cli/request/run_options.h"
+
+struct map_report {
+    const struct allocation *allocation;
+    const struct map_machines *machines;
+    char notice[RUN_NOTICE_BYTES]; /* of struct run_nodes */
+    const struct source *source;   /* where the nodes come from; NULL: no scheduler */
+    struct placement placement;
+    struct place_map map; /* of all that */
+};
+
+/* Node by node: its ranks, and where they are bound a drawing of each. */
+void map_report_text(const struct map_report *report, int explain, struct buffer *out);
+void map_report_json(const struct map_report *report, struct buffer *out);
+/* Adds to an error whom --require has left out. */
+void map_report_left_out(const struct map_report *report, struct error *error);
+/* Adds to an error what would work instead, the nearest first. */
+void map_report_refusal(struct map_report *report, struct error *error);
+
+#endif

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon/daemon.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fabric/address.h"
+#include "fabric/tls.h"
+#include "launch/start/boot_carry.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/exec/descriptor.h"
+#include "launch/daemon/join_daemon.h"
+#include "launch/daemon/join_root.h"
+#include "launch/start/one_shot.h"
+#include "launch/daemon/recorder.h"
+#include "launch/exec/virtual_node.h"
+
+#define NS_PER_MS 1000000ull
+/* A starter that has read the marker answers at once; one that never does must not leave us here. */
+#define BOOT_PATIENCE_MS 60000
+/* What the processes of the starter may take to end by themselves once all have left. */
+#define END_PATIENCE_MS 1500
+/* The same for a start that failed: some of them wait for somebody who will never come. */
+#define END_PATIENCE_INCOMPLETE_MS 300
+#define LEASE_RENEW_MS             1000
+/* What is freed of the heap's end stays ours: output comes and goes in messages, and to hand their
+ * memory back each time costs a fourth of its way. */
+#define HEAP_KEEP_BYTES (4 * 1024 * 1024)
+
+void daemon_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text)
+{
+    struct buffer payload = {0};
+
+    if (daemon->root) {
+        root_text(daemon, job, level, text);
+    } else if (daemon->joined && !daemon->ending) {
+        wire_put_u8(&payload, JOB_MESSAGE_TEXT);
+        wire_put_u32(&payload, job);
+        wire_put_u8(&payload, level);
+        wire_put_string(&payload, text);
+        node_send(daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
+        buffer_fini(&payload);
+    } else {
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+/* Log lines go up the tree like any text; what the tree itself logs on the way goes to stderr. */
+static void log_line(void *context, enum log_level level, const char *line)
+{
+    struct daemon *daemon = context;
+    char *text;
+
+    if (daemon->logging) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    daemon->logging = 1;
+    text = memory_printf("%s: %s", daemon->record.place ? daemon->record.name : "root", line);
+    daemon_text(daemon, 0, (uint8_t)level, text);
+    free(text);
+    daemon->logging = 0;
+}
+
+static void links_finished(void *context)
+{
+    loop_stop(((struct daemon *)context)->loop);
+}
+
+void daemon_check_end(struct daemon *daemon)
+{
+    if (!daemon->ending || daemon->ending > 1 || starter_running(daemon->starter) > 0)
+        return;
+    daemon->ending = 2;
+    daemon_finish_links(daemon, links_finished);
+}
+
+static uint64_t end_patience_ns(const struct daemon *daemon)
+{
+    int incomplete = daemon->root && !node_is_complete(daemon->node);
+
+    return (incomplete ? END_PATIENCE_INCOMPLETE_MS : END_PATIENCE_MS) * NS_PER_MS;
+}
+
+static void end_patience_over(void *context)
+{
+    struct daemon *daemon = context;
+
+    if (!daemon->ending) {
+        daemon_end(daemon, NODE_END_LEFT, NULL); /* some have not left in time */
+    } else if (daemon->ending < 3) {
+        daemon->ending = 3;
+        starter_kill(daemon->starter);
+        loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
+    } else {
+        loop_stop(daemon->loop);
+    }
+}
+
+void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
+{
+    starter_expect_end(daemon->starter);
+    loop_timer_set(daemon->end_timer, loop_now_ns() + patience_ms * NS_PER_MS);
+    node_leave(daemon->node);
+}
+
+void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why)
+{
+    if (daemon->ending)
+        return;
+    if (end != NODE_END_LEFT) {
+        log_info("this daemon ends: %s", why ? why->text : "");
+        if (daemon->root)
+            root_failed(daemon, why ? why->text : "the tree has ended");
+        daemon->exit_status = EXIT_FAILURE;
+        if (!daemon->root)
+            starter_let_go(daemon->starter);
+    }
+    daemon->ending = 1;
+    daemon_forget_starts(daemon);
+    if (daemon->job)
+        helper_end_group(daemon->helper, daemon->job, 0);
+    starter_expect_end(daemon->starter);
+    loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
+    daemon_check_end(daemon);
+}
+
+/* The helper kills our processes when our lease ends, also if we are stopped then.  Before we have one
+ * that is the length of a lease from now. */
+static void lease_renew(void *context)
+{
+    struct daemon *daemon = context;
+    uint64_t now_ns = loop_now_ns();
+    uint64_t left_ns = daemon->record.instance.lease_ms * NS_PER_MS;
+    uint64_t end_ns = daemon->node != NULL ? node_lease_end_ns(daemon->node) : UINT64_MAX;
+
+    if (end_ns != UINT64_MAX && end_ns < now_ns + left_ns)
+        left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+    daemon_watch_helper(daemon);
+    helper_lease(daemon->helper, (uint32_t)(left_ns / NS_PER_MS));
+    loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
+}
+
+/* A place has at most ADDRESSES_MAX; which of more they are is worth knowing when one does not lead. */
+static int own_addresses(const char *net, struct addresses *ret_addresses, struct error *error)
+{
+    int left_out = address_local(net, ret_addresses, error);
+
+    if (left_out > 0)
+        log_info(
+            "listening on the first %d addresses of this machine, not on %d more: --net chooses",
+            ret_addresses->count, left_out);
+    return left_out < 0 ? left_out : 0;
+}
+
+static int listen_addresses(const struct daemon *daemon, struct addresses *ret_addresses,
+                            struct error *error)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+    char text[VIRTUAL_NODE_TEXT_BYTES];
+
+    *ret_addresses = (struct addresses){0};
+    if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
+        return own_addresses(instance->net, ret_addresses, error);
+    ret_addresses->count = 1;
+    virtual_node_address(daemon->record.place ? daemon->record.name : NULL, text);
+    return address_parse(text, &ret_addresses->items[0], error);
+}
+
+static int open_node(struct daemon *daemon, const struct node_config *config, struct error *error)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+
+    if (instance->record != NULL) {
+        daemon->recorder = recorder_open(instance->record, instance->session, config, error);
+        if (daemon->recorder == NULL)
+            return error->code;
+    }
+    daemon->node =
+        node_create(config, daemon->doctor ? &doctor_node_events : &daemon_node_events, daemon);
+    if (daemon->recorder != NULL)
+        node_observe(daemon->node, recorder_step, daemon->recorder);
+    return 0;
+}
+
+/* One port for the whole instance, where it can be had: the root's, who is the furthest ancestor. */
+static uint16_t root_port(const struct boot_record *record)
+{
+    const struct node_ancestor *root =
+        record->ancestors_count > 0 ? &record->ancestors[record->ancestors_count - 1] : NULL;
+
+    return root != NULL && root->addresses.count > 0 ? address_port(&root->addresses.items[0]) : 0;
+}
+
+static int open_tree(struct daemon *daemon, struct error *error)
+{
+    const struct boot_record *record = &daemon->record;
+    struct node_config node_config = {
+        .place = record->place,
+        .places = record->instance.places,
+        .radix = record->instance.radix,
+        .incarnation = record->incarnation,
+        .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
+        .lease_ns = record->instance.lease_ms * NS_PER_MS,
+        .ancestors = record->ancestors,
+        .ancestors_count = record->ancestors_count,
+        .merges = job_merges,
+        .merges_count = JOB_MERGE_COUNT,
+    };
+    struct link_set_config link_config = {
+        .loop = daemon->loop,
+        .secret = record->instance.secret,
+        .session = record->instance.session,
+        .place = record->place,
+        .incarnation = record->incarnation,
+        .port_first = record->instance.port_first,
+        .port_last = record->instance.port_last,
+        .port_wished = root_port(record),
+    };
+    int rc = listen_addresses(daemon, &link_config.listen_on, error);
+
+    if (daemon->root != NULL && record->instance.starter == STARTER_JOIN) {
+        daemon->join_root = join_root_create(daemon);
+        link_config.guests = &join_root_guests;
+        link_config.guests_context = daemon->join_root;
+    }
+    if (rc < 0)
+        return rc;
+    rc = open_node(daemon, &node_config, error);
+    if (rc == 0)
+        rc = daemon_open_links(daemon, &link_config, error);
+    if (rc < 0)
+        return rc;
+    link_set_addresses(daemon->links, &node_config.own);
+    node_start(daemon->node, &node_config.own);
+    return 0;
+}
+
+/* The directory of the virtual nodes is removed with us, and not left over before. */
+static void root_own_virtual_base(struct daemon *daemon)
+{
+    session_hold(daemon->record.instance.virtual_base);
+    helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
+}
+
+static int open_parts(struct daemon *daemon, struct error *error)
+{
+    int rc;
+
+    daemon->loop = loop_create(error);
+    if (!daemon->loop)
+        return error->code;
+    rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
+    if (rc < 0)
+        return error_set(error, rc, "cannot speak to the helper: %s", strerror(-rc));
+    rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
+    if (rc < 0)
+        return rc;
+    daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
+    daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
+    daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    daemon->start_timer = loop_timer_create(daemon->loop, daemon_start_more, daemon);
+    /* In one go, for one wake-up of the helper. */
+    if (daemon->root && daemon->record.instance.virtual_base)
+        root_own_virtual_base(daemon);
+    helper_own_directory(daemon->helper, daemon->session.directory);
+    helper_own_directory(daemon->helper, daemon->session.shared_directory);
+    session_share(&daemon->session);
+    lease_renew(daemon);
+    /* All end with the root, but each other node's subtree is more than its child. */
+    if (!daemon->root)
+        helper_spare_daemons(daemon->helper);
+    if (daemon->record.instance.is_doctor)
+        doctor_open(daemon);
+    daemon->starter =
+        starter_create(daemon->loop, daemon->helper,
+                       daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
+    if (!daemon->engine)
+        daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);
+    rc = open_tree(daemon, error);
+    if (rc == 0 && daemon->root)
+        root_open(daemon);
+    return rc;
+}
+
+/* What our helper would have removed.  If we are the root that is everything on this machine: our
+ * daemons here have died with it, and who would clean up after those with them. */
+static void remove_left(struct daemon *daemon, int helper_died)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+
+    if (daemon->session.directory[0])
+        session_remove(&daemon->session);
+    if (helper_died && daemon->record.place == 0)
+        (void)session_clean(instance->session, instance->tmpdir, NULL);
+}
+
+static void close_parts(struct daemon *daemon)
+{
+    int helper_died = helper_is_gone(daemon->helper);
+
+    if (daemon->node)
+        daemon_job_close(daemon);
+    daemon_survey_close(daemon);
+    doctor_close(daemon);
+    log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
+    if (daemon->root)
+        root_close(daemon);
+    starter_destroy(daemon->starter);
+    join_root_destroy(daemon->join_root);
+    daemon_close_links(daemon);
+    node_destroy(daemon->node);
+    recorder_close(daemon->recorder);
+    daemon_forget_starter(daemon);
+    if (daemon->job_timer) {
+        loop_timer_destroy(daemon->job_timer);
+        loop_timer_destroy(daemon->end_timer);
+        loop_timer_destroy(daemon->lease_timer);
+        loop_timer_destroy(daemon->start_timer);
+    }
+    helper_close(daemon->helper);
+    remove_left(daemon, helper_died);
+    job_engine_destroy(daemon->engine);
+    if (daemon->loop)
+        loop_destroy(daemon->loop);
+    boot_record_fini(&daemon->record);
+}
+
+/* The links and the children have the secret: the record's copy has done its work. What it leaves is
+ * the name of the jobs' namespaces, which others on this machine must not guess: it is what a client
+ * of libpmix shows at the server's door. */
+static void name_jobs(struct daemon *daemon)
+{
+    unsigned char *secret = daemon->record.instance.secret;
+    unsigned char key[SECRET_BYTES];
+
+    if (tls_derive_key(secret, SECRET_BYTES, "namespace", key) == 0)
+        for (size_t i = 0; i < (sizeof daemon->jobs_name - 1) / 2; i++)
+            snprintf(daemon->jobs_name + 2 * i, 3, "%02x", key[i]);
+    explicit_bzero(key, sizeof key);
+    explicit_bzero(secret, SECRET_BYTES);
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int daemon_run(struct daemon *daemon, struct error *error)
+{
+    int rc;
+
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES);
+    raise_descriptor_limit();
+    (void)signal(SIGPIPE, SIG_IGN);
+    daemon->input_fd = -1;
+    log_set_sink(log_line, daemon, daemon->record.instance.log_level);
+    rc = open_parts(daemon, error);
+    if (rc == 0 && daemon->is_joiner)
+        join_daemon_watch_signals(daemon);
+    else if (rc == 0)
+        daemon_watch_signals(daemon);
+    if (rc == 0) {
+        daemon_watch_starter(daemon);
+        daemon_start_children(daemon);
+        if (daemon->root && !daemon->doctor) /* which tells of it, and mends nothing */
+            session_sweep(daemon->record.instance.tmpdir);
+        name_jobs(daemon);
+        rc = loop_run(daemon->loop);
+        if (rc < 0)
+            error_set(error, rc, "the event loop failed: %s", strerror(-rc));
+    }
+    close_parts(daemon);
+    return rc;
+}
+
+static int read_all(int fd, void *data, size_t bytes, struct error *error)
+{
+    unsigned char *position = data;
+
+    while (bytes > 0) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        if (poll(&poll_fd, 1, BOOT_PATIENCE_MS) == 0)
+            return error_set(error, -ETIMEDOUT, "the starter sent no boot record within %d s",
+                             BOOT_PATIENCE_MS / 1000);
+        got = read(fd, position, bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return error_set(error, -EPIPE, "the starter went away before the boot record");
+        position += got;
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+static int decode_record(const void *data, size_t bytes, struct boot_record *record,
+                         struct error *error)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    if (boot_record_decode(record, &reader) < 0)
+        return error_set(error, -EBADMSG, "the boot record cannot be read");
+    return 0;
+}
+
+/* word: where it is if not on stdin (launch/start/boot_carry.h). */
+static int unpack_record(struct boot_record *record, const char *word, struct error *error)
+{
+    struct buffer data = {0};
+    int rc = boot_carry_unpack(word, &data, error);
+
+    if (rc == 0)
+        rc = decode_record(data.data, data.length_bytes, record, error);
+    if (data.length_bytes > 0)
+        explicit_bzero(data.data, data.length_bytes);
+    buffer_fini(&data);
+    return rc;
+}
+
+static int read_record(struct boot_record *record, struct error *error)
+{
+    unsigned char header[4];
+    struct wire_reader reader;
+    unsigned char *data;
+    size_t bytes;
+    int rc = read_all(STDIN_FILENO, header, sizeof header, error);
+
+    if (rc < 0)
+        return rc;
+    wire_reader_init(&reader, header, sizeof header);
+    bytes = wire_get_u32(&reader);
+    if (bytes > BOOT_RECORD_BYTES_MAX)
+        return error_set(error, -EBADMSG, "the boot record is too long: %zu bytes", bytes);
+    data = memory_allocate(bytes + 1);
+    rc = read_all(STDIN_FILENO, data, bytes, error);
+    if (rc == 0)
+        rc = decode_record(data, bytes, record, error);
+    explicit_bzero(data, bytes);
+    free(data);
+    return rc;
+}
+
+static void print_line(const char *marker, const char *text)
+{
+    if (boot_tell(marker, text) < 0)
+        _exit(EXIT_FAILURE); /* whoever started us is gone */
+}
+
+static int take_place(struct boot_record *record, const struct one_shot *one_shot,
+                      struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (one_shot->node_name(name, error) == NULL)
+        return -EINVAL;
+    return one_shot_take_place(record, name, error);
+}
+
+static void print_error(const struct one_shot *one_shot, const char *text)
+{
+    char buffer[HOST_NAME_BYTES_MAX + 1];
+    const char *name = one_shot != NULL ? one_shot->node_name(buffer, NULL) : NULL;
+    char line[ERROR_TEXT_BYTES + HOST_NAME_BYTES_MAX + 3];
+
+    snprintf(line, sizeof(line), "%c%s %s", ONE_SHOT_NAME_MARK, name != NULL ? name : "", text);
+    print_line(BOOT_ERROR_MARKER, name != NULL ? line : text);
+}
+
+/* one_shot: who started all daemons with one call, or NULL.  word: where the boot record is, or NULL. */
+static int daemon_live(const struct one_shot *one_shot, const char *word)
+{
+    struct daemon daemon = {0};
+    struct error error = ERROR_NONE;
+    char version[16];
+    int rc = 0;
+
+    boot_record_init(&daemon.record);
+    rc = descriptor_require(&error);
+    if (rc == 0)
+        daemon.helper = helper_fork(&error);
+    if (!daemon.helper)
+        rc = error.code;
+    if (rc == 0) {
+        snprintf(version, sizeof version, "%d", BOOT_PROTOCOL_VERSION);
+        print_line(BOOT_MARKER, version);
+        rc = word != NULL ? unpack_record(&daemon.record, word, &error)
+                          : read_record(&daemon.record, &error);
+    }
+    if (rc == 0 && one_shot != NULL)
+        rc = take_place(&daemon.record, one_shot, &error);
+    if (rc == -ENOENT && one_shot != NULL && one_shot->is_everywhere) {
+        print_line(BOOT_WAITING_MARKER, error.text); /* to be told if nobody else finds his place */
+        helper_close(daemon.helper);
+        return EXIT_SUCCESS;
+    }
+    if (rc == 0)
+        rc = daemon_run(&daemon, &error);
+    else if (daemon.helper)
+        helper_close(daemon.helper);
+    if (rc < 0) {
+        print_error(one_shot, error.text);
+        return EXIT_FAILURE;
+    }
+    return daemon.exit_status;
+}
+
+int daemon_main(const char *virtual_node)
+{
+    (void)virtual_node;
+    return daemon_live(NULL, NULL);
+}
+
+int daemon_main_with(const struct one_shot *one_shot, const char *boot_word)
+{
+    return daemon_live(one_shot, boot_word);
+}
+
+int daemon_main_join(const struct join_request *request)
+{
+    struct daemon daemon = {.is_joiner = 1};
+    struct error error = ERROR_NONE;
+    int rc = 0;
+
+    boot_record_init(&daemon.record);
+    rc = descriptor_require(&error);
+    if (rc == 0)
+        daemon.helper = helper_fork(&error);
+    if (!daemon.helper)
+        rc = error.code;
+    if (rc == 0)
+        rc = join_daemon_fetch(request, &daemon.record, &error);
+    if (rc == 0) {
+        rc = daemon_run(&daemon, &error);
+    } else {
+        boot_record_fini(&daemon.record);
+        if (daemon.helper)
+            helper_close(daemon.helper);
+    }
+    if (rc < 0) {
+        fprintf(stderr, "banyand: %s\n", error.text);
+        return JOIN_EXIT_FAILED;
+    }
+    return daemon.exit_status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What carries a daemon's frames: TLS links, and with --fabric ofi libfabric beside them.  The only
+ * place that asks which.
+ */
+#include "config.h"
+
+#include "launch/daemon/daemon_internal.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "fabric/address.h"
+#include "launch/exec/plugin.h"
+
+static int open_rail(struct daemon *daemon, const struct link_set_config *links,
+                     struct error *error)
+{
+    const char *provider = daemon->record.instance.fabric;
+    char node[ADDRESS_TEXT_BYTES] = "";
+    struct rail_config config = {
+        .loop = daemon->loop,
+        .provider = provider[0] != '\0' ? provider : NULL,
+        .place = links->place,
+        .events = node_transport_events(),
+        .context = daemon->node,
+    };
+    struct address address;
+    int rc;
+
+    config.table = plugin_fabric_ofi(error);
+    if (config.table == NULL)
+        return error->code;
+    if (links->listen_on.count > 0) {
+        address = links->listen_on.items[0];
+        address_set_port(&address, 0);
+        config.node = address_print(&address, node);
+    }
+    rc = rail_create(&config, &daemon->rail, error);
+    if (rc == 0)
+        log_debug("collectives and bulk data go over libfabric's %s", rail_provider(daemon->rail));
+    return rc;
+}
+
+int daemon_open_links(struct daemon *daemon, struct link_set_config *config, struct error *error)
+{
+    int rc = 0;
+
+    config->events = node_transport_events();
+    config->context = daemon->node;
+    if (daemon->record.instance.fabric != NULL) {
+        rc = open_rail(daemon, config, error);
+        config->events = rail_link_events();
+        config->context = daemon->rail;
+    }
+    if (rc == 0)
+        daemon->links = link_set_create(config, error);
+    if (daemon->links == NULL)
+        return error->code ? error->code : -EIO;
+    if (daemon->rail == NULL) {
+        node_attach(daemon->node, link_set_ops(), daemon->links);
+        return 0;
+    }
+    rail_attach(daemon->rail, daemon->links);
+    node_attach(daemon->node, rail_ops(), daemon->rail);
+    return 0;
+}
+
+void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context))
+{
+    if (daemon->rail != NULL)
+        rail_finish(daemon->rail, finished, daemon);
+    else
+        link_set_finish(daemon->links, finished, daemon);
+}
+
+void daemon_close_links(struct daemon *daemon)
+{
+    link_set_destroy(daemon->links);
+    rail_destroy(daemon->rail);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A daemon's parts and who may call whom: daemon.c (life), daemon_overlay.c (what the tree brings),
+ * daemon_job.c (carries out the job logic's actions), root.c (the root's front end).  For them only.
+ */
+#ifndef LAUNCH_DAEMON_DAEMON_INTERNAL_H
+#define LAUNCH_DAEMON_DAEMON_INTERNAL_H
+
+#include "base/list.h"
+#include "fabric/link_set.h"
+#include "fabric/rail.h"
+#include "fabric/loop.h"
+#include "launch/proto/boot.h"
+#include "fabric/channel.h"
+#include "launch/daemon/doctor_daemon.h"
+#include "launch/exec/helper.h"
+#include "launch/rank/input.h"
+#include "launch/job/job.h"
+#include "launch/rank/output.h"
+#include "launch/rank/services.h"
+#include "launch/exec/session.h"
+#include "launch/start/starter.h"
+#include "overlay/node.h"
+#include "overlay/tree.h"
+
+/* Ids of processes at the helper that are no ranks: the starter's are below. */
+#define DAEMON_SURVEY_ID 0x80000000u
+
+struct root;
+struct join_root;
+struct roll_call;
+struct daemon_survey;
+
+/* Local ranks of a job that are still to be started: [next, end). */
+struct daemon_starts {
+    uint32_t job; /* 0: none */
+    uint32_t next;
+    uint32_t end;
+    uint64_t short_ns; /* since when there are no descriptors for the next; 0: there are */
+};
+
+struct daemon {
+    struct boot_record record;
+    struct session session;
+    struct helper *helper;
+    struct loop *loop;
+    struct link_set *links;
+    struct rail *rail; /* NULL: the links carry everything */
+    struct node *node;
+    struct recorder *recorder; /* NULL: nothing is recorded */
+    struct starter *starter;
+    struct job_engine *engine;
+    struct loop_timer *job_timer;
+    struct loop_timer *lease_timer;
+    struct loop_timer *start_timer;
+    struct loop_timer *end_timer;
+    struct loop_watch *starter_watch; /* until it has joined or its starter is gone */
+    struct loop_timer *starter_timer; /* NULL once it has joined */
+    struct join_root *join_root;      /* at place 0, if daemons join by tokens; else NULL */
+    struct roll_call *roll_call;      /* NULL elsewhere than at place 0 */
+    struct doctor *doctor;            /* NULL unless the instance is there to examine its nodes */
+    struct root *root;                /* the front end's side; NULL elsewhere than at place 0 */
+    struct daemon_survey *survey;     /* NULL: the node is not being looked at */
+    /* the job that has processes here */
+    uint32_t job; /* 0: none */
+    struct daemon_starts starts;
+    struct output *output;
+    struct services *services;
+    pid_t *pids; /* of its local ranks, 0: not started */
+    struct input *input;
+    int input_fd; /* the process's end until it has started, or -1 */
+    char
+        jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
+    uint32_t helper_behind; /* so often in a row it had not read what it was told a second ago */
+    uint32_t refusals;      /* how often the parent refused to be linked to before we joined */
+    uint8_t is_joiner;      /* it came with a token: somebody may send it signals */
+    uint8_t joined;
+    uint8_t ending;
+    uint8_t logging; /* guards the log's way up against itself */
+    int exit_status;
+};
+
+/* daemon.c */
+int daemon_run(struct daemon *daemon, struct error *error);
+void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why);
+/* Root: asks everyone to leave and ends, at the latest some patience later. */
+void daemon_leave(struct daemon *daemon, uint32_t patience_ms);
+/* The starter's processes have all ended: the way out, if it is the time. */
+void daemon_check_end(struct daemon *daemon);
+/* A line for the user of a job (0: of the instance), at the root by way of the tree. */
+void daemon_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text);
+uint64_t daemon_now_ns(void);
+
+/* daemon_fabric.c */
+/* Opens what the instance asks for and attaches the node to it; config's events are set here. */
+int daemon_open_links(struct daemon *daemon, struct link_set_config *config, struct error *error);
+void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context));
+void daemon_close_links(struct daemon *daemon);
+
+/* daemon_overlay.c */
+extern const struct node_events daemon_node_events;
+extern const struct starter_events daemon_starter_events;
+void daemon_start_children(struct daemon *daemon);
+/* Starts the heads of what follows the first place of a range of ours. */
+void daemon_start_range(struct daemon *daemon, struct range range);
+/* As the allocation says it; "" if it is none of ours. */
+const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
+                              char name[HOST_NAME_BYTES_MAX + 1]);
+
+/* daemon_silence.c */
+/* To be called once a second: a helper that is stopped is told of. */
+void daemon_watch_helper(struct daemon *daemon);
+/* node_events.silent and .seen. */
+void daemon_silent(void *context, uint32_t place, uint64_t silent_ns);
+void daemon_seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns);
+
+/* daemon_job.c */
+extern const struct helper_events daemon_helper_events;
+void daemon_job_event(struct daemon *daemon, struct job_event *event);
+void daemon_job_close(struct daemon *daemon);
+/* Output credit and stdin that came from the root. */
+void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader);
+void daemon_job_timer(void *context);
+
+/* daemon_start.c */
+void daemon_start_ranks(struct daemon *daemon, uint32_t number, uint32_t index, uint32_t count);
+/* Goes on with them; as a timer and the helper's upcall. */
+void daemon_start_more(void *context);
+/* Those that are left are told as failed, with ECANCELED. */
+void daemon_cancel_starts(struct daemon *daemon);
+void daemon_forget_starts(struct daemon *daemon);
+void daemon_close_input_fd(struct daemon *daemon);
+
+/* daemon_starter.c */
+/* A daemon that has not joined ends soon after what started it. */
+void daemon_watch_starter(struct daemon *daemon);
+void daemon_forget_starter(struct daemon *daemon);
+
+/* daemon_signal.c */
+void daemon_watch_signals(struct daemon *daemon);
+
+/* daemon_survey.c */
+/* Asks the helper what this node is like; the job logic gets the answer as an event. */
+void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
+                         const char *require);
+void daemon_survey_close(struct daemon *daemon);
+
+/* root.c */
+void root_message(struct daemon *daemon, uint32_t source, struct message *payload);
+void root_action(struct daemon *daemon, struct job_action *action);
+/* The root cannot go on: the front end is told, unless the job's end was. */
+void root_failed(struct daemon *daemon, const char *why);
+void root_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text);
+/* 1 if the front end has not yet written all output that came. */
+int root_output_waits(const struct daemon *daemon);
+/* To the front end, if it is there; clears the payload. */
+void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload);
+void root_open(struct daemon *daemon);
+void root_close(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Signals to a daemon from outside.  A scheduler that cancels a job, or ends it at its time limit or for
+ * another one, sends SIGTERM to what it has started, which is the daemons: the job is ended in order,
+ * so that its processes get a SIGTERM of their own and their time to save.  Each daemon asks the root
+ * for that; the first to come is told to the user, the rest change nothing.  What a scheduler forwards
+ * (scancel --signal=USR1) goes to the local ranks.
+ */
+#include "config.h"
+
+#include "launch/daemon/daemon_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_BYTES 32
+
+struct scheduler {
+    const char *variable; /* in the environment of what it starts */
+    const char *name;
+};
+
+static const struct scheduler schedulers[] = {
+    {"SLURM_JOB_ID", "Slurm"}, {"PBS_JOBID", "PBS"},           {"LSB_JOBID", "LSF"},
+    {"FLUX_JOB_ID", "Flux"},   {"PE_HOSTFILE", "Grid Engine"}, {"OAR_JOB_ID", "OAR"},
+};
+
+/* Of a process; 0 if it cannot be known any more. */
+static int process_name(pid_t pid, char name[NAME_BYTES])
+{
+    char path[32];
+    ssize_t bytes = -1;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        bytes = read(fd, name, NAME_BYTES - 1);
+        close(fd);
+    }
+    name[bytes > 0 ? bytes : 0] = 0;
+    name[strcspn(name, "\n")] = 0;
+    return name[0] != 0;
+}
+
+/* Who sent it: a scheduler, by the name of its process or, where the sender is not to be seen from here,
+ * because the job is one of its; else the process.  "" if that has ended, as kill(1) has. */
+static void find_sender(const struct daemon *daemon, char name[NAME_BYTES])
+{
+    pid_t pid = loop_signal_sender(daemon->loop);
+
+    if (process_name(pid, name)) {
+        if (strncmp(name, "slurm", 5) == 0 || strcmp(name, "srun") == 0)
+            snprintf(name, NAME_BYTES, "Slurm");
+        return;
+    }
+    for (size_t i = 0; pid == 0 && i < sizeof schedulers / sizeof schedulers[0]; i++)
+        if (name[0] == 0 && getenv(schedulers[i].variable) != NULL)
+            snprintf(name, NAME_BYTES, "%s", schedulers[i].name);
+}
+
+static void ask_for_end(struct daemon *daemon, int number)
+{
+    char sender[NAME_BYTES] = "";
+    struct buffer payload = {0};
+    struct error why;
+
+    if (daemon->ending)
+        return;
+    if (!daemon->root && !daemon->joined) {
+        error_set(&why, -EINTR, "it got signal %d before it had joined", number);
+        daemon_end(daemon, NODE_END_ORPHAN, &why);
+        return;
+    }
+    find_sender(daemon, sender);
+    wire_put_u8(&payload, JOB_MESSAGE_CANCEL);
+    wire_put_u32(&payload, (uint32_t)number);
+    wire_put_string(&payload, sender);
+    if (daemon->root) {
+        struct message *message = message_from_buffer(&payload);
+        root_message(daemon, 0, message);
+        message_release(message);
+    } else {
+        node_send(daemon->node, 0, FRAME_CONTROL, message_from_buffer(&payload));
+    }
+    buffer_fini(&payload);
+}
+
+static void on_terminate(void *context)
+{
+    ask_for_end(context, SIGTERM);
+}
+
+static void on_interrupt(void *context)
+{
+    ask_for_end(context, SIGINT);
+}
+
+static void forward(struct daemon *daemon, int number)
+{
+    if (daemon->job != 0 && !daemon->ending)
+        helper_signal_group(daemon->helper, daemon->job, number);
+}
+
+static void on_user_1(void *context)
+{
+    forward(context, SIGUSR1);
+}
+
+static void on_user_2(void *context)
+{
+    forward(context, SIGUSR2);
+}
+
+void daemon_watch_signals(struct daemon *daemon)
+{
+    (void)loop_signal_create(daemon->loop, SIGTERM, on_terminate, daemon);
+    (void)loop_signal_create(daemon->loop, SIGINT, on_interrupt, daemon);
+    (void)loop_signal_create(daemon->loop, SIGUSR1, on_user_1, daemon);
+    (void)loop_signal_create(daemon->loop, SIGUSR2, on_user_2, daemon);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this node is like, found out by a process of the helper (survey.h): hwloc may take its time, or
+ * never come back from a file system, and the loop does not wait for it.
+ */
+#include "config.h"
+
+#include "launch/daemon/daemon_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "launch/proto/survey.h"
+
+#define SURVEY_PATIENCE_S  30
+#define SURVEY_BYTES_MAX   (16u * 1024 * 1024)
+#define SURVEY_PIECE_BYTES (64u * 1024)
+#define NS_PER_S           1000000000ull
+
+struct daemon_survey {
+    struct daemon *daemon;
+    uint32_t job;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer *timer;
+    struct buffer answer;
+};
+
+void daemon_survey_close(struct daemon *daemon)
+{
+    struct daemon_survey *survey = daemon->survey;
+
+    if (survey == NULL)
+        return;
+    daemon->survey = NULL;
+    loop_watch_destroy(survey->watch);
+    loop_timer_destroy(survey->timer);
+    if (survey->fd >= 0)
+        close(survey->fd);
+    buffer_fini(&survey->answer);
+    free(survey);
+}
+
+/* Gives the answer, whole or one that says why there is none, to the job. */
+static void finish(struct daemon_survey *survey, const char *why)
+{
+    struct daemon *daemon = survey->daemon;
+    struct survey none = {.why = ""};
+    struct buffer answer = {0};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = survey->job};
+
+    if (why == NULL) {
+        buffer_swap(&answer, &survey->answer);
+    } else {
+        ranges_add(&none.failed, daemon->record.place - 1, daemon->record.place - 1);
+        snprintf(none.why, sizeof(none.why), "%s", why);
+        survey_encode(&none, &answer);
+        survey_fini(&none);
+    }
+    daemon_survey_close(daemon);
+    event.message = message_from_buffer(&answer);
+    daemon_job_event(daemon, &event);
+    message_release(event.message);
+    buffer_fini(&answer);
+}
+
+/* All has come: it must be a whole answer. */
+static void check(struct daemon_survey *survey)
+{
+    struct survey answer;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, survey->answer.data, survey->answer.length_bytes);
+    if (survey_decode(&answer, &reader) < 0) {
+        finish(survey, "the process that looks at it has ended early");
+        return;
+    }
+    survey_fini(&answer);
+    finish(survey, NULL);
+}
+
+static void readable(void *context, int fd, unsigned int ready)
+{
+    struct daemon_survey *survey = context;
+    ssize_t got = read(fd, buffer_reserve(&survey->answer, SURVEY_PIECE_BYTES), SURVEY_PIECE_BYTES);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0)
+        buffer_commit(&survey->answer, (size_t)got);
+    if (got <= 0 || survey->answer.length_bytes > SURVEY_BYTES_MAX)
+        check(survey);
+}
+
+static void patience_over(void *context)
+{
+    struct daemon_survey *survey = context;
+
+    helper_signal(survey->daemon->helper, DAEMON_SURVEY_ID, SIGKILL);
+    finish(survey, "its processors could not be read within 30 s");
+}
+
+void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
+                         const char *require)
+{
+    struct daemon_survey *survey = memory_allocate_zeroed(sizeof(*survey));
+    int ends[2];
+
+    daemon_survey_close(daemon);
+    daemon->survey = survey;
+    *survey = (struct daemon_survey){.daemon = daemon, .job = job, .fd = -1};
+    survey->timer = loop_timer_create(daemon->loop, patience_over, survey);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+        finish(survey, "there is no descriptor left");
+        return;
+    }
+    survey->fd = ends[0];
+    survey->watch = loop_watch_create(daemon->loop, ends[0], LOOP_READ, readable, survey);
+    loop_timer_set(survey->timer, loop_now_ns() + SURVEY_PATIENCE_S * NS_PER_S);
+    helper_survey(daemon->helper, DAEMON_SURVEY_ID, want, require, daemon->record.place - 1,
+                  ends[1]);
+    close(ends[1]);
+}

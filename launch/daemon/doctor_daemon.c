@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon/doctor_daemon.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "fabric/secret.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/doctor/doctor_examine.h"
+#include "launch/proto/doctor_request.h"
+#include "launch/daemon/root.h"
+
+#define EXAMINE_ID         0x7fffffffu /* at the helper, above those of the starter */
+#define EXAMINE_S          10
+#define MESSAGE_BYTES_MAX  (4u * DOCTOR_TEXT_BYTES_MAX)
+#define NS_PER_S           1000000000ll
+#define CLOCK_TOLERANCE_NS (NS_PER_S / 2)
+
+enum clock_answer { CLOCK_KNOWN, CLOCK_ASK_AGAIN };
+
+static void own_place(const struct doctor *doctor, struct ranges *ret_places)
+{
+    *ret_places = (struct ranges){0};
+    ranges_add(ret_places, doctor->daemon->record.place, doctor->daemon->record.place);
+}
+
+static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_level level,
+                 const char *text, const char *mend)
+{
+    struct ranges place;
+
+    own_place(doctor, &place);
+    doctor_report_add(&doctor->report, topic, level, &place, text, mend);
+    ranges_fini(&place);
+}
+
+/* ---- The gather ---- */
+
+static void contribute(struct doctor *doctor)
+{
+    /* Each generation is of another set, which has its own name. */
+    struct node_key key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
+                           .generation = doctor->generation,
+                           .kind = JOB_OPERATION_DOCTOR,
+                           .merge = JOB_MERGE_DOCTOR,
+                           .target = NODE_TARGET_ROOT};
+    struct buffer payload = {0};
+
+    if (!doctor->is_examined || !doctor->is_clock_told || doctor->generation == 0 ||
+        doctor->contributed == doctor->generation)
+        return;
+    loop_timer_cancel(doctor->timer);
+    doctor->contributed = doctor->generation;
+    doctor_report_encode(&doctor->report, &payload);
+    node_contribute(doctor->daemon->node, &key, &doctor->set, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+/* ---- The process that examines ---- */
+
+static void examine_done(struct doctor *doctor)
+{
+    if (doctor->is_examined)
+        return;
+    doctor->is_examined = 1;
+    loop_watch_destroy(doctor->output);
+    doctor->output = NULL;
+    if (doctor->output_fd >= 0)
+        close(doctor->output_fd);
+    doctor->output_fd = -1;
+    contribute(doctor);
+}
+
+/* One message, without its length. */
+static void take_message(struct doctor *doctor, const void *data, size_t bytes)
+{
+    struct wire_reader reader;
+    struct ranges place;
+    uint8_t topic;
+
+    wire_reader_init(&reader, data, bytes);
+    if (wire_get_u8(&reader) == DOCTOR_MESSAGE_BEGINS) {
+        topic = wire_get_u8(&reader);
+        if (wire_finish(&reader) == 0 && topic < DOCTOR_TOPIC_COUNT)
+            doctor->topic = (enum doctor_topic)topic;
+        return;
+    }
+    own_place(doctor, &place);
+    (void)doctor_line_decode(&reader, &place, &doctor->report);
+    ranges_fini(&place);
+}
+
+static void take_messages(struct doctor *doctor)
+{
+    struct buffer *input = &doctor->input;
+
+    while (input->length_bytes >= 4) {
+        struct wire_reader reader;
+        uint32_t bytes;
+        wire_reader_init(&reader, input->data, input->length_bytes);
+        bytes = wire_get_u32(&reader);
+        if (bytes > MESSAGE_BYTES_MAX) {
+            buffer_clear(input); /* not our process's words */
+            return;
+        }
+        if (input->length_bytes < 4 + (size_t)bytes)
+            return;
+        take_message(doctor, input->data + 4, bytes);
+        buffer_consume(input, 4 + (size_t)bytes);
+    }
+}
+
+static void on_output(void *context, int fd, unsigned int ready)
+{
+    struct doctor *doctor = context;
+    ssize_t bytes = read(fd, buffer_reserve(&doctor->input, 4096), 4096);
+
+    (void)ready;
+    if (bytes > 0) {
+        buffer_commit(&doctor->input, (size_t)bytes);
+        take_messages(doctor);
+    } else if (bytes == 0 || errno != EAGAIN) {
+        if (doctor->topic == DOCTOR_START)
+            find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "banyand --examine says nothing there",
+                 "--banyand names the daemon; is it of the same version on every node?");
+        examine_done(doctor);
+    }
+}
+
+static void add_peer(struct doctor_request *request, uint32_t place,
+                     const struct addresses *addresses, const char *name)
+{
+    struct doctor_peer *peer;
+
+    request->peers =
+        memory_resize(request->peers, (request->peers_count + 1) * sizeof(*request->peers));
+    peer = &request->peers[request->peers_count++];
+    *peer = (struct doctor_peer){.place = place, .addresses = *addresses};
+    snprintf(peer->name, sizeof(peer->name), "%s", name);
+}
+
+static void add_peers(struct doctor *doctor, struct doctor_request *request)
+{
+    const struct boot_record *record = &doctor->daemon->record;
+    uint32_t parent = node_parent(doctor->daemon->node);
+    char name[HOST_NAME_BYTES_MAX + 1];
+    struct addresses addresses;
+    uint32_t place;
+
+    for (uint32_t i = 0; i < record->ancestors_count; i++) {
+        if (record->ancestors[i].place != parent)
+            continue;
+        add_peer(request, parent, &record->ancestors[i].addresses, "");
+        request->has_parent = 1;
+    }
+    for (uint32_t i = 0; node_child(doctor->daemon->node, i, &place, &addresses); i++)
+        if (addresses.count > 0)
+            add_peer(request, place, &addresses, daemon_place_name(doctor->daemon, place, name));
+}
+
+/* What the process reads: a file in memory, so that neither waits for the other. */
+static int request_open(struct doctor *doctor, struct wire_reader *program)
+{
+    struct daemon *daemon = doctor->daemon;
+    struct doctor_request request = {.place = daemon->record.place};
+    struct buffer text = {0};
+    int fd = memfd_create("request", MFD_CLOEXEC);
+
+    wire_get_string_into(program, request.version, sizeof(request.version));
+    if (wire_get_varint_max(program, 1) == 1 && job_spec_decode(&request.program, program) == 0)
+        request.has_program = 1;
+    snprintf(request.name, sizeof(request.name), "%s", daemon->record.name);
+    snprintf(request.session, sizeof(request.session), "%s", daemon->record.instance.session);
+    request.tmpdir = daemon->record.instance.tmpdir;
+    request.is_virtual = daemon->record.instance.starter == STARTER_VIRTUAL;
+    link_set_addresses(daemon->links, &request.own);
+    add_peers(doctor, &request);
+    doctor_request_encode(&request, &text);
+    if (fd >= 0 && (write(fd, text.data, text.length_bytes) != (ssize_t)text.length_bytes ||
+                    lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    request.tmpdir = NULL; /* the instance's */
+    doctor_request_fini(&request);
+    buffer_fini(&text);
+    return fd;
+}
+
+static void examine_start(struct doctor *doctor, struct wire_reader *program)
+{
+    struct daemon *daemon = doctor->daemon;
+    char option[] = "--examine";
+    char *argv[] = {daemon->record.instance.banyand, option, NULL};
+    struct helper_fd fds[] = {{.target = STDIN_FILENO}, {.target = STDOUT_FILENO}};
+    struct helper_process process = {
+        .id = EXAMINE_ID, .argv = argv, .environment = environ, .fds = fds, .fds_count = 2};
+    int input_fd = request_open(doctor, program);
+    int ends[2];
+
+    if (input_fd < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+        find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "no descriptors are left to examine the node",
+             NULL);
+        examine_done(doctor);
+    } else {
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+        fds[0].fd = input_fd;
+        fds[1].fd = ends[1];
+        helper_start(daemon->helper, &process);
+        close(ends[1]);
+        doctor->output_fd = ends[0];
+        doctor->output = loop_watch_create(daemon->loop, ends[0], LOOP_READ, on_output, doctor);
+    }
+    if (input_fd >= 0)
+        close(input_fd);
+}
+
+/* ---- The clock ---- */
+
+static int64_t real_time_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static void clock_answer(struct doctor *doctor, const struct doctor_asker *asker,
+                         enum clock_answer answer)
+{
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, (uint8_t)answer);
+    wire_put_u64(&payload, (uint64_t)real_time_ns());
+    wire_put_u64(&payload, (uint64_t)doctor->offset_ns);
+    wire_put_u64(&payload, (uint64_t)doctor->error_ns);
+    node_reply(doctor->daemon->node, asker->place, asker->id, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void tell_clock(struct doctor *doctor)
+{
+    int64_t size_ns = doctor->offset_ns < 0 ? -doctor->offset_ns : doctor->offset_ns;
+    const char *side = doctor->offset_ns < 0 ? "behind" : "ahead of";
+    char text[128];
+
+    if (size_ns - doctor->error_ns <= CLOCK_TOLERANCE_NS) {
+        find(doctor, DOCTOR_CLOCK, DOCTOR_FACT,
+             "agrees with this machine's clock within half a second", NULL);
+        return;
+    }
+    if (size_ns >= 10 * NS_PER_S)
+        snprintf(text, sizeof(text), "%lld s %s this machine's clock",
+                 (long long)((size_ns + NS_PER_S / 2) / NS_PER_S), side);
+    else
+        snprintf(text, sizeof(text), "%.1f s %s this machine's clock", (double)size_ns / 1e9, side);
+    find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,
+         "let chrony or ntpd set it (chronyc makestep)");
+}
+
+static void clock_done(struct doctor *doctor)
+{
+    doctor->is_clock_told = 1;
+    for (uint32_t i = 0; doctor->is_clock_known && i < doctor->askers_count; i++)
+        clock_answer(doctor, &doctor->askers[i], CLOCK_ASK_AGAIN);
+    doctor->askers_count = 0;
+    contribute(doctor);
+}
+
+static void clock_ask(struct doctor *doctor)
+{
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_CLOCK);
+    doctor->clock_asked_ns = real_time_ns();
+    doctor->clock_request = node_request(doctor->daemon->node, node_parent(doctor->daemon->node),
+                                         message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void clock_start(struct doctor *doctor)
+{
+    if (doctor->root != NULL) {
+        doctor->is_clock_known = 1;
+        clock_done(doctor);
+    } else if (node_parent(doctor->daemon->node) != TREE_NO_PLACE) {
+        clock_ask(doctor);
+    }
+}
+
+/* Half of the round trip is how wrong the middle of it can be. */
+static void reply(void *context, uint32_t id, int status, struct message *payload)
+{
+    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    int64_t now_ns = real_time_ns();
+    int64_t round_ns = now_ns - doctor->clock_asked_ns;
+    struct wire_reader reader;
+    int64_t parent_ns;
+    uint8_t answer;
+
+    if (id != doctor->clock_request || doctor->is_clock_told)
+        return;
+    if (status < 0 || payload == NULL) { /* it died: we have another parent by now */
+        clock_start(doctor);
+        return;
+    }
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    answer = wire_get_u8(&reader);
+    parent_ns = (int64_t)wire_get_u64(&reader);
+    doctor->offset_ns = (int64_t)wire_get_u64(&reader);
+    doctor->error_ns = (int64_t)wire_get_u64(&reader);
+    if (wire_finish(&reader) < 0)
+        return;
+    if (answer == CLOCK_ASK_AGAIN) {
+        clock_ask(doctor);
+        return;
+    }
+    doctor->offset_ns += doctor->clock_asked_ns + round_ns / 2 - parent_ns;
+    doctor->error_ns += round_ns / 2;
+    doctor->is_clock_known = 1;
+    tell_clock(doctor);
+    clock_done(doctor);
+}
+
+static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor_asker asker = {.place = source, .id = id};
+
+    (void)payload; /* there is one kind */
+    if (doctor->is_clock_known) {
+        clock_answer(doctor, &asker, CLOCK_KNOWN);
+        return;
+    }
+    doctor->askers =
+        memory_resize(doctor->askers, (doctor->askers_count + 1) * sizeof(*doctor->askers));
+    doctor->askers[doctor->askers_count++] = asker;
+}
+
+/* ---- What the root asks for ---- */
+
+static void on_timer(void *context)
+{
+    struct doctor *doctor = context;
+    char text[128];
+
+    if (!doctor->is_examined) {
+        helper_signal(doctor->daemon->helper, EXAMINE_ID, SIGKILL);
+        snprintf(text, sizeof(text), "this check did not end within %d s, and ended the others",
+                 EXAMINE_S);
+        find(doctor, doctor->topic, DOCTOR_PROBLEM, text,
+             "see what hangs there: a name server, or a file system that does not answer");
+    }
+    if (!doctor->is_clock_told) {
+        find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not tell it the time", NULL);
+        clock_done(doctor);
+    }
+    examine_done(doctor);
+}
+
+/* JOB_MESSAGE_DOCTOR: u32 generation, who takes part, version, program. */
+static void broadcast(void *context, struct message *payload)
+{
+    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct wire_reader reader;
+    uint32_t generation;
+    int is_first = doctor->generation == 0;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    if (wire_get_u8(&reader) != JOB_MESSAGE_DOCTOR)
+        return;
+    generation = wire_get_u32(&reader);
+    ranges_decode(&reader, DOCTOR_RANGES_MAX, &doctor->set);
+    if (wire_status(&reader) < 0 || !ranges_contains(&doctor->set, doctor->daemon->record.place))
+        return;
+    doctor->generation = generation;
+    if (is_first) {
+        loop_timer_set(doctor->timer, loop_now_ns() + (uint64_t)(EXAMINE_S * NS_PER_S));
+        examine_start(doctor, &reader);
+        clock_start(doctor);
+    }
+    contribute(doctor);
+}
+
+static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload)
+{
+    struct doctor *doctor = ((struct daemon *)context)->doctor;
+
+    (void)lost;
+    if (doctor->root != NULL && key->kind == JOB_OPERATION_DOCTOR)
+        doctor_root_result(doctor, key->generation, status, payload);
+}
+
+/* ---- The start ---- */
+
+static void complete(void *context)
+{
+    doctor_root_complete(((struct daemon *)context)->doctor);
+}
+
+static void linked(void *context, uint32_t place)
+{
+    struct daemon *daemon = context;
+
+    ranges_add(&daemon->doctor->linked, place, place);
+    daemon_node_events.linked(context, place);
+}
+
+static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+{
+    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct wire_reader reader;
+    uint8_t kind;
+
+    (void)source;
+    (void)class;
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    kind = wire_get_u8(&reader);
+    if (doctor->root != NULL)
+        doctor_root_message(doctor, kind, &reader);
+}
+
+static void lost(void *context, const struct ranges *places)
+{
+    (void)context;
+    (void)places; /* the gather tells of those it misses */
+}
+
+/* The static range that a place of ours heads. */
+static struct range range_of(const struct daemon *daemon, const struct tree *tree, uint32_t place)
+{
+    struct range range = daemon->record.range;
+
+    while (range.first != place) {
+        uint32_t i = 0;
+        while (tree_cut(tree, range, i).last < place)
+            i++;
+        range = tree_cut(tree, range, i);
+    }
+    return range;
+}
+
+/* Those that a place should have started, in its stead. */
+static void start_in_stead(struct doctor *doctor, uint32_t place)
+{
+    struct daemon *daemon = doctor->daemon;
+    struct instance_spec *instance = &daemon->record.instance;
+    struct tree tree = {.places = instance->places, .radix = instance->radix};
+
+    memcpy(instance->secret, doctor->secret, SECRET_BYTES);
+    daemon_start_range(daemon, range_of(daemon, &tree, place));
+    explicit_bzero(instance->secret, SECRET_BYTES);
+}
+
+static void starter_failed(void *context, uint32_t place, const struct error *why)
+{
+    struct daemon *daemon = context;
+    struct doctor *doctor = daemon->doctor;
+    struct buffer payload = {0};
+
+    if (daemon->ending)
+        return;
+    if (doctor->root != NULL) {
+        doctor_root_place_failed(doctor, place, why->text);
+    } else {
+        wire_put_u8(&payload, JOB_MESSAGE_PLACE_FAILED);
+        wire_put_u32(&payload, place);
+        wire_put_bytes(&payload, why->text, strnlen(why->text, DOCTOR_TEXT_BYTES_MAX - 1));
+        node_send(daemon->node, 0, FRAME_CONTROL, message_from_buffer(&payload));
+        buffer_fini(&payload);
+    }
+    node_place_failed(daemon->node, place);
+    if (!ranges_contains(&doctor->linked, place) &&
+        !starter_is_one_shot(daemon->record.instance.starter))
+        start_in_stead(doctor, place);
+    daemon_check_end(daemon);
+}
+
+static void starter_line(void *context, uint32_t place, const char *text)
+{
+    daemon_starter_events.line(context, place, text);
+}
+
+static void starter_ended(void *context, uint32_t place)
+{
+    daemon_starter_events.ended(context, place);
+}
+
+const struct starter_events doctor_starter_events = {
+    .failed = starter_failed,
+    .line = starter_line,
+    .ended = starter_ended,
+};
+
+static void joined(void *context)
+{
+    daemon_node_events.joined(context);
+}
+
+static void unlinked(void *context, uint32_t place, const struct error *why)
+{
+    daemon_node_events.unlinked(context, place, why);
+}
+
+static void ended(void *context, enum node_end end, const struct error *why)
+{
+    daemon_end(context, end, why);
+}
+
+const struct node_events doctor_node_events = {
+    .joined = joined,
+    .linked = linked,
+    .unlinked = unlinked,
+    .complete = complete,
+    .broadcast = broadcast,
+    .result = result,
+    .received = received,
+    .request = request,
+    .reply = reply,
+    .lost = lost,
+    .ended = ended,
+};
+
+void doctor_open(struct daemon *daemon)
+{
+    struct doctor *doctor = memory_allocate_zeroed(sizeof(*doctor));
+
+    doctor->daemon = daemon;
+    doctor->output_fd = -1;
+    doctor->secret = secret_create(SECRET_BYTES);
+    memcpy(doctor->secret, daemon->record.instance.secret, SECRET_BYTES);
+    doctor->timer = loop_timer_create(daemon->loop, on_timer, doctor);
+    daemon->doctor = doctor;
+    if (daemon->root != NULL)
+        doctor_root_open(doctor);
+}
+
+void doctor_close(struct daemon *daemon)
+{
+    struct doctor *doctor = daemon->doctor;
+
+    if (doctor == NULL)
+        return;
+    daemon->doctor = NULL;
+    doctor_root_close(doctor);
+    loop_watch_destroy(doctor->output);
+    if (doctor->output_fd >= 0)
+        close(doctor->output_fd);
+    loop_timer_destroy(doctor->timer);
+    secret_destroy(doctor->secret, SECRET_BYTES);
+    doctor_report_fini(&doctor->report);
+    buffer_fini(&doctor->input);
+    ranges_fini(&doctor->linked);
+    ranges_fini(&doctor->set);
+    free(doctor->askers);
+    free(doctor);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/proto/last_words.h"
+#include "launch/daemon/doctor_daemon.h"
+
+#define NS_PER_MS 1000000ull
+/* Beyond the start time-outs of all levels: for messages on their way. */
+#define START_SLACK_MS 2000
+/* Beyond what a daemon gives its examination (10 s). */
+#define GATHER_MS 20000
+#define LEAVE_MS  5000
+
+struct doctor_root {
+    struct loop_timer *timer;    /* of the start, then of the gather */
+    struct buffer asked;         /* CONTROL_DOCTOR: version and program, as they are broadcast */
+    struct doctor_report report; /* what the root itself knows: who did not start */
+    struct ranges failed;        /* places in it */
+    uint32_t generation;
+    uint8_t is_asked;
+    uint8_t is_started; /* all that can be there are there */
+    uint8_t is_told;
+};
+
+static void find(struct doctor_root *root, const struct ranges *places, enum doctor_level level,
+                 const char *text, const char *mend)
+{
+    struct ranges nodes = {0};
+
+    ranges_copy(&nodes, places);
+    if (ranges_contains(&nodes, 0))
+        ranges_remove(&nodes, 0, 0);
+    if (!ranges_is_empty(&nodes))
+        doctor_report_add(&root->report, DOCTOR_START, level, &nodes, text, mend);
+    ranges_fini(&nodes);
+}
+
+/* The report goes to the front end, and the instance has done its work. */
+static void tell(struct doctor *doctor, const struct doctor_report *gathered)
+{
+    struct doctor_root *root = doctor->root;
+    struct buffer payload = {0};
+
+    if (root->is_told)
+        return;
+    root->is_told = 1;
+    loop_timer_cancel(root->timer);
+    if (gathered != NULL)
+        doctor_report_merge(&root->report, gathered);
+    doctor_report_encode(&root->report, &payload);
+    root_send(doctor->daemon, CONTROL_DOCTOR_REPORT, &payload);
+    buffer_fini(&payload);
+    daemon_leave(doctor->daemon, LEAVE_MS);
+}
+
+static void absent(const struct doctor *doctor, struct ranges *ret_places)
+{
+    const struct node *node = doctor->daemon->node;
+
+    node_missing(node, ret_places);
+    ranges_add_all(ret_places, node_dead(node));
+}
+
+/* Everyone who lives and has joined, in a new generation of the gather. */
+static void gather(struct doctor *doctor)
+{
+    struct doctor_root *root = doctor->root;
+    struct buffer payload = {0};
+    struct ranges places = {0}, left_out = {0};
+
+    absent(doctor, &left_out);
+    ranges_add(&places, 0, doctor->daemon->record.instance.places - 1);
+    ranges_remove_all(&places, &left_out);
+    wire_put_u8(&payload, JOB_MESSAGE_DOCTOR);
+    wire_put_u32(&payload, ++root->generation);
+    ranges_encode(&places, &payload);
+    buffer_append(&payload, root->asked.data, root->asked.length_bytes);
+    if (root->generation == 1)
+        loop_timer_set(root->timer, loop_now_ns() + GATHER_MS * NS_PER_MS);
+    node_broadcast(doctor->daemon->node, &places, message_from_buffer(&payload));
+    buffer_fini(&payload);
+    ranges_fini(&places);
+    ranges_fini(&left_out);
+}
+
+/* Who is not there, and has not been told of by his starter. */
+static void tell_absent(struct doctor *doctor)
+{
+    struct doctor_root *root = doctor->root;
+    struct ranges places = {0}, missing = {0};
+
+    node_missing(doctor->daemon->node, &missing);
+    absent(doctor, &places);
+    ranges_remove_all(&places, &root->failed);
+    ranges_remove_all(&places, &missing);
+    find(root, &places, DOCTOR_PROBLEM, "its daemon ended before it was examined", NULL);
+    ranges_remove_all(&missing, &root->failed);
+    find(root, &missing, DOCTOR_PROBLEM, "its daemon has not joined in time",
+         "--start-timeout gives it more");
+    ranges_fini(&places);
+    ranges_fini(&missing);
+}
+
+static void begin(struct doctor *doctor)
+{
+    struct doctor_root *root = doctor->root;
+
+    if (root->is_asked && root->is_started && root->generation == 0)
+        gather(doctor);
+}
+
+void doctor_root_complete(struct doctor *doctor)
+{
+    doctor->root->is_started = 1;
+    begin(doctor);
+}
+
+void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader)
+{
+    struct doctor_root *root = daemon->doctor->root;
+
+    if (root->is_asked)
+        return;
+    root->is_asked = 1;
+    buffer_append(&root->asked, reader->position, wire_left(reader));
+    begin(daemon->doctor);
+}
+
+/* What to do by hand to see the same. */
+static char *try_by_hand(const struct instance_spec *instance)
+{
+    if (instance->starter != STARTER_SSH)
+        return memory_copy_string("");
+    return memory_printf("try by hand: %s " LAST_WORDS_NODE " %s --version",
+                         instance->agent != NULL ? instance->agent : "ssh", instance->banyand);
+}
+
+void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char *why)
+{
+    struct doctor_root *root = doctor->root;
+    char *mend = try_by_hand(&doctor->daemon->record.instance);
+    struct ranges places = {0};
+
+    if (!ranges_contains(&root->failed, place) && !root->is_told) {
+        ranges_add(&places, place, place);
+        ranges_add(&root->failed, place, place);
+        find(root, &places, DOCTOR_PROBLEM, why, mend);
+        ranges_fini(&places);
+    }
+    free(mend);
+}
+
+void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader)
+{
+    char text[DOCTOR_TEXT_BYTES_MAX];
+    uint32_t place, job, level;
+    char *line;
+
+    switch (kind) {
+    case JOB_MESSAGE_PLACE_FAILED:
+        place = wire_get_u32(reader);
+        wire_get_string_into(reader, text, sizeof(text));
+        if (wire_finish(reader) == 0 && place < doctor->daemon->record.instance.places)
+            doctor_root_place_failed(doctor, place, text);
+        break;
+    case JOB_MESSAGE_TEXT:
+        job = wire_get_u32(reader);
+        level = wire_get_u8(reader);
+        line = wire_get_string(reader, UINT16_MAX);
+        if (wire_finish(reader) == 0)
+            root_text(doctor->daemon, job, (uint8_t)level, line);
+        free(line);
+        break;
+    default:
+        log_warning("a daemon sent a message of an unknown kind");
+    }
+}
+
+static void tell_result(struct doctor *doctor, struct message *payload)
+{
+    struct doctor_root *root = doctor->root;
+    struct doctor_report gathered = {0};
+    struct ranges places = {0}, left_out = {0};
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
+    (void)doctor_report_decode(&gathered, &reader);
+    tell_absent(doctor);
+    ranges_copy(&places, &doctor->set);
+    ranges_remove_all(&places, &root->failed);
+    find(root, &places, DOCTOR_FACT, "its daemon starts and joins", NULL);
+    tell(doctor, &gathered);
+    doctor_report_fini(&gathered);
+    ranges_fini(&places);
+    ranges_fini(&left_out);
+}
+
+void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
+                        struct message *payload)
+{
+    if (doctor->root->is_told || generation != doctor->root->generation)
+        return;
+    if (status == -EHOSTDOWN)
+        gather(doctor); /* without those that were lost */
+    else if (status == 0)
+        tell_result(doctor, payload);
+    else
+        tell(doctor, NULL);
+}
+
+static void on_timer(void *context)
+{
+    struct doctor *doctor = context;
+    struct doctor_root *root = doctor->root;
+    struct ranges all = {0};
+
+    if (!root->is_started) {
+        doctor_root_complete(doctor); /* without those that are missing */
+        return;
+    }
+    tell_absent(doctor);
+    ranges_copy(&all, &doctor->set);
+    find(root, &all, DOCTOR_PROBLEM, "not all of these nodes have told what they found", NULL);
+    ranges_fini(&all);
+    tell(doctor, NULL);
+}
+
+void doctor_root_open(struct doctor *doctor)
+{
+    const struct instance_spec *instance = &doctor->daemon->record.instance;
+    struct tree tree = {.places = instance->places, .radix = instance->radix};
+    uint64_t levels = tree_depth(&tree) + 1; /* one more for heirs of those that do not start */
+    struct doctor_root *root = memory_allocate_zeroed(sizeof(*root));
+
+    doctor->root = root;
+    root->timer = loop_timer_create(doctor->daemon->loop, on_timer, doctor);
+    loop_timer_set(root->timer,
+                   loop_now_ns() +
+                       (levels * instance->start_timeout_s * 1000ull + START_SLACK_MS) * NS_PER_MS);
+}
+
+void doctor_root_close(struct doctor *doctor)
+{
+    struct doctor_root *root = doctor->root;
+
+    if (root == NULL)
+        return;
+    loop_timer_destroy(root->timer);
+    buffer_fini(&root->asked);
+    doctor_report_fini(&root->report);
+    ranges_fini(&root->failed);
+    free(root);
+}

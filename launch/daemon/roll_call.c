@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The root's side: asks, gathers the answers for a second, says one line. */
+#include "config.h"
+
+#include "launch/daemon/roll_call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "launch/job/job_engine.h"
+
+#define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
+#define ASKED_MAX  16 /* nodes that are asked about one */
+#define GROUPS_MAX 8  /* kinds of waiting that are told apart in a line */
+#define LINE_BYTES 400
+#define ANSWER_MS  1000
+#define NS_PER_MS  1000000ull
+
+/* Ranks in the same state. */
+struct group {
+    uint8_t state;   /* enum job_roll_state, or one of the two below */
+    uint8_t process; /* as /proc has it, or 0 */
+    struct ranges ranks;
+    struct ranges places;
+};
+
+enum { STATE_SILENT = JOB_ROLL_STATE_COUNT, STATE_UNJOINED };
+
+struct roll {
+    struct list_node node;
+    struct job_stalled stalled;
+    struct {
+        uint32_t id; /* of the request, 0: answered */
+        uint32_t place;
+    } asked[ASKED_MAX];
+    uint32_t asked_count;
+    uint32_t waiting;
+    uint64_t due_ns;  /* UINT64_MAX: nothing is waited for */
+    uint64_t arrived; /* ranks on nodes that are waited for */
+    struct group groups[GROUPS_MAX];
+    uint32_t groups_count;
+    char line[LINE_BYTES]; /* as said last */
+};
+
+struct roll_call {
+    struct daemon *daemon;
+    struct loop_timer *timer;
+    struct list rolls;
+    uint32_t count;
+};
+
+/* ---- records ---- */
+
+static void groups_clear(struct roll *roll)
+{
+    for (uint32_t i = 0; i < roll->groups_count; i++) {
+        ranges_fini(&roll->groups[i].ranks);
+        ranges_fini(&roll->groups[i].places);
+    }
+    memset(roll->groups, 0, sizeof roll->groups);
+    roll->groups_count = 0;
+    roll->arrived = 0;
+}
+
+static void roll_free(struct roll_call *calls, struct roll *roll)
+{
+    groups_clear(roll);
+    job_stalled_fini(&roll->stalled);
+    list_remove(&roll->node);
+    calls->count--;
+    free(roll);
+}
+
+static struct roll *roll_find(struct roll_call *calls, const struct node_key *key)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&calls->rolls, node, spare)
+    {
+        struct roll *roll = list_entry(node, struct roll, node);
+
+        if (roll->stalled.key.set_id == key->set_id &&
+            roll->stalled.key.generation == key->generation)
+            return roll;
+    }
+    return NULL;
+}
+
+/* What has too many kinds of waiting is told with the last. */
+static struct group *group_of(struct roll *roll, uint8_t state, uint8_t process)
+{
+    for (uint32_t i = 0; i < roll->groups_count; i++)
+        if (roll->groups[i].state == state && roll->groups[i].process == process)
+            return &roll->groups[i];
+    if (roll->groups_count == GROUPS_MAX)
+        return &roll->groups[GROUPS_MAX - 1];
+    roll->groups[roll->groups_count] = (struct group){.state = state, .process = process};
+    return &roll->groups[roll->groups_count++];
+}
+
+/* ---- the line ---- */
+
+static void print_state(const struct group *group, struct buffer *out)
+{
+    static const char *const states[] = {
+        [JOB_ROLL_RUNNING] = "alive",
+        [JOB_ROLL_NEW] = "alive, has not initialised",
+        [JOB_ROLL_FINALIZED] = "has finalized",
+        [JOB_ROLL_ENDED] = "has ended",
+        [STATE_SILENT] = "the daemon does not answer",
+        [STATE_UNJOINED] = "the daemon has not joined",
+    };
+
+    buffer_append_string(out, states[group->state]);
+    if (group->process == 'T' || group->process == 't')
+        buffer_printf(out, ", stopped in state %c", group->process);
+    else if (group->process == 'D')
+        buffer_append_string(out, ", in state D: waits for a device or a file system");
+    else if (group->process == 'Z')
+        buffer_append_string(out, ", a zombie");
+}
+
+static uint64_t ranks_of(const struct job_engine *engine, const struct ranges *places)
+{
+    uint64_t count = 0;
+    uint32_t place = 0;
+
+    for (; ranges_next(places, place, &place); place++)
+        count += place_map_count(job_engine_map(engine), place - 1);
+    return count;
+}
+
+/* How many have arrived; nothing where that is not known exactly. */
+static void print_arrived(const struct roll_call *calls, const struct roll *roll,
+                          struct buffer *out)
+{
+    const struct node_missing *missing = &roll->stalled.missing;
+    struct ranges arrived = {0};
+
+    ranges_copy(&arrived, &roll->stalled.set);
+    ranges_remove_all(&arrived, &missing->absent);
+    ranges_remove_all(&arrived, &missing->unjoined);
+    ranges_remove_all(&arrived, &missing->silent);
+    if (missing->more > 0)
+        buffer_printf(out, " and those of %llu more nodes", (unsigned long long)missing->more);
+    else
+        buffer_printf(
+            out, "; %llu arrived",
+            (unsigned long long)(ranks_of(calls->daemon->engine, &arrived) + roll->arrived));
+    ranges_fini(&arrived);
+}
+
+static void line_make(const struct roll_call *calls, const struct roll *roll, char *line)
+{
+    const struct job_engine *engine = calls->daemon->engine;
+    struct buffer out = {0};
+    char name[64];
+
+    roll_call_name(&roll->stalled.key, job_engine_spec(engine)->number, name, sizeof name);
+    buffer_printf(&out, "%s: waiting for ", name);
+    for (uint32_t i = 0; i < roll->groups_count; i++) {
+        if (i > 0)
+            buffer_append_string(&out, ", ");
+        job_report_rank_set(&roll->groups[i].ranks, &out);
+        buffer_append_string(&out, " on ");
+        job_report_places(engine, &roll->groups[i].places, &out);
+        buffer_append_string(&out, " (");
+        print_state(&roll->groups[i], &out);
+        buffer_append_string(&out, ")");
+    }
+    if (roll->groups_count == 0)
+        buffer_append_string(&out, "data that is under way");
+    print_arrived(calls, roll, &out);
+    snprintf(line, LINE_BYTES, "%s", buffer_string(&out));
+    buffer_fini(&out);
+}
+
+/* ---- asking ---- */
+
+/* Of a node that did not say how its ranks are, or was not asked. */
+static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t place,
+                      uint8_t state)
+{
+    const struct place_map *map = job_engine_map(calls->daemon->engine);
+    struct group *group = group_of(roll, state, 0);
+    uint32_t count = place_map_count(map, place - 1);
+
+    ranges_add(&group->places, place, place);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = place_map_rank(map, place - 1, i);
+
+        ranges_add(&group->ranks, rank, rank);
+    }
+}
+
+static void add_places(const struct roll_call *calls, struct roll *roll,
+                       const struct ranges *places, uint8_t state)
+{
+    const struct allocation *allocation = job_engine_allocation(calls->daemon->engine);
+    uint32_t place = 1;
+
+    for (; ranges_next(places, place, &place) && place <= allocation_nodes(allocation); place++)
+        add_place(calls, roll, place, state);
+}
+
+static void roll_say(struct roll_call *calls, struct roll *roll)
+{
+    const struct node_missing *missing = &roll->stalled.missing;
+    struct ranges rest = {0};
+    char line[LINE_BYTES];
+
+    roll->due_ns = UINT64_MAX;
+    ranges_copy(&rest, &missing->absent);
+    for (uint32_t i = 0; i < roll->asked_count; i++) {
+        ranges_remove(&rest, roll->asked[i].place, roll->asked[i].place);
+        if (roll->asked[i].id != 0)
+            add_place(calls, roll, roll->asked[i].place, STATE_SILENT);
+        roll->asked[i].id = 0;
+    }
+    add_places(calls, roll, &rest, JOB_ROLL_RUNNING);
+    add_places(calls, roll, &missing->silent, STATE_SILENT);
+    add_places(calls, roll, &missing->unjoined, STATE_UNJOINED);
+    ranges_fini(&rest);
+    line_make(calls, roll, line);
+    if (strcmp(line, roll->line) == 0)
+        return;
+    snprintf(roll->line, sizeof roll->line, "%s", line);
+    root_text(calls->daemon, roll->stalled.key.owner, LOG_LEVEL_WARNING, line);
+}
+
+static void roll_ask(struct roll_call *calls, struct roll *roll)
+{
+    struct job_roll_request request = {.number = job_engine_spec(calls->daemon->engine)->number,
+                                       .key = roll->stalled.key,
+                                       .set = roll->stalled.set};
+    const struct allocation *allocation = job_engine_allocation(calls->daemon->engine);
+    uint32_t place = 1;
+
+    roll->asked_count = 0;
+    for (; roll->asked_count < ASKED_MAX &&
+           ranges_next(&roll->stalled.missing.absent, place, &place) &&
+           place <= allocation_nodes(allocation);
+         place++) {
+        struct buffer payload = {0};
+
+        wire_put_u8(&payload, JOB_MESSAGE_ROLL);
+        job_roll_request_encode(&request, &payload);
+        roll->asked[roll->asked_count].place = place;
+        roll->asked[roll->asked_count++].id =
+            node_request(calls->daemon->node, place, message_from_buffer(&payload));
+        buffer_fini(&payload);
+    }
+    roll->waiting = roll->asked_count;
+    roll->due_ns = loop_now_ns() + ANSWER_MS * NS_PER_MS;
+    if (roll->waiting == 0)
+        roll_say(calls, roll);
+    else
+        loop_timer_set(calls->timer, roll->due_ns);
+}
+
+static void answers_due(void *context)
+{
+    struct roll_call *calls = context;
+    uint64_t next_ns = UINT64_MAX;
+    struct list_node *node, *spare;
+
+    list_for_each(&calls->rolls, node, spare)
+    {
+        struct roll *roll = list_entry(node, struct roll, node);
+
+        if (roll->due_ns <= loop_now_ns())
+            roll_say(calls, roll);
+        if (roll->due_ns < next_ns)
+            next_ns = roll->due_ns;
+    }
+    if (next_ns != UINT64_MAX)
+        loop_timer_set(calls->timer, next_ns);
+}
+
+/* ---- what comes ---- */
+
+static int is_of_job(const struct roll_call *calls, const struct job_stalled *stalled)
+{
+    const struct job_spec *spec = job_engine_spec(calls->daemon->engine);
+
+    return spec != NULL && job_engine_map(calls->daemon->engine)->processes > 0 &&
+           calls->daemon->engine->root->complete &&
+           (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
+}
+
+void roll_call_stalled(struct roll_call *calls, struct wire_reader *reader)
+{
+    struct job_stalled stalled;
+    struct roll *roll;
+
+    if (job_stalled_decode(&stalled, reader) < 0)
+        return;
+    roll = roll_find(calls, &stalled.key);
+    if (stalled.over && roll != NULL)
+        roll_free(calls, roll);
+    if (stalled.over || !is_of_job(calls, &stalled) ||
+        (roll == NULL && calls->count == ROLLS_MAX)) {
+        job_stalled_fini(&stalled);
+        return;
+    }
+    if (roll == NULL) {
+        roll = memory_allocate_zeroed(sizeof *roll);
+        list_append(&calls->rolls, &roll->node);
+        calls->count++;
+    }
+    groups_clear(roll);
+    job_stalled_fini(&roll->stalled);
+    roll->stalled = stalled;
+    roll_ask(calls, roll);
+}
+
+static void take_entries(struct roll *roll, uint32_t place, const struct job_roll *answer)
+{
+    for (uint32_t i = 0; i < answer->count; i++) {
+        const struct job_roll_entry *entry = &answer->entries[i];
+        struct group *group;
+
+        if (entry->state == JOB_ROLL_ARRIVED) {
+            roll->arrived += entry->last - entry->first + 1;
+            continue;
+        }
+        /* Whether it sleeps or runs says nothing about why it has not called. */
+        group = group_of(roll, entry->state, strchr("TtDZ", entry->process) ? entry->process : 0);
+        ranges_add(&group->ranks, entry->first, entry->last);
+        ranges_add(&group->places, place, place);
+    }
+}
+
+static void roll_answered(struct roll_call *calls, struct roll *roll, uint32_t index,
+                          const struct message *payload)
+{
+    struct job_roll answer;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
+    if (wire_get_u32(&reader) == 0 && job_roll_decode(&answer, &reader) == 0) {
+        roll->asked[index].id = 0;
+        take_entries(roll, roll->asked[index].place, &answer);
+    }
+    if (--roll->waiting == 0)
+        roll_say(calls, roll);
+}
+
+void roll_call_reply(struct roll_call *calls, uint32_t id, int status,
+                     const struct message *payload)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&calls->rolls, node, spare)
+    {
+        struct roll *roll = list_entry(node, struct roll, node);
+
+        for (uint32_t i = 0; i < roll->asked_count; i++)
+            if (roll->asked[i].id == id) {
+                roll_answered(calls, roll, i, status == 0 ? payload : NULL);
+                return;
+            }
+    }
+}
+
+const char *roll_call_line(const struct roll_call *calls)
+{
+    struct list_node *node = calls != NULL ? list_first(&calls->rolls) : NULL;
+
+    return node != NULL ? list_entry(node, struct roll, node)->line : "";
+}
+
+/* ---- life ---- */
+
+struct roll_call *roll_call_create(struct daemon *daemon)
+{
+    struct roll_call *calls = memory_allocate_zeroed(sizeof *calls);
+
+    calls->daemon = daemon;
+    list_init(&calls->rolls);
+    calls->timer = loop_timer_create(daemon->loop, answers_due, calls);
+    return calls;
+}
+
+void roll_call_destroy(struct roll_call *calls)
+{
+    struct list_node *node;
+
+    if (calls == NULL)
+        return;
+    while ((node = list_first(&calls->rolls)) != NULL)
+        roll_free(calls, list_entry(node, struct roll, node));
+    loop_timer_destroy(calls->timer);
+    free(calls);
+}

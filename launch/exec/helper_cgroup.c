@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/exec/helper_cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "launch/exec/orphan.h"
+
+#define TEXT_BYTES_MAX 8192
+#define NAME_FORMAT    "banyan-%lu-%d.%u" /* name space of pids, helper, group */
+
+/* Where a system has them: alone, or beside version 1. */
+static const char *const mount_points[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+static int disabled;
+static unsigned long name_space; /* of our pids: those of another say nothing here */
+static char *own_path;           /* of the cgroup of this process, NULL until it was looked for */
+
+static const char *find_mount(void)
+{
+    for (size_t i = 0; i < sizeof(mount_points) / sizeof(mount_points[0]); i++) {
+        struct statfs status;
+        if (statfs(mount_points[i], &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
+            return mount_points[i];
+    }
+    return NULL;
+}
+
+/* The line "0::/path" of /proc/self/cgroup, whose other lines are of version 1. */
+static char *find_own_path(const char *mount)
+{
+    char text[TEXT_BYTES_MAX];
+    char *line;
+    int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+    if (line == NULL)
+        return NULL;
+    line += strspn(line, "\n") + strlen("0::");
+    line[strcspn(line, "\n")] = '\0';
+    return memory_printf("%s%s", mount, strcmp(line, "/") == 0 ? "" : line);
+}
+
+static const char *own_cgroup(void)
+{
+    struct stat status;
+    const char *mount;
+
+    if (own_path != NULL || disabled)
+        return own_path;
+    mount = find_mount();
+    if (mount != NULL && stat("/proc/self/ns/pid", &status) == 0) {
+        name_space = (unsigned long)status.st_ino;
+        own_path = find_own_path(mount);
+    }
+    disabled = own_path == NULL;
+    return own_path;
+}
+
+char *cgroup_create(uint32_t group, int *ret_fd)
+{
+    const char *parent = disabled ? NULL : own_cgroup();
+    char *path;
+
+    *ret_fd = -1;
+    if (parent == NULL || disabled)
+        return NULL;
+    path = memory_printf("%s/" NAME_FORMAT, parent, name_space, (int)getpid(), group);
+    if (mkdir(path, 0755) == 0 || errno == EEXIST)
+        *ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_fd >= 0)
+        return path;
+    rmdir(path);
+    free(path);
+    disabled = 1;
+    return NULL;
+}
+
+void cgroup_kill(int fd)
+{
+    int kill_fd = fd >= 0 ? openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC) : -1;
+
+    if (kill_fd < 0)
+        return;
+    (void)!write(kill_fd, "1", 1);
+    close(kill_fd);
+}
+
+int cgroup_remove(const char *path, int fd)
+{
+    if (path == NULL || rmdir(path) == 0 || errno != EBUSY)
+        return 1;
+    cgroup_kill(fd);
+    return 0;
+}
+
+void cgroup_disable(void)
+{
+    disabled = 1;
+}
+
+static void clean_one(int parent_fd, const char *name)
+{
+    unsigned long helper_name_space;
+    unsigned int group;
+    int pid, fd;
+
+    if (sscanf(name, NAME_FORMAT, &helper_name_space, &pid, &group) != 3 ||
+        helper_name_space != name_space || orphan_helper_lives(pid))
+        return;
+    fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    cgroup_kill(fd);
+    close(fd);
+    /* What was killed needs a moment to leave. */
+    for (int i = 0; i < 100 && unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
+        usleep(1000);
+}
+
+void cgroup_clean(void)
+{
+    const char *parent = own_cgroup();
+    DIR *directory = parent != NULL ? opendir(parent) : NULL;
+    struct dirent *entry;
+
+    if (directory == NULL)
+        return;
+    while ((entry = readdir(directory)) != NULL)
+        if (entry->d_type == DT_DIR)
+            clean_one(dirfd(directory), entry->d_name);
+    closedir(directory);
+}

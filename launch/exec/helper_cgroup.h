@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A cgroup v2 per job under the helper's own, if the system lets us: it needs no controller, only
+ * cgroup.kill, from which nothing escapes.  Its name is banyan-<inode of the name space of pids>-<pid
+ * of the helper>.<group>: containers may share one tree of cgroups, and only their own helpers can be
+ * known to be dead.  Where there is none, every call does nothing.  Cost: about 0.1 ms per job and node.
+ */
+#ifndef LAUNCH_EXEC_HELPER_CGROUP_H
+#define LAUNCH_EXEC_HELPER_CGROUP_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The path (free()) and *ret_fd of a new cgroup, or NULL and -1. */
+char *cgroup_create(uint32_t group, int *ret_fd);
+void cgroup_kill(int fd);
+/* 1 if it is gone (or there never was one); 0 if something still lives in it, which is killed. */
+int cgroup_remove(const char *path, int fd);
+/* This process makes no more of them: the system refused one after all. */
+void cgroup_disable(void);
+/* Kills what is in the cgroups of helpers of this name space that live no more, and removes them. */
+void cgroup_clean(void);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way of one process from the helper to exec.  The child shares the helper's memory until exec
+ * and runs beside it on a stack of its own, so a slow file system holds up nobody else and no page
+ * is copied.  A pipe that exec closes tells the helper how it went.
+ */
+#ifndef LAUNCH_EXEC_HELPER_CHILD_H
+#define LAUNCH_EXEC_HELPER_CHILD_H
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "launch/exec/helper_wire.h"
+
+/* Everything the child reads; it must stay until child_finish. */
+struct child_start {
+    void *message; /* owns the strings of order; malloc, as mark */
+    char *mark;    /* its first variable */
+    struct helper_order order;
+    int fds
+        [HELPER_FDS_MAX]; /* by order.request.targets; the caller closes them after child_spawn */
+    int null_fd;
+    int report_fd; /* the child's end */
+    pid_t helper;
+    struct rlimit files; /* what the process gets */
+    char *candidate;     /* room for any entry of PATH and the name of the program */
+    const char *path;    /* PATH of the process */
+    char shell[8];       /* "/bin/sh" */
+    char interpreter[HELPER_TEXT_BYTES]; /* that is not there */
+    int interpreter_missing;
+    struct child_start *next_free;
+};
+
+struct child_failure {
+    int32_t code; /* negative errno */
+    uint32_t step;
+    char text[HELPER_TEXT_BYTES]; /* of START_STEP_INTERPRETER */
+};
+
+/* An empty start with room for a stack; they are kept and used again. */
+struct child_start *child_start_take(void);
+void child_start_give(struct child_start *start); /* frees the message */
+/* Starts it: the pid, and *ret_report_fd, which child_result reads.  On failure the negative errno
+ * of START_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1. */
+pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd);
+/* 1: the program runs (or the child was killed before it could say anything), 0: not known yet,
+ * -1: it failed and has exited or will at once. */
+int child_result(int report_fd, struct child_failure *ret_failure);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/exec/helper_state.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/exec/helper_cgroup.h"
+#include "launch/exec/orphan.h"
+
+#define NS_PER_MS 1000000ull
+/* Between two looks at something that should be dead: it may hang in the system, or an orphan may
+ * come into view only when its parent has gone. */
+#define RETRY_MS 20
+
+struct group *group_find(struct helper_state *state, uint32_t number)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node, spare)
+    {
+        struct group *group = list_entry(node, struct group, node);
+        if (group->number == number)
+            return group;
+    }
+    return NULL;
+}
+
+struct group *group_get(struct helper_state *state, uint32_t number)
+{
+    struct group *group = group_find(state, number);
+
+    if (group != NULL)
+        return group;
+    group = memory_allocate_zeroed(sizeof(*group));
+    group->number = number;
+    group->kill_at_ns = UINT64_MAX;
+    group->cgroup_path = cgroup_create(number, &group->cgroup_fd);
+    list_append(&state->groups, &group->node);
+    return group;
+}
+
+static void group_destroy(struct group *group)
+{
+    list_remove(&group->node);
+    if (group->cgroup_fd >= 0)
+        close(group->cgroup_fd);
+    free(group->cgroup_path);
+    free(group);
+}
+
+void group_seal(struct helper_state *state, uint32_t number)
+{
+    struct group *group = group_find(state, number);
+
+    if (group == NULL)
+        return;
+    group->sealed = 1;
+    state->look |= group->living == 0;
+}
+
+/* The process leads its group, and its number stays its own until it is reaped; it may have left
+ * the group since. */
+void worker_signal(struct worker *worker, int signal_number)
+{
+    kill(-worker->pid, signal_number);
+    if (getpgid(worker->pid) != worker->pid)
+        kill(worker->pid, signal_number);
+    if (signal_number == SIGKILL || signal_number == SIGTERM)
+        worker->ended_by_us = 1;
+}
+
+static void signal_workers(struct helper_state *state, uint32_t number, int signal_number)
+{
+    size_t cursor = 0;
+    struct worker *worker;
+
+    while ((worker = map_next(state->by_pid, &cursor)) != NULL)
+        if (worker->group == number)
+            worker_signal(worker, signal_number);
+}
+
+void group_signal(struct helper_state *state, uint32_t number, int signal_number)
+{
+    if (number > 0)
+        signal_workers(state, number, signal_number);
+}
+
+static void group_kill(struct helper_state *state, struct group *group)
+{
+    group->ending = 1;
+    group->sealed = 1;
+    group->killed = 1;
+    group->kill_at_ns = helper_now_ns() + RETRY_MS * NS_PER_MS;
+    signal_workers(state, group->number, SIGKILL);
+    cgroup_kill(group->cgroup_fd);
+    state->look = 1;
+}
+
+void group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms)
+{
+    struct group *group;
+
+    if (number == 0)
+        return;
+    group = group_get(state, number);
+    if (grace_ms == 0 || group->living == 0) {
+        group_kill(state, group);
+        return;
+    }
+    if (group->ending)
+        return;
+    group->ending = 1;
+    group->sealed = 1;
+    group->kill_at_ns = helper_now_ns() + grace_ms * NS_PER_MS;
+    signal_workers(state, number, SIGTERM);
+    signal_workers(state, number, SIGCONT);
+}
+
+void group_worker_gone(struct helper_state *state, uint32_t number)
+{
+    struct group *group = group_find(state, number);
+
+    if (group == NULL)
+        return;
+    group->living--;
+    state->look |= group->living == 0;
+}
+
+void groups_kill(struct helper_state *state)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node, spare)
+        group_kill(state, list_entry(node, struct group, node));
+}
+
+void workers_kill(struct helper_state *state)
+{
+    size_t cursor = 0;
+    struct worker *worker;
+
+    while ((worker = map_next(state->by_pid, &cursor)) != NULL)
+        worker_signal(worker, SIGKILL);
+}
+
+static int group_is_over(const struct group *group)
+{
+    return group->killed || (group->sealed && group->living == 0);
+}
+
+/* Whether any job still has started processes here. */
+static int any_group_lives(const struct helper_state *state)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node,
+                  spare) if (!group_is_over(list_entry(node, struct group, node))) return 1;
+    return 0;
+}
+
+/* Must this adopted process end now?  An orphan of a helper that is dead, too, comes to us when
+ * daemon and helper of a node on this machine were killed together. */
+static int must_end(struct helper_state *state, pid_t pid, struct group **ret_group)
+{
+    pid_t helper;
+    uint32_t number;
+    struct group *group;
+
+    switch (orphan_examine(pid, &helper, &number)) {
+    case ORPHAN_HELPER:
+        state->awaits_helper = state->closing; /* until it is gone: what it leaves falls to us */
+        return 0;
+    case ORPHAN_DAEMON:
+        return state->closing && !state->spares_daemons;
+    case ORPHAN_MARKED:
+        if (state->closing)
+            return 1;
+        if (helper != getpid())
+            return !orphan_helper_lives(helper);
+        if (number == 0)
+            return 0;
+        group = group_find(state, number);
+        *ret_group = group;
+        return group == NULL || group_is_over(group);
+    default:
+        return state->closing || !any_group_lives(state);
+    }
+}
+
+/* Kills the orphans that must end; how many there were.  Those of a group are counted against it. */
+static size_t kill_orphans(struct helper_state *state)
+{
+    pid_t *pids;
+    size_t count = orphan_list(&pids);
+    size_t killed = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct group *group = NULL;
+        if (map_get_u64(state->by_pid, (uint64_t)pids[i]) != NULL ||
+            !must_end(state, pids[i], &group))
+            continue;
+        orphan_kill(pids[i]);
+        killed++;
+    }
+    free(pids);
+    return killed;
+}
+
+static void report_empty(struct helper_state *state)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node, spare)
+    {
+        struct group *group = list_entry(node, struct group, node);
+        if (!group_is_over(group) || group->living > 0)
+            continue;
+        if (!cgroup_remove(group->cgroup_path, group->cgroup_fd)) {
+            state->look = 1;
+            continue;
+        }
+        helper_tell(state, HELPER_GROUP_EMPTY, group->number, 0, 0);
+        group_destroy(group);
+    }
+}
+
+static void kill_overdue(struct helper_state *state)
+{
+    uint64_t now_ns = helper_now_ns();
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node, spare)
+    {
+        struct group *group = list_entry(node, struct group, node);
+        if (group->kill_at_ns <= now_ns)
+            group_kill(state, group);
+    }
+}
+
+void groups_step(struct helper_state *state)
+{
+    kill_overdue(state);
+    if (!state->look)
+        return;
+    /* What was killed comes back as an ended child, which makes us look again. */
+    state->awaits_helper = 0;
+    state->look = kill_orphans(state) > 0 || state->awaits_helper;
+    if (!state->look)
+        report_empty(state);
+}
+
+uint64_t groups_deadline_ns(const struct helper_state *state)
+{
+    uint64_t deadline_ns = state->look ? helper_now_ns() + RETRY_MS * NS_PER_MS : UINT64_MAX;
+    struct list_node *node, *spare;
+
+    list_for_each(&state->groups, node, spare)
+    {
+        struct group *group = list_entry(node, struct group, node);
+        if (group->kill_at_ns < deadline_ns)
+            deadline_ns = group->kill_at_ns;
+    }
+    return deadline_ns;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The helper's memory, shared by its few files: helper_process.c (loop, requests, reaping),
+ * helper_group.c (ending groups).  Maps of processes by id and pid; O(local processes).
+ */
+#ifndef LAUNCH_EXEC_HELPER_STATE_H
+#define LAUNCH_EXEC_HELPER_STATE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "launch/exec/helper_child.h"
+#include "launch/exec/helper_process.h"
+#include "launch/exec/helper_wire.h"
+
+/* One started process, until it has been reaped. */
+struct worker {
+    uint64_t id;
+    uint32_t group;
+    pid_t pid;
+    int report_fd; /* -1 once it is known whether exec went well */
+    int watched;   /* the loop waits for report_fd */
+    struct list_node starting;
+    struct child_start *start;
+    int outlives;    /* a daemon that goes on without ours */
+    int failed;      /* FAILED was told instead of STARTED */
+    int ended_by_us; /* got a signal to end it */
+};
+
+/* A job's processes here.  Dying: nothing of it may stay alive. */
+struct group {
+    struct list_node node;
+    uint32_t number;
+    uint32_t living; /* workers */
+    int sealed;      /* the daemon has named all its processes */
+    int ending;      /* no more may be started */
+    int killed;      /* the time of SIGKILL has come */
+    uint64_t kill_at_ns;
+    int cgroup_fd; /* -1: none */
+    char *cgroup_path;
+};
+
+struct owned_directory {
+    struct list_node node;
+    char *path;
+};
+
+struct helper_state {
+    struct helper_setup setup;
+    int epoll_fd;
+    int signal_fd;
+    int null_fd;
+    int socket_open;
+    struct map *by_id;
+    struct map *by_pid;
+    struct list starting; /* struct worker whose report_fd is not watched yet */
+    uint32_t starting_count;
+    uint64_t starting_ns; /* when they are looked at, UINT64_MAX: there are none */
+    struct list groups;
+    struct list directories;
+    struct buffer incoming; /* packets of the request that is coming */
+    int fds[HELPER_FDS_MAX];
+    uint32_t fds_count;
+    struct buffer events; /* encoded, not yet sent */
+    int sending;          /* the loop waits for room in the socket */
+    uint64_t lease_ns;    /* deadline, UINT64_MAX: none */
+    int closing;          /* everything is to end */
+    int spares_daemons;   /* but not other nodes' daemons */
+    uint64_t give_up_ns;  /* when closing */
+    int clean;            /* the helper of a node on this machine may have been killed */
+    int look;             /* an orphan may be there that must end */
+    int awaits_helper;    /* at the end: that of a dead daemon, which is about to end itself */
+};
+
+/* helper_process.c */
+uint64_t helper_now_ns(void);
+void helper_tell(struct helper_state *state, enum helper_event_type type, uint64_t id,
+                 int32_t value, uint32_t detail);
+
+/* helper_group.c */
+struct group *group_find(struct helper_state *state, uint32_t number);
+struct group *group_get(struct helper_state *state, uint32_t number);
+void group_seal(struct helper_state *state, uint32_t number);
+void group_signal(struct helper_state *state, uint32_t number, int signal_number);
+void group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms);
+void group_worker_gone(struct helper_state *state, uint32_t number);
+void worker_signal(struct worker *worker, int signal_number);
+/* SIGKILL to every rank (lease), or to everything that is ours. */
+void groups_kill(struct helper_state *state);
+void workers_kill(struct helper_state *state);
+/* Looks for orphans, kills those that must end, reports groups that are empty. */
+void groups_step(struct helper_state *state);
+/* When groups_step must run even if no child ends; UINT64_MAX: never. */
+uint64_t groups_deadline_ns(const struct helper_state *state);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The only dlopen: our own shared objects that carry a heavy library (design.md, "Links"), opened by
+ * full path when first needed and never closed.
+ */
+#ifndef LAUNCH_EXEC_PLUGIN_H
+#define LAUNCH_EXEC_PLUGIN_H
+
+#include "base/error.h"
+#include "fabric/ofi_table.h"
+#include "pmix/host.h"
+
+/* The PMIx host; NULL with one line if it cannot be opened or has another HOST_ABI.  Looks in
+ * $BANYAN_PKGLIBDIR (for the build tree), else where it was installed. */
+const struct host_table *plugin_pmix_host(struct error *error);
+/* libfabric's endpoint; its opening alone may take 0.2 s. */
+const struct ofi_table *plugin_fabric_ofi(struct error *error);
+
+#endif

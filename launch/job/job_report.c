@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a person reads about the end of a job, and the exit status that goes with it (design.md,
+ * "Launch", Errors).
+ */
+#include "config.h"
+
+#include "launch/job/job_engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/proto/last_words.h"
+
+#define STATUS_FAILED         125
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND      127
+#define STATUS_SIGNAL         128
+#define SEEN_MAX              64
+#define REPORT_RANGES_MAX     16 /* of ranks in one line */
+
+static void place_name(const struct job_engine *engine, uint32_t place,
+                       char name[HOST_NAME_BYTES_MAX + 1])
+{
+    if (engine->allocation && place > 0 && place <= allocation_nodes(engine->allocation))
+        hostlist_name(engine->allocation->names, place - 1, name);
+    else
+        snprintf(name, HOST_NAME_BYTES_MAX + 1, "place %u", place);
+}
+
+/* What Open MPI gives to abort when the program has given nothing. */
+#define ABORT_SAYS_NOTHING "N/A"
+
+uint32_t job_report_status(const struct job_failure *failure)
+{
+    switch (failure->kind) {
+    case JOB_FAILURE_NONE:
+        return 0;
+    case JOB_FAILURE_START:
+        if (failure->step == START_STEP_INTERPRETER)
+            return STATUS_NOT_FOUND;
+        if (failure->step != START_STEP_EXEC)
+            return STATUS_FAILED;
+        return failure->code == -ENOENT || failure->code == -ENOTDIR ? STATUS_NOT_FOUND
+                                                                     : STATUS_NOT_EXECUTABLE;
+    case JOB_FAILURE_SIGNAL:
+        return STATUS_SIGNAL + (uint32_t)failure->code;
+    case JOB_FAILURE_SERVICES:
+        return STATUS_FAILED;
+    case JOB_FAILURE_ABORT:
+        /* As hydra and orterun: who says so wants it. */
+        return (failure->code & 0xff) || failure->code == 0 ? (uint32_t)(failure->code & 0xff) : 1;
+    case JOB_FAILURE_EXIT:
+        return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
+    default:
+        return 1;
+    }
+}
+
+static const char *start_object(const struct job_engine *engine, const struct job_failure *failure)
+{
+    const struct job_spec *spec = &engine->root->spec;
+    const struct app_spec *app;
+
+    if (spec->apps_count == 0)
+        return "the program";
+    app = &spec->apps[place_map_app(&engine->root->map, failure->rank)];
+    if (failure->step == START_STEP_CHDIR)
+        return app->directory ? app->directory : "the working directory";
+    return app->argv[0];
+}
+
+/* Of a script it has a name, as "/bin/sh\\r"; without one it is the loader of a program. */
+static void report_interpreter(const struct job_failure *failure, const char *object,
+                               const char *node, char *text, size_t text_bytes)
+{
+    const char *name = failure->detail;
+    size_t length = strlen(name);
+    int has_return = length > 2 && strcmp(name + length - 2, "\\r") == 0;
+
+    if (name[0] == 0)
+        snprintf(text, text_bytes,
+                 "cannot run %s on %s (rank %u): it is there, but the loader that it names, or a "
+                 "file system on the way, is not",
+                 object, node, failure->rank);
+    else
+        snprintf(text, text_bytes,
+                 "cannot run %s on %s (rank %u): its interpreter %s is not there%s", object, node,
+                 failure->rank, name,
+                 has_return ? "; its lines end as those of DOS: sed -i 's/\\r$//' mends that" : "");
+}
+
+/* What can be done about it; "" if that is not known. */
+static const char *start_remedy(const struct job_failure *failure)
+{
+    if (failure->code == -EMFILE || failure->code == -ENFILE)
+        return "; each process takes three descriptors of the daemon: raise ulimit -n there, or "
+               "start fewer on a node";
+    if (failure->code == -EAGAIN && failure->step == START_STEP_FORK)
+        return "; the system allows no more processes: raise ulimit -u, kernel.pid_max or the "
+               "pids.max of the cgroup there, or start fewer on a node";
+    if (failure->code == -ENOMEM && failure->step == START_STEP_FORK)
+        return "; start fewer on a node";
+    return "";
+}
+
+static void report_start_failure(const struct job_engine *engine, const struct job_failure *failure,
+                                 const char *node, char *text, size_t text_bytes)
+{
+    const char *object = start_object(engine, failure);
+    const char *reason = strerror(-failure->code);
+
+    if (failure->step == START_STEP_CHDIR)
+        snprintf(text, text_bytes,
+                 "cannot change to the working directory %s on %s (rank %u): %s; "
+                 "give another with --wdir",
+                 object, node, failure->rank, reason);
+    else if (failure->step == START_STEP_INTERPRETER)
+        report_interpreter(failure, object, node, text, text_bytes);
+    else if (failure->step == START_STEP_EXEC)
+        snprintf(text, text_bytes, "cannot run %s on %s (rank %u): %s", object, node, failure->rank,
+                 reason);
+    else
+        snprintf(text, text_bytes, "cannot start %s on %s (rank %u): %s: %s%s", object, node,
+                 failure->rank, start_step_name(failure->step), reason, start_remedy(failure));
+}
+
+void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,
+                        char *text, size_t text_bytes)
+{
+    char node[HOST_NAME_BYTES_MAX + 1];
+    int says;
+
+    place_name(engine, failure->place, node);
+    switch (failure->kind) {
+    case JOB_FAILURE_START:
+        report_start_failure(engine, failure, node, text, text_bytes);
+        break;
+    case JOB_FAILURE_EXIT:
+        snprintf(text, text_bytes, "rank %u on %s exited with status %d", failure->rank, node,
+                 failure->code);
+        break;
+    case JOB_FAILURE_SIGNAL:
+        snprintf(text, text_bytes, "rank %u on %s was killed by signal %d (%s)", failure->rank,
+                 node, failure->code, strsignal(failure->code));
+        break;
+    case JOB_FAILURE_ABNORMAL:
+        snprintf(text, text_bytes,
+                 "rank %u on %s exited with status 0 but without MPI_Finalize or PMIx_Finalize",
+                 failure->rank, node);
+        break;
+    case JOB_FAILURE_MISSED:
+        snprintf(text, text_bytes, "rank %u on %s ended without joining %s, in which others wait",
+                 failure->rank, node, failure->detail);
+        break;
+    case JOB_FAILURE_SERVICES:
+        snprintf(text, text_bytes, "cannot serve the ranks on %s: %s", node, failure->detail);
+        break;
+    case JOB_FAILURE_ABORT:
+        says = failure->detail[0] != '\0' && strcmp(failure->detail, ABORT_SAYS_NOTHING) != 0;
+        snprintf(text, text_bytes, "rank %u on %s called abort with status %d%s%s", failure->rank,
+                 node, failure->code, says ? ": " : "", says ? failure->detail : "");
+        break;
+    default:
+        text[0] = 0;
+    }
+}
+
+void job_report_rank_set(const struct ranges *ranks, struct buffer *out)
+{
+    uint64_t count = ranges_count(ranks), shown = 0;
+
+    buffer_append_string(out, count == 1 ? "rank " : "ranks ");
+    for (uint32_t i = 0; i < ranks->count && i < REPORT_RANGES_MAX; i++) {
+        struct range range = ranks->items[i];
+
+        shown += range.last - range.first + 1;
+        buffer_printf(out, "%s%u", i > 0 ? "," : "", range.first);
+        if (range.last > range.first)
+            buffer_printf(out, "-%u", range.last);
+    }
+    if (shown < count)
+        buffer_printf(out, " and %llu more", (unsigned long long)(count - shown));
+}
+
+void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
+                      struct buffer *out)
+{
+    const struct place_map *map = &engine->root->map;
+    struct ranges ranks = {0};
+    uint32_t place = 0;
+
+    for (; ranges_next(places, place, &place); place++)
+        for (uint32_t i = 0; i < place_map_count(map, place - 1); i++) {
+            uint32_t rank = place_map_rank(map, place - 1, i);
+
+            ranges_add(&ranks, rank, rank);
+        }
+    job_report_rank_set(&ranks, out);
+    ranges_fini(&ranks);
+}
+
+/* Lines name one node or two: of more kinds of ends than these nothing is kept. */
+void job_report_seen(struct job_root *root, const struct job_event *event)
+{
+    struct job_seen *seen = NULL;
+
+    for (uint32_t i = 0; i < root->seen_count && seen == NULL; i++)
+        if (root->seen[i].loss == (enum node_loss)event->status &&
+            root->seen[i].silent_ns == (uint64_t)event->number)
+            seen = &root->seen[i];
+    if (seen == NULL && root->seen_count < SEEN_MAX) {
+        root->seen = memory_resize(root->seen, (root->seen_count + 1) * sizeof *root->seen);
+        seen = &root->seen[root->seen_count++];
+        *seen = (struct job_seen){.loss = (enum node_loss)event->status,
+                                  .silent_ns = (uint64_t)event->number};
+    }
+    if (seen != NULL)
+        ranges_add_all(&seen->places, event->places);
+}
+
+void job_report_loss(const struct job_root *root, uint32_t place, struct buffer *out)
+{
+    static const char *const texts[NODE_LOSS_COUNT] = {
+        [NODE_LOSS_UNKNOWN] = "its connection broke",
+        [NODE_LOSS_ENDED] = "its daemon has ended",
+        [NODE_LOSS_CLOSED] = "its daemon closed the connection",
+        [NODE_LOSS_UNREACHABLE] = "its machine does not answer",
+    };
+    const struct job_seen *seen = root->seen;
+    const struct job_seen *end = seen + root->seen_count;
+
+    while (seen < end && !ranges_contains(&seen->places, place))
+        seen++;
+    if (seen == end)
+        buffer_append_string(out, texts[NODE_LOSS_UNKNOWN]);
+    else if (seen->loss == NODE_LOSS_SILENT)
+        buffer_printf(out, "silent for %.1f s", (double)seen->silent_ns / 1e9);
+    else
+        buffer_append_string(out, texts[seen->loss]);
+}
+
+/* Nodes of places as a hostlist, O(places in the set). */
+void job_report_places(const struct job_engine *engine, const struct ranges *places,
+                       struct buffer *out)
+{
+    struct hostlist *list = hostlist_create();
+
+    for (uint32_t i = 0; i < places->count; i++) {
+        uint32_t first = places->items[i].first ? places->items[i].first : 1;
+        uint32_t last = places->items[i].last;
+
+        if (engine->allocation && first <= last && last <= allocation_nodes(engine->allocation))
+            hostlist_append_slice(list, engine->allocation->names, first - 1, last - first + 1);
+    }
+    hostlist_print(list, out);
+    hostlist_destroy(list);
+}
+
+/* One group of places that failed with the same words: "n[1-3]: words (3 nodes)". */
+static void report_group(const struct job_engine *engine, uint32_t leader, uint8_t *told,
+                         struct buffer *out)
+{
+    const struct job_root *root = engine->root;
+    const char *words = root->start_failures[leader].text;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    struct ranges places = {0};
+
+    for (uint32_t i = leader; i < root->start_failures_count; i++) {
+        if (told[i] || strcmp(root->start_failures[i].text, root->start_failures[leader].text))
+            continue;
+        told[i] = 1;
+        ranges_add(&places, root->start_failures[i].place, root->start_failures[i].place);
+    }
+    if (out->length_bytes > 0)
+        buffer_append_string(out, "; ");
+    buffer_append_string(out, "cannot start the daemon on ");
+    job_report_places(engine, &places, out);
+    buffer_append_string(out, ": ");
+    place_name(engine, root->start_failures[leader].place, name);
+    last_words_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
+                     ranges_count(&places), out);
+    if (ranges_count(&places) > 1)
+        buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));
+    ranges_fini(&places);
+}
+
+void job_report_unjoined(const struct job_engine *engine, const struct ranges *missing, char *text,
+                         size_t text_bytes)
+{
+    uint64_t nodes = allocation_nodes(engine->allocation);
+    uint64_t count = ranges_count(missing);
+    struct buffer out = {0};
+
+    buffer_append_string(&out,
+                         count == 1 ? "waiting for the daemon of " : "waiting for the daemons of ");
+    job_report_places(engine, missing, &out);
+    buffer_printf(&out, " to join; %llu of %llu have",
+                  (unsigned long long)(nodes > count ? nodes - count : 0),
+                  (unsigned long long)nodes);
+    snprintf(text, text_bytes, "%s", buffer_string(&out));
+    buffer_fini(&out);
+}
+
+void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
+                      size_t text_bytes)
+{
+    const struct job_root *root = engine->root;
+    uint8_t *told = memory_allocate_zeroed(root->start_failures_count + 1);
+    struct buffer out = {0};
+
+    for (uint32_t i = 0; i < root->start_failures_count; i++)
+        if (!told[i])
+            report_group(engine, i, told, &out);
+    if (root->start_failures_total > root->start_failures_count)
+        buffer_printf(&out, "; and %llu more nodes",
+                      (unsigned long long)root->start_failures_total - root->start_failures_count);
+    if (out.length_bytes == 0) {
+        buffer_append_string(&out, "no daemon has joined from ");
+        if (missing && !ranges_is_empty(missing))
+            job_report_places(engine, missing, &out);
+        else
+            buffer_append_string(&out, "some nodes");
+        buffer_printf(&out, " within %u s (--start-timeout)", engine->instance->start_timeout_s);
+    }
+    snprintf(text, text_bytes, "%s", buffer_string(&out));
+    buffer_fini(&out);
+    free(told);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the nodes are like, asked before a launch that places processes on cores or requires what only
+ * the nodes know: one broadcast, and a gather in which equal answers become one on the way, so that
+ * the root gets each kind once however many nodes there are.  Jobs by slot or node, bound to nothing,
+ * ask nobody.
+ */
+#include "config.h"
+
+#include "launch/job/job_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/place_require.h"
+#include "base/log.h"
+#include "launch/proto/survey.h"
+
+/* ---- The root ---- */
+
+static int wants_devices(const struct placement *placement)
+{
+    for (uint32_t i = 0; i < placement->rules_count; i++) {
+        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
+            placement->rules[i].policy == MAP_BY_DEVICE)
+            return 1;
+    }
+    return 0;
+}
+
+/* Places of the nodes that may take part. */
+static void candidates(const struct job_engine *engine, struct ranges *ret_places)
+{
+    const struct ranges *excluded = &engine->root->spec.placement.excluded;
+    uint32_t place = 1;
+
+    ranges_clear(ret_places);
+    for (uint32_t i = 0; i < engine->allocation->runs_count; i++) {
+        const struct slots_run *run = &engine->allocation->runs[i];
+
+        if (run->slots > 0)
+            ranges_add(ret_places, place, place + run->nodes - 1);
+        place += run->nodes;
+    }
+    for (uint32_t i = 0; i < excluded->count; i++)
+        ranges_remove(ret_places, excluded->items[i].first + 1, excluded->items[i].last + 1);
+}
+
+/* Bits of what must be asked. */
+static unsigned int wanted(const struct job_engine *engine)
+{
+    const struct placement *placement = &engine->root->spec.placement;
+    unsigned int want = 0;
+
+    if (placement_wants_topology(placement) && placement->machines.kinds_count == 0)
+        want |= SURVEY_TOPOLOGY;
+    if (want != 0 && wants_devices(placement))
+        want |= SURVEY_DEVICES;
+    if (place_require_open(placement, engine->allocation))
+        want |= SURVEY_FACTS;
+    return want;
+}
+
+int job_survey_wanted(const struct job_engine *engine)
+{
+    candidates(engine, &engine->root->places);
+    return wanted(engine) != 0 && !ranges_is_empty(&engine->root->places);
+}
+
+void job_survey_ask(struct job_engine *engine, struct job_actions *actions)
+{
+    struct job_root *root = engine->root;
+    struct buffer payload = {0}, require = {0};
+
+    if (wanted(engine) & SURVEY_FACTS)
+        place_require_all(&root->spec.placement, &require);
+    ranges_add_all(&root->concerned, &root->places);
+    wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
+    wire_put_u32(&payload, root->number);
+    wire_put_u8(&payload, (uint8_t)wanted(engine));
+    wire_put_string(&payload, buffer_string(&require));
+    ranges_encode(&root->places, &payload);
+    job_actions_broadcast(actions, &root->places, &payload);
+    buffer_fini(&require);
+}
+
+static int say_failed(const struct job_engine *engine, const struct survey *survey,
+                      struct error *error)
+{
+    struct buffer names = {0};
+    struct ranges places = {0};
+
+    for (uint32_t i = 0; i < survey->failed.count; i++)
+        ranges_add(&places, survey->failed.items[i].first + 1, survey->failed.items[i].last + 1);
+    job_report_places(engine, &places, &names);
+    error_set(error, -EIO, "%s cannot tell what the machine is like: %s", buffer_string(&names),
+              survey->why);
+    ranges_fini(&places);
+    buffer_fini(&names);
+    return -EIO;
+}
+
+int job_survey_take(struct job_engine *engine, const struct job_event *event, struct error *error)
+{
+    struct placement *placement = &engine->root->spec.placement;
+    struct survey survey;
+    struct wire_reader reader;
+    int rc = -EBADMSG;
+
+    if (event->message) {
+        wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+        rc = survey_decode(&survey, &reader);
+    }
+    if (rc < 0)
+        return error_set(error, rc, "what the nodes say of their machines cannot be read");
+    if (!ranges_is_empty(&survey.failed)) {
+        rc = say_failed(engine, &survey, error);
+    } else {
+        place_machines_merge(&placement->machines, &survey.machines);
+        facts_table_merge(&placement->facts, &survey.facts);
+    }
+    survey_fini(&survey);
+    return rc;
+}
+
+/* ---- A node ---- */
+
+void job_survey_asked(struct job_engine *engine, struct wire_reader *reader,
+                      struct job_actions *actions)
+{
+    struct job_action *action;
+    struct buffer request = {0};
+    uint32_t number = wire_get_u32(reader);
+    uint8_t want = wire_get_u8(reader);
+    char *require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
+
+    ranges_decode(reader, UINT32_MAX, &engine->survey_places);
+    if (wire_finish(reader) < 0) {
+        log_error("the root sent a survey that cannot be read");
+    } else {
+        action = job_actions_add(actions, JOB_ACTION_SURVEY, number);
+        action->number = want;
+        buffer_append(&request, require, strlen(require) + 1);
+        action->message = message_from_buffer(&request);
+    }
+    buffer_fini(&request);
+    free(require);
+}
+
+void job_survey_answer(struct job_engine *engine, const struct job_event *event,
+                       struct job_actions *actions)
+{
+    struct job_action *action = job_actions_add(actions, JOB_ACTION_CONTRIBUTE, event->job);
+
+    action->key = job_key(event->job, JOB_OPERATION_SURVEY, 1);
+    ranges_copy(&action->places, &engine->survey_places);
+    action->message = message_reference(event->message);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a daemon gets to know who it is (design.md, "Starting the daemons").  It prints a marker line
+ * on stdout (what a login shell printed before is noise, kept for messages), then reads the boot
+ * record from stdin.  If it cannot start it prints one error line instead of joining:
+ *
+ *     BANYAN-READY <protocol version>\n        daemon -> starter
+ *     u32 length, boot record                  starter -> daemon
+ *     BANYAN-ERROR <text>\n                    daemon -> starter, then it exits
+ *     BANYAN-WAITS <text>\n                    daemon -> starter: why it has not joined yet
+ */
+#ifndef LAUNCH_PROTO_BOOT_H
+#define LAUNCH_PROTO_BOOT_H
+
+#include <stdint.h>
+
+#include "alloc/hostlist.h"
+#include "base/ranges.h"
+#include "base/wire.h"
+#include "launch/proto/spec.h"
+#include "overlay/node.h"
+
+#define BOOT_PROTOCOL_VERSION 1
+#define BOOT_RECORD_BYTES_MAX (64u * 1024 * 1024)
+#define BOOT_MARKER           "BANYAN-READY "
+#define BOOT_ERROR_MARKER     "BANYAN-ERROR "
+#define BOOT_WAITING_MARKER   "BANYAN-WAITS "
+
+struct boot_record {
+    struct instance_spec instance;
+    uint32_t place;
+    uint32_t incarnation;
+    char name[HOST_NAME_BYTES_MAX + 1]; /* of this node, as the allocation gives it */
+    struct range range;                 /* of places: this subtree */
+    struct hostlist *names;             /* of the places of range but 0, in order; its own */
+    struct node_ancestor *ancestors;    /* nearest first */
+    uint32_t ancestors_count;
+};
+
+/* The record of a lone place 0, with an empty list of names. */
+void boot_record_init(struct boot_record *record);
+void boot_record_fini(struct boot_record *record);
+void boot_record_encode(const struct boot_record *record, struct buffer *out);
+/* Replaces what ret_record, which must be initialised, holds; untouched on failure (-EBADMSG). */
+int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader);
+/* The record of the head of a child range: parent and own addresses are put in front of the
+ * ancestors. */
+/* ret_child need not be initialised. */
+void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
+                       struct range child_range, struct boot_record *ret_child);
+
+/* The record of a place that comes when the instance grows: its starter is the root, which hands it
+ * on.  ret_child need not be initialised. */
+void boot_record_newcomer(const struct boot_record *root, const struct addresses *root_addresses,
+                          uint32_t place, const char *name, struct boot_record *ret_child);
+
+/* Both are written to descriptor 1, which is the starter's, as one line; -errno of that. */
+int boot_tell(const char *marker, const char *text);
+int boot_tell_waiting(const char *what, const char *why);
+
+#endif

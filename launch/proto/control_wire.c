@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/control.h"
+
+#include <string.h>
+
+/* A flag has one encoding for each of its two values. */
+static uint8_t get_flag(struct wire_reader *reader)
+{
+    uint8_t flag = wire_get_u8(reader);
+
+    if (flag > 1)
+        wire_fail(reader);
+    return flag;
+}
+
+void control_end_encode(const struct control_end *message, struct buffer *out)
+{
+    wire_put_u32(out, message->status);
+    wire_put_u8(out, message->at_once != 0);
+    wire_put_string(out, message->reason);
+}
+
+int control_end_decode(struct control_end *ret_message, struct wire_reader *reader)
+{
+    struct control_end message = {0};
+
+    message.status = wire_get_u32(reader);
+    message.at_once = get_flag(reader);
+    wire_get_string_into(reader, message.reason, sizeof(message.reason));
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+void control_started_encode(const struct control_started *message, struct buffer *out)
+{
+    wire_put_u32(out, message->processes);
+    wire_put_u32(out, message->nodes);
+}
+
+int control_started_decode(struct control_started *ret_message, struct wire_reader *reader)
+{
+    struct control_started message = {0};
+
+    message.processes = wire_get_u32(reader);
+    message.nodes = wire_get_u32(reader);
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+void control_job_end_encode(const struct control_job_end *message, struct buffer *out)
+{
+    wire_put_u32(out, message->status);
+    wire_put_u8(out, message->banyan_failed != 0);
+    wire_put_u32(out, message->processes);
+    wire_put_u32(out, message->nodes);
+    wire_put_u32(out, message->processes_ended);
+    wire_put_string(out, message->text);
+}
+
+int control_job_end_decode(struct control_job_end *ret_message, struct wire_reader *reader)
+{
+    struct control_job_end message = {0};
+
+    message.status = wire_get_u32(reader);
+    message.banyan_failed = get_flag(reader);
+    message.processes = wire_get_u32(reader);
+    message.nodes = wire_get_u32(reader);
+    message.processes_ended = wire_get_u32(reader);
+    wire_get_string_into(reader, message.text, sizeof(message.text));
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
+                           struct buffer *out)
+{
+    wire_put_u32(out, rank);
+    wire_put_u8(out, stream);
+    buffer_append(out, bytes, bytes_count);
+}
+
+int control_output_decode(struct control_output *ret_message, struct wire_reader *reader)
+{
+    struct control_output message = {0};
+
+    message.rank = wire_get_u32(reader);
+    message.stream = wire_get_u8(reader);
+    if (message.stream != 1 && message.stream != 2)
+        wire_fail(reader);
+    message.bytes.data = reader->position;
+    message.bytes.length_bytes = wire_left(reader);
+    reader->position = reader->end;
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+/* Cuts what the other side would refuse. */
+void control_text_encode(uint8_t level, const char *text, struct buffer *out)
+{
+    wire_put_u8(out, level);
+    wire_put_bytes(out, text, strnlen(text, CONTROL_TEXT_BYTES_MAX));
+}
+
+int control_text_decode(struct control_text *ret_message, struct wire_reader *reader)
+{
+    struct control_text message = {0};
+
+    message.level = wire_get_u8(reader);
+    message.text = wire_get_bytes(reader, CONTROL_TEXT_BYTES_MAX);
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/doctor_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const topic_names[DOCTOR_TOPIC_COUNT] = {
+    [DOCTOR_START] = "start",         [DOCTOR_NAME] = "name",   [DOCTOR_NETWORK] = "network",
+    [DOCTOR_TREE] = "tree",           [DOCTOR_CLOCK] = "clock", [DOCTOR_BANYAN] = "banyan",
+    [DOCTOR_PMIX] = "pmix",           [DOCTOR_MPI] = "mpi",     [DOCTOR_PROGRAM] = "program",
+    [DOCTOR_LIMITS] = "limits",       [DOCTOR_SPACE] = "space", [DOCTOR_TOPOLOGY] = "topology",
+    [DOCTOR_LEFTOVERS] = "leftovers",
+};
+
+const char *doctor_topic_name(enum doctor_topic topic)
+{
+    return topic_names[topic];
+}
+
+static void finding_fini(struct doctor_finding *finding)
+{
+    free(finding->text);
+    free(finding->mend);
+    ranges_fini(&finding->places);
+}
+
+void doctor_report_fini(struct doctor_report *report)
+{
+    for (uint32_t i = 0; i < report->count; i++)
+        finding_fini(&report->items[i]);
+    free(report->items);
+    *report = (struct doctor_report){0};
+}
+
+static char *clean_copy(const char *text)
+{
+    size_t bytes = strnlen(text, DOCTOR_TEXT_BYTES_MAX);
+    char *copy = memory_allocate(bytes + 1);
+
+    memcpy(copy, text, bytes);
+    copy[bytes] = '\0';
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)copy[i] < ' ' || copy[i] == 0x7f)
+            copy[i] = ' ';
+    return copy;
+}
+
+static int compare(const struct doctor_finding *a, const struct doctor_finding *b)
+{
+    int order;
+
+    if (a->topic != b->topic)
+        return a->topic < b->topic ? -1 : 1;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    order = strcmp(a->text, b->text);
+    return order != 0 ? order : strcmp(a->mend, b->mend);
+}
+
+/* Where it is or belongs; 1 if it is there. */
+static int find(const struct doctor_report *report, const struct doctor_finding *finding,
+                uint32_t *ret_index)
+{
+    uint32_t low = 0, high = report->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = compare(&report->items[middle], finding);
+        if (order == 0) {
+            *ret_index = middle;
+            return 1;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_index = low;
+    return 0;
+}
+
+static void insert(struct doctor_report *report, uint32_t index,
+                   const struct doctor_finding *finding)
+{
+    if (report->count == report->capacity) {
+        report->capacity = report->capacity > 0 ? 2 * report->capacity : 32;
+        report->items = memory_resize(report->items, report->capacity * sizeof(*report->items));
+    }
+    memmove(&report->items[index + 1], &report->items[index],
+            (report->count - index) * sizeof(*report->items));
+    report->items[index] = *finding;
+    report->count++;
+}
+
+/* Takes the texts; places stay the caller's. */
+static void put(struct doctor_report *report, struct doctor_finding *finding,
+                const struct ranges *places)
+{
+    uint32_t index;
+
+    if (find(report, finding, &index)) {
+        ranges_add_all(&report->items[index].places, places);
+        finding_fini(finding);
+        return;
+    }
+    if (report->count >= DOCTOR_FINDINGS_MAX && finding->topic != DOCTOR_START) {
+        struct doctor_finding rest = {.topic = DOCTOR_START,
+                                      .level = DOCTOR_PROBLEM,
+                                      .text = memory_copy_string("more is found than is shown"),
+                                      .mend = memory_copy_string("examine fewer nodes at once")};
+        finding_fini(finding);
+        put(report, &rest, places);
+        return;
+    }
+    ranges_copy(&finding->places, places);
+    insert(report, index, finding);
+}
+
+void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
+                       enum doctor_level level, const struct ranges *places, const char *text,
+                       const char *mend)
+{
+    struct doctor_finding finding = {.topic = topic,
+                                     .level = level,
+                                     .text = clean_copy(text),
+                                     .mend = clean_copy(mend != NULL ? mend : "")};
+
+    put(report, &finding, places);
+}
+
+void doctor_report_merge(struct doctor_report *report, const struct doctor_report *other)
+{
+    for (uint32_t i = 0; i < other->count; i++) {
+        const struct doctor_finding *finding = &other->items[i];
+        doctor_report_add(report, finding->topic, finding->level, &finding->places, finding->text,
+                          finding->mend);
+    }
+}
+
+int doctor_report_is_well(const struct doctor_report *report)
+{
+    for (uint32_t i = 0; i < report->count; i++)
+        if (report->items[i].level == DOCTOR_PROBLEM)
+            return 0;
+    return 1;
+}
+
+void doctor_report_ill(const struct doctor_report *report, struct ranges *ret_places)
+{
+    ranges_clear(ret_places);
+    for (uint32_t i = 0; i < report->count; i++)
+        if (report->items[i].level == DOCTOR_PROBLEM)
+            ranges_add_all(ret_places, &report->items[i].places);
+}
+
+/* ---- Wire ---- */
+
+void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
+                        const char *mend, struct buffer *out)
+{
+    wire_put_u8(out, (uint8_t)topic);
+    wire_put_u8(out, (uint8_t)level);
+    wire_put_bytes(out, text, strnlen(text, DOCTOR_TEXT_BYTES_MAX));
+    wire_put_bytes(out, mend, strnlen(mend, DOCTOR_TEXT_BYTES_MAX));
+}
+
+/* Texts are set in any case. */
+static int get_line(struct wire_reader *reader, struct doctor_finding *ret_finding)
+{
+    uint8_t topic = wire_get_u8(reader);
+    uint8_t level = wire_get_u8(reader);
+    char *text = wire_get_string(reader, DOCTOR_TEXT_BYTES_MAX);
+    char *mend = wire_get_string(reader, DOCTOR_TEXT_BYTES_MAX);
+
+    if (topic >= DOCTOR_TOPIC_COUNT || level >= DOCTOR_LEVEL_COUNT)
+        wire_fail(reader);
+    *ret_finding = (struct doctor_finding){.topic = (enum doctor_topic)topic,
+                                           .level = (enum doctor_level)level,
+                                           .text = clean_copy(text),
+                                           .mend = clean_copy(mend)};
+    free(text);
+    free(mend);
+    return wire_status(reader);
+}
+
+int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
+                       struct doctor_report *report)
+{
+    struct doctor_finding finding;
+    int rc = get_line(reader, &finding);
+
+    if (rc < 0)
+        finding_fini(&finding);
+    else
+        put(report, &finding, places);
+    return rc;
+}
+
+void doctor_report_encode(const struct doctor_report *report, struct buffer *out)
+{
+    for (uint32_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *finding = &report->items[i];
+        doctor_line_encode(finding->topic, finding->level, finding->text, finding->mend, out);
+        ranges_encode(&finding->places, out);
+    }
+}
+
+int doctor_report_decode(struct doctor_report *ret_report, struct wire_reader *reader)
+{
+    *ret_report = (struct doctor_report){0};
+    while (wire_left(reader) > 0 && wire_status(reader) == 0) {
+        struct ranges places = {0};
+        struct doctor_finding finding;
+
+        get_line(reader, &finding);
+        ranges_decode(reader, DOCTOR_RANGES_MAX, &places);
+        if (wire_status(reader) == 0 && !ranges_is_empty(&places))
+            put(ret_report, &finding, &places);
+        else
+            finding_fini(&finding);
+        ranges_fini(&places);
+    }
+    if (wire_status(reader) == 0)
+        return 0;
+    doctor_report_fini(ret_report);
+    return -EBADMSG;
+}
+
+/* What a peer sends wrong is left out: the rest still tells. */
+void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    struct doctor_report left, right;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, merged->data, merged->length_bytes);
+    (void)doctor_report_decode(&left, &reader);
+    wire_reader_init(&reader, other, other_bytes);
+    (void)doctor_report_decode(&right, &reader);
+    doctor_report_merge(&left, &right);
+    buffer_clear(merged);
+    doctor_report_encode(&left, merged);
+    doctor_report_fini(&left);
+    doctor_report_fini(&right);
+}

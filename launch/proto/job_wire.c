@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/job_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "overlay/overlay_wire.h"
+
+#define JOB_RANGES_MAX 65536u
+
+void job_failure_encode(const struct job_failure *failure, struct buffer *out)
+{
+    wire_put_u8(out, failure->kind);
+    if (failure->kind == JOB_FAILURE_NONE)
+        return;
+    wire_put_u32(out, failure->number);
+    wire_put_u32(out, failure->rank);
+    wire_put_u32(out, failure->place);
+    wire_put_u32(out, (uint32_t)failure->code);
+    wire_put_u8(out, failure->step);
+    wire_put_string(out, failure->detail);
+}
+
+void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_failure)
+{
+    struct job_failure failure = {0};
+
+    failure.kind = wire_get_u8(reader);
+    if (failure.kind >= JOB_FAILURE_COUNT)
+        wire_fail(reader);
+    if (failure.kind != JOB_FAILURE_NONE) {
+        failure.number = wire_get_u32(reader);
+        failure.rank = wire_get_u32(reader);
+        failure.place = wire_get_u32(reader);
+        failure.code = (int32_t)wire_get_u32(reader);
+        failure.step = wire_get_u8(reader);
+        if (failure.step >= START_STEP_COUNT)
+            wire_fail(reader);
+        wire_get_string_into(reader, failure.detail, sizeof failure.detail);
+    }
+    if (wire_status(reader) == 0)
+        *ret_failure = failure;
+}
+
+void job_launched_encode(const struct job_launched *message, struct buffer *out)
+{
+    wire_put_u32(out, message->processes);
+    wire_put_u64(out, message->hash);
+    job_failure_encode(&message->failure, out);
+}
+
+int job_launched_decode(struct job_launched *ret_message, const void *data, size_t bytes)
+{
+    struct job_launched message = {0};
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    message.processes = wire_get_u32(&reader);
+    message.hash = wire_get_u64(&reader);
+    job_failure_decode(&reader, &message.failure);
+    if (wire_finish(&reader) < 0)
+        return -EBADMSG;
+    *ret_message = message;
+    return 0;
+}
+
+void job_ended_encode(const struct job_ended *message, struct buffer *out)
+{
+    wire_put_u32(out, message->processes);
+    wire_put_u32(out, message->status);
+    wire_put_u64(out, message->output_bytes);
+    job_failure_encode(&message->failure, out);
+    job_failure_encode(&message->highest, out);
+}
+
+int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes)
+{
+    struct job_ended message = {0};
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    message.processes = wire_get_u32(&reader);
+    message.status = wire_get_u32(&reader);
+    message.output_bytes = wire_get_u64(&reader);
+    job_failure_decode(&reader, &message.failure);
+    job_failure_decode(&reader, &message.highest);
+    if (wire_finish(&reader) < 0)
+        return -EBADMSG;
+    *ret_message = message;
+    return 0;
+}
+
+void job_end_message_encode(const struct job_end_message *message, struct buffer *out)
+{
+    wire_put_u32(out, message->number);
+    wire_put_u32(out, message->generation);
+    wire_put_u32(out, message->grace_ms);
+    wire_put_u8(out, message->discard);
+    wire_put_u8(out, message->goes_on);
+    wire_put_u8(out, message->tell);
+    ranges_encode(&message->places, out);
+}
+
+int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader)
+{
+    struct job_end_message message = {0};
+
+    message.number = wire_get_u32(reader);
+    message.generation = wire_get_u32(reader);
+    message.grace_ms = wire_get_u32(reader);
+    message.discard = (uint8_t)wire_get_varint_max(reader, 1);
+    message.goes_on = (uint8_t)wire_get_varint_max(reader, 1);
+    message.tell = (uint8_t)wire_get_varint_max(reader, 1);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.places);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.places);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
+{
+    wire_put_key(&message->key, out);
+    wire_put_u8(out, message->over);
+    ranges_encode(&message->set, out);
+    ranges_encode(&message->missing.absent, out);
+    ranges_encode(&message->missing.unjoined, out);
+    ranges_encode(&message->missing.silent, out);
+    wire_put_varint(out, message->missing.more);
+}
+
+int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader)
+{
+    struct job_stalled message = {.over = 0};
+
+    wire_get_key(reader, &message.key);
+    message.over = (uint8_t)wire_get_varint_max(reader, 1);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.absent);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.unjoined);
+    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.silent);
+    message.missing.more = wire_get_varint_max(reader, UINT32_MAX);
+    if (wire_finish(reader) < 0) {
+        job_stalled_fini(&message);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_stalled_fini(struct job_stalled *message)
+{
+    ranges_fini(&message->set);
+    ranges_fini(&message->missing.absent);
+    ranges_fini(&message->missing.unjoined);
+    ranges_fini(&message->missing.silent);
+}
+
+void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out)
+{
+    wire_put_u32(out, message->number);
+    wire_put_key(&message->key, out);
+    ranges_encode(&message->set, out);
+}
+
+int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_reader *reader)
+{
+    struct job_roll_request message = {.number = wire_get_u32(reader)};
+
+    wire_get_key(reader, &message.key);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.set);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_roll_request_fini(struct job_roll_request *message)
+{
+    ranges_fini(&message->set);
+}
+
+void job_roll_encode(const struct job_roll *message, struct buffer *out)
+{
+    wire_put_varint(out, message->count);
+    for (uint32_t i = 0; i < message->count; i++) {
+        const struct job_roll_entry *entry = &message->entries[i];
+
+        wire_put_varint(out, entry->first);
+        wire_put_varint(out, entry->last - entry->first);
+        wire_put_u8(out, entry->state);
+        wire_put_u8(out, entry->process);
+    }
+}
+
+int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader)
+{
+    struct job_roll message = {.count =
+                                   (uint32_t)wire_get_varint_max(reader, JOB_ROLL_ENTRIES_MAX)};
+
+    for (uint32_t i = 0; i < message.count && wire_status(reader) == 0; i++) {
+        struct job_roll_entry *entry = &message.entries[i];
+
+        entry->first = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+        entry->last =
+            entry->first + (uint32_t)wire_get_varint_max(reader, UINT32_MAX - entry->first);
+        entry->state = (uint8_t)wire_get_varint_max(reader, JOB_ROLL_STATE_COUNT - 1);
+        entry->process = wire_get_u8(reader);
+    }
+    if (wire_finish(reader) < 0)
+        return -EBADMSG;
+    *ret_message = message;
+    return 0;
+}
+
+static int failure_weight(const struct job_failure *failure)
+{
+    switch (failure->kind) {
+    case JOB_FAILURE_NONE:
+        return 0;
+    case JOB_FAILURE_START:
+    case JOB_FAILURE_SERVICES:
+        return 3;
+    case JOB_FAILURE_ABORT:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+int job_failure_outweighs(const struct job_failure *failure, const struct job_failure *other)
+{
+    return failure_weight(failure) > failure_weight(other);
+}
+
+void job_failure_merge(struct job_failure *failure, const struct job_failure *other)
+{
+    if (job_failure_outweighs(other, failure) ||
+        (!job_failure_outweighs(failure, other) && other->rank < failure->rank))
+        *failure = *other;
+}
+
+void job_launched_merge(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    struct job_launched sum = {0}, part = {0};
+
+    if (merged->length_bytes > 0)
+        (void)job_launched_decode(&sum, merged->data, merged->length_bytes);
+    if (job_launched_decode(&part, other, other_bytes) == 0) {
+        sum.processes += part.processes;
+        sum.hash += part.hash;
+        job_failure_merge(&sum.failure, &part.failure);
+    }
+    buffer_clear(merged);
+    job_launched_encode(&sum, merged);
+}
+
+void job_ended_merge(struct buffer *merged, const void *other, size_t other_bytes)
+{
+    struct job_ended sum = {0}, part = {0};
+
+    if (merged->length_bytes > 0)
+        (void)job_ended_decode(&sum, merged->data, merged->length_bytes);
+    if (job_ended_decode(&part, other, other_bytes) == 0) {
+        sum.processes += part.processes;
+        sum.output_bytes += part.output_bytes;
+        if (part.status > sum.status) {
+            sum.status = part.status;
+            sum.highest = part.highest;
+        }
+        job_failure_merge(&sum.failure, &part.failure);
+    }
+    buffer_clear(merged);
+    job_ended_encode(&sum, merged);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What daemons of an instance say to each other about jobs, inside overlay payloads.  The first byte
+ * is enum job_message.  Encode and decode of each stand side by side in job_wire.c; the rows are in
+ * doc/job.rst.
+ */
+#ifndef LAUNCH_PROTO_JOB_WIRE_H
+#define LAUNCH_PROTO_JOB_WIRE_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/message.h"
+#include "base/ranges.h"
+#include "base/wire.h"
+#include "launch/proto/start_step.h"
+#include "overlay/node_types.h"
+
+enum job_message {
+    JOB_MESSAGE_NONE,
+    /* broadcasts */
+    JOB_MESSAGE_ROSTER, /* allocation */
+    JOB_MESSAGE_LAUNCH, /* u32 number, job_spec */
+    JOB_MESSAGE_END,    /* struct job_end_message */
+    JOB_MESSAGE_SIGNAL, /* u32 number, u32 signal */
+    /* to the root */
+    JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
+    JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
+    JOB_MESSAGE_OUTPUT, /* u32 number, u32 rank, u8 stream, bytes to the end; none: the stream has
+                                 ended inside a line */
+    JOB_MESSAGE_STDIN_ACK, /* u32 number, u32 bytes */
+    JOB_MESSAGE_TEXT,      /* u32 number (0: of the instance), u8 level, string */
+    /* from the root */
+    JOB_MESSAGE_CREDIT, /* u32 number, u32 bytes of output that were taken */
+    JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */
+    /* request: u32 number, u32 rank; its reply: i32 status, blob to the end */
+    JOB_MESSAGE_MODEX,
+    /* to the root */
+    JOB_MESSAGE_STALLED, /* struct job_stalled */
+    /* request of the root: struct job_roll_request; its reply: i32 status, struct job_roll */
+    JOB_MESSAGE_ROLL,
+    /* to the root, when the placement of all is not what it has */
+    JOB_MESSAGE_PLACED, /* u32 number, u32 place, u64 hash of its part */
+    /* broadcast */
+    JOB_MESSAGE_SURVEY, /* u32 number, u8 survey_want, string: required, ranges: who is asked */
+    /* of an instance of `banyan doctor`; a broadcast: u32 generation, ranges, and CONTROL_DOCTOR's
+     * payload; a request without more: its reply is doctor_daemon.c's */
+    JOB_MESSAGE_DOCTOR,
+    JOB_MESSAGE_CLOCK,
+    /* to the root: this daemon was sent a signal that ends the job */
+    JOB_MESSAGE_CANCEL, /* u32 signal, string: who sent it, "" if that is not known */
+    JOB_MESSAGE_COUNT
+};
+
+enum job_failure_kind {
+    JOB_FAILURE_NONE,
+    JOB_FAILURE_START,    /* code: -errno of step, detail: the name of an interpreter */
+    JOB_FAILURE_EXIT,     /* code: exit status */
+    JOB_FAILURE_SIGNAL,   /* code: signal number */
+    JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
+    JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
+    JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */
+    JOB_FAILURE_MISSED,   /* ended well, but others wait for it; detail: in what */
+    JOB_FAILURE_COUNT
+};
+
+struct job_failure {
+    uint32_t number;
+    uint8_t kind; /* enum job_failure_kind */
+    uint32_t rank;
+    uint32_t place;
+    int32_t code;
+    uint8_t step; /* enum start_step, of JOB_FAILURE_START; else 0 */
+    char detail[160];
+};
+
+/* Payload of the LAUNCHED gather. */
+struct job_launched {
+    uint32_t processes;
+    uint64_t hash;              /* wrapping sum of h(rank, place) */
+    struct job_failure failure; /* kind NONE if all started */
+};
+
+/* Payload of the ENDED gather. */
+struct job_ended {
+    uint32_t processes;
+    uint32_t status;            /* highest among ranks that ended by themselves */
+    uint64_t output_bytes;      /* forwarded to the root */
+    struct job_failure failure; /* that tells most, of ranks that ended by themselves */
+    struct job_failure highest; /* whose status it is */
+};
+
+struct job_end_message {
+    uint32_t number;
+    uint32_t generation; /* of the ENDED gather from now on */
+    uint32_t grace_ms;
+    uint8_t discard;      /* nobody waits for the output that is left */
+    uint8_t goes_on;      /* nothing is ended: only who takes part has changed */
+    uint8_t tell;         /* each node says what it has computed: they do not agree */
+    struct ranges places; /* who takes part in it */
+};
+
+/* An operation of the ranks has had no progress for a while (node_events.missing). */
+struct job_stalled {
+    struct node_key key;
+    uint8_t over; /* it has ended after all: the rest is empty */
+    struct ranges set;
+    struct node_missing missing;
+};
+
+/* How are the ranks of your node with regard to this operation? */
+struct job_roll_request {
+    uint32_t number;
+    struct node_key key;
+    struct ranges set;
+};
+
+enum job_roll_state {
+    JOB_ROLL_ARRIVED,
+    JOB_ROLL_RUNNING,   /* may have called, or not: the library keeps that to itself */
+    JOB_ROLL_NEW,       /* has not initialised */
+    JOB_ROLL_FINALIZED, /* has finalized, and runs on */
+    JOB_ROLL_ENDED,
+    JOB_ROLL_STATE_COUNT
+};
+
+#define JOB_ROLL_ENTRIES_MAX 64
+
+/* Consecutive ranks of a node in the same state. */
+struct job_roll_entry {
+    uint32_t first;
+    uint32_t last;
+    uint8_t state;   /* enum job_roll_state */
+    uint8_t process; /* as /proc/PID/stat has it: R, S, D, T ...; 0: not known */
+};
+
+struct job_roll {
+    uint32_t count;
+    struct job_roll_entry entries[JOB_ROLL_ENTRIES_MAX];
+};
+
+void job_stalled_encode(const struct job_stalled *message, struct buffer *out);
+int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader);
+void job_stalled_fini(struct job_stalled *message);
+void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out);
+int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_reader *reader);
+void job_roll_request_fini(struct job_roll_request *message);
+void job_roll_encode(const struct job_roll *message, struct buffer *out);
+int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader);
+
+void job_failure_encode(const struct job_failure *failure, struct buffer *out);
+void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_failure);
+void job_launched_encode(const struct job_launched *message, struct buffer *out);
+int job_launched_decode(struct job_launched *ret_message, const void *data, size_t bytes);
+void job_ended_encode(const struct job_ended *message, struct buffer *out);
+int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes);
+void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
+int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
+
+/* Keeps the failure that tells more: that a process could not be started explains the rest, then
+ * that one called abort, then the lowest rank. */
+void job_failure_merge(struct job_failure *failure, const struct job_failure *other);
+/* 1 if failure is of a more telling kind than other. */
+int job_failure_outweighs(const struct job_failure *failure, const struct job_failure *other);
+
+/* merged := merged + other (job_merges). */
+void job_launched_merge(struct buffer *merged, const void *other, size_t other_bytes);
+void job_ended_merge(struct buffer *merged, const void *other, size_t other_bytes);
+
+#endif

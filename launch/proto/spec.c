@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "overlay/tree.h"
+
+#define START_TIMEOUT_DEFAULT_S 10
+#define KILL_GRACE_DEFAULT_MS   2000
+#define HEARTBEAT_DEFAULT_MS    1000
+#define LEASE_DEFAULT_MS        120000
+
+void instance_spec_init(struct instance_spec *spec)
+{
+    *spec = (struct instance_spec){
+        .places = 1,
+        .radix = TREE_RADIX_DEFAULT,
+        .starter = STARTER_LOCAL,
+        .start_timeout_s = START_TIMEOUT_DEFAULT_S,
+        .kill_grace_ms = KILL_GRACE_DEFAULT_MS,
+        .heartbeat_ms = HEARTBEAT_DEFAULT_MS,
+        .lease_ms = LEASE_DEFAULT_MS,
+        .log_level = LOG_LEVEL_WARNING,
+    };
+}
+
+void instance_spec_fini(struct instance_spec *spec)
+{
+    free(spec->agent);
+    free(spec->banyand);
+    free(spec->net);
+    free(spec->boot);
+    free(spec->join_file);
+    free(spec->fabric);
+    free(spec->tmpdir);
+    free(spec->virtual_base);
+    free(spec->record);
+    explicit_bzero(spec->secret, sizeof(spec->secret));
+    *spec = (struct instance_spec){0};
+}
+
+static char *copy_optional(const char *text)
+{
+    return text != NULL ? memory_copy_string(text) : NULL;
+}
+
+void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_spec *source)
+{
+    *ret_spec = *source;
+    ret_spec->agent = copy_optional(source->agent);
+    ret_spec->banyand = copy_optional(source->banyand);
+    ret_spec->net = copy_optional(source->net);
+    ret_spec->boot = copy_optional(source->boot);
+    ret_spec->boot_word = NULL;
+    ret_spec->join_file = copy_optional(source->join_file);
+    ret_spec->fabric = copy_optional(source->fabric);
+    ret_spec->tmpdir = copy_optional(source->tmpdir);
+    ret_spec->virtual_base = copy_optional(source->virtual_base);
+    ret_spec->record = copy_optional(source->record);
+}
+
+void job_spec_init(struct job_spec *spec)
+{
+    *spec = (struct job_spec){.mpi = JOB_MPI_PMIX | JOB_MPI_PMI1, .stdin_rank = UINT32_MAX};
+}
+
+static void free_strings(char **strings)
+{
+    for (char **string = strings; string != NULL && *string != NULL; string++)
+        free(*string);
+    free(strings);
+}
+
+void app_spec_fini(struct app_spec *app)
+{
+    free_strings(app->argv);
+    free_strings(app->set);
+    free(app->directory);
+    *app = (struct app_spec){0};
+}
+
+void job_spec_fini(struct job_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->apps_count; i++)
+        app_spec_fini(&spec->apps[i]);
+    free(spec->apps);
+    placement_fini(&spec->placement);
+    *spec = (struct job_spec){0};
+}
+
+void job_namespace(const char *name, uint32_t number, char *text, size_t text_bytes)
+{
+    snprintf(text, text_bytes, "banyan-%s-%u", name, number);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What nodes say of themselves when they are asked before a launch: processors, facts, or why one of
+ * them cannot.  On the way to the root equal answers become one, so that it gets each kind once.
+ */
+#ifndef LAUNCH_PROTO_SURVEY_H
+#define LAUNCH_PROTO_SURVEY_H
+
+#include "alloc/placement.h"
+
+#define SURVEY_WHY_BYTES         512
+#define SURVEY_REQUIRE_BYTES_MAX 65536u
+
+enum survey_want { SURVEY_TOPOLOGY = 1, SURVEY_DEVICES = 2, SURVEY_FACTS = 4 };
+
+/* A zeroed struct is empty. */
+struct survey {
+    struct place_machines machines;
+    struct facts_table facts;
+    struct ranges failed;       /* nodes (indexes) that could not look at themselves */
+    char why[SURVEY_WHY_BYTES]; /* the lowest of them */
+};
+
+void survey_fini(struct survey *survey);
+void survey_encode(const struct survey *survey, struct buffer *out);
+/* 0 or -EBADMSG; ret_survey is empty on failure. */
+int survey_decode(struct survey *ret_survey, struct wire_reader *reader);
+/* Merge of the gather. */
+void survey_merge(struct buffer *merged, const void *other, size_t other_bytes);
+
+/* Looks at this machine, node number `node`, and appends what it says: bits of survey_want, and what
+ * the applications require, as text (facts are told as far as that asks for them).  hwloc is loaded
+ * for topologies and GPUs: some milliseconds, or forever if the system does not answer. */
+void survey_read(unsigned int want, const char *require, uint32_t node, struct buffer *out);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Output of the local ranks of one job, from their pipes towards the root.  Whole lines are kept
+ * whole: an unfinished last line waits for its end, for OUTPUT_TAIL_MS or for OUTPUT_TAIL_BYTES.
+ * A line that is longer goes in pieces, and while it does no other rank of the node is read on the
+ * same stream: else their bytes would use up the window while the front end holds them back for the
+ * line's end, and the line could not go on.  Its rank gives way after OUTPUT_TAIL_MS without a byte,
+ * or when others have waited for OUTPUT_LINE_MS.
+ * At most a window of bytes is under way; the rest stays in the pipes and slows the ranks, so
+ * memory is bounded by the window and the tails: O(local ranks).
+ */
+#ifndef LAUNCH_RANK_OUTPUT_H
+#define LAUNCH_RANK_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fabric/loop.h"
+
+struct output;
+
+#define OUTPUT_WINDOW_BYTES     (256u * 1024) /* at most, of one node */
+#define OUTPUT_WINDOW_BYTES_MIN (4u * 1024)
+#define OUTPUT_TAIL_BYTES       (16u * 1024)
+#define OUTPUT_TAIL_MS          100
+#define OUTPUT_LINE_MS          1000
+
+struct output_events {
+    /* stream is 1 or 2. */
+    void (*data)(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes);
+    /* The stream has ended inside a line of which a part was told: it will not go on.  May be NULL. */
+    void (*line_ended)(void *context, uint32_t index, uint8_t stream);
+    /* All streams have ended and all has been forwarded: total_bytes in all.  Told once. */
+    void (*drained)(void *context, uint64_t total_bytes);
+};
+
+/* What a node of so many may have under way: a share of CONTROL_OUTPUT_WINDOW, within the limits. So
+ * the root and the front end hold 4 MiB at most up to 1,024 nodes, 4 KiB a node beyond. */
+uint32_t output_window_bytes(uint32_t nodes);
+
+struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
+                             const struct output_events *events, void *context);
+/* Makes the pipe of a rank's stream; the write end goes to the process and is the caller's to
+ * close.  -errno if the system has no more. */
+int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
+/* bytes have been taken at the far end. */
+void output_credit(struct output *output, uint32_t bytes);
+/* A relay was lost: what was under way, or the credit for it, may be too.  There is a whole window
+ * again, so for each loss as much again may be under way. */
+void output_credit_renew(struct output *output);
+/* No process of the job is left: what is in the pipes is forwarded and streams that do not end
+ * (somebody escaped with them) are closed after milliseconds.  discard: also give up what has no
+ * credit by then. */
+void output_cut(struct output *output, uint32_t milliseconds, int discard);
+void output_destroy(struct output *output);
+
+#endif

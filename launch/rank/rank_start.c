@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/rank/rank_start.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc/place_device.h"
+#include "base/map.h"
+
+/* Variables of a process: ours first, then the job's, of which the last of a name wins. */
+struct environment {
+    char **items;
+    size_t count;
+    size_t capacity;
+    struct map *positions; /* name -> index + 1 */
+};
+
+static void environment_set(struct environment *environment, char *variable)
+{
+    size_t name_bytes = strcspn(variable, "=");
+    uintptr_t position = (uintptr_t)map_get(environment->positions, variable, name_bytes);
+
+    if (position > 0) {
+        environment->items[position - 1] = variable;
+        return;
+    }
+    if (environment->count + 2 > environment->capacity) {
+        environment->capacity = 2 * environment->capacity + 64;
+        environment->items =
+            memory_resize(environment->items, environment->capacity * sizeof *environment->items);
+    }
+    environment->items[environment->count++] = variable;
+    environment->items[environment->count] = NULL;
+    (void)map_put(environment->positions, variable, name_bytes, (void *)environment->count);
+}
+
+static void put(struct buffer *out, const char *name, const char *value)
+{
+    buffer_append_string(out, name);
+    buffer_append(out, "=", 1);
+    buffer_append(out, value, strlen(value) + 1);
+}
+
+static void put_number(struct buffer *out, const char *name, uint32_t value)
+{
+    buffer_printf(out, "%s=%u", name, value);
+    buffer_append(out, "", 1);
+}
+
+/* What every process gets, whatever it is; session_clean finds left processes by BANYAN_SESSION. */
+static void write_own(const struct rank_start *start, struct buffer *out)
+{
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+    const char *tmpdir = getenv("TMPDIR");
+
+    put(out, "BANYAN_SESSION", start->session_id);
+    put(out, "BANYAN_NODE", start->node_name);
+    put_number(out, "BANYAN_PLACE", start->place);
+    put_number(out, "BANYAN_JOB", start->job->number);
+    put_number(out, "BANYAN_RANK", start->rank);
+    put_number(out, "BANYAN_SIZE", start->job->map.processes);
+    put_number(out, "BANYAN_LOCAL_RANK", start->index);
+    put_number(out, "BANYAN_LOCAL_SIZE", start->job->count);
+    if (tmpdir)
+        put(out, "TMPDIR", tmpdir);
+    if (app->directory)
+        put(out, "PWD", app->directory);
+}
+
+/* NULL if the job's processes have no seats. */
+static const struct place_seat *seat_of(const struct rank_start *start)
+{
+    const struct place_seats *seats = &start->job->seats;
+
+    return start->index < seats->count ? &seats->items[start->index] : NULL;
+}
+
+static int memory_is_bound(const struct rank_start *start)
+{
+    const struct place_seat *seat = seat_of(start);
+
+    return seat != NULL && start->job->map.apps[seat->app].rule->memory == MAP_MEMORY_BOUND;
+}
+
+/* Which GPUs are its own; counted as on the bus, which CUDA does only when told to. */
+static void write_gpus(const struct rank_start *start, struct buffer *out)
+{
+    const struct place_seat *seat = seat_of(start);
+    struct buffer list = {0};
+    uint32_t number = 0;
+
+    if (seat == NULL || ranges_is_empty(&seat->gpus))
+        return;
+    for (; ranges_next(&seat->gpus, number, &number); number++)
+        buffer_printf(&list, "%s%u", list.length_bytes > 0 ? "," : "", number);
+    put(out, device_variable(seat->gpu_kind), buffer_string(&list));
+    if (seat->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
+        put(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    buffer_fini(&list);
+}
+
+static void environment_fill(const struct rank_start *start, struct buffer *text,
+                             struct environment *environment)
+{
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+    char *variable, *end;
+
+    write_own(start, text);
+    write_gpus(start, text);
+    services_environment(start->services, start->index, RANK_PMI_FD, text);
+    end = (char *)text->data + text->length_bytes;
+    for (variable = (char *)text->data; variable < end; variable += strlen(variable) + 1)
+        environment_set(environment, variable);
+    for (char **set = app->set; set && *set; set++)
+        environment_set(environment, *set);
+}
+
+static void close_all(const struct helper_fd *fds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        close(fds[i].fd);
+}
+
+static int descriptors_open(const struct rank_start *start, struct helper_fd *fds,
+                            uint32_t *ret_count, struct error *error)
+{
+    int pmi_fd, rc = services_pmi_fd(start->services, start->index, &pmi_fd);
+    uint32_t count = 0;
+
+    if (rc == 0 && pmi_fd >= 0)
+        fds[count++] = (struct helper_fd){.fd = pmi_fd, .target = RANK_PMI_FD};
+    for (uint8_t stream = 1; rc == 0 && stream <= 2; stream++) {
+        int fd;
+
+        rc = output_pipe(start->output, start->index, stream, &fd);
+        if (rc == 0)
+            fds[count++] = (struct helper_fd){.fd = fd, .target = stream};
+    }
+    *ret_count = count;
+    if (rc == 0)
+        return 0;
+    close_all(fds, count);
+    return error_set(error, rc, "cannot make the descriptors of rank %u: %s", start->rank,
+                     strerror(-rc));
+}
+
+int rank_start(const struct rank_start *start, struct error *error)
+{
+    const struct app_spec *app =
+        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+    const struct place_seat *seat = seat_of(start);
+    struct helper_fd fds[HELPER_FDS_MAX];
+    struct environment environment = {.positions = map_create()};
+    struct buffer text = {0};
+    struct helper_process process = {
+        .id = HELPER_RANK_ID(start->job->number, start->index),
+        .group = start->job->number,
+        .argv = app->argv,
+        .directory = app->directory,
+        .fds = fds,
+        .cpus = seat != NULL ? &seat->cpus : NULL,
+        .memory = seat != NULL ? &seat->memory : NULL,
+        .memory_is_bound = memory_is_bound(start),
+        .more_follow = 1,
+    };
+    uint32_t own = 0;
+    int rc = descriptors_open(start, fds, &own, error);
+
+    if (rc == 0) {
+        process.fds_count = own;
+        if (start->stdin_fd >= 0)
+            fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = 0};
+        environment_fill(start, &text, &environment);
+        process.environment = environment.items;
+        helper_start(start->helper, &process);
+        close_all(fds, own);
+    }
+    map_destroy(environment.positions);
+    free(environment.items);
+    buffer_fini(&text);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts one local rank's argv, environment and descriptors together and hands it to the helper.
+ */
+#ifndef LAUNCH_RANK_RANK_START_H
+#define LAUNCH_RANK_RANK_START_H
+
+#include "launch/exec/helper.h"
+#include "launch/job/job.h"
+#include "launch/rank/output.h"
+#include "launch/rank/services.h"
+
+struct rank_start {
+    struct helper *helper;
+    struct output *output;
+    struct services *services;
+    const struct job_local *job;
+    const char *session_id;
+    const char *node_name;
+    uint32_t place;
+    uint32_t rank;
+    uint32_t index; /* local */
+    int stdin_fd;   /* the process's end, or -1: /dev/null; stays the caller's */
+};
+
+/* The number that a rank's PMI-1 socket has in it. */
+#define RANK_PMI_FD 3
+
+/* Answers come by the helper's events; -errno if descriptors ran out here. */
+int rank_start(const struct rank_start *start, struct error *error);
+
+#endif

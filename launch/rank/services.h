@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMIx and PMI-1 for the local ranks of one job: both stand on the overlay's exchange.  PMI-1 speaks
+ * over a socket pair per rank; libpmix is started when the first client connects or another node asks
+ * for a blob, but before the first process where clients read the job's map from files
+ * (host_environment_is_eager).  Memory: O(local ranks), and what libpmix demands: O(ranks of the job).
+ */
+#ifndef LAUNCH_RANK_SERVICES_H
+#define LAUNCH_RANK_SERVICES_H
+
+#include <stdint.h>
+
+#include "base/message.h"
+#include "fabric/loop.h"
+#include "launch/job/job.h"
+#include "launch/exec/session.h"
+
+struct services;
+
+struct services_world {
+    void *context;
+    void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
+                       struct message *payload); /* takes payload */
+    /* Nobody waits for it any more: services_result follows (overlay/node.h, node_cancel). */
+    void (*cancel)(void *context, const struct node_key *key);
+    uint32_t (*request)(void *context, uint32_t place, struct message *payload);
+    void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
+    void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* How the process of a local rank is, as /proc/PID/stat has it: R, S, T ...; 0: not known. */
+    uint8_t (*process_state)(void *context, uint32_t index);
+    /* Others have ended an operation without a rank of this node, for none is left. */
+    void (*missed)(void *context, const struct node_key *key);
+    /* For the user's stderr. */
+    void (*text)(void *context, const char *text, size_t text_bytes);
+    /* The services cannot go on (libpmix did not start): the job must end. */
+    void (*failed)(void *context, const struct error *why);
+};
+
+struct services_config {
+    struct loop *loop;
+    const struct job_local *job;
+    const struct allocation *allocation;
+    const struct session *session;
+    const char *session_id;
+    const char *jobs_name; /* of namespaces, beside the job's number */
+    const char *node_name;
+    const char *net; /* of the instance; NULL: the libraries of programs choose their network */
+    uint32_t place;
+    int shared_machine;                 /* all nodes are on this machine (--virtual-nodes) */
+    const struct services_world *world; /* copied */
+};
+
+struct services *services_create(const struct services_config *config, struct error *error);
+void services_destroy(struct services *services);
+/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to close
+ * after the start; -1 if PMI-1 is not offered. -errno if the system has no more descriptors. */
+int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd);
+/* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
+void services_environment(struct services *services, uint32_t index, int target_fd,
+                          struct buffer *out);
+/* 1 if the rank had connected to a server and left without finalize. */
+int services_exited(struct services *services, uint32_t index);
+/* How a rank that has not ended is with regard to an operation. */
+enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
+                                        uint32_t index);
+/* No rank is left here that could take part in operations of this set: from now on the services do. */
+void services_stand_in(struct services *services, const struct node_key *key,
+                       const struct ranges *places);
+/* What the overlay brings back. */
+void services_result(struct services *services, const struct node_key *key, int status,
+                     struct message *payload);
+void services_request(struct services *services, uint32_t source, uint32_t id,
+                      struct wire_reader *reader);
+void services_reply(struct services *services, uint32_t id, int status, struct message *payload);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job as the PMIx host must know it: the whole map, which libpmix wants in every daemon that serves
+ * a client, applications, and where the local processes are bound.  O(processes of the job).
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "alloc/place_draw.h"
+#include "launch/rank/services_internal.h"
+
+#define ARGUMENTS_BYTES_MAX 4096u /* of a command line that clients are told */
+
+/* What is told, and owns its texts. */
+struct job_facts {
+    struct buffer names; /* "n1,n2" */
+    struct buffer ranks; /* "0,1;2,3" */
+    struct buffer map_by;
+    uint32_t *nodes; /* by rank; NULL: the job is too large for that */
+    uint16_t *local_numbers;
+    struct host_app *apps;
+    struct host_binding *bindings;
+};
+
+static void facts_fini(struct job_facts *facts, const struct host_job *job)
+{
+    for (uint32_t i = 0; facts->apps != NULL && i < job->apps_count; i++)
+        free((char *)facts->apps[i].arguments);
+    for (uint32_t i = 0; facts->bindings != NULL && i < job->local_count; i++) {
+        free((char *)facts->bindings[i].cpus);
+        free((char *)facts->bindings[i].locality);
+    }
+    free(facts->apps);
+    free(facts->bindings);
+    free(facts->nodes);
+    free(facts->local_numbers);
+    buffer_fini(&facts->names);
+    buffer_fini(&facts->ranks);
+    buffer_fini(&facts->map_by);
+}
+
+static void add_node(struct job_facts *facts, const struct place_map *map, uint32_t node,
+                     uint32_t index)
+{
+    uint32_t count = place_map_count(map, node);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = place_map_rank(map, node, i);
+
+        buffer_printf(&facts->ranks, "%s%u", i ? "," : index ? ";" : "", rank);
+        if (facts->nodes != NULL) {
+            facts->nodes[rank] = index;
+            facts->local_numbers[rank] = (uint16_t)i;
+        }
+    }
+}
+
+static void make_maps(const struct services *services, struct job_facts *facts,
+                      uint32_t *ret_own_index)
+{
+    const struct job_local *job = services->config.job;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t place = 0, index = 0;
+
+    if (job->map.processes <= HOST_DETAILS_MAX) {
+        facts->nodes = memory_allocate_zeroed(job->map.processes * sizeof(*facts->nodes));
+        facts->local_numbers =
+            memory_allocate_zeroed(job->map.processes * sizeof(*facts->local_numbers));
+    }
+    while (ranges_next(&job->places, place, &place)) {
+        hostlist_name(services->config.allocation->names, place - 1, name);
+        buffer_printf(&facts->names, "%s%s", index ? "," : "", name);
+        add_node(facts, &job->map, place - 1, index);
+        if (place == services->config.place)
+            *ret_own_index = index;
+        index++;
+        place++;
+    }
+}
+
+static char *join_arguments(char *const *argv)
+{
+    struct buffer text = {0};
+
+    for (uint32_t i = 0; argv[i] != NULL && text.length_bytes < ARGUMENTS_BYTES_MAX; i++)
+        buffer_printf(&text, "%s%s", i > 0 ? " " : "", argv[i]);
+    (void)buffer_string(&text);
+    return buffer_take(&text, NULL);
+}
+
+static void make_apps(const struct job_local *job, struct job_facts *facts)
+{
+    facts->apps = memory_allocate_zeroed(job->map.apps_count * sizeof(*facts->apps));
+    for (uint32_t i = 0; i < job->map.apps_count; i++)
+        facts->apps[i] = (struct host_app){.size = job->map.apps[i].processes,
+                                           .first_rank = job->map.apps[i].first_rank,
+                                           .directory = job->spec.apps[i].directory,
+                                           .arguments = join_arguments(job->spec.apps[i].argv)};
+}
+
+static uint32_t package_of(const struct topology *view, const struct place_seat *seat)
+{
+    uint32_t thread = ranges_is_empty(&seat->home) ? 0 : ranges_min(&seat->home);
+
+    return thread < view->threads ? view->objects[TOPOLOGY_PACKAGE][thread] : TOPOLOGY_NONE;
+}
+
+static void make_bindings(const struct services *services, struct job_facts *facts)
+{
+    const struct job_local *job = services->config.job;
+    const struct place_machines *machines = &job->spec.placement.machines;
+    uint32_t node = services->config.place - 1;
+    uint32_t kind = place_machines_kind(machines, node);
+
+    if (job->seats.count == 0 || kind == UINT32_MAX)
+        return;
+    facts->bindings = memory_allocate_zeroed(job->count * sizeof(*facts->bindings));
+    for (uint32_t i = 0; i < job->count; i++) {
+        const struct place_seat *seat = &job->seats.items[i];
+        struct host_binding *binding = &facts->bindings[i];
+        struct buffer text = {0};
+
+        if (ranges_is_empty(&seat->cpus))
+            continue;
+        buffer_append_string(&text, "hwloc:");
+        ranges_print(&seat->cpus, &text);
+        binding->cpus = memory_copy_string(buffer_string(&text));
+        buffer_clear(&text);
+        buffer_append_string(&text, "hwloc:");
+        place_print_locality(&job->map, node, seat, &text);
+        binding->locality = memory_copy_string(buffer_string(&text));
+        buffer_fini(&text);
+        for (uint32_t j = 0; j < i; j++)
+            binding->package_rank += package_of(&machines->kinds[kind].view, seat) ==
+                                     package_of(&machines->kinds[kind].view, &job->seats.items[j]);
+    }
+}
+
+int services_job_register(struct services *services, struct error *error)
+{
+    const struct job_local *local = services->config.job;
+    const struct map_rule *rule = local->map.apps[0].rule;
+    enum topology_level bind = map_rule_bind_level(rule, local->map.in_threads);
+    struct job_facts facts = {.nodes = NULL};
+    char number[16];
+    struct host_job job = {
+        .namespace = services->namespace,
+        .size = local->map.processes,
+        .universe_size = (uint32_t)allocation_slots(services->config.allocation),
+        .slots = (uint32_t)allocation_slots(services->config.allocation),
+        .apps_count = local->spec.apps_count,
+        .job_id = number,
+        .directory = services->config.session->directory,
+        .uid = getuid(),
+        .gid = getgid(),
+        .local_ranks = services->ranks,
+        .local_apps = services->apps,
+        .local_count = local->count,
+        .rank_by = map_rank_by_name(map_rule_rank_by(rule)),
+        .bind_to = bind == TOPOLOGY_NODE ? "none" : topology_level_name(bind),
+    };
+    int rc;
+
+    snprintf(number, sizeof(number), "%u", local->number);
+    make_maps(services, &facts, &job.node_index);
+    make_apps(local, &facts);
+    make_bindings(services, &facts);
+    map_rule_print(rule, &facts.map_by);
+    job.node_names = buffer_string(&facts.names);
+    job.ranks_by_node = buffer_string(&facts.ranks);
+    job.map_by = buffer_string(&facts.map_by);
+    job.nodes = facts.nodes;
+    job.local_numbers = facts.local_numbers;
+    job.apps = facts.apps;
+    job.bindings = facts.bindings;
+    rc = services->pmix.table->job_register(services->pmix.host, &job, error);
+    facts_fini(&facts, &job);
+    return rc;
+}

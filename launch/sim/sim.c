@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/sim/sim.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/message.h"
+#include "base/wire.h"
+#include "launch/sim/sim_internal.h"
+#include "overlay/tree.h"
+
+/* ---- what is to happen ---- */
+
+static void call_kill(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_daemon_kill(context);
+}
+
+void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place < machine->capacity);
+    sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
+}
+
+/* The helper has heard nothing for the length of a lease. */
+static void call_lease(void *context, uint64_t stopped_ns)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)stopped_ns;
+    if (daemon->stopped)
+        sim_process_lease_ended(daemon);
+}
+
+static void call_stop(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+
+    (void)argument;
+    if (!sim_daemon_is_up(daemon) || daemon->stopped)
+        return;
+    daemon->stopped = daemon->was_stopped = 1;
+    sim_stop(machine->sim, daemon->slot);
+    sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * SIM_NS_PER_MS,
+           call_lease, daemon, 0);
+}
+
+static void call_continue(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (!daemon->stopped || !sim_daemon_is_up(daemon))
+        return;
+    sim_daemon_continue(daemon);
+}
+
+void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place < machine->capacity);
+    sim_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
+}
+
+void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    sim_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
+}
+
+static void call_restart(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_daemon_restart(context);
+}
+
+void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
+{
+    assert(place > 0 && place < machine->capacity);
+    sim_at(machine->sim, time_ns, call_restart, &machine->daemons[place], 0);
+}
+
+static void call_claim(void *context, uint64_t place)
+{
+    sim_daemon_claim(context, (uint32_t)place);
+}
+
+void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
+                          uint32_t place)
+{
+    assert(stranger < machine->config.strangers && place > 0 && place < machine->capacity);
+    sim_at(machine->sim, time_ns, call_claim, &machine->daemons[machine->capacity + stranger],
+           place);
+}
+
+static void call_end(void *context, uint64_t argument)
+{
+    struct sim_machine *machine = context;
+    struct job_event event = {.kind = JOB_EVENT_END, .end = &machine->ends[argument]};
+
+    sim_daemon_event(&machine->daemons[0], &event);
+}
+
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
+                        const struct control_end *end)
+{
+    machine->ends = memory_resize(machine->ends, (machine->ends_count + 1) * sizeof *machine->ends);
+    machine->ends[machine->ends_count] = *end;
+    sim_at(machine->sim, time_ns, call_end, machine, machine->ends_count++);
+}
+
+static void call_signal(void *context, uint64_t number)
+{
+    struct sim_machine *machine = context;
+    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .number = (int64_t)number};
+
+    sim_daemon_event(&machine->daemons[0], &event);
+}
+
+void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number)
+{
+    sim_at(machine->sim, time_ns, call_signal, machine, (uint64_t)number);
+}
+
+/* ---- life ---- */
+
+void sim_machine_run_job(struct sim_machine *machine)
+{
+    struct job_event event = {.kind = JOB_EVENT_RUN};
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    placement_add(&spec.placement, &machine->config.rule);
+    spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
+    spec.apps_count = 1;
+    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    spec.apps[0].argv[0] = memory_copy_string("app");
+    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    event.spec = &spec;
+    sim_daemon_event(&machine->daemons[0], &event);
+    job_spec_fini(&spec);
+}
+
+static void call_run(void *context, uint64_t argument)
+{
+    (void)argument;
+    sim_machine_run_job(context);
+}
+
+static struct message *root_boot(struct sim_machine *machine)
+{
+    struct boot_record record;
+    struct message *boot;
+    struct buffer text = {0};
+
+    boot_record_init(&record);
+    instance_spec_copy(&record.instance, &machine->instance);
+    record.range = (struct range){.first = 0, .last = machine->places - 1};
+    hostlist_append_slice(record.names, machine->config.allocation->names, 0, machine->places - 1);
+    boot_record_encode(&record, &text);
+    boot_record_fini(&record);
+    boot = message_from_buffer(&text);
+    buffer_fini(&text);
+    return boot;
+}
+
+struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
+                                       const struct sim_watch *watch, void *context)
+{
+    struct sim_machine *machine = memory_allocate_zeroed(sizeof *machine);
+    uint32_t places = allocation_nodes(config->allocation) + 1;
+    struct sim_config world = {.places = places + config->more,
+                               .seed = config->seed,
+                               .latency_ns = config->latency_ns,
+                               .jitter_ns = config->jitter_ns,
+                               .network = config->network,
+                               .strangers = config->strangers};
+
+    machine->config = *config;
+    machine->places = places;
+    machine->capacity = places + config->more;
+    machine->watch = watch;
+    machine->context = context;
+    machine->sim = sim_create(&world);
+    random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
+    instance_spec_init(&machine->instance);
+    strcpy(machine->instance.session, "0123456789abcdef");
+    machine->instance.places = places;
+    machine->instance.radix = config->radix;
+    if (config->lease_ms > 0)
+        machine->instance.lease_ms = config->lease_ms;
+    machine->daemons =
+        memory_allocate_zeroed((machine->capacity + config->strangers) * sizeof *machine->daemons);
+    for (uint32_t slot = 0; slot < machine->capacity + config->strangers; slot++) {
+        machine->daemons[slot].machine = machine;
+        machine->daemons[slot].slot = machine->daemons[slot].place = slot;
+    }
+    machine->daemons[0].boot = root_boot(machine);
+    sim_daemon_start(&machine->daemons[0]);
+    if (!config->idle)
+        sim_at(machine->sim, 0, call_run, machine, 0);
+    return machine;
+}
+
+void sim_machine_destroy(struct sim_machine *machine)
+{
+    for (uint32_t slot = 0; slot < machine->capacity + machine->config.strangers; slot++)
+        sim_daemon_fini(&machine->daemons[slot]);
+    sim_destroy(machine->sim);
+    free(machine->daemons);
+    free(machine->ends);
+    instance_spec_fini(&machine->instance);
+    free(machine);
+}
+
+/* ---- operations that are not the job's ---- */
+
+void sim_machine_broadcast(struct sim_machine *machine, struct message *payload)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+    struct buffer text = {0};
+
+    if (sim_daemon_is_up(root)) {
+        wire_put_u8(&text, SIM_MESSAGE);
+        buffer_append(&text, payload->data, payload->length_bytes);
+        node_broadcast(root->node, NULL, message_from_buffer(&text));
+    }
+    buffer_fini(&text);
+    message_release(payload);
+}
+
+void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const struct ranges *set,
+                            uint32_t generation, struct message *payload)
+{
+    struct sim_daemon *daemon = &machine->daemons[place];
+    struct node_key key = {.set_id = ((uint64_t)SIM_OPERATION << 32) + machine->set_version,
+                           .kind = SIM_OPERATION,
+                           .merge = JOB_MERGE_CONCATENATE,
+                           .target = NODE_TARGET_ALL,
+                           .generation = generation};
+
+    if (sim_daemon_is_up(daemon) && !daemon->stopped)
+        node_contribute(daemon->node, &key, set, payload);
+    else
+        message_release(payload);
+}
+
+uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+    uint32_t first = TREE_NO_PLACE;
+
+    if (sim_daemon_is_up(root) && count <= machine->capacity - node_population(root->node))
+        first = node_grow(root->node, count);
+    if (first == TREE_NO_PLACE)
+        return first;
+    machine->set_version++;
+    for (uint32_t i = 0; i < count; i++)
+        sim_daemon_start_new(root, first + i);
+    return first;
+}
+
+void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places)
+{
+    struct sim_daemon *root = &machine->daemons[0];
+
+    machine->set_version++;
+    if (sim_daemon_is_up(root))
+        (void)node_shrink(root->node, places);
+}
+
+void sim_machine_leave(struct sim_machine *machine)
+{
+    if (sim_daemon_is_up(&machine->daemons[0]))
+        sim_daemon_leave(&machine->daemons[0]);
+}
+
+int sim_machine_step(struct sim_machine *machine)
+{
+    return sim_step(machine->sim);
+}
+
+struct sim *sim_machine_world(struct sim_machine *machine)
+{
+    return machine->sim;
+}
+
+int sim_machine_is_up(const struct sim_machine *machine, uint32_t place)
+{
+    return sim_daemon_is_up(&machine->daemons[place]);
+}
+
+int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place)
+{
+    return machine->daemons[place].stopped;
+}
+
+int sim_machine_is_usurped(const struct sim_machine *machine)
+{
+    for (uint32_t i = 0; i < machine->config.strangers; i++) {
+        const struct sim_daemon *stranger = &machine->daemons[machine->capacity + i];
+
+        if (sim_daemon_is_up(stranger) && !sim_daemon_is_up(&machine->daemons[stranger->place]))
+            return 1;
+    }
+    return 0;
+}
+
+const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place)
+{
+    return machine->daemons[place].node;
+}
+
+int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)
+{
+    while (machine->up > 0 && sim_now_ns(machine->sim) < time_ns)
+        if (!sim_step(machine->sim))
+            break;
+    return machine->up == 0;
+}
+
+/* ---- facts ---- */
+
+uint64_t sim_machine_now_ns(const struct sim_machine *machine)
+{
+    return sim_now_ns(machine->sim);
+}
+
+uint64_t sim_machine_events(const struct sim_machine *machine)
+{
+    return sim_events_run(machine->sim);
+}
+
+struct sim_output sim_machine_output(const struct sim_machine *machine)
+{
+    return machine->output;
+}
+
+uint32_t sim_machine_daemons(const struct sim_machine *machine)
+{
+    return machine->up;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whole daemons in the simulated world (fabric/sim.h): at every place a job engine over an overlay
+ * node, the very objects that ship.  Simulated are the starters, the helper with its processes,
+ * their output, and the user with his front end.  Everything follows from the seed: a run can be
+ * repeated exactly.  One job per machine.
+ *
+ * Cost: as fabric/sim.h, and O(ranks of the node) per end of a group.
+ */
+#ifndef LAUNCH_SIM_SIM_H
+#define LAUNCH_SIM_SIM_H
+
+#include <stdint.h>
+
+#include "alloc/place_map.h"
+#include "fabric/sim.h"
+#include "launch/proto/control.h"
+#include "overlay/node.h"
+
+struct sim_machine;
+
+/* What the processes of the job do: fences + 1 steps, each ends with output and with a fence or
+ * the exit.  Bounds are of uniform choices, chances are per process. */
+struct sim_program {
+    uint64_t start_ns_max; /* from being told to start to running */
+    uint64_t step_ns_max;
+    uint32_t fences;
+    uint32_t output_bytes_max; /* per step */
+    double cannot_start;
+    double fails;    /* by exit status, signal, abort or exit without finalize, in any step */
+    double endless;  /* never ends by itself, from any step on */
+    double stubborn; /* ignores SIGTERM and signals of the user */
+};
+
+struct sim_machine_config {
+    const struct allocation *allocation; /* the caller's; its nodes are places 1.. */
+    uint32_t radix;
+    uint64_t seed;
+    uint64_t latency_ns; /* of every frame */
+    uint64_t jitter_ns;
+    struct sim_network network;
+    uint32_t more;           /* places that it may grow by */
+    uint32_t strangers;      /* daemons that claim a place: sim_machine_claim */
+    uint64_t daemon_ns;      /* a starter brings a daemon up in no less than that */
+    uint64_t daemon_ns_max;  /* and within so much more */
+    uint64_t starter_cpu_ns; /* of the place's core, for each daemon that it starts */
+    uint64_t daemon_cpu_ns;  /* of the daemon's, until it opens its first link */
+    uint64_t process_cpu_ns; /* of the node's, for each process that it starts */
+    double daemon_fails;     /* chance that it cannot */
+    double daemon_silent;    /* chance that nothing is ever heard of it */
+    uint64_t reader_byte_ns; /* what the front end takes to write a byte */
+    struct map_rule rule;    /* without a list */
+    uint32_t machine_sorts;  /* how many sorts of machines the nodes are; 0: one */
+    struct sim_program program;
+    uint32_t lease_ms; /* 0: as the daemons' default */
+    uint8_t idle;      /* no job at time 0, but with sim_machine_run_job */
+};
+
+enum sim_fate {
+    SIM_FATE_STARTED,
+    SIM_FATE_CANNOT_START, /* number: -errno, text: what */
+    SIM_FATE_ABORTED,      /* number: status; it ends after that */
+    SIM_FATE_ENDED,        /* number: wait status; by_us; abnormal */
+    SIM_FATE_VANISHED,     /* killed because its daemon was gone */
+    SIM_FATE_COUNT
+};
+
+struct sim_process_fact {
+    uint64_t now_ns;
+    uint32_t place;
+    uint32_t index; /* of the node's ranks */
+    enum sim_fate fate;
+    int number;
+    int by_us;
+    int lease_ended; /* by us, for that reason */
+    int abnormal;
+    const char *text;
+};
+
+/* What an observer is told; any may be NULL. */
+struct sim_watch {
+    void (*process)(void *context, const struct sim_process_fact *fact);
+    void (*fence)(void *context, uint32_t place, uint32_t generation, int status,
+                  const struct message *result);
+    /* The front end is told. */
+    void (*started)(void *context, uint64_t now_ns, const struct control_started *started);
+    void (*report)(void *context, uint64_t now_ns, const struct control_job_end *end);
+    void (*text)(void *context, uint64_t now_ns, const char *text);
+    /* The root counts places as dead. */
+    void (*lost)(void *context, uint64_t now_ns, const struct ranges *places);
+    /* A place has been told of them. */
+    void (*told_lost)(void *context, uint32_t place, const struct ranges *places);
+    /* The root: every place that is not dead has joined. */
+    void (*complete)(void *context, uint64_t now_ns);
+    /* Of sim_machine_broadcast and sim_machine_contribute. */
+    void (*broadcast)(void *context, uint32_t place, const struct message *payload);
+    void (*result)(void *context, uint32_t place, uint32_t generation, int status,
+                   const struct message *payload);
+    /* A daemon has ended by itself, the root's after all others could. */
+    void (*ended)(void *context, uint64_t now_ns, uint32_t place, enum node_end end);
+};
+
+/* Sums of what happened to the output. */
+struct sim_output {
+    uint64_t written_bytes;  /* by processes */
+    uint64_t received_bytes; /* by the front end until the report */
+    uint64_t given_up_bytes; /* at nodes, because nobody waited for them */
+};
+
+/* Adds what the machine of a place (from 1) is like: two packages of eight cores; of other sorts there
+ * are ones with two threads a core, with fewer cores, or of which some may not be used. */
+void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines);
+
+/* watch and its context stay the caller's; it is not told of strangers.  The user runs the job at
+ * time 0, unless the machine is idle. */
+struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
+                                       const struct sim_watch *watch, void *context);
+void sim_machine_destroy(struct sim_machine *machine);
+
+/* What will happen. */
+void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+/* A daemon that is gone is started again, as another incarnation. */
+void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
+/* A stranger (the first: 0) comes up and claims to be a place. */
+void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
+                          uint32_t place);
+/* The user: Ctrl-C and the like, a signal for the ranks. */
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
+                        const struct control_end *end);
+void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number);
+
+/* What happens now, between two events.  The job, where the machine was idle: once. */
+void sim_machine_run_job(struct sim_machine *machine);
+/* So many nodes more: the root gives them places and starts their daemons, each with its boot
+ * record.  The first place; UINT32_MAX if the root is gone or cannot. */
+uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count);
+/* These places leave. */
+void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places);
+/* Where there is no job whose end would do it: everyone leaves. */
+void sim_machine_leave(struct sim_machine *machine);
+/* The root, if it lives, tells everyone.  Payloads' references are taken. */
+void sim_machine_broadcast(struct sim_machine *machine, struct message *payload);
+/* A place, if it lives, takes part in an exchange among a set; merged by concatenation. */
+void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const struct ranges *set,
+                            uint32_t generation, struct message *payload);
+
+/* Runs until no daemon is left, or until time_ns; 1 if none is left. */
+int sim_machine_run(struct sim_machine *machine, uint64_t time_ns);
+/* Runs one event; 0 if there is none. */
+int sim_machine_step(struct sim_machine *machine);
+
+/* Facts. */
+uint64_t sim_machine_now_ns(const struct sim_machine *machine);
+uint64_t sim_machine_events(const struct sim_machine *machine);
+struct sim_output sim_machine_output(const struct sim_machine *machine);
+/* For faults of the network: places are slots. */
+struct sim *sim_machine_world(struct sim_machine *machine);
+int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
+int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
+/* A stranger lives whose place's own daemon does not: he may have been taken for it. */
+int sim_machine_is_usurped(const struct sim_machine *machine);
+/* NULL if it has not come up. */
+const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
+/* Daemons that have neither ended nor been killed. */
+uint32_t sim_machine_daemons(const struct sim_machine *machine);
+
+#endif

@@ -1,0 +1,705 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A daemon of the simulated machine: what daemon.c, daemon_overlay.c, daemon_job.c and root.c do,
+ * with a starter that brings daemons up after a while and a front end that counts bytes.
+ */
+#include "config.h"
+
+#include "launch/sim/sim_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/wire.h"
+#include "launch/proto/survey.h"
+#include "overlay/tree.h"
+
+/* As in root.c. */
+#define LEAVE_MS            5000
+#define LEAVE_INCOMPLETE_MS 1000
+/* After its end a daemon's process is there for so long. */
+#define EXIT_MS 200
+/* A starter notices the end of its daemon within so long. */
+#define NOTICE_MS 20
+/* The way from the helper to the daemon. */
+#define TELL_NS 20000
+
+/* ---- what helper and starter tell ---- */
+
+static const char *const place_failures[] = {
+    "ssh exited 255: Connection refused",
+    "no answer within 10 s",
+    "ssh exited 255: Connection closed",
+};
+
+enum place_failure { PLACE_REFUSED, PLACE_SILENT, PLACE_GONE };
+
+static void hear(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+                 uint32_t number, int flag)
+{
+    struct job_event event = {
+        .kind = kind, .job = 1, .index = index, .number = number, .flag = flag};
+
+    if (kind == JOB_EVENT_START_FAILED) {
+        event.number = sim_start_failures[number].code;
+        event.step = sim_start_failures[number].step;
+    } else if (kind == JOB_EVENT_DRAINED) {
+        event.number = (int64_t)daemon->forwarded_bytes;
+    } else if (kind == JOB_EVENT_PLACE_FAILED) {
+        event.place = index;
+        event.text = place_failures[number];
+    }
+    sim_daemon_event(daemon, &event);
+    if (kind == JOB_EVENT_PLACE_FAILED && sim_daemon_is_up(daemon))
+        node_place_failed(daemon->node, index);
+}
+
+static void call_hear(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+    enum job_event_kind kind = (enum job_event_kind)(argument >> 56);
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    if (kind == JOB_EVENT_PLACE_FAILED && daemon->machine->leaving && daemon->place == 0)
+        return; /* ends are expected */
+    if (daemon->stopped) {
+        daemon->waiting =
+            memory_resize(daemon->waiting, (daemon->waiting_count + 1) * sizeof *daemon->waiting);
+        daemon->waiting[daemon->waiting_count++] = argument;
+        return;
+    }
+    hear(daemon, kind, (uint32_t)(argument & 0xffffff), (uint32_t)(argument >> 24 & 0xffffff),
+         (int)(argument >> 48 & 1));
+}
+
+static void tell_after(struct sim_daemon *daemon, uint64_t delay_ns, enum job_event_kind kind,
+                       uint32_t index, uint32_t number, int flag)
+{
+    struct sim *sim = daemon->machine->sim;
+    uint64_t argument = (uint64_t)kind << 56 | (uint64_t)(flag != 0) << 48 |
+                        (uint64_t)number << 24 | (uint64_t)index;
+
+    assert(index < 1u << 24 && number < 1u << 24);
+    sim_at(sim, sim_now_ns(sim) + delay_ns, call_hear, daemon, argument);
+}
+
+void sim_daemon_tell(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+                     uint32_t number, int flag)
+{
+    tell_after(daemon, TELL_NS, kind, index, number, flag);
+}
+
+void sim_daemon_continue(struct sim_daemon *daemon)
+{
+    struct sim *sim = daemon->machine->sim;
+
+    daemon->stopped = 0;
+    sim_continue(sim, daemon->slot);
+    for (uint32_t i = 0; i < daemon->waiting_count; i++)
+        sim_at(sim, sim_now_ns(sim), call_hear, daemon, daemon->waiting[i]);
+    daemon->waiting_count = 0;
+    sim_process_continue(daemon);
+}
+
+/* ---- the front end ---- */
+
+static void call_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct ranges missing = {0};
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
+
+    if (deadline_ns != machine->timer_ns || !sim_daemon_is_up(daemon))
+        return;
+    machine->timer_ns = UINT64_MAX;
+    event.flag = machine->reader_free_ns > sim_now_ns(machine->sim);
+    node_missing(daemon->node, &missing);
+    sim_daemon_event(daemon, &event);
+    ranges_fini(&missing);
+}
+
+static void set_timer(struct sim_daemon *daemon, int64_t deadline_ns)
+{
+    struct sim_machine *machine = daemon->machine;
+
+    machine->timer_ns = deadline_ns < 0 ? UINT64_MAX : (uint64_t)deadline_ns;
+    if (deadline_ns >= 0)
+        sim_at(machine->sim, machine->timer_ns, call_timer, daemon, machine->timer_ns);
+}
+
+/* The front end has written what a place sent: context is that place's daemon. */
+static void call_credit(void *context, uint64_t bytes)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_daemon *root = &daemon->machine->daemons[0];
+    struct buffer payload = {0};
+
+    if (!sim_daemon_is_up(root))
+        return;
+    wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
+    wire_put_u32(&payload, 1);
+    wire_put_u32(&payload, (uint32_t)bytes);
+    node_send(root->node, daemon->place, FRAME_CONTROL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void output_received(struct sim_daemon *root, uint32_t source, struct wire_reader *reader)
+{
+    struct sim_machine *machine = root->machine;
+    struct job_event event = {.kind = JOB_EVENT_OUTPUT, .job = wire_get_u32(reader)};
+    uint64_t bytes = wire_left(reader) - 5; /* behind rank and stream */
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    if (!machine->reported)
+        machine->output.received_bytes += bytes;
+    if (machine->reader_free_ns < now_ns)
+        machine->reader_free_ns = now_ns;
+    machine->reader_free_ns += bytes * machine->config.reader_byte_ns;
+    sim_at(machine->sim, machine->reader_free_ns, call_credit, &machine->daemons[source], bytes);
+    event.number = (int64_t)bytes;
+    sim_daemon_event(root, &event);
+}
+
+static void call_leave_over(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    sim_daemon_end(daemon, NODE_END_LEFT); /* some have not left in time */
+}
+
+void sim_daemon_leave(struct sim_daemon *root)
+{
+    uint64_t patience_ms = node_is_complete(root->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS;
+    struct sim *sim = root->machine->sim;
+
+    root->machine->leaving = 1;
+    sim_at(sim, sim_now_ns(sim) + patience_ms * SIM_NS_PER_MS, call_leave_over, root, 0);
+    node_leave(root->node);
+}
+
+/* ---- the job logic's actions ---- */
+
+static void root_action(struct sim_daemon *root, const struct job_action *action)
+{
+    struct sim_machine *machine = root->machine;
+    const struct sim_watch *watch = machine->watch;
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    switch (action->kind) {
+    case JOB_ACTION_STARTED:
+        if (watch->started)
+            watch->started(machine->context, now_ns, &action->started);
+        break;
+    case JOB_ACTION_ENDED:
+        machine->reported = 1;
+        if (watch->report)
+            watch->report(machine->context, now_ns, &action->end);
+        break;
+    case JOB_ACTION_TEXT:
+        if (watch->text)
+            watch->text(machine->context, now_ns, action->text);
+        break;
+    case JOB_ACTION_TIMER:
+        set_timer(root, action->number);
+        break;
+    default:
+        assert(action->kind == JOB_ACTION_LEAVE);
+        sim_daemon_leave(root);
+    }
+}
+
+static void sim_survey(struct sim_daemon *daemon, uint32_t number)
+{
+    struct survey survey = {.why = ""};
+    struct buffer payload = {0};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = number};
+
+    sim_machine_add(daemon->machine->config.machine_sorts, daemon->place, &survey.machines);
+    survey_encode(&survey, &payload);
+    event.message = message_from_buffer(&payload);
+    sim_daemon_event(daemon, &event);
+    message_release(event.message);
+    survey_fini(&survey);
+    buffer_fini(&payload);
+}
+
+static void do_action(struct sim_daemon *daemon, struct job_action *action)
+{
+    struct message *message = message_reference(action->message);
+
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
+                       message);
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        node_contribute(daemon->node, &action->key, &action->places, message);
+        break;
+    case JOB_ACTION_SEND:
+        node_send(daemon->node, action->place, FRAME_CONTROL, message);
+        break;
+    case JOB_ACTION_SURVEY: /* what is asked for counts on real nodes only */
+        message_release(message);
+        sim_survey(daemon, action->job);
+        break;
+    case JOB_ACTION_OPEN:
+        sim_process_open(daemon, job_engine_local(daemon->engine, action->job)->count);
+        break;
+    case JOB_ACTION_START:
+        for (uint32_t i = 0; i < (uint32_t)action->number; i++)
+            sim_process_start(daemon, action->index + i);
+        break;
+    case JOB_ACTION_CANCEL_STARTS: /* all are under way */
+        break;
+    case JOB_ACTION_SIGNAL:
+        sim_process_signal(daemon, (int)action->number);
+        break;
+    case JOB_ACTION_END_GROUP:
+        sim_process_end_group(daemon, (uint64_t)action->number);
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        sim_process_cut(daemon, (uint64_t)action->number, (int)action->index);
+        break;
+    case JOB_ACTION_FORGET:
+        node_forget(daemon->node, action->job, &action->places);
+        break;
+    case JOB_ACTION_CLOSE:
+        daemon->closed = 1;
+        break;
+    default:
+        root_action(daemon, action);
+    }
+}
+
+void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event)
+{
+    struct job_actions actions;
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    job_actions_init(&actions);
+    event->now_ns = sim_now_ns(daemon->machine->sim);
+    job_step(daemon->engine, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        do_action(daemon, &actions.items[i]);
+    job_actions_fini(&actions);
+}
+
+/* ---- the overlay's upcalls ---- */
+
+/* Whom to tell what happens there. */
+static const struct sim_watch *watch_of(const struct sim_daemon *daemon)
+{
+    static const struct sim_watch nobody;
+
+    return sim_daemon_is_stranger(daemon) ? &nobody : daemon->machine->watch;
+}
+
+static void joined(void *context)
+{
+    (void)context;
+}
+
+static void linked(void *context, uint32_t place)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_daemon *other = &daemon->machine->daemons[place];
+
+    if (other->starter == daemon->place)
+        other->linked = 1;
+}
+
+static void complete(void *context)
+{
+    struct sim_daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_COMPLETE};
+
+    if (watch_of(daemon)->complete)
+        watch_of(daemon)->complete(daemon->machine->context, sim_now_ns(daemon->machine->sim));
+    /* A job runs on the nodes that its instance began with. */
+    if (node_population(daemon->node) == daemon->machine->places)
+        sim_daemon_event(daemon, &event);
+}
+
+static void broadcast(void *context, struct message *payload)
+{
+    struct sim_daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_BROADCAST, .message = payload};
+
+    if (payload->length_bytes == 0 || payload->data[0] != SIM_MESSAGE)
+        sim_daemon_event(daemon, &event);
+    else if (watch_of(daemon)->broadcast)
+        watch_of(daemon)->broadcast(daemon->machine->context, daemon->place, payload);
+}
+
+static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct job_event event = {
+        .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
+
+    if (key->kind == SIM_OPERATION) {
+        if (watch_of(daemon)->result)
+            watch_of(daemon)->result(machine->context, daemon->place, key->generation, status,
+                                     payload);
+        return;
+    }
+    if (key->kind != JOB_OPERATION_PMI1) {
+        sim_daemon_event(daemon, &event);
+        return;
+    }
+    if (daemon->closed)
+        return; /* as without services: nobody waits any more */
+    if (watch_of(daemon)->fence)
+        watch_of(daemon)->fence(machine->context, daemon->place, key->generation, status, payload);
+    sim_process_fence_result(daemon, status);
+}
+
+static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+{
+    struct sim_daemon *daemon = context;
+    struct job_event event = {.kind = JOB_EVENT_RECEIVED, .place = source, .message = payload};
+    struct wire_reader reader;
+    uint8_t kind;
+
+    (void)class;
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    kind = wire_get_u8(&reader);
+    if (kind == JOB_MESSAGE_OUTPUT)
+        output_received(daemon, source, &reader);
+    else if (kind == JOB_MESSAGE_CREDIT && wire_get_u32(&reader) == 1)
+        sim_process_credit(daemon, wire_get_u32(&reader));
+    else
+        sim_daemon_event(daemon, &event);
+}
+
+static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    (void)context;
+    (void)source;
+    (void)id;
+    (void)payload;
+    assert(!"nobody asks");
+}
+
+static void reply(void *context, uint32_t id, int status, struct message *payload)
+{
+    (void)context;
+    (void)id;
+    (void)status;
+    (void)payload;
+    assert(!"nobody has asked");
+}
+
+static void lost(void *context, const struct ranges *places)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct job_event event = {.kind = JOB_EVENT_LOST, .places = places};
+
+    if (daemon->place == 0 && machine->watch->lost)
+        machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
+    if (watch_of(daemon)->told_lost)
+        watch_of(daemon)->told_lost(machine->context, daemon->place, places);
+    sim_process_credit_renew(daemon);
+    sim_daemon_event(daemon, &event);
+}
+
+static void seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns)
+{
+    struct job_event event = {.kind = JOB_EVENT_SEEN,
+                              .places = places,
+                              .status = (int)loss,
+                              .number = (int64_t)silent_ns};
+
+    sim_daemon_event(context, &event);
+}
+
+static void ended(void *context, enum node_end end, const struct error *why)
+{
+    (void)why;
+    sim_daemon_end(context, end);
+}
+
+static const struct node_events node_events = {
+    .joined = joined,
+    .linked = linked,
+    .complete = complete,
+    .broadcast = broadcast,
+    .result = result,
+    .received = received,
+    .request = request,
+    .reply = reply,
+    .seen = seen,
+    .lost = lost,
+    .left = lost, /* to a job it is the same */
+    .ended = ended,
+};
+
+/* ---- starters ---- */
+
+/* The starter of a daemon notices within a moment that its process is gone. */
+static void notice(struct sim_daemon *daemon)
+{
+    struct sim_machine *machine = daemon->machine;
+
+    if (daemon->place > 0 && !sim_daemon_is_stranger(daemon))
+        tell_after(&machine->daemons[daemon->starter],
+                   1 + sim_random(machine, NOTICE_MS * SIM_NS_PER_MS), JOB_EVENT_PLACE_FAILED,
+                   daemon->place, PLACE_GONE, 0);
+}
+
+/* Context is the daemon that should be there by now. */
+static void call_start_timeout(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (!daemon->linked)
+        tell_after(&daemon->machine->daemons[daemon->starter], 0, JOB_EVENT_PLACE_FAILED,
+                   daemon->place, PLACE_SILENT, 0);
+}
+
+/* The boot record is written to the new daemon, if its starter still lives. */
+static void call_boot(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (daemon->state == SIM_DAEMON_ABSENT &&
+        sim_daemon_is_up(&daemon->machine->daemons[daemon->starter]))
+        sim_daemon_start(daemon);
+}
+
+/* The child's process has been started, and gets to know who it is after a while. */
+static void call_started(void *context, uint64_t delay_ns)
+{
+    struct sim_daemon *child = context;
+    struct sim_machine *machine = child->machine;
+
+    sim_work(machine->sim, child->slot, sim_now_ns(machine->sim) + delay_ns,
+             machine->config.daemon_cpu_ns, call_boot, child, 0);
+}
+
+/* Hands a boot record to a starter; takes it. */
+static void start_with(struct sim_daemon *daemon, struct boot_record *record)
+{
+    struct sim_machine *machine = daemon->machine;
+    struct sim_daemon *child = &machine->daemons[record->place];
+    uint64_t now_ns = sim_now_ns(machine->sim);
+    uint64_t delay_ns =
+        1 + machine->config.daemon_ns + sim_random(machine, machine->config.daemon_ns_max);
+    struct buffer text = {0};
+
+    child->starter = daemon->place;
+    boot_record_encode(record, &text);
+    boot_record_fini(record);
+    child->boot = message_from_buffer(&text);
+    buffer_fini(&text);
+    sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * SIM_NS_PER_MS,
+           call_start_timeout, child, 0);
+    if (random_chance(&machine->random, machine->config.daemon_fails))
+        tell_after(daemon, delay_ns, JOB_EVENT_PLACE_FAILED, child->place, PLACE_REFUSED, 0);
+    else if (!random_chance(&machine->random, machine->config.daemon_silent))
+        sim_work(machine->sim, daemon->slot, now_ns, machine->config.starter_cpu_ns, call_started,
+                 child, delay_ns);
+}
+
+static void start_child(struct sim_daemon *daemon, const struct boot_record *own_record,
+                        struct range range)
+{
+    struct boot_record record;
+    struct addresses own;
+
+    sim_address(daemon->place, &own);
+    boot_record_child(own_record, &own, range, &record);
+    start_with(daemon, &record);
+}
+
+/* Who is new has nobody to start. */
+static void start_children(struct sim_daemon *daemon, const struct boot_record *record)
+{
+    struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
+
+    for (uint32_t i = 0; i < tree_cut_count(&tree, record->range); i++)
+        start_child(daemon, record, tree_cut(&tree, record->range, i));
+}
+
+/* ---- life ---- */
+
+/* What a daemon of such a network would have measured. */
+static struct node_costs sim_costs(const struct sim_machine *machine)
+{
+    const struct sim_network *network = &machine->config.network;
+    uint64_t port_ps = network->send_byte_ps > network->receive_byte_ps ? network->send_byte_ps
+                                                                        : network->receive_byte_ps;
+    uint64_t cpu_ps = network->cpu_send_byte_ps > network->cpu_receive_byte_ps
+                          ? network->cpu_send_byte_ps
+                          : network->cpu_receive_byte_ps;
+
+    return (struct node_costs){.hop_ns = machine->config.latency_ns + machine->config.jitter_ns / 2,
+                               .message_ns = network->cpu_send_ns,
+                               .byte_ps = port_ps > cpu_ps ? port_ps : cpu_ps};
+}
+
+static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
+{
+    struct sim_machine *machine = daemon->machine;
+    struct node_config config = {
+        .place = record->place,
+        .places = record->instance.places,
+        .radix = record->instance.radix,
+        .incarnation = daemon->incarnation,
+        .heartbeat_ns = record->instance.heartbeat_ms * SIM_NS_PER_MS,
+        .lease_ns = record->instance.lease_ms * SIM_NS_PER_MS,
+        .costs = sim_costs(machine),
+        .ancestors = record->ancestors,
+        .ancestors_count = record->ancestors_count,
+        .merges = job_merges,
+        .merges_count = JOB_MERGE_COUNT,
+    };
+
+    daemon->state = SIM_DAEMON_UP;
+    machine->up++;
+    daemon->engine = job_engine_create(&machine->instance, record->place,
+                                       record->place == 0 ? machine->config.allocation : NULL);
+    sim_address(daemon->place, &config.own);
+    daemon->node = node_create(&config, &node_events, daemon);
+    node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->slot));
+    sim_attach_as(machine->sim, daemon->slot, daemon->place, daemon->incarnation,
+                  node_transport_events(), daemon->node);
+    node_start(daemon->node, &config.own);
+}
+
+/* A million daemons would not fit if each kept what it has read. */
+static void read_record(const struct sim_daemon *daemon, struct boot_record *ret_record)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, daemon->boot->data, daemon->boot->length_bytes);
+    boot_record_init(ret_record);
+    if (boot_record_decode(ret_record, &reader) < 0)
+        assert(!"the boot record can be read");
+}
+
+void sim_daemon_start(struct sim_daemon *daemon)
+{
+    struct boot_record record;
+
+    read_record(daemon, &record);
+    daemon->incarnation = record.incarnation;
+    come_up(daemon, &record);
+    start_children(daemon, &record);
+    boot_record_fini(&record);
+}
+
+void sim_daemon_start_new(struct sim_daemon *root, uint32_t place)
+{
+    struct boot_record record;
+    struct boot_record own_record;
+    struct addresses own;
+    char name[32];
+
+    snprintf(name, sizeof name, "new%u", place);
+    sim_address(0, &own);
+    read_record(root, &own_record);
+    boot_record_newcomer(&own_record, &own, place, name, &record);
+    boot_record_fini(&own_record);
+    start_with(root, &record);
+}
+
+void sim_daemon_restart(struct sim_daemon *daemon)
+{
+    struct sim_daemon again = {.machine = daemon->machine,
+                               .slot = daemon->slot,
+                               .place = daemon->place,
+                               .starter = daemon->starter,
+                               .linked = 1,
+                               .incarnation = daemon->incarnation + 1};
+    struct boot_record record;
+
+    if (sim_daemon_is_up(daemon) || daemon->node == NULL)
+        return; /* it has not died, or never lived */
+    sim_kill(daemon->machine->sim, daemon->slot);
+    again.boot = message_reference(daemon->boot);
+    sim_daemon_fini(daemon);
+    *daemon = again;
+    read_record(daemon, &record);
+    come_up(daemon, &record);
+    boot_record_fini(&record);
+}
+
+void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place)
+{
+    const struct sim_daemon *victim = &daemon->machine->daemons[place];
+    struct boot_record record;
+
+    if (daemon->state != SIM_DAEMON_ABSENT || victim->node == NULL)
+        return;
+    daemon->boot = message_reference(victim->boot);
+    daemon->incarnation = victim->incarnation;
+    daemon->place = place;
+    daemon->linked = 1;
+    read_record(daemon, &record);
+    come_up(daemon, &record);
+    boot_record_fini(&record);
+}
+
+static void gone(struct sim_daemon *daemon, enum sim_daemon_state state)
+{
+    daemon->state = state;
+    daemon->machine->up--;
+    sim_process_vanish(daemon);
+}
+
+static void call_exit(void *context, uint64_t argument)
+{
+    struct sim_daemon *daemon = context;
+
+    (void)argument;
+    if (daemon->state != SIM_DAEMON_ENDED)
+        return; /* it has been started again */
+    sim_kill(daemon->machine->sim, daemon->slot);
+    notice(daemon);
+}
+
+void sim_daemon_end(struct sim_daemon *daemon, enum node_end end)
+{
+    struct sim_machine *machine = daemon->machine;
+    uint64_t now_ns = sim_now_ns(machine->sim);
+
+    if (!sim_daemon_is_up(daemon))
+        return;
+    gone(daemon, SIM_DAEMON_ENDED);
+    sim_at(machine->sim, now_ns + EXIT_MS * SIM_NS_PER_MS, call_exit, daemon, 0);
+    if (watch_of(daemon)->ended)
+        watch_of(daemon)->ended(machine->context, now_ns, daemon->place, end);
+}
+
+void sim_daemon_kill(struct sim_daemon *daemon)
+{
+    if (daemon->state == SIM_DAEMON_ABSENT)
+        daemon->state = SIM_DAEMON_KILLED; /* it will never come up */
+    if (!sim_daemon_is_up(daemon))
+        return;
+    sim_kill(daemon->machine->sim, daemon->slot);
+    gone(daemon, SIM_DAEMON_KILLED);
+    notice(daemon);
+}
+
+void sim_daemon_fini(struct sim_daemon *daemon)
+{
+    node_destroy(daemon->node);
+    job_engine_destroy(daemon->engine);
+    message_release(daemon->boot);
+    free(daemon->processes);
+    free(daemon->waiting);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/start/one_shot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc/source.h"
+#include "base/buffer.h"
+#include "launch/start/source_environment.h"
+#include "overlay/tree.h"
+
+/* ---- What schedulers call this node ---- */
+
+static const char *slurm_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *error)
+{
+    static const char variable[] = "SLURMD_NODENAME";
+    const char *value = getenv(variable);
+
+    if (value == NULL || value[0] == '\0') {
+        error_set(error, -EINVAL, "%s is not set: this daemon was not started by srun", variable);
+        return NULL;
+    }
+    snprintf(name, HOST_NAME_BYTES_MAX + 1, "%s", value);
+    return name;
+}
+
+/* Flux calls a node as it calls itself. */
+static const char *own_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *error)
+{
+    if (gethostname(name, HOST_NAME_BYTES_MAX) < 0) {
+        error_set(error, -errno, "this node cannot tell its name: %s", strerror(errno));
+        return NULL;
+    }
+    name[HOST_NAME_BYTES_MAX] = '\0';
+    return name;
+}
+
+/* The PALS_NODEID-th name in the file that describes the application. */
+static const char *pals_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *error)
+{
+    const char *number = getenv("PALS_NODEID");
+    struct source_environment *world;
+    struct source_result application;
+    unsigned long index;
+    int rc;
+
+    if (number == NULL || number[0] == '\0' || getenv("PALS_APINFO") == NULL) {
+        error_set(error, -EINVAL,
+                  "PALS_NODEID and PALS_APINFO are not set: this daemon was not started by aprun");
+        return NULL;
+    }
+    world = source_environment_create(environ);
+    rc = source_read(source_find("pals", NULL), source_environment_world(world), &application,
+                     error);
+    source_environment_destroy(world);
+    if (rc < 0)
+        return NULL;
+    index = strtoul(number, NULL, 10);
+    if (index < allocation_nodes(&application.allocation))
+        hostlist_name(application.allocation.names, (uint32_t)index, name);
+    else
+        error_set(error, -EINVAL, "PALS_NODEID is %lu, but PALS_APINFO has %u nodes", index,
+                  allocation_nodes(&application.allocation));
+    if (index >= allocation_nodes(&application.allocation))
+        name = NULL;
+    source_result_fini(&application);
+    return name;
+}
+
+static const struct one_shot one_shots[] = {
+    {.starter = "srun", .node_name = slurm_name},
+    {.starter = "pals", .node_name = pals_name},
+    {.starter = "flux", .node_name = own_name, .is_everywhere = 1},
+};
+
+const struct one_shot *one_shot_find(const char *starter, struct error *error)
+{
+    for (size_t i = 0; i < sizeof(one_shots) / sizeof(one_shots[0]); i++) {
+        if (strcmp(one_shots[i].starter, starter) == 0)
+            return &one_shots[i];
+    }
+    error_set(error, -EINVAL, "no starter of all daemons at once is called '%.40s'", starter);
+    return NULL;
+}
+
+void one_shot_record(const struct boot_record *root, const struct addresses *root_addresses,
+                     struct boot_record *ret_record)
+{
+    *ret_record = (struct boot_record){.incarnation = 1, .range = root->range};
+    instance_spec_copy(&ret_record->instance, &root->instance);
+    ret_record->names = hostlist_create();
+    hostlist_append_slice(ret_record->names, root->names, 0, hostlist_count(root->names));
+    ret_record->ancestors_count = 1;
+    ret_record->ancestors = memory_allocate_zeroed(sizeof(*ret_record->ancestors));
+    ret_record->ancestors[0].addresses = *root_addresses;
+}
+
+/* The only name that is the same up to the first dot, or -1: some call nodes by their whole name and
+ * some do not. */
+static int64_t find_first_label(const struct hostlist *names, const char *node_name)
+{
+    size_t bytes = strcspn(node_name, ".");
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int64_t found = -1;
+
+    for (uint32_t i = 0; i < hostlist_count(names); i++) {
+        hostlist_name(names, i, name);
+        if (strcspn(name, ".") != bytes || strncmp(name, node_name, bytes) != 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+int one_shot_take_place(struct boot_record *record, const char *node_name, struct error *error)
+{
+    struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
+    int64_t found = hostlist_find(record->names, node_name, 0);
+    struct hostlist *names;
+
+    if (found < 0)
+        found = find_first_label(record->names, node_name);
+    if (found < 0 || record->place != 0 || record->range.first != 0)
+        return error_set(
+            error, -ENOENT,
+            "the scheduler calls this node %.80s, which is not one of the allocation's "
+            "names: name nodes as the scheduler does",
+            node_name);
+    record->place = (uint32_t)found + 1;
+    hostlist_name(record->names, (uint32_t)found, record->name);
+    record->range = tree_scope(&tree, record->place);
+    names = hostlist_create();
+    hostlist_append_slice(names, record->names, record->range.first - 1,
+                          record->range.last - record->range.first + 1);
+    hostlist_destroy(record->names);
+    record->names = names;
+    return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/start/run_environment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "pmix/host_environment.h"
+
+/* What is true here only; a star stands for any rest.  -x NAME forwards one of them all the same. */
+static const char *const own_to_this_node[] = {
+    "TMPDIR",         /* each node and each virtual node has its own */
+    "HOSTNAME",       /* likewise */
+    "HOST",           /* likewise, of csh and zsh */
+    "PWD",            /* the processes start in --wdir, which need not be here */
+    "OLDPWD",         /* likewise */
+    "SHLVL",          /* depth of shells, not of ours */
+    "_",              /* the command that the shell started, which is banyan */
+    "SSH_*",          /* connection, terminal and agent socket of this login */
+    "XDG_RUNTIME_*",  /* a directory of this login on this node */
+    "XDG_SESSION_*",  /* likewise */
+    "DBUS_SESSION_*", /* a socket on this node */
+    "BANYAN_SESSION", /* of an enclosing banyan: processes are found by it; likewise below */
+    "BANYAN_HELPER",
+    "BANYAN_NODE",
+    "BANYAN_JOB",
+    "BANYAN_RANK",
+    "BANYAN_SIZE",
+    "BANYAN_LOCAL_*",
+    "BANYAN_DAEMON", /* where the tests have their programs */
+    "BANYAN_PKGLIBDIR",
+};
+
+static int name_matches(const char *pattern, const char *name, size_t name_bytes)
+{
+    size_t pattern_bytes = strlen(pattern);
+
+    if (pattern[pattern_bytes - 1] == '*')
+        return name_bytes >= pattern_bytes - 1 && memcmp(pattern, name, pattern_bytes - 1) == 0;
+    return name_bytes == pattern_bytes && memcmp(pattern, name, name_bytes) == 0;
+}
+
+static int is_forwarded(const char *variable)
+{
+    const char *equals = strchr(variable, '=');
+
+    if (equals == NULL || equals == variable || host_environment_is_foreign(variable))
+        return 0;
+    for (size_t i = 0; i < sizeof(own_to_this_node) / sizeof(own_to_this_node[0]); i++) {
+        if (name_matches(own_to_this_node[i], variable, (size_t)(equals - variable)))
+            return 0;
+    }
+    return 1;
+}
+
+const char *run_environment_get(char *const *environment, const char *name)
+{
+    size_t name_bytes = strlen(name);
+
+    for (; *environment != NULL; environment++) {
+        if (strncmp(*environment, name, name_bytes) == 0 && (*environment)[name_bytes] == '=')
+            return *environment + name_bytes + 1;
+    }
+    return NULL;
+}
+
+static void free_strings(char **strings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        free(strings[i]);
+    free(strings);
+}
+
+/* The "NAME=value" of one -x, the caller's; NULL on failure. */
+static char *item_resolve(char *const *environment, const char *item, struct error *error)
+{
+    const char *value;
+
+    if (item[0] == '=') {
+        error_set(error, -EINVAL, "option -x: '%.80s' has no name before '='", item);
+        return NULL;
+    }
+    if (strchr(item, '=') != NULL)
+        return memory_copy_string(item);
+    value = run_environment_get(environment, item);
+    if (value == NULL) {
+        error_set(error, -ENOENT,
+                  "option -x: '%.80s' is not set here: give it a value, -x %.80s=VALUE (a node is "
+                  "left out with --host ^NAME)",
+                  item, item);
+        return NULL;
+    }
+    return memory_printf("%s=%s", item, value);
+}
+
+int run_environment_build(char *const *environment, const char *const *items, uint32_t items_count,
+                          char ***ret_set, struct error *error)
+{
+    uint32_t count = 0;
+    char **set;
+
+    while (environment[count] != NULL)
+        count++;
+    set = memory_allocate((count + items_count + 1) * sizeof(*set));
+    count = 0;
+    for (char *const *variable = environment; *variable != NULL; variable++) {
+        if (is_forwarded(*variable))
+            set[count++] = memory_copy_string(*variable);
+    }
+    for (uint32_t i = 0; i < items_count; i++) {
+        set[count] = item_resolve(environment, items[i], error);
+        if (set[count] == NULL) {
+            free_strings(set, count);
+            return -EINVAL;
+        }
+        count++;
+    }
+    set[count] = NULL;
+    *ret_set = set;
+    return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/start/source_environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "launch/exec/command_output.h"
+#include "launch/start/run_environment.h"
+
+#define READ_BYTES     (64u * 1024)
+#define R_ENTRIES_MAX  (1024u * 1024)
+#define R_NODELIST_MAX (1024u * 1024)
+
+struct source_environment {
+    struct source_world world;
+    char *const *variables;
+    json_t *r; /* what the resources below point into */
+    struct flux_entry *entries;
+    const char **nodelist;
+};
+
+static const char *world_variable(void *context, const char *name)
+{
+    const struct source_environment *environment = context;
+
+    return run_environment_get(environment->variables, name);
+}
+
+/* ---- Files ---- */
+
+static int read_regular(int fd, struct buffer *text)
+{
+    struct stat status;
+    ssize_t got = 1;
+
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (S_ISDIR(status.st_mode))
+        return -EISDIR;
+    if (!S_ISREG(status.st_mode))
+        return -ESPIPE;
+    while (got > 0) {
+        got = read(fd, buffer_reserve(text, READ_BYTES), READ_BYTES);
+        if (got < 0)
+            return -errno;
+        buffer_commit(text, (size_t)got);
+        if (text->length_bytes > SOURCE_FILE_BYTES_MAX)
+            return -EFBIG;
+    }
+    return 0;
+}
+
+static int world_file(void *context, const char *path, struct buffer *text)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int rc = fd < 0 ? -errno : read_regular(fd, text);
+
+    (void)context;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* ---- Flux ---- */
+
+static void forget_r(struct source_environment *environment)
+{
+    json_decref(environment->r);
+    free(environment->entries);
+    free(environment->nodelist);
+    environment->r = NULL;
+    environment->entries = NULL;
+    environment->nodelist = NULL;
+}
+
+static int wrong_r(struct error *error, const char *what)
+{
+    return error_set(error, -EINVAL, "R: %s", what);
+}
+
+static int decode_entries(struct source_environment *environment, const json_t *list,
+                          struct error *error)
+{
+    size_t count = json_array_size(list);
+
+    if (!json_is_array(list) || count > R_ENTRIES_MAX)
+        return wrong_r(error, "execution.R_lite is not a list, or is too long");
+    environment->entries = memory_allocate_zeroed((count + 1) * sizeof(*environment->entries));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *entry = json_array_get(list, i);
+        const json_t *children = json_object_get(entry, "children");
+        struct flux_entry *ret = &environment->entries[i];
+
+        ret->ranks = json_string_value(json_object_get(entry, "rank"));
+        ret->cores = json_string_value(json_object_get(children, "core"));
+        if (ret->ranks == NULL)
+            return wrong_r(error, "an entry of execution.R_lite has no rank");
+    }
+    return 0;
+}
+
+static int decode_nodelist(struct source_environment *environment, const json_t *list,
+                           struct error *error)
+{
+    size_t count = json_array_size(list);
+
+    if (!json_is_array(list) || count > R_NODELIST_MAX)
+        return wrong_r(error, "execution.nodelist is not a list, or is too long");
+    environment->nodelist = memory_allocate_zeroed((count + 1) * sizeof(*environment->nodelist));
+    for (size_t i = 0; i < count; i++) {
+        environment->nodelist[i] = json_string_value(json_array_get(list, i));
+        if (environment->nodelist[i] == NULL)
+            return wrong_r(error, "execution.nodelist has something else than text");
+    }
+    return 0;
+}
+
+int source_environment_decode_r(struct source_environment *environment, const char *text,
+                                size_t text_bytes, struct flux_resources *ret_resources,
+                                struct error *error)
+{
+    const json_t *execution, *entries, *nodelist;
+    json_error_t where;
+    int rc;
+
+    forget_r(environment);
+    environment->r = json_loadb(text, text_bytes, 0, &where);
+    if (environment->r == NULL)
+        return error_set(error, -EINVAL, "R: line %d, column %d: %s", where.line, where.column,
+                         where.text);
+    if (json_integer_value(json_object_get(environment->r, "version")) != 1)
+        return wrong_r(error, "its version is not 1");
+    execution = json_object_get(environment->r, "execution");
+    entries = json_object_get(execution, "R_lite");
+    nodelist = json_object_get(execution, "nodelist");
+    rc = decode_entries(environment, entries, error);
+    if (rc == 0)
+        rc = decode_nodelist(environment, nodelist, error);
+    if (rc < 0)
+        return rc;
+    *ret_resources = (struct flux_resources){.entries = environment->entries,
+                                             .entries_count = (uint32_t)json_array_size(entries),
+                                             .nodelist = environment->nodelist,
+                                             .nodelist_count = (uint32_t)json_array_size(nodelist)};
+    return 0;
+}
+
+static int world_flux(void *context, const char *job, struct flux_resources *ret_resources,
+                      struct error *error)
+{
+    struct source_environment *environment = context;
+    const char *const of_job[] = {"flux", "job", "info", job, "R", NULL};
+    const char *const of_instance[] = {"flux", "kvs", "get", "resource.R", NULL};
+    struct buffer text = {0};
+    int rc = command_output(job != NULL ? of_job : of_instance, &text, error);
+
+    if (rc == 0)
+        rc = source_environment_decode_r(environment, (const char *)text.data, text.length_bytes,
+                                         ret_resources, error);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* ---- Life ---- */
+
+struct source_environment *source_environment_create(char *const *variables)
+{
+    struct source_environment *environment = memory_allocate_zeroed(sizeof(*environment));
+
+    environment->variables = variables;
+    environment->world = (struct source_world){
+        .variable = world_variable,
+        .file = world_file,
+        .flux = world_flux,
+        .context = environment,
+    };
+    return environment;
+}
+
+void source_environment_destroy(struct source_environment *environment)
+{
+    if (environment == NULL)
+        return;
+    forget_r(environment);
+    free(environment);
+}
+
+const struct source_world *source_environment_world(const struct source_environment *environment)
+{
+    return &environment->world;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any agent that is called as AGENT HOST COMMAND, where COMMAND goes to a shell.  Nothing secret is
+ * in it.  The agent has no terminal (the helper's session has none), so it cannot ask the user.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "launch/start/shell_word.h"
+#include "launch/start/starter_method.h"
+
+#define AGENT_DEFAULT "ssh"
+
+/* For the real ssh: never ask, no terminal, no X11; and do not become a connection's master, which
+ * would live on behind our back.  What the user says in --ssh-agent stands before and wins. */
+static const char *const ssh_options[] = {"-oBatchMode=yes", "-oControlMaster=no", "-x", "-T"};
+
+static const char *agent_of(const struct instance_spec *instance)
+{
+    return instance->agent != NULL && instance->agent[0] != '\0' ? instance->agent : AGENT_DEFAULT;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- The arguments: pointers to strings that the list owns ---- */
+
+struct arguments {
+    char **items; /* NULL at the end */
+    size_t count;
+};
+
+static void add_argument(struct arguments *arguments, char *text)
+{
+    arguments->items =
+        memory_resize(arguments->items, (arguments->count + 2) * sizeof(*arguments->items));
+    arguments->items[arguments->count++] = text;
+    arguments->items[arguments->count] = NULL;
+}
+
+static void free_arguments(struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        free(arguments->items[i]);
+    free(arguments->items);
+}
+
+/* Split at blanks. */
+static void add_agent(struct arguments *arguments, const char *agent)
+{
+    while (*(agent += strspn(agent, " \t")) != '\0') {
+        size_t bytes = strcspn(agent, " \t");
+        char *word = memory_allocate(bytes + 1);
+        memcpy(word, agent, bytes);
+        word[bytes] = '\0';
+        add_argument(arguments, word);
+        agent += bytes;
+    }
+    if (arguments->count == 0)
+        add_argument(arguments, memory_copy_string(AGENT_DEFAULT));
+}
+
+static void run_agent(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                      const char *node_name, struct buffer *command, const struct helper_fd *fds,
+                      uint32_t fds_count)
+{
+    struct arguments arguments = {0};
+    struct helper_process process = {
+        .id = id, .environment = environ, .fds = fds, .fds_count = fds_count};
+
+    add_agent(&arguments, agent_of(instance));
+    if (strcmp(base_name(arguments.items[0]), "ssh") == 0)
+        for (size_t i = 0; i < sizeof(ssh_options) / sizeof(ssh_options[0]); i++)
+            add_argument(&arguments, memory_copy_string(ssh_options[i]));
+    add_argument(&arguments, memory_copy_string(node_name));
+    add_argument(&arguments, memory_copy_string(buffer_string(command)));
+    process.argv = arguments.items;
+    helper_start(helper, &process);
+    free_arguments(&arguments);
+}
+
+static void start_ssh(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                      const char *node_name, const struct helper_fd *fds, uint32_t fds_count)
+{
+    struct buffer command = {0};
+
+    shell_put_word(&command, instance->banyand);
+    if (instance->boot_word != NULL) {
+        buffer_append_string(&command, " --boot ");
+        shell_put_word(&command, instance->boot_word);
+    }
+    run_agent(helper, id, instance, node_name, &command, fds, fds_count);
+    buffer_fini(&command);
+}
+
+static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_spec *instance,
+                     uint32_t place, const char *node_name)
+{
+    struct buffer command = {0};
+
+    shell_put_word(&command, instance->banyand);
+    buffer_printf(&command, " --clean %s.%u", instance->session, place);
+    if (instance->tmpdir != NULL) {
+        buffer_append_string(&command, " --tmpdir ");
+        shell_put_word(&command, instance->tmpdir);
+    }
+    run_agent(helper, id, instance, node_name, &command, NULL, 0);
+    buffer_fini(&command);
+    return 1;
+}
+
+static char *program_ssh(const struct instance_spec *instance)
+{
+    struct arguments arguments = {0};
+    char *program;
+
+    add_agent(&arguments, agent_of(instance));
+    program = memory_copy_string(arguments.items[0]);
+    free_arguments(&arguments);
+    return program;
+}
+
+const struct starter_method starter_ssh = {.name = "ssh",
+                                           .start = start_ssh,
+                                           .clean = clean_ssh,
+                                           .program = program_ssh};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of the control channel.  The first byte of an input is the type; what a decoder accepts
+ * must encode to the same bytes again.
+ */
+#include "config.h"
+
+#include "launch/proto/control.h"
+#include "test/fuzz/fuzz.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int round_end(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_end message;
+    int rc = control_end_decode(&message, reader);
+
+    if (rc == 0)
+        control_end_encode(&message, again);
+    return rc;
+}
+
+static int round_started(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_started message;
+    int rc = control_started_decode(&message, reader);
+
+    if (rc == 0)
+        control_started_encode(&message, again);
+    return rc;
+}
+
+static int round_job_end(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_job_end message;
+    int rc = control_job_end_decode(&message, reader);
+
+    if (rc == 0)
+        control_job_end_encode(&message, again);
+    return rc;
+}
+
+static int round_output(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_output message;
+    int rc = control_output_decode(&message, reader);
+
+    if (rc == 0)
+        control_output_encode(message.rank, message.stream, message.bytes.data,
+                              message.bytes.length_bytes, again);
+    return rc;
+}
+
+/* A NUL ends a text that is encoded, so it is compared up to there only. */
+static int round_text(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_text message;
+    char *text;
+    int rc = control_text_decode(&message, reader);
+
+    if (rc < 0)
+        return rc;
+    if (memchr(message.text.data, '\0', message.text.length_bytes) != NULL)
+        return -1;
+    text = strndup((const char *)message.text.data, message.text.length_bytes);
+    control_text_encode(message.level, text, again);
+    free(text);
+    return 0;
+}
+
+typedef int round_function(struct wire_reader *reader, struct buffer *again);
+
+static round_function *const rounds[] = {round_end, round_started, round_job_end, round_output,
+                                         round_text};
+
+#define ROUNDS_COUNT (sizeof(rounds) / sizeof(rounds[0]))
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
+{
+    struct buffer again = {0};
+    struct wire_reader reader;
+
+    if (data_bytes == 0)
+        return 0;
+    wire_reader_init(&reader, data + 1, data_bytes - 1);
+    if (rounds[data[0] % ROUNDS_COUNT](&reader, &again) == 0) {
+        assert(again.length_bytes == data_bytes - 1);
+        assert(again.length_bytes == 0 || memcmp(again.data, data + 1, data_bytes - 1) == 0);
+    }
+    buffer_fini(&again);
+    return 0;
+}
+
+static void put_sample(unsigned number, struct buffer *out)
+{
+    static const struct control_end end = {.status = 130, .reason = "interrupted"};
+    static const struct control_started started = {.processes = 64, .nodes = 16};
+    static const struct control_job_end job_end = {
+        .status = 7, .processes_ended = 3, .text = "rank 1 on n1 exited with status 7"};
+
+    wire_put_u8(out, (uint8_t)number);
+    switch (number) {
+    case 0:
+        control_end_encode(&end, out);
+        break;
+    case 1:
+        control_started_encode(&started, out);
+        break;
+    case 2:
+        control_job_end_encode(&job_end, out);
+        break;
+    case 3:
+        control_output_encode(5, 1, "hello\n", 6, out);
+        break;
+    default:
+        control_text_encode(1, "n1: slow", out);
+    }
+}
+
+size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
+{
+    struct buffer sample = {0};
+    size_t bytes;
+
+    if (number >= ROUNDS_COUNT)
+        return 0;
+    put_sample(number, &sample);
+    bytes = sample.length_bytes < buffer_bytes ? sample.length_bytes : buffer_bytes;
+    memcpy(buffer, sample.data, bytes);
+    buffer_fini(&sample);
+    return bytes;
+}

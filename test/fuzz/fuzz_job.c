@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The messages about jobs: the input is one message, which comes as a broadcast to a node with a
+ * running job, to a node without one, and to the root from a node.
+ */
+#include "config.h"
+
+#include "launch/job/job.h"
+#include "test/fuzz/fuzz.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NODES 3u
+
+static struct instance_spec instance;
+static struct allocation allocation;
+
+static void set_up(void)
+{
+    if (allocation.names)
+        return;
+    instance_spec_init(&instance);
+    instance.places = NODES + 1;
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", NODES, 2);
+}
+
+static void job_of(struct job_spec *ret_spec)
+{
+    job_spec_init(ret_spec);
+    placement_add(&ret_spec->placement, &(struct map_rule){.processes = 4});
+    ret_spec->apps = memory_allocate_zeroed(sizeof *ret_spec->apps);
+    ret_spec->apps_count = 1;
+    ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    ret_spec->apps[0].argv[0] = memory_copy_string("app");
+    ret_spec->apps[0].set = memory_allocate_zeroed(sizeof(char *));
+}
+
+/* Message `number` of those that a good run has. */
+static void sample(unsigned number, struct buffer *out)
+{
+    struct job_end_message end = {.number = 1, .generation = 2, .grace_ms = 2000};
+    struct job_failure failure = {
+        .number = 1, .kind = JOB_FAILURE_EXIT, .rank = 2, .place = 2, .code = 3};
+    struct job_spec spec;
+
+    wire_put_u8(out, (uint8_t)(JOB_MESSAGE_ROSTER + number));
+    switch (JOB_MESSAGE_ROSTER + number) {
+    case JOB_MESSAGE_ROSTER:
+        allocation_encode(&allocation, out);
+        break;
+    case JOB_MESSAGE_LAUNCH:
+        wire_put_u32(out, 1);
+        job_of(&spec);
+        job_spec_encode(&spec, out);
+        job_spec_fini(&spec);
+        break;
+    case JOB_MESSAGE_END:
+        ranges_add(&end.places, 1, 2);
+        job_end_message_encode(&end, out);
+        ranges_fini(&end.places);
+        break;
+    case JOB_MESSAGE_PLACE_FAILED:
+        wire_put_u32(out, 3);
+        wire_put_string(out, "ssh exited 255");
+        break;
+    case JOB_MESSAGE_RANK_FAILED:
+        job_failure_encode(&failure, out);
+        break;
+    case JOB_MESSAGE_SIGNAL:
+        wire_put_u32(out, 1);
+        wire_put_u32(out, 10);
+        break;
+    default:
+        buffer_clear(out);
+    }
+}
+
+size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
+{
+    struct buffer bytes = {0};
+    size_t length_bytes;
+
+    set_up();
+    sample(number, &bytes);
+    length_bytes = bytes.length_bytes;
+    assert(length_bytes <= buffer_bytes);
+    if (length_bytes > 0)
+        memcpy(buffer, bytes.data, length_bytes);
+    buffer_fini(&bytes);
+    return length_bytes;
+}
+
+static void step(struct job_engine *engine, struct job_event event, const void *data,
+                 size_t data_bytes)
+{
+    struct job_actions actions;
+
+    job_actions_init(&actions);
+    event.message = message_create(data, data_bytes);
+    job_step(engine, &event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        if (actions.items[i].kind == JOB_ACTION_CONTRIBUTE)
+            assert(ranges_contains(&actions.items[i].places, 2)); /* as the overlay wants it */
+    job_actions_fini(&actions);
+    message_release(event.message);
+}
+
+static void step_sample(struct job_engine *engine, enum job_message message)
+{
+    struct buffer bytes = {0};
+
+    sample(message - JOB_MESSAGE_ROSTER, &bytes);
+    step(engine, (struct job_event){.kind = JOB_EVENT_BROADCAST}, bytes.data, bytes.length_bytes);
+    buffer_fini(&bytes);
+}
+
+static void to_node(const uint8_t *data, size_t data_bytes, int running)
+{
+    struct job_engine *engine = job_engine_create(&instance, 2, NULL);
+
+    if (running) {
+        step_sample(engine, JOB_MESSAGE_ROSTER);
+        step_sample(engine, JOB_MESSAGE_LAUNCH);
+    }
+    step(engine, (struct job_event){.kind = JOB_EVENT_BROADCAST}, data, data_bytes);
+    step(engine, (struct job_event){.kind = JOB_EVENT_STARTED, .job = 1}, NULL, 0);
+    job_engine_destroy(engine);
+}
+
+static void to_root(const uint8_t *data, size_t data_bytes)
+{
+    struct job_engine *engine = job_engine_create(&instance, 0, &allocation);
+    struct job_spec spec;
+
+    job_of(&spec);
+    step(engine, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec}, NULL, 0);
+    step(engine, (struct job_event){.kind = JOB_EVENT_RECEIVED, .place = 1}, data, data_bytes);
+    step(engine, (struct job_event){.kind = JOB_EVENT_COMPLETE}, NULL, 0);
+    step(engine, (struct job_event){.kind = JOB_EVENT_RECEIVED, .place = 1}, data, data_bytes);
+    job_spec_fini(&spec);
+    job_engine_destroy(engine);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
+{
+    set_up();
+    to_node(data, data_bytes, 0);
+    to_node(data, data_bytes, 1);
+    to_root(data, data_bytes);
+    return 0;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every order of deliveries and every point of death, for trees of 3 to 5 places: a search in depth
+ * over the choices of a small world (test/soak/explore.h), which goes on from each state once.  After
+ * each step and at each end the checker (test/support/overlay_checker.h) says whether all was right.  Says
+ * for each scenario how many states there are, how many orders of events lead through them, and
+ * that the space is exhausted.
+ *
+ *     EXPLORE=full   the larger scenarios too     EXPLORE=NAME   this one only
+ *     EXPLORE_PATH=1,0,2  with a NAME: follows these choices and prints what happens
+ */
+#include "config.h"
+
+#include "test/soak/explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/support/tap.h"
+
+#define DEPTH_MAX  1000
+#define STATES_MAX (200u << 20) /* 16 bytes each */
+
+/* ---- the scenarios ---- */
+
+struct row {
+    struct scenario scenario;
+    bool is_long; /* with EXPLORE=full only */
+};
+
+#define EXCHANGE(first, last)                    \
+    {                                            \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1 \
+    }
+#define EXCHANGES(first, last, count)                \
+    {                                                \
+        CALL_EXCHANGE, EVERYBODY, first, last, count \
+    }
+#define LARGE(first, last)                             \
+    {                                                  \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000 \
+    }
+#define LARGE_OF_FIRST(first, last)                          \
+    {                                                        \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000, true \
+    }
+#define GATHER(first, last)                    \
+    {                                          \
+        CALL_GATHER, EVERYBODY, first, last, 1 \
+    }
+#define BROADCAST(first, last)         \
+    {                                  \
+        CALL_BROADCAST, 0, first, last \
+    }
+#define LARGE_BROADCAST(first, last)             \
+    {                                            \
+        CALL_BROADCAST, 0, first, last, 1, 60000 \
+    }
+#define CANCEL(place, first, last)      \
+    {                                   \
+        CALL_CANCEL, place, first, last \
+    }
+#define REQUEST(from, to)      \
+    {                          \
+        CALL_REQUEST, from, to \
+    }
+
+#define BROADCAST_ALL                   \
+    {                                   \
+        CALL_BROADCAST, 0, 0, EVERYBODY \
+    }
+#define GROW         \
+    {                \
+        CALL_GROW, 0 \
+    }
+#define SHRINK(first, last)         \
+    {                               \
+        CALL_SHRINK, 0, first, last \
+    }
+
+/* Name, places, radix, deaths, hurries. */
+static const struct row rows[] = {
+    {{"join-3", 3, 2, 2, .from_start = true}},
+    {{"join-chain", 4, 3, 0, .from_start = true}},
+    {{"join-5", 5, 2, 0, .from_start = true}},
+    {{"join-hurry", 3, 2, 0, 1, .from_start = true}},
+    {{"join-4", 4, 2, 1, .from_start = true}},
+    {{"join-5-dies", 5, 2, 1, .from_start = true}, true},
+    {{"broadcast-3", 3, 2, 1, .calls = {BROADCAST(0, 2), BROADCAST(1, 1), BROADCAST(2, 2)}}},
+    {{"broadcast-4", 4, 2, 1, .calls = {BROADCAST(0, 3), BROADCAST(2, 2)}}},
+    {{"broadcast-4-two-die", 4, 2, 2, .calls = {BROADCAST(0, 3), BROADCAST(2, 2)}}, true},
+    {{"broadcast-5", 5, 2, 1, .calls = {BROADCAST(0, 4), BROADCAST(2, 2)}}, true},
+    {{"broadcast-deep", 9, 2, 1, .absent = 5, .calls = {BROADCAST(0, 3), BROADCAST(3, 3)}}},
+    {{"broadcast-deep-two-die", 9, 2, 2, .absent = 5, .calls = {BROADCAST(0, 3)}}, true},
+    {{"heal-4", 4, 2, 3}},
+    {{"heal-4-hurry", 4, 2, 1, 2}},
+    {{"heal-5", 5, 2, 2}},
+    {{"heal-5-three-die", 5, 2, 3}, true},
+    {{"heal-chain-5", 5, 4, 2}},
+    {{"heal-deep", 9, 2, 3, .absent = 5}},
+    {{"heal-deep-5", 9, 2, 2, .absent = 4}, true},
+    {{"exchange-3", 3, 2, 2, .calls = {EXCHANGE(0, 2)}}},
+    {{"exchange-below", 4, 2, 2, .calls = {EXCHANGE(1, 2)}}},
+    {{"exchange-row", 4, 2, 1, .calls = {EXCHANGES(1, 2, 3)}}},
+    {{"exchange-no-root", 4, 2, 1, .calls = {EXCHANGE(1, 3)}}},
+    {{"exchange-hurry", 4, 2, 1, 1, .calls = {EXCHANGE(1, 2)}}},
+    {{"exchange-overlap", 4, 2, 0, .calls = {EXCHANGE(0, 2), EXCHANGE(1, 3)}}},
+    {{"exchange-4", 4, 2, 1, .calls = {EXCHANGE(0, 3)}}},
+    {{"exchange-5", 5, 2, 1, .calls = {EXCHANGE(0, 4)}}, true},
+    {{"exchange-overlap-dies", 4, 2, 1, .calls = {EXCHANGE(0, 2), EXCHANGE(1, 3)}}, true},
+    {{"exchange-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(1, 3)}}},
+    {{"exchange-inner-two-die", 7, 2, 2, .absent = 3, .calls = {EXCHANGE(1, 3)}}, true},
+    {{"exchange-inner-row", 7, 2, 1, .absent = 3, .calls = {EXCHANGES(1, 3, 2)}}, true},
+    {{"exchange-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3)}}},
+    {{"exchange-deep-two-die", 9, 2, 2, .absent = 5, .calls = {EXCHANGE(1, 3)}}, true},
+    {{"exchange-deep-row", 9, 2, 1, .absent = 5, .calls = {EXCHANGES(1, 3, 2)}}, true},
+    {{"cancel-3", 3, 2, 1, .calls = {EXCHANGES(0, 2, 2), CANCEL(2, 0, 2)}}},
+    {{"cancel-below", 4, 2, 2, .calls = {EXCHANGE(1, 2), CANCEL(2, 1, 2)}}},
+    {{"cancel-row", 4, 2, 1, .calls = {EXCHANGES(1, 2, 2), CANCEL(2, 1, 2)}}},
+    {{"cancel-both", 4, 2, 1, .calls = {EXCHANGE(1, 2), CANCEL(EVERYBODY, 1, 2)}}},
+    {{"cancel-no-root", 4, 2, 0, .calls = {EXCHANGES(1, 3, 2), CANCEL(2, 1, 3)}}},
+    {{"cancel-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
+    {{"cancel-deep", 9, 2, 1, .absent = 5, .calls = {EXCHANGE(1, 3), CANCEL(3, 1, 3)}}, true},
+    {{"cancel-large", 4, 2, 1, .is_patient = true, .calls = {LARGE(1, 2), CANCEL(1, 1, 2)}}},
+    {{"slices-3", 3, 2, 2, .long_sets = true, .calls = {EXCHANGE(0, 2)}}},
+    {{"slices-below", 4, 2, 2, .long_sets = true, .calls = {EXCHANGE(1, 2)}}},
+    {{"slices-row", 4, 2, 1, .long_sets = true, .calls = {EXCHANGES(1, 2, 3)}}},
+    {{"slices-no-root", 4, 2, 1, .long_sets = true, .calls = {EXCHANGE(1, 3)}}},
+    {{"slices-deep", 9, 2, 1, .absent = 5, .long_sets = true,
+      .calls = {EXCHANGES(1, 3, 2), CANCEL(3, 1, 3)}},
+     true},
+    {{"slices-inner", 7, 2, 1, .absent = 3, .long_sets = true, .calls = {EXCHANGES(1, 3, 2)}}},
+    {{"slices-large", 4, 2, 1, .is_patient = true, .long_sets = true, .calls = {LARGE(1, 2)}}},
+    {{"large-3", 3, 2, 0, .is_patient = true, .calls = {LARGE(0, 2)}}},
+    {{"large-below", 4, 2, 1, .is_patient = true, .calls = {LARGE(1, 2)}}},
+    {{"large-no-root", 4, 2, 0, .is_patient = true, .calls = {LARGE(1, 3)}}},
+    {{"large-inner", 7, 2, 1, .is_patient = true, .absent = 3, .calls = {LARGE(1, 3)}}, true},
+    {{"large-broadcast", 4, 2, 0, .is_patient = true,
+      .calls = {LARGE_BROADCAST(1, 3), BROADCAST(0, 2)}}},
+    {{"large-broadcast-two-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(1, 2)}}},
+    {{"large-broadcast-4-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(1, 3)}},
+     true},
+    {{"large-broadcast-below-dies", 4, 2, 1, .is_patient = true, .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"large-dies", 3, 2, 1, .is_patient = true, .calls = {LARGE(0, 2)}}, true},
+    {{"two-trees", 3, 2, 1, .is_patient = true, .two_trees = true, .calls = {LARGE(1, 2)}}},
+    {{"two-trees-hurry", 3, 2, 0, 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE(1, 2)}}},
+    {{"two-trees-breaks", 3, 2, 0, .breaks = 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE(1, 2)}}},
+    {{"two-trees-again", 3, 2, 0, 2, .is_patient = true, .two_trees = true, .again = true,
+      .calls = {LARGE_OF_FIRST(1, 2)}}},
+    {{"broadcast-two-trees", 4, 2, 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"broadcast-two-trees-breaks", 4, 2, 0, .breaks = 1, .is_patient = true, .two_trees = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"broadcast-two-trees-again", 4, 2, 0, 2, .is_patient = true, .two_trees = true, .again = true,
+      .calls = {LARGE_BROADCAST(2, 2)}}},
+    {{"large-breaks", 3, 2, 0, .breaks = 1, .is_patient = true, .calls = {LARGE(0, 2)}}},
+    {{"stop-3", 3, 2, 0, .stops = 1, .calls = {EXCHANGE(0, 2)}}},
+    {{"stop-root-2", 2, 2, 0, .stops = 1, .root_may_die = true, .calls = {EXCHANGES(0, 1, 2)}}},
+    {{"stop-root-3", 3, 2, 0, .stops = 1, .root_may_die = true, .calls = {EXCHANGE(0, 2)}}, true},
+    {{"stop-large-3", 3, 2, 0, .stops = 1, .is_patient = true, .calls = {LARGE(0, 2)}}, true},
+    {{"breaks-4", 4, 2, 0, .breaks = 1, .calls = {EXCHANGE(1, 3)}}},
+    {{"gather-4", 4, 2, 1, .calls = {GATHER(1, 2)}}},
+    {{"request-4", 4, 2, 1, .calls = {REQUEST(2, 3), REQUEST(0, 2)}}},
+    {{"request-deep", 9, 2, 1, .absent = 5, .calls = {REQUEST(3, 0), REQUEST(0, 3)}}, true},
+    {{"leave-4", 4, 2, 1, .calls = {{CALL_LEAVE}}}},
+    {{"leave-deep", 9, 2, 1, .absent = 5, .calls = {{CALL_LEAVE}}}},
+    {{"grow-dies", 3, 2, 1, .more = 1, .calls = {GROW, BROADCAST_ALL}}},
+    {{"grow-alone", 1, 2, 1, .more = 2, .calls = {GROW, BROADCAST_ALL}}},
+    {{"grow-exchange", 2, 2, 1, .more = 1, .calls = {GROW, EXCHANGE(1, 2)}}},
+    {{"grow-row-dies", 2, 2, 1, .more = 2, .calls = {GROW, BROADCAST_ALL}}, true},
+    {{"shrink-exchange", 4, 2, 1, .calls = {EXCHANGE(1, 2), SHRINK(1, 1)}}},
+    {{"shrink-member", 4, 2, 1, .calls = {EXCHANGE(1, 2), SHRINK(2, 2)}}},
+    {{"shrink-inner", 7, 2, 1, .absent = 3, .calls = {EXCHANGE(2, 3), SHRINK(1, 1)}}, true},
+    {{"shrink-deep", 9, 2, 1, .absent = 5, .calls = {BROADCAST_ALL, SHRINK(1, 2)}}},
+    {{"shrink-range-dies", 5, 2, 1, .calls = {BROADCAST_ALL, SHRINK(1, 2)}}, true},
+    {{"shrink-grow", 3, 2, 0, .more = 1, .calls = {GROW, SHRINK(1, 1), BROADCAST_ALL}}},
+    {{"root-dies-3", 3, 2, 1, .root_may_die = true, .calls = {EXCHANGE(0, 2)}}, true},
+    {{"root-dies-deep", 9, 2, 1, .absent = 5, .root_may_die = true}},
+};
+
+/* ---- the states that were seen ---- */
+
+struct seen {
+    uint64_t hash; /* 0: empty */
+    double orders; /* of events from here to an end; GOING_ON: this is on the way */
+};
+
+#define GOING_ON (-1.0)
+
+static struct seen *table;
+static size_t table_size; /* a power of two */
+static size_t table_count;
+
+static struct seen *table_slot(uint64_t hash)
+{
+    size_t at = hash & (table_size - 1);
+
+    while (table[at].hash != 0 && table[at].hash != hash)
+        at = (at + 1) & (table_size - 1);
+    return &table[at];
+}
+
+static void table_grow(void)
+{
+    struct seen *old = table;
+    size_t old_size = table_size;
+
+    table_size = old_size > 0 ? 2 * old_size : 1u << 16;
+    table = memory_allocate_zeroed(table_size * sizeof(*table));
+    for (size_t i = 0; i < old_size; i++) {
+        if (old[i].hash != 0)
+            *table_slot(old[i].hash) = old[i];
+    }
+    free(old);
+}
+
+static void table_put(uint64_t hash, double orders)
+{
+    struct seen *slot = table_slot(hash);
+
+    if (slot->hash == 0) {
+        if (2 * table_count >= table_size) {
+            table_grow();
+            slot = table_slot(hash);
+        }
+        table_count++;
+    }
+    *slot = (struct seen){.hash = hash, .orders = orders};
+}
+
+static void table_clear(void)
+{
+    free(table);
+    table = NULL;
+    table_size = table_count = 0;
+    table_grow();
+}
+
+/* ---- the search ---- */
+
+struct level {
+    struct snapshot before;
+    struct choice choices[EXPLORE_CHOICES_MAX];
+    uint32_t count;
+    uint32_t at;
+};
+
+static struct level levels[DEPTH_MAX];
+static uint64_t steps;
+static uint64_t ends;
+static uint32_t deepest;
+
+static double violation(uint32_t depth, const char *what)
+{
+    struct buffer path = {0};
+
+    diag("%s: %s", world_scenario()->name, what);
+    for (uint32_t i = 0; i < depth; i++)
+        buffer_printf(&path, "%s%u", i > 0 ? "," : "", levels[i].at);
+    diag("replay: EXPLORE=%s EXPLORE_PATH=%s test/soak/explore.t", world_scenario()->name,
+         buffer_string(&path));
+    buffer_fini(&path);
+    return -1;
+}
+
+static bool is_trouble(const struct choice *choice)
+{
+    return choice->kind >= CHOICE_KILL;
+}
+
+static bool only_troubles(const struct level *level)
+{
+    return level->count == 0 || is_trouble(&level->choices[0]);
+}
+
+/* Nothing happens but what is asked for, and trouble.  (Whoever waits for a call may.) */
+static bool only_asks(const struct level *level)
+{
+    for (uint32_t i = 0; i < level->count; i++) {
+        if (level->choices[i].kind != CHOICE_CALL && !is_trouble(&level->choices[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing is left to happen (but deaths). */
+static void check_end(void)
+{
+    ends++;
+    world_finish();
+}
+
+/* Returns how many orders lead from here to an end; negative after a violation. */
+static double search(uint32_t depth)
+{
+    uint64_t hash = world_hash();
+    struct level *level = &levels[depth];
+    const struct seen *slot = table_slot(hash);
+    double orders = 0;
+
+    if (slot->hash == hash && slot->orders != GOING_ON)
+        return slot->orders;
+    if (slot->hash == hash)
+        return violation(depth, "it comes back to where it was, for ever");
+    table_put(hash, GOING_ON);
+    if (depth + 1 == DEPTH_MAX || table_count == STATES_MAX)
+        bail_out("the space is larger than the bound");
+    deepest = depth > deepest ? depth : deepest;
+    level->count = world_choices(level->choices);
+    arena_save(&level->before);
+    if (only_troubles(level)) {
+        check_end();
+        orders = 1;
+    } else if (only_asks(level) && !world_is_quiet()) {
+        return violation(depth, "somebody waits, for nothing that is under way");
+    }
+    for (level->at = 0; level->at < level->count && world_failure()[0] == '\0'; level->at++) {
+        double more;
+
+        arena_restore(&level->before);
+        world_apply(&level->choices[level->at]);
+        steps++;
+        if (world_failure()[0] != '\0')
+            break;
+        more = search(depth + 1);
+        if (more < 0)
+            return -1;
+        orders += more;
+    }
+    if (world_failure()[0] != '\0')
+        return violation(level->at < level->count ? depth + 1 : depth, world_failure());
+    table_put(hash, orders);
+    return orders;
+}
+
+static void explore(const struct scenario *scenario)
+{
+    double orders;
+
+    table_clear();
+    steps = ends = deepest = 0;
+    world_create(scenario);
+    orders = search(0);
+    ok(orders >= 0,
+       "%s: %u places of radix %u, %u deaths: exhausted: %zu states, %llu steps, %llu ends, "
+       "%.3g orders, %u deep",
+       scenario->name, scenario->places, scenario->radix, scenario->deaths, table_count,
+       (unsigned long long)steps, (unsigned long long)ends, orders, deepest);
+}
+
+/* ---- one path ---- */
+
+static void say(const struct choice *choice)
+{
+    struct buffer line = {0};
+
+    world_describe(choice, &line);
+    diag("%s", buffer_string(&line));
+    buffer_fini(&line);
+}
+
+static void follow(const struct scenario *scenario, const char *path)
+{
+    struct choice choices[EXPLORE_CHOICES_MAX];
+
+    world_create(scenario);
+    while (*path != '\0') {
+        uint32_t count = world_choices(choices);
+        char *end;
+        unsigned long at = strtoul(path, &end, 10);
+
+        if (at >= count || end == path)
+            bail_out("no such choice");
+        say(&choices[at]);
+        world_apply(&choices[at]);
+        path = *end == ',' ? end + 1 : end;
+    }
+    if (world_failure()[0] == '\0' && world_choices(choices) == 0)
+        world_finish();
+    is_string(world_failure(), "", "all is right on this path");
+}
+
+int main(void)
+{
+    const char *which = getenv("EXPLORE");
+    const char *path = getenv("EXPLORE_PATH");
+    const char *sanitizers = getenv("BANYAN_SANITIZERS");
+    bool is_slow = sanitizers != NULL && sanitizers[0] != '\0';
+    bool is_full = which != NULL && strcmp(which, "full") == 0;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct scenario *scenario = &rows[i].scenario;
+
+        if (which != NULL && !is_full && strcmp(which, scenario->name) != 0)
+            continue;
+        if (which == NULL && rows[i].is_long)
+            continue;
+        if (which == NULL && is_slow &&
+            (scenario->places + scenario->more > 3 || scenario->two_trees)) {
+            skip(1, "%s takes too long under sanitizers", scenario->name);
+            continue;
+        }
+        if (path != NULL)
+            follow(scenario, path);
+        else
+            explore(scenario);
+    }
+    for (uint32_t i = 0; i < DEPTH_MAX; i++)
+        snapshot_fini(&levels[i].before);
+    free(table);
+    return done_testing();
+}

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/support/job_world.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/node_pool.h"
+#include "base/wire.h"
+#include "test/support/tap.h"
+
+#define NS_PER_MS 1000000ull
+
+struct delivery {
+    struct delivery *next;
+    unsigned int hold; /* which HOLD_ keeps it */
+    uint32_t place;
+    struct job_event event;
+    struct node_key key;
+    struct ranges places;
+    struct message *message;
+};
+
+struct gather {
+    struct gather *next;
+    struct node_key key;
+    struct ranges members;
+    struct ranges called;
+    struct message *parts[JOB_WORLD_NODES_MAX + 1];
+    int answered;
+};
+
+static int is_dead(const struct job_world *world, uint32_t place)
+{
+    return !world->places[place].engine;
+}
+
+/* ---- the queue ---- */
+
+static void push(struct job_world *world, unsigned int hold, uint32_t place,
+                 const struct job_event *event)
+{
+    struct delivery *delivery = memory_allocate_zeroed(sizeof *delivery);
+
+    delivery->hold = hold;
+    delivery->place = place;
+    delivery->event = *event;
+    if (event->key)
+        delivery->key = *event->key;
+    if (event->places)
+        ranges_copy(&delivery->places, event->places);
+    delivery->message = message_reference(event->message);
+    if (world->last)
+        world->last->next = delivery;
+    else
+        world->first = delivery;
+    world->last = delivery;
+}
+
+static void delivery_destroy(struct delivery *delivery)
+{
+    ranges_fini(&delivery->places);
+    message_release(delivery->message);
+    free(delivery);
+}
+
+/* The oldest that is not held, taken out. */
+static struct delivery *pop(struct job_world *world)
+{
+    struct delivery *before = NULL, *delivery = world->first;
+
+    while (delivery && (delivery->hold & world->hold)) {
+        before = delivery;
+        delivery = delivery->next;
+    }
+    if (!delivery)
+        return NULL;
+    if (before)
+        before->next = delivery->next;
+    else
+        world->first = delivery->next;
+    if (world->last == delivery)
+        world->last = before;
+    return delivery;
+}
+
+/* ---- gathers ---- */
+
+static int keys_equal(const struct node_key *a, const struct node_key *b)
+{
+    return a->set_id == b->set_id && a->generation == b->generation && a->kind == b->kind;
+}
+
+static struct gather *gather_of(struct job_world *world, const struct node_key *key,
+                                const struct ranges *members)
+{
+    struct gather *gather = world->gathers;
+
+    while (gather && !keys_equal(&gather->key, key))
+        gather = gather->next;
+    if (gather) {
+        assert(ranges_equal(&gather->members, members)); /* all name the same set */
+        return gather;
+    }
+    gather = memory_allocate_zeroed(sizeof *gather);
+    gather->key = *key;
+    ranges_copy(&gather->members, members);
+    gather->next = world->gathers;
+    world->gathers = gather;
+    return gather;
+}
+
+/* The root gets the merged result, the members the status. */
+static void answer(struct job_world *world, struct gather *gather, int status,
+                   const struct ranges *lost)
+{
+    struct buffer merged = {0};
+    struct job_event event = {
+        .kind = JOB_EVENT_RESULT, .key = &gather->key, .status = status, .places = lost};
+
+    gather->answered = 1;
+    for (uint32_t place = 1; place <= world->nodes; place++)
+        if (gather->parts[place] && status == 0)
+            job_merges[gather->key.merge](&merged, gather->parts[place]->data,
+                                          gather->parts[place]->length_bytes);
+    for (uint32_t place = 1; place <= world->nodes; place++)
+        if (ranges_contains(&gather->called, place))
+            push(world, HOLD_RESULTS, place, &event);
+    if (status == 0)
+        event.message = message_from_buffer(&merged);
+    push(world, HOLD_RESULTS, 0, &event);
+    message_release(event.message);
+    buffer_fini(&merged);
+}
+
+static void gather_check(struct job_world *world, struct gather *gather)
+{
+    struct ranges lost = {0};
+
+    for (uint32_t place = 1; place <= world->nodes; place++)
+        if (ranges_contains(&gather->members, place) && is_dead(world, place))
+            ranges_add(&lost, place, place);
+    if (gather->answered)
+        ; /* by an error, before this part came */
+    else if (!ranges_is_empty(&lost))
+        answer(world, gather, -EHOSTDOWN, &lost);
+    else if (ranges_equal(&gather->members, &gather->called))
+        answer(world, gather, 0, NULL);
+    ranges_fini(&lost);
+}
+
+static void contribute(struct job_world *world, uint32_t place, struct job_action *action)
+{
+    struct gather *gather = gather_of(world, &action->key, &action->places);
+
+    assert(ranges_contains(&gather->members, place));
+    assert(!ranges_contains(&gather->called, place)); /* once each */
+    ranges_add(&gather->called, place, place);
+    gather->parts[place] = action->message;
+    action->message = NULL;
+    gather_check(world, gather);
+}
+
+static void gathers_destroy(struct job_world *world)
+{
+    while (world->gathers) {
+        struct gather *gather = world->gathers;
+
+        world->gathers = gather->next;
+        for (uint32_t place = 0; place <= world->nodes; place++)
+            message_release(gather->parts[place]);
+        ranges_fini(&gather->members);
+        ranges_fini(&gather->called);
+        free(gather);
+    }
+}
+
+/* ---- the trace ---- */
+
+static const char *operation_name(const struct node_key *key)
+{
+    return key->kind == JOB_OPERATION_LAUNCHED ? "LAUNCHED" : "ENDED";
+}
+
+static const char *message_name(const struct message *message)
+{
+    static const char *const names[JOB_MESSAGE_COUNT] = {
+        [JOB_MESSAGE_ROSTER] = "ROSTER",
+        [JOB_MESSAGE_LAUNCH] = "LAUNCH",
+        [JOB_MESSAGE_END] = "END",
+        [JOB_MESSAGE_SIGNAL] = "SIGNAL",
+        [JOB_MESSAGE_PLACE_FAILED] = "PLACE_FAILED",
+        [JOB_MESSAGE_RANK_FAILED] = "RANK_FAILED",
+    };
+
+    return names[message->data[0]];
+}
+
+static void trace_part(struct buffer *out, const struct job_action *action)
+{
+    struct job_launched launched = {0};
+    struct job_ended ended = {0};
+
+    if (action->key.kind == JOB_OPERATION_LAUNCHED) {
+        (void)job_launched_decode(&launched, action->message->data, action->message->length_bytes);
+        buffer_printf(out, "%u processes%s", launched.processes,
+                      launched.failure.kind ? ", a start failed" : "");
+    } else {
+        (void)job_ended_decode(&ended, action->message->data, action->message->length_bytes);
+        buffer_printf(out, "%u processes, status %u, %llu bytes", ended.processes, ended.status,
+                      (unsigned long long)ended.output_bytes);
+    }
+}
+
+static void trace_broadcast(struct buffer *out, const struct job_action *action)
+{
+    buffer_printf(out, "broadcast %s to ", message_name(action->message));
+    if (ranges_is_empty(&action->places))
+        buffer_append_string(out, "everyone");
+    else
+        ranges_print(&action->places, out);
+}
+
+static void trace_node(struct buffer *out, const struct job_action *action)
+{
+    switch (action->kind) {
+    case JOB_ACTION_CONTRIBUTE:
+        buffer_printf(out, "contribute to %s %u of ", operation_name(&action->key),
+                      action->key.generation);
+        ranges_print(&action->places, out);
+        buffer_append_string(out, ": ");
+        trace_part(out, action);
+        break;
+    case JOB_ACTION_SEND:
+        buffer_printf(out, "send %s", message_name(action->message));
+        break;
+    case JOB_ACTION_OPEN:
+        buffer_append_string(out, "open");
+        break;
+    case JOB_ACTION_START:
+        buffer_printf(out, "start %u process%s", (uint32_t)action->number,
+                      action->number == 1 ? "" : "es");
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        buffer_append_string(out, "start no more");
+        break;
+    case JOB_ACTION_SIGNAL:
+        buffer_printf(out, "signal %d", (int)action->number);
+        break;
+    case JOB_ACTION_END_GROUP:
+        buffer_printf(out, "end the processes, grace %d ms", (int)action->number);
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        buffer_printf(out, "last output%s", action->index ? ", or none" : "");
+        break;
+    default:
+        buffer_append_string(out, "close");
+    }
+}
+
+static void trace_root(struct buffer *out, const struct job_action *action)
+{
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        trace_broadcast(out, action);
+        break;
+    case JOB_ACTION_STARTED:
+        buffer_printf(out, "started %u processes on %u nodes", action->started.processes,
+                      action->started.nodes);
+        break;
+    case JOB_ACTION_ENDED:
+        buffer_printf(out, "report %u%s%s", action->end.status, action->end.text[0] ? ": " : "",
+                      action->end.text);
+        break;
+    case JOB_ACTION_TEXT:
+        buffer_printf(out, "say %s", action->text);
+        break;
+    case JOB_ACTION_LEAVE:
+        buffer_append_string(out, "leave");
+        break;
+    case JOB_ACTION_FORGET:
+        buffer_append_string(out, "forget the job at ");
+        ranges_print(&action->places, out);
+        break;
+    default:
+        trace_node(out, action);
+    }
+}
+
+static void trace_action(struct job_world *world, uint32_t place, const struct job_action *action)
+{
+    if (action->kind == JOB_ACTION_TIMER)
+        return;
+    if (place == 0)
+        buffer_append_string(&world->trace, "root: ");
+    else
+        buffer_printf(&world->trace, "n%u: ", place);
+    trace_root(&world->trace, action);
+    buffer_append_string(&world->trace, "\n");
+}
+
+const char *job_world_trace(struct job_world *world)
+{
+    static char text[16384];
+
+    assert(world->trace.length_bytes < sizeof text);
+    strcpy(text, buffer_string(&world->trace));
+    buffer_clear(&world->trace);
+    return text;
+}
+
+static void read_document(struct buffer *ret_text)
+{
+    const char *srcdir = getenv("srcdir");
+    char *path = memory_printf("%s/doc/job.rst", srcdir ? srcdir : ".");
+    FILE *file = fopen(path, "r");
+    size_t got;
+
+    while (file && (got = fread(buffer_reserve(ret_text, 4096), 1, 4096, file)) > 0)
+        buffer_commit(ret_text, got);
+    if (file)
+        fclose(file);
+    free(path);
+}
+
+void job_world_happens(struct job_world *world, const char *expected, const char *what)
+{
+    struct buffer quoted = {0}, document = {0};
+
+    is_string(job_world_trace(world), expected, "%s", what);
+    for (const char *line = expected; *line; line = strchr(line, '\n') + 1)
+        buffer_printf(&quoted, "    %.*s", (int)strcspn(line, "\n") + 1, line);
+    read_document(&document);
+    ok(strstr(buffer_string(&document), buffer_string(&quoted)), "doc/job.rst says so, too");
+    buffer_fini(&quoted);
+    buffer_fini(&document);
+}
+
+/* ---- actions ---- */
+
+static void broadcast(struct job_world *world, const struct job_action *action)
+{
+    struct job_event event = {.kind = JOB_EVENT_BROADCAST, .message = action->message};
+
+    for (uint32_t place = 0; place <= world->nodes; place++)
+        if (ranges_is_empty(&action->places) || ranges_contains(&action->places, place))
+            push(world, HOLD_BROADCASTS, place, &event);
+}
+
+static void send_root(struct job_world *world, uint32_t place, const struct job_action *action)
+{
+    struct job_event event = {
+        .kind = JOB_EVENT_RECEIVED, .place = place, .message = action->message};
+
+    assert(action->place == 0);
+    push(world, HOLD_MESSAGES, 0, &event);
+}
+
+/* A job has as many slots as processes while it runs, and none when its end is reported. */
+static void check_book(const struct job_world *world, uint64_t expected)
+{
+    const struct node_pool *book = job_engine_book(world->places[0].engine);
+    uint64_t used = 0;
+
+    for (uint32_t node = 0; book != NULL && node < node_pool_count(book); node++) {
+        struct node_record record;
+
+        node_pool_node(book, node, &record);
+        used += record.slots_used;
+    }
+    if (used != expected)
+        fail("%llu slots are in use, not %llu", (unsigned long long)used,
+             (unsigned long long)expected);
+}
+
+static void do_action(struct job_world *world, uint32_t place, struct job_action *action)
+{
+    struct job_world_place *at = &world->places[place];
+
+    trace_action(world, place, action);
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        broadcast(world, action);
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        contribute(world, place, action);
+        break;
+    case JOB_ACTION_SEND:
+        send_root(world, place, action);
+        break;
+    case JOB_ACTION_OPEN:
+        at->opened++;
+        break;
+    case JOB_ACTION_START:
+        at->starts += (uint32_t)action->number;
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        at->cancelled_starts++;
+        break;
+    case JOB_ACTION_SIGNAL:
+        at->signal = (int)action->number;
+        break;
+    case JOB_ACTION_END_GROUP:
+        at->end_grace_ms = action->number;
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        at->cut = (int)action->index;
+        break;
+    case JOB_ACTION_CLOSE:
+        at->closed++;
+        break;
+    case JOB_ACTION_STARTED:
+        world->started++;
+        check_book(world, action->started.processes);
+        break;
+    case JOB_ACTION_ENDED:
+        check_book(world, 0);
+        world->reports++;
+        world->end = action->end;
+        break;
+    case JOB_ACTION_TEXT:
+        strcpy(world->text, action->text);
+        break;
+    case JOB_ACTION_LEAVE:
+        world->leaves++;
+        break;
+    case JOB_ACTION_TIMER:
+        world->deadline_ns = action->number;
+        break;
+    default:
+        break;
+    }
+}
+
+static void step(struct job_world *world, uint32_t place, struct job_event *event)
+{
+    struct job_actions actions;
+
+    if (is_dead(world, place))
+        return;
+    job_actions_init(&actions);
+    event->now_ns = world->now_ns;
+    job_step(world->places[place].engine, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        do_action(world, place, &actions.items[i]);
+    job_actions_fini(&actions);
+}
+
+void job_world_release(struct job_world *world)
+{
+    struct delivery *delivery;
+
+    while ((delivery = pop(world))) {
+        delivery->event.key = &delivery->key;
+        delivery->event.places = &delivery->places;
+        delivery->event.message = delivery->message;
+        step(world, delivery->place, &delivery->event);
+        delivery_destroy(delivery);
+    }
+}
+
+void job_world_drop_held(struct job_world *world)
+{
+    unsigned int hold = world->hold;
+    struct delivery *delivery;
+
+    job_world_release(world);
+    world->hold = 0;
+    while ((delivery = pop(world)))
+        delivery_destroy(delivery);
+    world->hold = hold;
+}
+
+void job_world_event(struct job_world *world, uint32_t place, struct job_event event)
+{
+    step(world, place, &event);
+    job_world_release(world);
+}
+
+void job_world_kill(struct job_world *world, uint32_t place)
+{
+    struct ranges places = {0};
+    struct job_event seen = {.kind = JOB_EVENT_SEEN, .places = &places, .status = NODE_LOSS_CLOSED};
+    struct job_event event = {.kind = JOB_EVENT_LOST, .places = &places};
+
+    job_engine_destroy(world->places[place].engine);
+    world->places[place].engine = NULL;
+    ranges_add(&places, place, place);
+    push(world, 0, 0, &seen);
+    for (uint32_t i = 0; i <= world->nodes; i++)
+        push(world, 0, i, &event);
+    for (struct gather *gather = world->gathers; gather; gather = gather->next)
+        gather_check(world, gather);
+    ranges_fini(&places);
+    job_world_release(world);
+}
+
+void job_world_pass(struct job_world *world, uint32_t milliseconds)
+{
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &world->missing};
+    uint64_t end_ns = world->now_ns + milliseconds * NS_PER_MS;
+
+    while (world->deadline_ns >= 0 && (uint64_t)world->deadline_ns <= end_ns) {
+        world->now_ns = (uint64_t)world->deadline_ns;
+        world->deadline_ns = -1;
+        job_world_event(world, 0, event);
+    }
+    world->now_ns = end_ns;
+}
+
+/* ---- life ---- */
+
+struct job_world *job_world_create(uint32_t nodes, uint32_t slots)
+{
+    struct job_world *world = memory_allocate_zeroed(sizeof *world);
+
+    assert(nodes <= JOB_WORLD_NODES_MAX);
+    instance_spec_init(&world->instance);
+    world->instance.places = nodes + 1;
+    allocation_init(&world->allocation);
+    allocation_generate(&world->allocation, "n", nodes, slots);
+    world->nodes = nodes;
+    world->now_ns = NS_PER_MS;
+    world->deadline_ns = -1;
+    for (uint32_t place = 0; place <= nodes; place++) {
+        world->places[place].end_grace_ms = world->places[place].cut = -1;
+        world->places[place].engine =
+            job_engine_create(&world->instance, place, place == 0 ? &world->allocation : NULL);
+    }
+    return world;
+}
+
+void job_world_destroy(struct job_world *world)
+{
+    job_world_drop_held(world);
+    gathers_destroy(world);
+    for (uint32_t place = 0; place <= world->nodes; place++)
+        job_engine_destroy(world->places[place].engine);
+    ranges_fini(&world->missing);
+    allocation_fini(&world->allocation);
+    instance_spec_fini(&world->instance);
+    buffer_fini(&world->trace);
+    free(world);
+}
+
+/* ---- the usual events ---- */
+
+void job_world_complete(struct job_world *world)
+{
+    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+}
+
+void job_world_run(struct job_world *world, uint32_t processes)
+{
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    placement_add(
+        &spec.placement,
+        &(struct map_rule){.policy = MAP_BY_SLOT, .processes = processes, .pe = world->pe});
+    spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
+    spec.apps_count = 1;
+    spec.on_failure = world->on_failure;
+    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    spec.apps[0].argv[0] = memory_copy_string("./app");
+    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    spec.apps[0].directory = memory_copy_string("/home/user");
+    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec});
+    job_spec_fini(&spec);
+}
+
+void job_world_started(struct job_world *world, uint32_t place, uint32_t index)
+{
+    job_world_event(
+        world, place,
+        (struct job_event){
+            .kind = JOB_EVENT_STARTED, .job = 1, .index = index, .number = 100 + index});
+}
+
+void job_world_exited(struct job_world *world, uint32_t place, uint32_t index, int wait_status,
+                      int by_us)
+{
+    job_world_event(world, place,
+                    (struct job_event){.kind = JOB_EVENT_EXITED,
+                                       .job = 1,
+                                       .index = index,
+                                       .number = wait_status,
+                                       .flag = by_us});
+}
+
+void job_world_gone(struct job_world *world, uint32_t place, uint64_t output_bytes)
+{
+    job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = 1});
+    job_world_event(
+        world, place,
+        (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1, .number = (int64_t)output_bytes});
+}
+
+void job_world_output(struct job_world *world, uint64_t bytes)
+{
+    job_world_event(
+        world, 0, (struct job_event){.kind = JOB_EVENT_OUTPUT, .job = 1, .number = (int64_t)bytes});
+}
+
+void job_world_end(struct job_world *world, uint32_t status, int at_once, const char *reason)
+{
+    struct control_end end = {.status = status, .at_once = (uint8_t)at_once};
+
+    strcpy(end.reason, reason);
+    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_END, .end = &end});
+}
+
+void job_world_reported(struct job_world *world, uint32_t status, const char *text,
+                        const char *what)
+{
+    is_uint(world->reports, 1, "%s: one report", what);
+    is_uint(world->leaves, 1, "%s: then all leave", what);
+    is_uint(world->end.status, status, "%s: status", what);
+    is_string(world->end.text, text, "%s: text", what);
+    job_world_destroy(world);
+}

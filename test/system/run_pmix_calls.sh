@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Calls of the PMIx standard by a real client of libpmix (test/tool/pmix_calls.c), on one node and on four:
+# each does what the standard says, or refuses at once with its code; none hangs, and whatever a call
+# has done to libpmix, the ranks fence after it and end.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_calls
+[ -x "$program" ] || skip_all "pmix_calls is not built"
+
+one=(-n 2)
+four=(--virtual-nodes 4 --per-node 2 -n 8)
+
+# calls STATUS LINES NAME OPTION... -- CALL...: the ranks make the calls. LINES is what they say, each
+# line once, in any order, without how long it took.
+calls() {
+    local expected=$1 lines=$2 name=$3 options=()
+    shift 3
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    is "$status:$(sed 's/ after .*//' <<<"$out" | sort -u | xargs)" \
+        "$expected:$(xargs -n 1 <<<"$lines" | sort -u | xargs)" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+# ---- Connect and disconnect ----
+
+for nodes in one four; do
+    declare -n options=$nodes
+    calls 0 "connect=SUCCESS disconnect=SUCCESS fence=SUCCESS" "on $nodes: connect, and leave again" \
+        "${options[@]}" -- connect fence disconnect fence
+    calls 0 "apart=SUCCESS connect=SUCCESS fence=SUCCESS" "on $nodes: sets of their own" \
+        "${options[@]}" -- apart connect fence apart fence
+done
+calls 0 "disconnect=INVALID-OPERATION fence=SUCCESS" "who has not connected cannot leave" \
+    "${four[@]}" -- disconnect fence
+calls 0 "connect=SUCCESS disconnect=INVALID-OPERATION disconnect=SUCCESS fence=SUCCESS" \
+    "nor leave twice" "${four[@]}" -- connect disconnect disconnect fence
+pair=(--virtual-nodes 2 --per-node 1 -n 2)
+calls 0 "connect:9=SUCCESS connect=SUCCESS disconnect=SUCCESS fence=SUCCESS \
+r0:sleep:2500=SUCCESS" "a connect in time" "${pair[@]}" -- connect:9 disconnect r0:sleep:2500 connect fence
+run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r0:sleep:3000 connect:1 fence \
+    connect:9 fence disconnect sleep:1500 fence </dev/null
+is "$status:$(grep -c '^connect:1=TIMEOUT' <<<"$out"):$(grep -c '=SUCCESS' <<<"$out")" "0:2:13" \
+    "a connect whose time is over is over for all, and the next one works"
+like "$out" 'connect:1=TIMEOUT after 1\.[0-9] s' "it ends in its time"
+
+# A rank that dies: the others are told, and so is the user.
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:exit connect </dev/null
+ok "a rank that does not come to a connect ends the job ($status)" [ "$status" != 0 ]
+[ "$status" != 124 ] || diag "it hung"
+
+# ---- Data of other ranks ----
+
+calls 0 "put:a=SUCCESS fence=SUCCESS r1:sleep:700=SUCCESS r1:put:b=SUCCESS r0:get:1:b=SUCCESS=1" \
+    "a key that comes later is waited for, though the rank has committed others" \
+    "${pair[@]}" -- put:a fence r1:sleep:700 r1:put:b r0:get:1:b
+calls 0 "put:a=SUCCESS fence=SUCCESS r0:get:1:never=NOT-FOUND" "one that never comes is not" \
+    "${pair[@]}" -- put:a fence r0:get:1:never fence
+run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r1:sleep:4000 r0:get:1:x:1 \
+    put:a fence r0:get:1:y:1 fence </dev/null
+is "$status" 0 "gets with a time limit"
+like "$out" 'r0:get:1:x:1=TIMEOUT after 1\.[0-4] s' "of a rank that has committed nothing: in time"
+like "$out" 'r0:get:1:y:1=TIMEOUT after 1\.[0-4] s' "of one that has committed something else: in time"
+
+# Rank 0 has ended when seven nodes ask for what it has committed, all at once.
+wait_then_get=()
+for rank in 1 2 3 4 5 6 7; do
+    wait_then_get+=("r$rank:sleep:500" "r$rank:get:0:a")
+done
+lines="put:a=SUCCESS fence=SUCCESS"
+for rank in 1 2 3 4 5 6 7; do
+    lines+=" r$rank:sleep:500=SUCCESS r$rank:get:0:a=SUCCESS=0"
+done
+for round in 1 2 3; do
+    calls 0 "$lines" "a rank that has ended still gives what it has committed ($round)" \
+        --virtual-nodes 8 --per-node 1 -n 8 -- put:a fence "${wait_then_get[@]}"
+done
+
+# ---- Abort ----
+
+# libpmix 4.2.2 does not pass the refusal on to the caller.
+calls 0 "fence=SUCCESS r0:abort:3:1=SUCCESS" "a part of a job is not aborted alone" \
+    "${four[@]}" -- r0:abort:3:1 fence
+is "$err" "banyan: rank 0 on v1 asked to end some ranks of its job only, which is not supported: none \
+is ended" "and the user is told"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:abort:0 fence </dev/null
+is "$status" 0 "an abort with 0 ends with 0"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r5:abort:17 fence </dev/null
+is "$status:$err" "17:banyan: rank 5 on v3 called abort with status 17" "an abort ends all"
+is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
+
+# ---- What is not served ----
+
+for call in query publish lookup unpublish spawn group allocate control credential validate pull; do
+    calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
+done
+
+# Events reach the processes of their node. One that is meant for more (3: the namespace, 5: all) is
+# refused, but libpmix 4.2.2 tells the caller success.
+run "$banyan" run --timeout 60 --mpi pmix -l --virtual-nodes 2 --per-node 2 -n 4 "$program" \
+    register:-3001 fence r0:event:2 fence sleep:500 </dev/null
+is "$status:$(grep 'event -3001' <<<"$out" | sort | xargs)" \
+    "0:[0] event -3001 about 0 [1] event -3001 about 0" "an event for the node"
+calls 0 "r0:event:3=SUCCESS r0:event:5=SUCCESS fence=SUCCESS" "events for other nodes hold nobody up" \
+    "${pair[@]}" -- r0:event:3 r0:event:5 fence
+is "$err" "banyan: an event is not passed on to other nodes, which is not supported yet" \
+    "and the user is told that they stay"
+
+done_testing

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/output_writer.h"
+#include "test/support/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+
+#define NS_PER_MS   1000000u
+#define LONG_MS     30000u /* never reached */
+#define LARGE_BYTES (3u * 1024 * 1024)
+
+/* A writer, what it writes to, and what came out of it. */
+struct bench {
+    struct loop *loop;
+    struct output_writer *writer;
+    struct loop_timer *timer;
+    int out[2]; /* read end, write end; both streams unless err is open */
+    int err[2];
+    struct buffer seen;
+    size_t put_bytes;
+    size_t told_bytes;
+    int failures;
+    struct error failure;
+    int read_while_waiting;
+    size_t wanted_bytes; /* so many are read while waiting, 0: all */
+};
+
+static void read_all(int fd, struct buffer *seen)
+{
+    for (;;) {
+        ssize_t got = read(fd, buffer_reserve(seen, 65536), 65536);
+        if (got <= 0)
+            return;
+        buffer_commit(seen, (size_t)got);
+    }
+}
+
+static void on_written(void *context, size_t bytes)
+{
+    struct bench *bench = context;
+
+    bench->told_bytes += bytes;
+    if (output_writer_queued(bench->writer) == 0)
+        loop_stop(bench->loop);
+}
+
+static void on_failed(void *context, const struct error *error)
+{
+    struct bench *bench = context;
+
+    bench->failures++;
+    bench->failure = *error;
+    loop_stop(bench->loop);
+}
+
+static const struct output_writer_events events = {.written = on_written, .failed = on_failed};
+
+#define LARGE_LINE_BYTES (100u * 1024)
+
+static void on_timer(void *context)
+{
+    struct bench *bench = context;
+
+    if (bench->read_while_waiting) {
+        read_all(bench->out[0], &bench->seen);
+        if (bench->wanted_bytes > 0 && bench->seen.length_bytes >= bench->wanted_bytes)
+            loop_stop(bench->loop);
+        loop_timer_set(bench->timer, loop_now_ns() + NS_PER_MS);
+    } else {
+        loop_stop(bench->loop);
+    }
+}
+
+static void bench_open(struct bench *bench, int label, int two_pipes)
+{
+    *bench = (struct bench){.loop = loop_create(NULL), .err = {-1, -1}};
+    if (pipe2(bench->out, O_CLOEXEC) < 0 || (two_pipes && pipe2(bench->err, O_CLOEXEC) < 0))
+        bail_out("pipe: %s", strerror(errno));
+    fcntl(bench->out[0], F_SETFL, O_NONBLOCK);
+    if (two_pipes)
+        fcntl(bench->err[0], F_SETFL, O_NONBLOCK);
+    bench->timer = loop_timer_create(bench->loop, on_timer, bench);
+    bench->writer =
+        output_writer_create(bench->loop, bench->out[1], two_pipes ? bench->err[1] : bench->out[1],
+                             label, &events, bench);
+}
+
+static void bench_close(struct bench *bench)
+{
+    output_writer_destroy(bench->writer);
+    loop_timer_destroy(bench->timer);
+    loop_destroy(bench->loop);
+    for (int i = 0; i < 2; i++) {
+        if (bench->out[i] >= 0)
+            close(bench->out[i]);
+        if (bench->err[i] >= 0)
+            close(bench->err[i]);
+    }
+    buffer_fini(&bench->seen);
+}
+
+static void put(struct bench *bench, uint32_t rank, uint8_t stream, const char *text)
+{
+    bench->put_bytes += strlen(text);
+    output_writer_put(bench->writer, rank, stream, text, strlen(text));
+}
+
+/* Runs the loop until all is written or for so long. */
+static void run_for(struct bench *bench, uint32_t milliseconds)
+{
+    loop_timer_set(bench->timer, loop_now_ns() + (uint64_t)milliseconds * NS_PER_MS);
+    loop_run(bench->loop);
+    loop_timer_cancel(bench->timer);
+    read_all(bench->out[0], &bench->seen);
+}
+
+static const char *seen(struct bench *bench)
+{
+    return buffer_string(&bench->seen);
+}
+
+static void test_lines_stay_whole(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 0);
+    put(&bench, 0, 1, "zero ");
+    put(&bench, 1, 1, "one\n");
+    put(&bench, 2, 2, "two ");
+    put(&bench, 0, 1, "has a line\n");
+    put(&bench, 2, 2, "as well\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "zero has a line\none\ntwo as well\n", "no line is inside another one");
+    is_uint(bench.told_bytes, bench.put_bytes, "all bytes are told as written");
+    bench_close(&bench);
+}
+
+static void test_owner_first(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 0);
+    put(&bench, 0, 1, "a");
+    put(&bench, 1, 1, "b");
+    put(&bench, 2, 1, "c\n");
+    put(&bench, 1, 1, "b");
+    put(&bench, 1, 1, "b\nb");
+    put(&bench, 3, 1, "d\n");
+    put(&bench, 1, 1, "b\n");
+    put(&bench, 0, 1, "a\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "aa\nbbb\nbb\nc\nd\n", "who holds the line goes on, the rest in order");
+    bench_close(&bench);
+}
+
+static void test_prompt(void)
+{
+    struct bench bench;
+    uint64_t start_ns;
+
+    bench_open(&bench, 0, 0);
+    put(&bench, 0, 1, "Your name? ");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "Your name? ", "a prompt is shown at once");
+    put(&bench, 1, 1, "meanwhile\n");
+    start_ns = loop_now_ns();
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "Your name? meanwhile\n", "but does not keep the terminal for ever");
+    ok(loop_now_ns() - start_ns >= (uint64_t)(WHOLE_LINE_WAIT_MS - 5) * NS_PER_MS,
+       "just for a while");
+    for (int rank = 0; rank < 50; rank++)
+        put(&bench, (uint32_t)rank, 1, ".");
+    start_ns = loop_now_ns();
+    run_for(&bench, LONG_MS);
+    is_uint(bench.seen.length_bytes, 21 + 50, "unfinished lines of many");
+    ok(loop_now_ns() - start_ns < 5ull * WHOLE_LINE_WAIT_MS * NS_PER_MS,
+       "do not wait one after the other");
+    put(&bench, 7, 1, "end");
+    output_writer_release(bench.writer);
+    start_ns = loop_now_ns();
+    run_for(&bench, LONG_MS);
+    has_string(seen(&bench), "end", "after the release nothing is held back");
+    is_uint(bench.told_bytes, bench.put_bytes, "all bytes are told as written");
+    bench_close(&bench);
+}
+
+static void test_labels(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 1, 0);
+    put(&bench, 3, 1, "a\n\nb\n");
+    put(&bench, 12, 2, "c");
+    run_for(&bench, LONG_MS);
+    put(&bench, 12, 2, "d\ne");
+    run_for(&bench, LONG_MS);
+    output_writer_message(bench.writer, "rank 12 is slow");
+    output_writer_release(bench.writer);
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[3] a\n[3] \n[3] b\n[12] cd\n[12] e\nbanyan: rank 12 is slow\n",
+              "labels stand once in front of each line");
+    put(&bench, 1, 1, "open");
+    put(&bench, 2, 1, "other\n");
+    output_writer_release(bench.writer);
+    run_for(&bench, LONG_MS);
+    has_string(seen(&bench), "[1] open\n[2] other\n", "a line left open is ended before a label");
+    is_uint(bench.told_bytes, bench.put_bytes, "labels are not counted");
+    bench_close(&bench);
+}
+
+static void end_stream(struct bench *bench, uint32_t rank, uint8_t stream)
+{
+    output_writer_put(bench->writer, rank, stream, NULL, 0);
+}
+
+static void test_labels_inside(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 1, 0);
+    put(&bench, 1, 1, "name? ");
+    put(&bench, 2, 1, "x\n");
+    run_for(&bench, WHOLE_LINE_WAIT_MS + LONG_MS);
+    put(&bench, 1, 1, "again? ");
+    run_for(&bench, LONG_MS);
+    put(&bench, 1, 1, "y\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[1] name? [2] x\n[1] again? y\n",
+              "no newline is put into a line: it is labelled again where others came between");
+    bench_close(&bench);
+
+    bench_open(&bench, 1, 0);
+    put(&bench, 1, 1, "a");
+    put(&bench, 2, 1, "b");
+    end_stream(&bench, 1, 1);
+    end_stream(&bench, 2, 1);
+    put(&bench, 3, 1, "c\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[1] a\n[2] b\n[3] c\n", "one that has ended without gets it");
+    is_uint(bench.told_bytes, bench.put_bytes, "which is not counted");
+    bench_close(&bench);
+}
+
+static void test_ended_streams(void)
+{
+    struct bench bench;
+    uint64_t start_ns = loop_now_ns();
+
+    bench_open(&bench, 0, 0);
+    for (uint32_t rank = 0; rank < 100; rank++)
+        put(&bench, rank, 1, "-");
+    for (uint32_t rank = 0; rank < 100; rank++)
+        end_stream(&bench, rank, 1);
+    put(&bench, 100, 1, "\n");
+    run_for(&bench, WHOLE_LINE_WAIT_MS * 3 / 4);
+    is_uint(bench.seen.length_bytes, 101, "a line that ended with its stream holds nobody up");
+    ok(loop_now_ns() - start_ns < WHOLE_LINE_WAIT_MS * (uint64_t)NS_PER_MS, "at all");
+    bench_close(&bench);
+}
+
+static void put_long(struct bench *bench, uint32_t rank)
+{
+    char *text = memory_allocate(LARGE_LINE_BYTES + 1);
+
+    memset(text, 'x', LARGE_LINE_BYTES);
+    text[LARGE_LINE_BYTES] = 0;
+    put(bench, rank, 1, text);
+    free(text);
+}
+
+/* Two nodes send long lines: the second one's window is held back while the first one goes on. */
+static void test_long_line(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 0);
+    bench.read_while_waiting = 1;
+    put_long(&bench, 0);
+    put(&bench, 1, 1, "other\n");
+    bench.wanted_bytes = LARGE_LINE_BYTES;
+    run_for(&bench, 1);
+    is_uint(bench.seen.length_bytes, LARGE_LINE_BYTES, "a long line that goes on is not broken");
+    put_long(&bench, 0);
+    bench.wanted_bytes = 2 * LARGE_LINE_BYTES;
+    run_for(&bench, 1);
+    is_uint(bench.seen.length_bytes, 2 * LARGE_LINE_BYTES, "as long as it does");
+    bench.read_while_waiting = 0;
+    run_for(&bench, WHOLE_LINE_WAIT_MS / 2);
+    is_uint(bench.seen.length_bytes, 2 * LARGE_LINE_BYTES + 6,
+            "it is not waited for long when it stands still");
+    bench_close(&bench);
+}
+
+static void test_messages(void)
+{
+    struct bench bench;
+    struct buffer err = {0};
+
+    bench_open(&bench, 0, 1);
+    put(&bench, 0, 1, "out");
+    put(&bench, 0, 2, "err");
+    output_writer_message(bench.writer, "rank 0 was killed");
+    run_for(&bench, LONG_MS);
+    read_all(bench.err[0], &err);
+    is_string(seen(&bench), "out", "stdout has its bytes only");
+    is_string(buffer_string(&err), "err\nbanyan: rank 0 was killed\n",
+              "a message is a line of its own on stderr");
+    buffer_fini(&err);
+    bench_close(&bench);
+}
+
+static void test_slow_reader(void)
+{
+    struct bench bench;
+    char *data = memory_allocate(LARGE_BYTES + 1);
+
+    memset(data, 'x', LARGE_BYTES);
+    for (size_t i = 80; i < LARGE_BYTES; i += 81)
+        data[i] = '\n';
+    data[LARGE_BYTES - 1] = '\n';
+    data[LARGE_BYTES] = '\0';
+    bench_open(&bench, 0, 0);
+    put(&bench, 0, 1, data);
+    run_for(&bench, 20);
+    ok(bench.told_bytes < LARGE_BYTES / 2, "what a reader does not take is not told as written");
+    is_int(fcntl(bench.out[1], F_GETFL) & O_NONBLOCK, 0, "the user's description stays blocking");
+    bench.read_while_waiting = 1;
+    run_for(&bench, 1);
+    is_uint(bench.told_bytes, LARGE_BYTES, "it is when it was read");
+    is_bytes(bench.seen.data, bench.seen.length_bytes, data, LARGE_BYTES, "unchanged");
+    put(&bench, 0, 1, data);
+    bench.read_while_waiting = 0;
+    run_for(&bench, 20);
+    output_writer_discard(bench.writer);
+    run_for(&bench, LONG_MS);
+    is_uint(bench.told_bytes, bench.put_bytes, "what is discarded is told, too");
+    is_uint(output_writer_queued(bench.writer), 0, "nothing is queued after it");
+    free(data);
+    bench_close(&bench);
+}
+
+static void test_reader_gone(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 1);
+    close(bench.out[0]);
+    bench.out[0] = bench.err[0];
+    bench.err[0] = -1;
+    put(&bench, 0, 1, "nobody reads this\n");
+    run_for(&bench, LONG_MS);
+    is_int(bench.failures, 1, "a reader that is gone is told");
+    is_int(bench.failure.code, -EPIPE, "with its code");
+    is_string(bench.failure.text, "cannot write to stdout: Broken pipe (its reader has ended)",
+              "in one line");
+    put(&bench, 0, 1, "nor this\n");
+    put(&bench, 0, 2, "but this\n");
+    run_for(&bench, LONG_MS);
+    is_int(bench.failures, 1, "once");
+    is_string(seen(&bench), "but this\n", "the other stream goes on");
+    is_uint(bench.told_bytes, bench.put_bytes, "dropped bytes are credited");
+    bench_close(&bench);
+}
+
+/* Writes to the named file through a writer; returns the failure's text. */
+static const char *write_file(const char *path, int flags, int two)
+{
+    static struct bench bench;
+    int fd = open(path, flags | O_CLOEXEC, 0600);
+    int other = two ? dup(fd) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    bench_open(&bench, 0, 0);
+    output_writer_destroy(bench.writer);
+    bench.writer = output_writer_create(bench.loop, fd, other, 0, &events, &bench);
+    put(&bench, 0, 1, "one\n");
+    put(&bench, 0, two ? 2 : 1, "two\n");
+    put(&bench, 0, 1, "three\n");
+    run_for(&bench, LONG_MS);
+    close(fd);
+    close(other);
+    is_uint(output_writer_queued(bench.writer), 0, "%s: nothing is left", path);
+    bench_close(&bench);
+    return bench.failure.text;
+}
+
+static void test_files(void)
+{
+    char path[] = "/tmp/output_writer.XXXXXX";
+    int fd = mkstemp(path);
+    char text[64] = "";
+
+    is_string(write_file(path, O_WRONLY, 1), "", "a file is written");
+    is_int(read(fd, text, sizeof(text) - 1), 14, "as much as was put");
+    is_string(text, "one\ntwo\nthree\n", "both streams of one file in order");
+    is_string(write_file("/dev/null", O_WRONLY, 0), "", "/dev/null takes all");
+    is_string(write_file("/dev/full", O_WRONLY, 0),
+              "cannot write to stdout: No space left on device", "/dev/full is told");
+    is_string(write_file("/dev/null", O_RDONLY, 0), "cannot write to stdout: Bad file descriptor",
+              "and so is a stdout that was not open for writing");
+    close(fd);
+    unlink(path);
+}
+
+static void test_socket(void)
+{
+    struct bench bench;
+    int fds[2];
+
+    bench_open(&bench, 0, 0);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+        bail_out("socketpair: %s", strerror(errno));
+    output_writer_destroy(bench.writer);
+    bench.writer = output_writer_create(bench.loop, fds[0], fds[0], 0, &events, &bench);
+    close(bench.out[0]);
+    bench.out[0] = fds[1];
+    fcntl(fds[1], F_SETFL, O_NONBLOCK);
+    put(&bench, 0, 1, "to a socket\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "to a socket\n", "a socket is written");
+    is_int(fcntl(fds[0], F_GETFL) & O_NONBLOCK, 0, "and stays blocking");
+    bench_close(&bench);
+    close(fds[0]);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    test_lines_stay_whole();
+    test_owner_first();
+    test_prompt();
+    test_labels();
+    test_labels_inside();
+    test_ended_streams();
+    test_long_line();
+    test_messages();
+    test_slow_reader();
+    test_reader_gone();
+    test_files();
+    test_socket();
+    return done_testing();
+}

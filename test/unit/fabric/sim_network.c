@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulated world's network and faults against figures that can be computed by hand: what one
+ * frame costs, how ports, uplinks and cores are shared, what passes what, and who is never let in.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/message.h"
+#include "fabric/sim.h"
+#include "test/support/tap.h"
+
+#define US         1000ull
+#define MS         (1000 * US)
+#define SLOTS      8u
+#define FRAMES_MAX 64u
+
+struct arrival {
+    uint64_t now_ns;
+    uint32_t to;
+    uint32_t from;
+    uint32_t stream;
+    uint32_t bytes;
+    uint8_t class;
+    uint8_t type;
+};
+
+struct world {
+    struct sim *sim;
+    struct sim_config config;
+    struct place {
+        struct world *world;
+        uint32_t slot;
+        uint32_t up;
+        uint32_t down;
+        uint32_t echoes; /* frames that are sent to place 0 for each that comes */
+    } places[SLOTS];
+    struct arrival arrivals[FRAMES_MAX];
+    uint32_t count;
+    uint32_t worked;
+};
+
+static void send(struct world *world, uint32_t from, uint32_t to, enum frame_class class,
+                 uint32_t stream, size_t bytes)
+{
+    struct buffer payload = {0};
+    struct frame frame = {.type = 20, .class = class, .stream = stream};
+
+    while (payload.length_bytes < bytes - FRAME_HEADER_BYTES)
+        buffer_append(&payload, "x", 1);
+    frame.payload = message_from_buffer(&payload);
+    sim_transport_ops()->send(sim_transport(world->sim, from), to, &frame);
+    buffer_fini(&payload);
+}
+
+static void on_up(void *context, uint32_t place, uint32_t incarnation)
+{
+    struct place *at = context;
+
+    (void)place;
+    (void)incarnation;
+    at->up++;
+}
+
+static void on_down(void *context, uint32_t place, const struct error *why)
+{
+    struct place *at = context;
+
+    (void)place;
+    (void)why;
+    at->down++;
+}
+
+static void on_frame(void *context, uint32_t place, const struct frame *frame)
+{
+    struct place *at = context;
+    struct world *world = at->world;
+
+    world->arrivals[world->count++] =
+        (struct arrival){.now_ns = sim_now_ns(world->sim),
+                         .to = at->slot,
+                         .from = place,
+                         .stream = frame->stream,
+                         .bytes = (uint32_t)frame->payload->length_bytes + FRAME_HEADER_BYTES,
+                         .class = frame->class,
+                         .type = frame->type};
+    for (uint32_t i = 0; i < at->echoes; i++)
+        send(world, at->slot, place, FRAME_CONTROL, 100 + i, 100);
+}
+
+static void on_timer(void *context)
+{
+    (void)context;
+}
+
+static const struct transport_events events = {.up = on_up,
+                                               .down = on_down,
+                                               .frame = on_frame,
+                                               .timer = on_timer};
+
+static void connect_to(struct world *world, uint32_t from, uint32_t to)
+{
+    sim_transport_ops()->connect(sim_transport(world->sim, from), to, NULL);
+}
+
+/* Everyone is linked to place 0, and that is over. */
+static void open_world(struct world *world, const struct sim_config *config)
+{
+    memset(world, 0, sizeof *world);
+    world->config = *config;
+    world->config.places = SLOTS;
+    world->sim = sim_create(&world->config);
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        world->places[slot].world = world;
+        world->places[slot].slot = slot;
+        sim_attach(world->sim, slot, 1, &events, &world->places[slot]);
+    }
+    for (uint32_t slot = 1; slot < SLOTS; slot++)
+        connect_to(world, slot, 0);
+    sim_run_until(world->sim, 1000 * MS);
+}
+
+static uint64_t since_ns(const struct world *world, uint32_t arrival)
+{
+    return world->arrivals[arrival].now_ns - 1000 * MS;
+}
+
+static void run(struct world *world)
+{
+    sim_run_until(world->sim, sim_now_ns(world->sim) + 1000 * MS);
+}
+
+static void test_bytes(void)
+{
+    struct sim_config config = {.latency_ns = 50 * US,
+                                .network = {.send_byte_ps = 1000, .receive_byte_ps = 2000}};
+    struct world world;
+
+    open_world(&world, &config);
+    send(&world, 1, 2, FRAME_CONTROL, 0, 100);
+    is_uint(sim_frames_sent(world.sim), 0, "nothing is sent where there is no link");
+    send(&world, 1, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 0), 50 * US + 20 * US, "a frame costs its bytes once, where slowest");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    for (uint32_t from = 1; from < 5; from++)
+        send(&world, from, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 3), 50 * US + 4 * 20 * US, "four senders share the receiver's port");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    for (uint32_t to = 1; to < 5; to++)
+        send(&world, 0, to, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 3), 50 * US + 3 * 10 * US + 20 * US, "and receivers the sender's");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    sim_set_slow(world.sim, 1, 3);
+    send(&world, 1, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 0), 50 * US + 30 * US, "a slow node takes its time");
+    sim_destroy(world.sim);
+}
+
+static void test_turns(void)
+{
+    struct sim_config config = {.latency_ns = 0, .network = {.send_byte_ps = 1000}};
+    struct world world;
+
+    open_world(&world, &config);
+    send(&world, 0, 1, FRAME_BULK, 1, 1048576);
+    send(&world, 0, 1, FRAME_BULK, 2, 65536);
+    send(&world, 0, 2, FRAME_BULK, 3, 65536);
+    send(&world, 0, 1, FRAME_CONTROL, 4, 100);
+    run(&world);
+    is_uint(world.count, 4, "four frames come");
+    is_uint(world.arrivals[0].stream, 4, "control passes bulk");
+    is_uint(since_ns(&world, 0), 65536 + 100, "after one chunk of it");
+    is_uint(world.arrivals[1].stream, 3, "another link has its turn");
+    is_uint(since_ns(&world, 1), 3 * 65536 + 100, "after a chunk each");
+    is_uint(world.arrivals[2].stream, 1, "a link keeps the order of its frames");
+    is_uint(since_ns(&world, 3), 18 * 65536 + 100, "and no time is lost");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    send(&world, 1, 0, FRAME_BULK, 1, 1048576);
+    sim_transport_ops()->close(sim_transport(world.sim, 1), 0);
+    run(&world);
+    ok(world.count == 1 && world.places[0].down == 1, "what was sent before a close comes first");
+    sim_destroy(world.sim);
+}
+
+static void test_uplinks(void)
+{
+    struct sim_config config = {.latency_ns = 10 * US,
+                                .network = {.send_byte_ps = 1000,
+                                            .receive_byte_ps = 1000,
+                                            .switch_places = 4,
+                                            .uplink_byte_ps = 2000,
+                                            .uplink_latency_ns = 5 * US}};
+    struct world world;
+
+    open_world(&world, &config);
+    send(&world, 1, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 0), 20 * US, "below a switch nothing else counts");
+    send(&world, 4, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 1) - 1000 * MS, 15 * US + 20 * US, "the uplink is slower and longer");
+    connect_to(&world, 5, 1);
+    run(&world);
+    send(&world, 4, 0, FRAME_BULK, 0, 10000);
+    send(&world, 5, 1, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 3) - 3000 * MS, 15 * US + 40 * US, "two pairs of places share it");
+    sim_destroy(world.sim);
+}
+
+static void count_work(void *context, uint64_t argument)
+{
+    struct world *world = context;
+
+    world->worked += (uint32_t)argument;
+}
+
+static void test_cpu(void)
+{
+    struct sim_config config = {
+        .latency_ns = 50 * US,
+        .network = {.cpu_send_ns = 5 * US, .cpu_receive_ns = 4 * US, .cpu_receive_byte_ps = 10000}};
+    struct world world;
+
+    open_world(&world, &config);
+    send(&world, 1, 0, FRAME_CONTROL, 0, 100);
+    run(&world);
+    is_uint(since_ns(&world, 0), 5 * US + 50 * US + 5 * US, "a message costs both ends their time");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    for (uint32_t from = 1; from < 5; from++)
+        send(&world, from, 0, FRAME_CONTROL, 0, 100);
+    world.places[0].echoes = 2;
+    run(&world);
+    is_uint(world.count, 12, "each is answered twice");
+    is_uint(world.arrivals[1].now_ns - world.arrivals[0].now_ns, 15 * US,
+            "the next is received when the answers are out");
+    sim_destroy(world.sim);
+
+    open_world(&world, &config);
+    sim_work(world.sim, 3, 1000 * MS, 7 * US, count_work, &world, 1);
+    sim_work(world.sim, 3, 1000 * MS, 7 * US, count_work, &world, 10);
+    sim_run_until(world.sim, 1000 * MS + 10 * US);
+    is_uint(world.worked, 1, "work of a place is done one after the other");
+    sim_kill(world.sim, 3);
+    sim_attach(world.sim, 3, 2, &events, &world.places[3]);
+    run(&world);
+    is_uint(world.worked, 1, "and not after its death, even if it comes back");
+    sim_destroy(world.sim);
+
+    config.network.cores = 2;
+    open_world(&world, &config);
+    for (uint32_t slot = 0; slot < 5; slot++)
+        sim_work(world.sim, slot, 1000 * MS, 10 * US, count_work, &world, 1);
+    sim_run_until(world.sim, 1000 * MS + 25 * US);
+    is_uint(world.worked, 4, "places share two cores");
+    run(&world);
+    is_uint(world.worked, 5, "in turn");
+    sim_destroy(world.sim);
+}
+
+/* What one write carries is read at once; who has slept, and whose caches others had, takes longer. */
+static void test_wakes(void)
+{
+    struct sim_config config = {
+        .latency_ns = 50 * US,
+        .network = {.cpu_wake_ns = 10 * US, .cpu_read_ns = 4 * US, .cpu_write_ns = 3 * US}};
+    struct world world;
+    uint64_t before_ns;
+
+    open_world(&world, &config);
+    before_ns = sim_cpu_used(world.sim).time_ns;
+    send(&world, 1, 0, FRAME_CONTROL, 0, 100);
+    send(&world, 1, 0, FRAME_CONTROL, 1, 100);
+    run(&world);
+    is_uint(since_ns(&world, 0), (3 + 50 + 10 + 4) * US, "a frame: write, hop, wake up, read");
+    is_uint(world.arrivals[1].now_ns, world.arrivals[0].now_ns,
+            "another in the same write: nothing");
+    is_uint(sim_cpu_used(world.sim).time_ns - before_ns, (3 + 10 + 4) * US,
+            "that is what the cores did");
+    sim_destroy(world.sim);
+
+    config.network.cores = 1;
+    config.network.cpu_cold_ns = 60 * US;
+    config.network.cache_places = 2;
+    open_world(&world, &config);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        sim_work(world.sim, slot, 1000 * MS, 1 * US, count_work, &world, 1);
+    run(&world);
+    sim_work(world.sim, 2, 3000 * MS, 1 * US, count_work, &world, 1);
+    sim_work(world.sim, 0, 4000 * MS, 1 * US, count_work, &world, 1);
+    sim_run_until(world.sim, 3000 * MS + 11 * US);
+    is_uint(world.worked, 4, "nobody has come between");
+    sim_run_until(world.sim, 4000 * MS + 11 * US + 35 * US);
+    is_uint(world.worked, 4, "three have: of what two places fill");
+    sim_run_until(world.sim, 4000 * MS + 11 * US + 36 * US);
+    is_uint(world.worked, 5, "three fifths are gone");
+    sim_destroy(world.sim);
+}
+
+static void test_partition(void)
+{
+    struct sim_config config = {.latency_ns = 50 * US};
+    struct world world;
+
+    open_world(&world, &config);
+    sim_set_side(world.sim, 1, 1);
+    sim_set_blocked(world.sim, 1, 0, 1);
+    send(&world, 1, 0, FRAME_CONTROL, 1, 100);
+    send(&world, 0, 1, FRAME_CONTROL, 2, 100);
+    connect_to(&world, 1, 2);
+    connect_to(&world, 3, 1);
+    run(&world);
+    ok(world.count == 1 && world.arrivals[0].stream == 2, "one way is blocked, the other is not");
+    sim_run_until(world.sim, 7000 * MS);
+    ok(world.places[1].down == 2 && world.places[3].down == 1, "no attempt to connect lasts");
+    send(&world, 1, 0, FRAME_CONTROL, 3, 100);
+    sim_transport_ops()->close(sim_transport(world.sim, 1), 0);
+    sim_set_blocked(world.sim, 1, 0, 0);
+    run(&world);
+    ok(world.count == 3 && world.arrivals[1].stream == 1 && world.arrivals[2].stream == 3,
+       "what was held back comes in order");
+    is_uint(world.places[0].down, 1, "then the close");
+    sim_destroy(world.sim);
+}
+
+static void test_strangers(void)
+{
+    struct sim_config config = {.latency_ns = 50 * US, .strangers = 1};
+    struct world world;
+    struct place stranger = {.world = &world, .slot = SLOTS};
+
+    open_world(&world, &config);
+    sim_attach_as(world.sim, SLOTS, 3, 7, &events, &stranger);
+    connect_to(&world, SLOTS, 0);
+    connect_to(&world, SLOTS, 5);
+    run(&world);
+    is_uint(stranger.down, 1, "who claims a place that has a link is refused");
+    ok(stranger.up == 1 && world.places[5].up == 2, "where it has none he is taken for it");
+    sim_set_secret(world.sim, SLOTS, 1);
+    connect_to(&world, SLOTS, 6);
+    run(&world);
+    ok(stranger.down == 2 && world.places[6].up == 1, "without the secret nobody hears of him");
+    sim_destroy(world.sim);
+}
+
+static void test_damage(void)
+{
+    struct sim_config config = {.latency_ns = 50 * US};
+    struct world world;
+
+    open_world(&world, &config);
+    sim_damage(world.sim, 1, SIM_DAMAGE_TRUNCATE);
+    send(&world, 1, 0, FRAME_CONTROL, 1, 100);
+    send(&world, 1, 0, FRAME_CONTROL, 2, 100);
+    sim_set_delay(world.sim, 2, 30 * US);
+    send(&world, 2, 0, FRAME_CONTROL, 3, 100);
+    run(&world);
+    ok(world.arrivals[0].bytes < 100 && world.arrivals[1].bytes == 100,
+       "one frame is truncated, the next is whole");
+    is_uint(since_ns(&world, 2), 80 * US, "what is delayed comes later");
+    sim_destroy(world.sim);
+}
+
+int main(void)
+{
+    test_bytes();
+    test_turns();
+    test_uplinks();
+    test_cpu();
+    test_wakes();
+    test_partition();
+    test_strangers();
+    test_damage();
+    return done_testing();
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "fabric/topology.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "test/support/tap.h"
+
+int main(void)
+{
+    struct error error = ERROR_NONE;
+    cpu_set_t all;
+    cpu_set_t one;
+    int first = 0;
+    int cores = topology_cores(&error);
+
+    ok(cores >= 1, "this machine has %d cores%s%s", cores, error.code != 0 ? ": " : "", error.text);
+    ok(cores <= sysconf(_SC_NPROCESSORS_ONLN), "not more than processors");
+    ok(getenv("HWLOC_PLUGINS_PATH") == NULL, "the environment is as before");
+    if (sched_getaffinity(0, sizeof(all), &all) < 0)
+        bail_out("sched_getaffinity");
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) < 0)
+        bail_out("sched_setaffinity");
+    is_int(topology_cores(&error), 1, "a process bound to one processor has one core");
+    return done_testing();
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who of a range that was cut off is looked for, and what its parent must know for that.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/support/core_bench.h"
+#include "test/support/tap.h"
+
+/* 1 dies.  Its heir, of which is known where it listens, does not come. */
+static void lose_head(struct bench *bench)
+{
+    const struct addresses addresses = {.count = 1, .items = {{4, {2}}}};
+    struct range items[] = {{1, 3}};
+    struct ranges arrived = {.items = items, .count = 1};
+    struct buffer heirs = {0};
+    struct frame frame;
+
+    bench_open(bench, 0, 7);
+    bench_adopt(bench, 1, 1, 3, 7);
+    overlay_encode_arrived(&arrived, &frame);
+    bench_step_frame(bench, 1, &frame);
+    overlay_put_heir(2, &addresses, &heirs);
+    overlay_encode_heirs(1, &heirs, &frame);
+    buffer_fini(&heirs);
+    bench_step_frame(bench, 1, &frame);
+    bench_step(bench, (struct overlay_event){
+                          .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+}
+
+/* Every attempt to reach the heir ends so; after how many ms is its death told?  0: not in a lease. */
+static uint64_t lost_after(struct bench *bench, enum node_loss loss)
+{
+    uint64_t begin_ns = bench->now_ns;
+
+    while (bench->now_ns < begin_ns + 7900 * MS) {
+        const struct overlay_action *connect = bench_find(bench, OVERLAY_ACTION_CONNECT);
+        const struct overlay_action *dead;
+
+        if (connect != NULL && connect->place == 2 && loss == NODE_LOSS_COUNT) {
+            bench_step_up(bench, 2); /* it has a parent, and wants none */
+            bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
+                                                     .place = 2,
+                                                     .loss = NODE_LOSS_CLOSED});
+        } else if (connect != NULL) {
+            bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
+                                                     .place = connect->place,
+                                                     .loss = loss});
+        } else {
+            bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        }
+        dead = bench_find(bench, OVERLAY_ACTION_DEAD);
+        if (dead != NULL && ranges_contains(&dead->places, 2))
+            return (bench->now_ns - begin_ns) / MS;
+        bench->now_ns += 10 * MS;
+    }
+    return 0;
+}
+
+static void test_heir(void)
+{
+    static const struct {
+        enum node_loss loss; /* COUNT: it takes the connection itself */
+        uint64_t least_ms;
+        uint64_t most_ms;
+        const char *what;
+    } cases[] = {
+        {NODE_LOSS_CLOSED, 1000, 2500, "an heir that refuses twice is dead"},
+        {NODE_LOSS_UNREACHABLE, 1000, 2500, "and one whose machine does not answer"},
+        {NODE_LOSS_SILENT, 4000, 5000, "one that is silent has half a lease"},
+        {NODE_LOSS_COUNT, 0, 0, "one that answers is not judged"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bench bench;
+        uint64_t after_ms;
+
+        lose_head(&bench);
+        after_ms = lost_after(&bench, cases[i].loss);
+        ok(after_ms >= cases[i].least_ms && after_ms <= cases[i].most_ms, "%s (%llu ms)",
+           cases[i].what, (unsigned long long)after_ms);
+        bench_close(&bench);
+    }
+}
+
+/* ---- what the parent is told ---- */
+
+/* Those of whom a HEIRS to the parent says where they listen. */
+static void is_told(const struct bench *bench, const char *places, const char *what)
+{
+    const struct frame *frame = bench_sent(bench, 1, OVERLAY_HEIRS);
+    char text[64] = "";
+    struct wire_reader reader;
+    struct overlay_heir heir;
+
+    for (uint32_t left = frame != NULL ? overlay_open_heirs(frame->payload, &reader) : 0; left > 0;
+         left--) {
+        overlay_get_heir(&reader, &heir);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), " %u", heir.place);
+    }
+    is_string(text, places, "%s", what);
+}
+
+static void tell_heirs(struct bench *bench, uint32_t from, uint32_t place)
+{
+    const struct addresses addresses = {.count = 1, .items = {{4, {(uint8_t)place}}}};
+    struct buffer heirs = {0};
+    struct frame frame;
+
+    overlay_put_heir(place, &addresses, &heirs);
+    overlay_encode_heirs(1, &heirs, &frame);
+    buffer_fini(&heirs);
+    bench_step_frame(bench, from, &frame);
+}
+
+/* 2 heads 2-8 of 31; its children are 3, of 3-5, and 6, of 6-8. */
+static void open_middle(struct bench *bench)
+{
+    bench_open(bench, 2, 31);
+    bench_welcome(bench, 1, 2, 8, 0, 0);
+}
+
+static void child_is_whole(struct bench *bench, uint32_t place)
+{
+    struct range items[] = {{place, place + 2}};
+    struct ranges arrived = {.items = items, .count = 1};
+    struct frame frame;
+
+    overlay_encode_arrived(&arrived, &frame);
+    bench_step_frame(bench, place, &frame);
+}
+
+static void test_told_when_whole(void)
+{
+    struct bench bench;
+
+    open_middle(&bench);
+    bench_adopt(&bench, 3, 3, 5, 31);
+    is_told(&bench, "", "who joins is not told of at once, as others follow");
+    tell_heirs(&bench, 3, 4);
+    child_is_whole(&bench, 3);
+    bench_adopt(&bench, 6, 6, 8, 31);
+    child_is_whole(&bench, 6);
+    ok(bench_sent(&bench, 1, OVERLAY_ARRIVED) != NULL, "the parent hears that all have arrived");
+    is_told(&bench, " 3 6 4", "and where they listen, the children first");
+    bench_close(&bench);
+}
+
+static void test_told_soon(void)
+{
+    struct bench bench;
+
+    open_middle(&bench);
+    bench_adopt(&bench, 3, 3, 5, 31);
+    bench.now_ns += 40 * MS;
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    tell_heirs(&bench, 3, 4);
+    is_told(&bench, "", "while some are missing a sixteenth of a heartbeat passes");
+    bench.now_ns += 23 * MS;
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    is_told(&bench, " 3 4", "before the parent is told, of all changes together");
+    bench.now_ns += 100 * MS;
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    is_told(&bench, "", "once");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
+    bench_welcome(&bench, 0, 1, 8, 0, 0);
+    ok(bench_sent(&bench, 0, OVERLAY_HEIRS) != NULL, "a new parent is told at once");
+    bench_close(&bench);
+}
+
+int main(void)
+{
+    test_told_when_whole();
+    test_told_soon();
+    test_heir();
+    return done_testing();
+}

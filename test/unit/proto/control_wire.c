@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/control.h"
+#include "test/support/tap.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct wire_reader reader_of(const struct buffer *bytes, size_t length_bytes)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, bytes->data, length_bytes);
+    return reader;
+}
+
+static void test_end(void)
+{
+    struct control_end message = {.status = 124, .at_once = 1, .reason = "timed out after 10 s"};
+    struct control_end back = {0};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    int refused = 1;
+
+    control_end_encode(&message, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_end_decode(&back, &reader), 0, "an end is decoded");
+    is_uint(back.status, 124, "its status");
+    is_uint(back.at_once, 1, "its urgency");
+    is_string(back.reason, message.reason, "its reason");
+    for (size_t cut = 0; cut < bytes.length_bytes; cut++) {
+        reader = reader_of(&bytes, cut);
+        refused = control_end_decode(&back, &reader) == -EBADMSG && refused;
+    }
+    ok(refused, "an end cut anywhere is refused");
+    bytes.data[4] = 2;
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_end_decode(&back, &reader), -EBADMSG, "a flag of 2 is refused");
+    buffer_fini(&bytes);
+}
+
+static void test_started(void)
+{
+    struct control_started message = {.processes = 128000, .nodes = 1000};
+    struct control_started back = {0};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    control_started_encode(&message, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_started_decode(&back, &reader), 0, "a start is decoded");
+    ok(back.processes == 128000 && back.nodes == 1000, "its counts");
+    wire_put_u8(&bytes, 0);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_started_decode(&back, &reader), -EBADMSG, "a start with more behind is refused");
+    buffer_fini(&bytes);
+}
+
+static void test_job_end(void)
+{
+    struct control_job_end message = {.status = 139, .processes_ended = 64};
+    struct control_job_end back = {.banyan_failed = 1};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    memset(message.text, 'x', sizeof(message.text) - 1);
+    control_job_end_encode(&message, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_job_end_decode(&back, &reader), 0, "an end of a job is decoded");
+    ok(back.status == 139 && back.banyan_failed == 0 && back.processes_ended == 64, "its numbers");
+    is_string(back.text, message.text, "its text, as long as can be");
+    bytes.length_bytes--;
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_job_end_decode(&back, &reader), -EBADMSG, "one byte less is refused");
+    buffer_fini(&bytes);
+}
+
+static void test_output(void)
+{
+    struct control_output back = {0};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    control_output_encode(7, 2, "a\0b\n", 4, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_output_decode(&back, &reader), 0, "output is decoded");
+    ok(back.rank == 7 && back.stream == 2, "its rank and stream");
+    is_bytes(back.bytes.data, back.bytes.length_bytes, "a\0b\n", 4, "its bytes");
+    bytes.data[4] = 3;
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_output_decode(&back, &reader), -EBADMSG, "a third stream is refused");
+    reader = reader_of(&bytes, 4);
+    is_int(control_output_decode(&back, &reader), -EBADMSG, "output without a stream is refused");
+    buffer_clear(&bytes);
+    control_output_encode(0, 1, NULL, 0, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_output_decode(&back, &reader), 0, "empty output is decoded");
+    is_uint(back.bytes.length_bytes, 0, "as no bytes");
+    buffer_fini(&bytes);
+}
+
+static void test_text(void)
+{
+    static char long_text[3 * CONTROL_TEXT_BYTES_MAX];
+    struct control_text back = {0};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    control_text_encode(1, "node n3 is slow", &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_text_decode(&back, &reader), 0, "a text is decoded");
+    is_uint(back.level, 1, "its level");
+    is_bytes(back.text.data, back.text.length_bytes, "node n3 is slow", 15, "its words");
+    buffer_clear(&bytes);
+    memset(long_text, 'y', sizeof(long_text) - 1);
+    control_text_encode(1, long_text, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_text_decode(&back, &reader), 0, "a text that is too long is cut, not refused");
+    is_uint(back.text.length_bytes, CONTROL_TEXT_BYTES_MAX, "to what fits");
+    buffer_fini(&bytes);
+}
+
+int main(void)
+{
+    test_end();
+    test_started();
+    test_job_end();
+    test_output();
+    test_text();
+    return done_testing();
+}
