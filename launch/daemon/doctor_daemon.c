@@ -37,12 +37,12 @@ static void own_place(const struct doctor *doctor, struct ranges *ret_places)
 }
 
 static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_level level,
-                 const char *text, const char *mend)
+                 const char *text, const char *remedy)
 {
     struct ranges place;
 
     own_place(doctor, &place);
-    doctor_report_add(&doctor->report, topic, level, &place, text, mend);
+    doctor_report_add(&doctor->report, topic, level, &place, text, remedy);
     ranges_fini(&place);
 }
 

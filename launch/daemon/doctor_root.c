@@ -30,7 +30,7 @@ struct doctor_root {
 };
 
 static void find(struct doctor_root *root, const struct ranges *places, enum doctor_level level,
-                 const char *text, const char *mend)
+                 const char *text, const char *remedy)
 {
     struct ranges nodes = {0};
 
@@ -38,7 +38,7 @@ static void find(struct doctor_root *root, const struct ranges *places, enum doc
     if (ranges_contains(&nodes, 0))
         ranges_remove(&nodes, 0, 0);
     if (!ranges_is_empty(&nodes))
-        doctor_report_add(&root->report, DOCTOR_START, level, &nodes, text, mend);
+        doctor_report_add(&root->report, DOCTOR_START, level, &nodes, text, remedy);
     ranges_fini(&nodes);
 }
 
@@ -145,16 +145,16 @@ static char *try_by_hand(const struct instance_spec *instance)
 void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char *why)
 {
     struct doctor_root *root = doctor->root;
-    char *mend = try_by_hand(&doctor->daemon->record.instance);
+    char *remedy = try_by_hand(&doctor->daemon->record.instance);
     struct ranges places = {0};
 
     if (!ranges_contains(&root->failed, place) && !root->is_told) {
         ranges_add(&places, place, place);
         ranges_add(&root->failed, place, place);
-        find(root, &places, DOCTOR_PROBLEM, why, mend);
+        find(root, &places, DOCTOR_PROBLEM, why, remedy);
         ranges_fini(&places);
     }
-    free(mend);
+    free(remedy);
 }
 
 void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader)

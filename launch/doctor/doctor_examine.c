@@ -48,7 +48,7 @@ static void send_message(enum doctor_message kind, const struct buffer *body)
     buffer_fini(&out);
 }
 
-void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *mend,
+void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *remedy,
                  const char *format, ...)
 {
     char text[DOCTOR_TEXT_BYTES_MAX];
@@ -58,7 +58,7 @@ void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *m
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    doctor_line_encode(topic, level, text, mend != NULL ? mend : "", &body);
+    doctor_line_encode(topic, level, text, remedy != NULL ? remedy : "", &body);
     send_message(DOCTOR_MESSAGE_FINDING, &body);
     buffer_fini(&body);
 }
@@ -230,21 +230,21 @@ static void check_limits(const struct doctor_request *request)
 }
 
 /* name is what the directory is for: the path of a virtual node's TMPDIR is its own. */
-static void check_directory(const char *name, const char *path, const char *mend)
+static void check_directory(const char *name, const char *path, const char *remedy)
 {
     struct statvfs file_system;
     unsigned long long free_mib;
 
     if (statvfs(path, &file_system) < 0 || access(path, W_OK | X_OK) < 0) {
-        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, mend, "%s %s: %s", name, path, strerror(errno));
+        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy, "%s %s: %s", name, path, strerror(errno));
         return;
     }
     free_mib = (unsigned long long)file_system.f_bavail * file_system.f_frsize / MIB;
     if (free_mib < SPACE_MIB_MIN)
-        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, mend, "%s %s: %llu MiB are free, less than %u",
+        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy, "%s %s: %llu MiB are free, less than %u",
                     name, path, free_mib, SPACE_MIB_MIN);
     else if (file_system.f_files > 0 && file_system.f_favail < FREE_FILES_MIN)
-        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, mend, "%s %s: only %llu more files can be made",
+        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy, "%s %s: only %llu more files can be made",
                     name, path, (unsigned long long)file_system.f_favail);
     else
         doctor_tell(DOCTOR_SPACE, DOCTOR_FACT, NULL, "%s: %u MiB or more are free", name,

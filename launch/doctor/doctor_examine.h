@@ -19,7 +19,7 @@
 enum doctor_message { DOCTOR_MESSAGE_FINDING, DOCTOR_MESSAGE_BEGINS };
 
 /* For the checks: tells the daemon. */
-void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *mend,
+void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 void doctor_check_network(const struct doctor_request *request);

@@ -23,7 +23,7 @@ const char *doctor_topic_name(enum doctor_topic topic)
 static void finding_fini(struct doctor_finding *finding)
 {
     free(finding->text);
-    free(finding->mend);
+    free(finding->remedy);
     ranges_fini(&finding->places);
 }
 
@@ -57,7 +57,7 @@ static int compare(const struct doctor_finding *a, const struct doctor_finding *
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
     order = strcmp(a->text, b->text);
-    return order != 0 ? order : strcmp(a->mend, b->mend);
+    return order != 0 ? order : strcmp(a->remedy, b->remedy);
 }
 
 /* Where it is or belongs; 1 if it is there. */
@@ -110,7 +110,7 @@ static void put(struct doctor_report *report, struct doctor_finding *finding,
         struct doctor_finding rest = {.topic = DOCTOR_START,
                                       .level = DOCTOR_PROBLEM,
                                       .text = memory_copy_string("more is found than is shown"),
-                                      .mend = memory_copy_string("examine fewer nodes at once")};
+                                      .remedy = memory_copy_string("examine fewer nodes at once")};
         finding_fini(finding);
         put(report, &rest, places);
         return;
@@ -121,12 +121,12 @@ static void put(struct doctor_report *report, struct doctor_finding *finding,
 
 void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
                        enum doctor_level level, const struct ranges *places, const char *text,
-                       const char *mend)
+                       const char *remedy)
 {
     struct doctor_finding finding = {.topic = topic,
                                      .level = level,
                                      .text = clean_copy(text),
-                                     .mend = clean_copy(mend != NULL ? mend : "")};
+                                     .remedy = clean_copy(remedy != NULL ? remedy : "")};
 
     put(report, &finding, places);
 }
@@ -136,7 +136,7 @@ void doctor_report_merge(struct doctor_report *report, const struct doctor_repor
     for (uint32_t i = 0; i < other->count; i++) {
         const struct doctor_finding *finding = &other->items[i];
         doctor_report_add(report, finding->topic, finding->level, &finding->places, finding->text,
-                          finding->mend);
+                          finding->remedy);
     }
 }
 
@@ -159,12 +159,12 @@ void doctor_report_ill(const struct doctor_report *report, struct ranges *ret_pl
 /* ---- Wire ---- */
 
 void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
-                        const char *mend, struct buffer *out)
+                        const char *remedy, struct buffer *out)
 {
     wire_put_u8(out, (uint8_t)topic);
     wire_put_u8(out, (uint8_t)level);
     wire_put_bytes(out, text, strnlen(text, DOCTOR_TEXT_BYTES_MAX));
-    wire_put_bytes(out, mend, strnlen(mend, DOCTOR_TEXT_BYTES_MAX));
+    wire_put_bytes(out, remedy, strnlen(remedy, DOCTOR_TEXT_BYTES_MAX));
 }
 
 /* Texts are set in any case. */
@@ -173,16 +173,16 @@ static int get_line(struct wire_reader *reader, struct doctor_finding *ret_findi
     uint8_t topic = wire_get_u8(reader);
     uint8_t level = wire_get_u8(reader);
     char *text = wire_get_string(reader, DOCTOR_TEXT_BYTES_MAX);
-    char *mend = wire_get_string(reader, DOCTOR_TEXT_BYTES_MAX);
+    char *remedy = wire_get_string(reader, DOCTOR_TEXT_BYTES_MAX);
 
     if (topic >= DOCTOR_TOPIC_COUNT || level >= DOCTOR_LEVEL_COUNT)
         wire_fail(reader);
     *ret_finding = (struct doctor_finding){.topic = (enum doctor_topic)topic,
                                            .level = (enum doctor_level)level,
                                            .text = clean_copy(text),
-                                           .mend = clean_copy(mend)};
+                                           .remedy = clean_copy(remedy)};
     free(text);
-    free(mend);
+    free(remedy);
     return wire_status(reader);
 }
 
@@ -203,7 +203,7 @@ void doctor_report_encode(const struct doctor_report *report, struct buffer *out
 {
     for (uint32_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->items[i];
-        doctor_line_encode(finding->topic, finding->level, finding->text, finding->mend, out);
+        doctor_line_encode(finding->topic, finding->level, finding->text, finding->remedy, out);
         ranges_encode(&finding->places, out);
     }
 }

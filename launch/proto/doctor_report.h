@@ -49,7 +49,7 @@ struct doctor_finding {
     enum doctor_topic topic;
     enum doctor_level level;
     char *text;
-    char *mend; /* the option or command that mends it; "" if there is none */
+    char *remedy; /* the option or command that fixes it; "" if there is none */
     struct ranges places;
 };
 
@@ -60,10 +60,10 @@ struct doctor_report {
 };
 
 void doctor_report_fini(struct doctor_report *report);
-/* Texts are copied; control characters become blanks.  mend may be NULL. */
+/* Texts are copied; control characters become blanks.  remedy may be NULL. */
 void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
                        enum doctor_level level, const struct ranges *places, const char *text,
-                       const char *mend);
+                       const char *remedy);
 void doctor_report_merge(struct doctor_report *report, const struct doctor_report *other);
 /* 1 if there is no problem. */
 int doctor_report_is_well(const struct doctor_report *report);
@@ -77,7 +77,7 @@ void doctor_report_encode(const struct doctor_report *report, struct buffer *out
 int doctor_report_decode(struct doctor_report *ret_report, struct wire_reader *reader);
 /* One finding of one place, as the examining process writes it: without places. */
 void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
-                        const char *mend, struct buffer *out);
+                        const char *remedy, struct buffer *out);
 /* Adds it for the places. */
 int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
                        struct doctor_report *report);

@@ -54,15 +54,15 @@ static void first_name(const struct ranges *places, const struct hostlist *names
         hostlist_name(names, first - 1, name);
 }
 
-/* Text and mend with that name where last words have none. */
+/* Text and remedy with that name where last words have none. */
 static void name_texts(const struct doctor_finding *finding, const struct hostlist *names,
-                       struct buffer *text, struct buffer *mend)
+                       struct buffer *text, struct buffer *remedy)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
     first_name(&finding->places, names, name);
     last_words_print(finding->text, name, ranges_count(&finding->places), text);
-    last_words_print(finding->mend, name, 1, mend);
+    last_words_print(finding->remedy, name, 1, remedy);
 }
 
 static size_t nodes_width(const struct doctor_report *report, const struct hostlist *names)
@@ -116,18 +116,18 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
     print_row(out, width, "CHECK", " ", "NODES", "FINDING");
     for (uint32_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->items[i];
-        struct buffer nodes = {0}, text = {0}, mend = {0};
+        struct buffer nodes = {0}, text = {0}, remedy = {0};
 
         print_places(&finding->places, names, &nodes);
-        name_texts(finding, names, &text, &mend);
+        name_texts(finding, names, &text, &remedy);
         print_row(out, width, finding->topic != last ? doctor_topic_name(finding->topic) : "",
                   marks[finding->level], buffer_string(&nodes), buffer_string(&text));
-        if (mend.length_bytes > 0)
-            buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&mend));
+        if (remedy.length_bytes > 0)
+            buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&remedy));
         last = finding->topic;
         buffer_fini(&nodes);
         buffer_fini(&text);
-        buffer_fini(&mend);
+        buffer_fini(&remedy);
     }
     print_summary(report, names, out);
 }
@@ -135,20 +135,20 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
 static json_t *json_finding(const struct doctor_finding *finding, const struct hostlist *names)
 {
     json_t *object = json_object();
-    struct buffer nodes = {0}, text = {0}, mend = {0};
+    struct buffer nodes = {0}, text = {0}, remedy = {0};
 
     print_places(&finding->places, names, &nodes);
-    name_texts(finding, names, &text, &mend);
+    name_texts(finding, names, &text, &remedy);
     json_object_set_new(object, "check", json_string(doctor_topic_name(finding->topic)));
     json_object_set_new(object, "level", json_string(level_names[finding->level]));
     json_object_set_new(object, "nodes", json_text(buffer_string(&nodes)));
     json_object_set_new(object, "count", json_integer((json_int_t)ranges_count(&finding->places)));
     json_object_set_new(object, "text", json_text(buffer_string(&text)));
-    if (mend.length_bytes > 0)
-        json_object_set_new(object, "mend", json_text(buffer_string(&mend)));
+    if (remedy.length_bytes > 0)
+        json_object_set_new(object, "remedy", json_text(buffer_string(&remedy)));
     buffer_fini(&nodes);
     buffer_fini(&text);
-    buffer_fini(&mend);
+    buffer_fini(&remedy);
     return object;
 }
 

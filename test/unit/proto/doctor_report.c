@@ -19,11 +19,11 @@ static struct ranges place(uint32_t first, uint32_t last)
 }
 
 static void add(struct doctor_report *report, enum doctor_topic topic, enum doctor_level level,
-                uint32_t first, uint32_t last, const char *text, const char *mend)
+                uint32_t first, uint32_t last, const char *text, const char *remedy)
 {
     struct ranges places = place(first, last);
 
-    doctor_report_add(report, topic, level, &places, text, mend);
+    doctor_report_add(report, topic, level, &places, text, remedy);
     ranges_fini(&places);
 }
 
@@ -72,7 +72,7 @@ static void test_json(void)
     has_string(buffer_string(&text), "\"well\": false", "says how it is");
     has_string(buffer_string(&text), "\"nodes\": \"n[5-6]\"", "where");
     has_string(buffer_string(&text), "\"text\": \"bytes ?\"", "what, as UTF-8");
-    has_string(buffer_string(&text), "\"mend\": \"make \\\"some\\\"\"", "and what to do");
+    has_string(buffer_string(&text), "\"remedy\": \"make \\\"some\\\"\"", "and what to do");
     buffer_fini(&text);
     doctor_report_fini(&report);
     hostlist_destroy(names);
@@ -88,7 +88,7 @@ static void test_fold(void)
         struct buffer one = {0};
         add(&report, DOCTOR_BANYAN, DOCTOR_FACT, i, i, "0.1", NULL);
         add(&report, DOCTOR_SPACE, i % 10 == 0 ? DOCTOR_PROBLEM : DOCTOR_FACT, i, i, "room",
-            "mend");
+            "remedy");
         doctor_report_encode(&report, &one);
         doctor_report_fold(i < 50 ? &left : &right, one.data, one.length_bytes);
         doctor_report_fold(&all, one.data, one.length_bytes);
