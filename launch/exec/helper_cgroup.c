@@ -3,6 +3,7 @@
 
 #include "launch/exec/helper_cgroup.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,10 @@
 
 #define TEXT_BYTES_MAX 8192
 #define NAME_FORMAT    "banyan-%lu-%d.%u" /* name space of pids, helper, group */
+#define CLEAN_PAUSES   100
+#define CLEAN_ROUNDS   50
+#define CLEAN_PAUSE_US 1000
+#define DEPTH_MAX      32 /* of cgroups in cgroups; descriptors: one per level */
 
 /* Where a system has them: alone, or beside version 1. */
 static const char *const mount_points[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -114,23 +119,39 @@ void cgroup_disable(void)
     disabled = 1;
 }
 
-static void clean_one(int parent_fd, const char *name)
+/* A cgroup of this user whose helper is dead; what cannot be known is alive. */
+static int is_left(int parent_fd, const char *name)
 {
     unsigned long helper_name_space;
     unsigned int group;
-    int pid, fd;
+    struct stat status;
+    int pid, length = 0;
 
-    if (sscanf(name, NAME_FORMAT, &helper_name_space, &pid, &group) != 3 ||
-        helper_name_space != name_space || orphan_helper_lives(pid))
-        return;
+    return sscanf(name, NAME_FORMAT "%n", &helper_name_space, &pid, &group, &length) == 3 &&
+           name[length] == '\0' && helper_name_space == name_space &&
+           fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           status.st_uid == geteuid() && !orphan_helper_lives(pid);
+}
+
+static int clean_one(int parent_fd, const char *name)
+{
+    int fd, rc = 0;
+
+    if (!is_left(parent_fd, name))
+        return 0;
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return;
+        return errno == ENOENT ? 0 : -errno;
     cgroup_kill(fd);
     close(fd);
     /* What was killed needs a moment to leave. */
-    for (int i = 0; i < 100 && unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
-        usleep(1000);
+    for (int i = 0; i < CLEAN_PAUSES; i++) {
+        rc = unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
+        if (rc != -EBUSY)
+            break;
+        usleep(CLEAN_PAUSE_US);
+    }
+    return rc;
 }
 
 void cgroup_clean(void)
@@ -143,6 +164,57 @@ void cgroup_clean(void)
         return;
     while ((entry = readdir(directory)) != NULL)
         if (entry->d_type == DT_DIR)
-            clean_one(dirfd(directory), entry->d_name);
+            (void)clean_one(dirfd(directory), entry->d_name);
     closedir(directory);
+}
+
+static void find_below(const char *path, int depth, void (*found)(void *context, const char *path),
+                       void *context)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        char *child;
+
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        child = memory_printf("%s/%s", path, entry->d_name);
+        if (is_left(dirfd(directory), entry->d_name))
+            found(context, child);
+        else if (depth < DEPTH_MAX)
+            find_below(child, depth + 1, found, context);
+        free(child);
+    }
+    if (directory != NULL)
+        closedir(directory);
+}
+
+void cgroup_find_left(void (*found)(void *context, const char *path), void *context)
+{
+    const char *mount = own_cgroup() != NULL ? find_mount() : NULL;
+
+    if (mount != NULL)
+        find_below(mount, 0, found, context);
+}
+
+int cgroup_remove_left(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    char *parent;
+    int fd, rc;
+
+    assert(name != NULL);
+    parent = memory_printf("%.*s", (int)(name - path), path);
+    fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(parent);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    for (int i = 0; i < CLEAN_ROUNDS; i++) {
+        rc = clean_one(fd, name + 1);
+        if (rc != -EBUSY)
+            break;
+    }
+    close(fd);
+    return rc;
 }

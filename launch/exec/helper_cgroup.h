@@ -20,5 +20,10 @@ int cgroup_remove(const char *path, int fd);
 void cgroup_disable(void);
 /* Kills what is in the cgroups of helpers of this name space that live no more, and removes them. */
 void cgroup_clean(void);
+/* The path of each such cgroup of this user, wherever on this machine: a session of another login has
+ * other parents than we.  Cost: a look at each cgroup. */
+void cgroup_find_left(void (*found)(void *context, const char *path), void *context);
+/* Kills what is in one that was found, and removes it: 0, or -errno. */
+int cgroup_remove_left(const char *path);
 
 #endif

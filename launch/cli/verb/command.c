@@ -21,6 +21,7 @@
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/asking.h"
 #include "launch/exec/command_output.h"
+#include "launch/cli/verb/clean_verb.h"
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/verb/map_verb.h"
@@ -58,6 +59,7 @@ static const struct verb verbs[] = {
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
     {"map", "show where a run would place its processes", verb_map, map_help},
+    {"clean", "remove what dead instances have left on this machine", clean_verb, clean_help},
     {"doctor", "examine the nodes and report problems", verb_doctor, doctor_help},
     {"help", "print help for a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},

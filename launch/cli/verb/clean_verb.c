@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/clean_verb.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "launch/cli/verb/command.h"
+#include "launch/exec/leftovers.h"
+#include "launch/cli/option/options.h"
+
+#define STATUS_LEFT 1
+
+struct clean_settings {
+    const char *tmpdir;
+    int dry_run;
+    int help;
+    int version;
+};
+
+#define FIELD(member) .offset = offsetof(struct clean_settings, member)
+
+static const struct option_rule clean_rules[] = {
+    {.kind = OPTION_HEADING, .help = "What to remove"},
+    {.kind = OPTION_TEXT,
+     .name = "tmpdir",
+     .value = "DIR",
+     FIELD(tmpdir),
+     .help = "where session directories are, as for banyan run (default: $TMPDIR or /tmp)"},
+    {.kind = OPTION_FLAG,
+     .letter = 'n',
+     .name = "dry-run",
+     FIELD(dry_run),
+     .help = "show what would be removed, and remove nothing"},
+    {.kind = OPTION_HEADING, .help = "About banyan"},
+    {.kind = OPTION_FLAG,
+     .letter = 'h',
+     .name = "help",
+     .ends_parsing = 1,
+     FIELD(help),
+     .help = "print this help"},
+    {.kind = OPTION_FLAG,
+     .letter = 'V',
+     .name = "version",
+     .ends_parsing = 1,
+     FIELD(version),
+     .help = "print the version"},
+    {.kind = OPTION_END}};
+
+void clean_help(struct buffer *out)
+{
+    buffer_append_string(
+        out, "Usage: banyan clean [OPTIONS]\n\n"
+             "Removes what dead instances of yours have left on this machine: processes, cgroups,\n"
+             "session directories and shared memory. Living instances are not touched.\n"
+             "On the nodes of an allocation: banyan run --ppn 1 banyan clean\n");
+    options_help(clean_rules, out);
+}
+
+struct cleaning {
+    struct leftovers_count count; /* of what was removed, or would be */
+    int dry_run;
+    int failed;
+};
+
+static void found(void *context, const struct leftover *leftover)
+{
+    struct cleaning *cleaning = context;
+    struct error error = ERROR_NONE;
+
+    if (cleaning->dry_run == 0 && leftover_remove(leftover, &error) < 0) {
+        fprintf(stderr, "banyan: %s\n", error.text);
+        cleaning->failed = 1;
+        return;
+    }
+    leftovers_count_add(&cleaning->count, leftover);
+}
+
+static void print_count(const struct cleaning *cleaning, struct buffer *out)
+{
+    const struct leftovers_count *count = &cleaning->count;
+    const char *verb = cleaning->dry_run > 0 ? "would remove" : "removed";
+
+    for (uint32_t i = 0; i < count->sessions_count; i++) {
+        buffer_printf(out, "%s of session %s: ", verb, count->sessions[i].session);
+        leftovers_session_print(&count->sessions[i], out);
+        buffer_append_string(out, "\n");
+    }
+    if (count->more > 0)
+        buffer_printf(out, "%s of other sessions: %u\n", verb, count->more);
+    if (count->cgroups > 0)
+        buffer_printf(out, "%s: %u %s\n", verb, count->cgroups,
+                      count->cgroups == 1 ? "cgroup" : "cgroups");
+    if (count->sessions_count == 0 && count->cgroups == 0 && !cleaning->failed)
+        buffer_append_string(out, "nothing to remove\n");
+}
+
+static int fail(const struct error *error)
+{
+    fprintf(stderr, "banyan: %s\n", error->text);
+    return COMMAND_STATUS_FAILED;
+}
+
+/* Takes text. */
+static int print(struct buffer *text, int status)
+{
+    struct error error;
+    int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
+
+    buffer_fini(text);
+    if (is_written && fflush(stdout) == 0)
+        return status;
+    error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
+    return fail(&error);
+}
+
+int clean_verb(int argc, char **argv)
+{
+    struct clean_settings settings = {.tmpdir = NULL};
+    struct cleaning cleaning = {.failed = 0};
+    struct buffer text = {0};
+    struct error error = ERROR_NONE;
+    int next = argc;
+
+    if (options_parse(clean_rules, argc, argv, &settings, &next, &error) < 0)
+        return fail(&error);
+    if (settings.help > 0)
+        clean_help(&text);
+    else if (settings.version > 0)
+        options_version(&text);
+    else if (next < argc) {
+        error_set(&error, -EINVAL, "unexpected argument '%.80s'; see 'banyan help clean'",
+                  argv[next]);
+        return fail(&error);
+    } else {
+        cleaning.dry_run = settings.dry_run;
+        leftovers_find(settings.tmpdir, found, &cleaning);
+        print_count(&cleaning, &text);
+    }
+    return print(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
+}

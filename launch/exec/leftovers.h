@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What dead instances of this user have left on this machine: session directories that no process
+ * holds (session_hold), processes whose helper is gone, and cgroups of such helpers.  What belongs to
+ * a living instance or to another user is never found.  A directory on a file system that other
+ * machines may share counts only if its counterpart in memory was left here too: whoever holds it
+ * may live elsewhere.  Cost: a look at each process and each cgroup of the machine.
+ */
+#ifndef LAUNCH_EXEC_LEFTOVERS_H
+#define LAUNCH_EXEC_LEFTOVERS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "launch/proto/spec.h"
+
+enum leftover_kind { LEFTOVER_DIRECTORY, LEFTOVER_PROCESS, LEFTOVER_CGROUP, LEFTOVER_KIND_COUNT };
+
+struct leftover {
+    enum leftover_kind kind;
+    const char *session; /* begins with its 16 digits; NULL of a cgroup, which has a helper only */
+    const char *path;    /* of a directory or cgroup; else NULL */
+    pid_t pid;           /* of a process; else 0 */
+};
+
+typedef void leftovers_found(void *context, const struct leftover *leftover);
+
+/* tmpdir: as of session_base.  What is passed to found is valid during the call; it may be removed
+ * there. */
+void leftovers_find(const char *tmpdir, leftovers_found *found, void *context);
+/* Removes or kills (SIGKILL) it, unless it is a leftover no more: 0, also if it is gone already, else
+ * -errno with an error that names it.  A directory may belong to an instance that is just being
+ * started: one that has changed within the last seconds is looked at again once they are over. */
+int leftover_remove(const struct leftover *leftover, struct error *error);
+
+/* ---- How many there are ---- */
+
+#define LEFTOVERS_SESSIONS_MAX 16u /* that are counted one by one */
+
+struct leftovers_count {
+    struct leftovers_session {
+        char session[SESSION_ID_BYTES];
+        uint32_t directories;
+        uint32_t processes;
+    } sessions[LEFTOVERS_SESSIONS_MAX];
+    uint32_t sessions_count;
+    uint32_t more; /* of other sessions */
+    uint32_t cgroups;
+};
+
+void leftovers_count_add(struct leftovers_count *count, const struct leftover *leftover);
+/* "2 directories, 1 process"; without what there is none of. */
+void leftovers_session_print(const struct leftovers_session *session, struct buffer *out);
+
+#endif
