@@ -611,9 +611,8 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
 
     if (operation_is_over(operation) && contribute->state == OVERLAY_PART_STORED)
         large_answer_ended(overlay, series, operation->generation, from);
-    if (operation_is_over(operation) || operation_is_going(operation) ||
-        (heard && operation->sent == operation->attempt && operation->phase != OPERATION_DECIDED))
-        return; /* said twice and passed on already */
+    if (operation_is_over(operation) || operation_is_going(operation))
+        return;
     part_clear(part);
     part->state = (enum overlay_part_state)contribute->state;
     part->low = contribute->low;
