@@ -173,7 +173,7 @@ static void take_route(struct overlay *overlay, struct large_entry *large)
                                       large->size.chunk_bytes);
     if (large->stream == NULL)
         return;
-    stream_route(large->stream, attempt, large->rerouted, !goes_main_tree(large));
+    stream_route(overlay, large->stream, attempt, large->rerouted, !goes_main_tree(large));
     if (goes_main_tree(large)) {
         add_main_tree(overlay, large);
     } else if (large->member) {

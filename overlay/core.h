@@ -548,6 +548,10 @@ bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); 
 bool lateral_down(struct overlay *overlay, uint32_t place); /* by us: it was one */
 bool lateral_lost(struct overlay *overlay, uint32_t place); /* by the other end: it was one */
 void lateral_give_up(struct overlay *overlay, uint32_t place);
+/* A stream has done with its edge to the place, of an operation of `key` or (NULL) of the log. */
+void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key *key);
+/* No series of the owner lives any more. */
+void lateral_forget(struct overlay *overlay, uint32_t owner);
 /* What there is becomes a link of the tree's. */
 enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void lateral_death(struct overlay *overlay, const struct ranges *places);

@@ -101,6 +101,7 @@ void forget_take(struct overlay *overlay, uint32_t owner, bool is_member)
         series_destroy(overlay, series);
         series = sibling;
     }
+    lateral_forget(overlay, owner);
     roll_call_forget(overlay, owner);
     if (is_member)
         remember(overlay, owner);

@@ -187,7 +187,8 @@ static void take_route(struct overlay *overlay, struct series *series, struct op
     struct stream *stream = operation->stream;
     struct ranges living = {0};
 
-    stream_route(stream, operation->attempt, operation->round, algorithm == STREAM_TWO_TREES);
+    stream_route(overlay, stream, operation->attempt, operation->round,
+                 algorithm == STREAM_TWO_TREES);
     if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series) &&
         series_is_whole(series)) {
         ranges_copy(&living, &series->set);
@@ -576,7 +577,7 @@ void large_reset(struct overlay *overlay, struct operation *operation)
     operation->broken = 0;
     operation->round = 0;
     if (operation_is_stored(operation)) {
-        stream_route(operation->stream, operation->attempt, 0, false);
+        stream_route(overlay, operation->stream, operation->attempt, 0, false);
     } else {
         stream_destroy(overlay, operation->stream);
         operation->stream = NULL;

@@ -6,25 +6,32 @@
  * upward as those of joining do, and no two of a pair ever cross; and if it comes to joining, the
  * lateral link is used for it.  Who cannot says so (ANSWER).
  *
- * There are LATERAL_MAX at most per place, whoever asked; one that no stream uses gives way, and all
- * are closed after some seconds without use.  Both are the lower end's to do, and its alone: the other
- * may have heard of a stream that the lower place has yet to hear of, and could not ask again.  So
- * what only the other end may close does not count; there are as many of them again at most.  When
- * no link can be had, or one fails, the streams over it are broken and go the main tree; it is never
- * taken for a death.
+ * A link that a series of operations has used is kept while the owner of that series lives (until
+ * forget.c), so that the next operation finds it open however long after it comes.  Each link knows
+ * the NODE_LATERAL_OWNERS_MAX owners that have used it last.  A link without any, as after a broadcast, is
+ * closed after some seconds without use.
+ *
+ * There are NODE_LATERALS_USED_MAX at most per place, whoever asked; of those that no stream uses, the one that
+ * has not been used for longest gives way, kept or not.  Closing is the lower end's to do, and its
+ * alone: the other may have heard of a stream that the lower place has yet to hear of, and could not
+ * ask again.  So what only the other end may close does not count; when there are as many of these,
+ * the other end asks for the one not used for longest to be closed (ANSWER, though it was not asked)
+ * and takes half as many more meanwhile.  When no link can be had, or one fails, the streams over it
+ * are broken and go the main tree; it is never taken for a death.
  *
  * Who is asked while it still has the link has not heard yet that the other has closed it, and
  * connects when it does; or it was asked twice for this one, which the time tells.
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "overlay/core.h"
 #include "overlay/stream.h"
 
-#define LATERAL_MAX         8
 #define LATERAL_PATIENCE_NS (2000 * 1000000ull)  /* from the request to the link */
 #define LATERAL_IDLE_NS     (10000 * 1000000ull) /* without use */
 
@@ -35,7 +42,10 @@ struct lateral {
     uint32_t place;
     uint32_t incarnation; /* UP */
     enum lateral_state state;
-    uint64_t since_ns;       /* asked, or known to be in use */
+    uint64_t since_ns; /* asked, or known to be in use */
+    bool is_unwanted;  /* the lower end has been asked to close it, since then */
+    uint32_t owners[NODE_LATERAL_OWNERS_MAX]; /* of series that have used it, the last one last */
+    uint32_t owners_count;
     struct addresses *again; /* UP: asked for once more, by who has closed it; else NULL */
     uint64_t again_ns;       /* when; it waits no longer than for any other link */
 };
@@ -88,6 +98,17 @@ static void lateral_drop(struct overlay *overlay, struct lateral *lateral)
         stream_link_down(overlay, place, true);
 }
 
+static void remove_owner(struct lateral *lateral, uint32_t owner)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < lateral->owners_count; i++) {
+        if (lateral->owners[i] != owner)
+            lateral->owners[kept++] = lateral->owners[i];
+    }
+    lateral->owners_count = kept;
+}
+
 /* No stream that we know of uses it. */
 static bool is_idle(const struct overlay *overlay, const struct lateral *lateral)
 {
@@ -99,28 +120,48 @@ static bool is_ours_to_close(const struct overlay *overlay, const struct lateral
     return overlay->place < lateral->place;
 }
 
+/* The lower end of a link that nobody uses here is to close it, if it has no use for it either. */
+static void ask_to_close(struct overlay *overlay, struct lateral *lateral)
+{
+    lateral->is_unwanted = true;
+    route_tell(overlay, OVERLAY_ANSWER, lateral->place, NULL);
+}
+
+static void take_older(struct lateral **oldest, struct lateral *lateral)
+{
+    if (*oldest == NULL || lateral->since_ns < (*oldest)->since_ns)
+        *oldest = lateral;
+}
+
 /* Room for one more: the one that has not been used for longest gives way. */
 static bool make_room(struct overlay *overlay)
 {
-    struct lateral *idle = NULL;
-    uint32_t theirs = 0;
+    struct lateral *ours = NULL;
+    struct lateral *theirs = NULL;
+    uint32_t theirs_count = 0;
 
-    if (overlay->laterals.count < LATERAL_MAX)
+    if (overlay->laterals.count < NODE_LATERALS_USED_MAX)
         return true;
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL;
          lateral = lateral->next) {
         if (!is_idle(overlay, lateral))
             continue;
-        if (!is_ours_to_close(overlay, lateral))
-            theirs++;
-        else if (idle == NULL || lateral->since_ns < idle->since_ns)
-            idle = lateral;
+        if (is_ours_to_close(overlay, lateral)) {
+            take_older(&ours, lateral);
+            continue;
+        }
+        theirs_count++;
+        if (!lateral->is_unwanted)
+            take_older(&theirs, lateral);
     }
-    if (overlay->laterals.count - theirs < LATERAL_MAX && theirs < LATERAL_MAX)
+    if (theirs_count >= NODE_LATERALS_IDLE_MAX && theirs != NULL)
+        ask_to_close(overlay, theirs);
+    if (overlay->laterals.count - theirs_count < NODE_LATERALS_USED_MAX &&
+        theirs_count < NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX)
         return true;
-    if (idle != NULL)
-        lateral_drop(overlay, idle);
-    return idle != NULL;
+    if (ours != NULL)
+        lateral_drop(overlay, ours);
+    return ours != NULL;
 }
 
 bool lateral_is_up(const struct overlay *overlay, uint32_t place)
@@ -188,7 +229,8 @@ void lateral_on_answer(struct overlay *overlay, uint32_t source)
 {
     struct lateral *lateral = lateral_find(overlay, source);
 
-    if (lateral != NULL && lateral->state == LATERAL_ASKING)
+    if (lateral != NULL && (lateral->state == LATERAL_ASKING ||
+                            (is_idle(overlay, lateral) && is_ours_to_close(overlay, lateral))))
         lateral_drop(overlay, lateral);
 }
 
@@ -253,6 +295,29 @@ bool lateral_lost(struct overlay *overlay, uint32_t place)
     return true;
 }
 
+void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key *key)
+{
+    struct lateral *lateral = lateral_find(overlay, place);
+
+    if (lateral == NULL || lateral->state != LATERAL_UP)
+        return;
+    lateral->since_ns = overlay->now_ns;
+    lateral->is_unwanted = false;
+    if (key == NULL)
+        return;
+    remove_owner(lateral, key->owner);
+    if (lateral->owners_count == NODE_LATERAL_OWNERS_MAX)
+        remove_owner(lateral, lateral->owners[0]);
+    lateral->owners[lateral->owners_count++] = key->owner;
+}
+
+void lateral_forget(struct overlay *overlay, uint32_t owner)
+{
+    for (struct lateral *lateral = overlay->laterals.first; lateral != NULL;
+         lateral = lateral->next)
+        remove_owner(lateral, owner);
+}
+
 void lateral_give_up(struct overlay *overlay, uint32_t place)
 {
     struct lateral *lateral = lateral_find(overlay, place);
@@ -287,10 +352,14 @@ void lateral_death(struct overlay *overlay, const struct ranges *places)
     }
 }
 
-static uint64_t due_ns(const struct lateral *lateral)
+/* Never: it is kept, or the other end's to close. */
+static uint64_t due_ns(const struct overlay *overlay, const struct lateral *lateral)
 {
-    return lateral->since_ns +
-           (lateral->state == LATERAL_UP ? LATERAL_IDLE_NS : LATERAL_PATIENCE_NS);
+    if (lateral->state != LATERAL_UP)
+        return lateral->since_ns + LATERAL_PATIENCE_NS;
+    if (lateral->owners_count > 0 || !is_ours_to_close(overlay, lateral))
+        return OVERLAY_NEVER_NS;
+    return lateral->since_ns + LATERAL_IDLE_NS;
 }
 
 uint64_t lateral_deadline_ns(const struct overlay *overlay)
@@ -299,8 +368,8 @@ uint64_t lateral_deadline_ns(const struct overlay *overlay)
 
     for (const struct lateral *lateral = overlay->laterals.first; lateral != NULL;
          lateral = lateral->next) {
-        if (due_ns(lateral) < deadline_ns)
-            deadline_ns = due_ns(lateral);
+        if (due_ns(overlay, lateral) < deadline_ns)
+            deadline_ns = due_ns(overlay, lateral);
     }
     return deadline_ns;
 }
@@ -311,10 +380,9 @@ void lateral_timer(struct overlay *overlay)
 
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL; lateral = next) {
         next = lateral->next;
-        if (overlay->now_ns < due_ns(lateral))
+        if (overlay->now_ns < due_ns(overlay, lateral))
             continue;
-        if (lateral->state == LATERAL_UP &&
-            (!is_ours_to_close(overlay, lateral) || stream_uses(overlay, lateral->place)))
+        if (lateral->state == LATERAL_UP && stream_uses(overlay, lateral->place))
             lateral->since_ns = overlay->now_ns;
         else
             lateral_drop(overlay, lateral);
@@ -343,4 +411,21 @@ void lateral_fini(struct overlay *overlay)
 uint32_t overlay_lateral_links(const struct overlay *overlay)
 {
     return overlay->laterals.count;
+}
+
+uint32_t overlay_laterals(const struct overlay *overlay,
+                          struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    uint32_t count = 0;
+
+    for (const struct lateral *lateral = overlay->laterals.first; lateral != NULL;
+         lateral = lateral->next) {
+        struct node_lateral *told = &ret_laterals[count++];
+
+        assert(count <= NODE_LATERALS_MAX);
+        told->place = lateral->place;
+        told->owners_count = lateral->owners_count;
+        memcpy(told->owners, lateral->owners, sizeof(told->owners));
+    }
+    return count;
 }

@@ -551,3 +551,13 @@ uint32_t node_lateral_links(const struct node *node)
 {
     return overlay_lateral_links(node->overlay);
 }
+
+uint32_t node_laterals(const struct node *node, struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    return overlay_laterals(node->overlay, ret_laterals);
+}
+
+int node_knows_owner(const struct node *node, uint32_t owner)
+{
+    return overlay_knows_owner(node->overlay, owner);
+}

@@ -141,5 +141,8 @@ uint32_t node_kept_series(const struct node *node);
 uint64_t node_kept_stream_bytes(const struct node *node);
 uint32_t node_early_opens(const struct node *node);
 uint32_t node_lateral_links(const struct node *node); /* up, or asked for */
+uint32_t node_laterals(const struct node *node,
+                       struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
+int node_knows_owner(const struct node *node, uint32_t owner); /* a series of it lives here */
 
 #endif

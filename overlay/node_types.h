@@ -87,6 +87,20 @@ struct node_config {
     uint32_t merges_count;
 };
 
+/* A link beside the tree (overlay/lateral.c). */
+#define NODE_LATERAL_OWNERS_MAX 4
+#define NODE_LATERALS_USED_MAX  8 /* in use, or its own to close */
+#define NODE_LATERALS_IDLE_MAX  8 /* of those the others are to close; then they are asked to */
+#define NODE_LATERALS_ASKED_MAX 4 /* and so many more meanwhile */
+#define NODE_LATERALS_MAX \
+    (NODE_LATERALS_USED_MAX + NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX)
+
+struct node_lateral {
+    uint32_t place;
+    uint32_t owners[NODE_LATERAL_OWNERS_MAX];
+    uint32_t owners_count;
+};
+
 /* What was seen of a place that is lost. */
 enum node_loss {
     NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with who was above it */

@@ -148,6 +148,11 @@ uint64_t overlay_looked_at_entries(const struct overlay *overlay); /* kept ones,
 uint32_t overlay_kept_operations(const struct overlay *overlay);
 uint32_t overlay_kept_series(const struct overlay *overlay);
 uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or asked for */
+/* The same, each with the owners of series for whose next operation it is kept. */
+uint32_t overlay_laterals(const struct overlay *overlay,
+                          struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
+/* A series of the owner lives here. */
+int overlay_knows_owner(const struct overlay *overlay, uint32_t owner);
 /* Of streams, with their records: at rest 0, whether or not their sets are forgotten. */
 uint64_t overlay_kept_stream_bytes(const struct overlay *overlay);
 /* What peers have said of streams that are not known here; 0 some seconds later. */

@@ -347,3 +347,10 @@ uint32_t overlay_kept_series(const struct overlay *overlay)
     series_for_each(&overlay->collective.at_rest, series, spare) count++;
     return count;
 }
+
+int overlay_knows_owner(const struct overlay *overlay, uint32_t owner)
+{
+    const struct map *by_owner = overlay->collective.by_owner;
+
+    return by_owner != NULL && map_get_u64(by_owner, owner) != NULL;
+}

@@ -46,10 +46,15 @@ struct stream *stream_create(struct overlay *overlay, const struct stream_name *
     return stream;
 }
 
-static void drop_edges(struct stream *stream)
+static void drop_edges(struct overlay *overlay, struct stream *stream)
 {
-    for (uint32_t i = 0; i < stream->edges_count; i++)
+    const struct node_key *key = stream->name.entry > 0 ? NULL : &stream->name.key;
+
+    for (uint32_t i = 0; i < stream->edges_count; i++) {
+        if (stream->lateral)
+            lateral_used(overlay, stream->edges[i].place, key);
         ranges_fini(&stream->edges[i].peer_has);
+    }
     free(stream->edges);
     stream->edges = NULL;
     stream->edges_count = 0;
@@ -64,7 +69,7 @@ void stream_destroy(struct overlay *overlay, struct stream *stream)
     while (*link != stream)
         link = &(*link)->next;
     *link = stream->next;
-    drop_edges(stream);
+    drop_edges(overlay, stream);
     for (uint32_t i = 0; i < stream->chunks_count; i++)
         message_release(stream->chunks[i].frame);
     free(stream->chunks);
@@ -233,9 +238,10 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
 
 /* ---- routes ---- */
 
-void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool lateral)
+void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attempt, uint32_t round,
+                  bool lateral)
 {
-    drop_edges(stream);
+    drop_edges(overlay, stream);
     stream->attempt = attempt;
     stream->round = round;
     stream->lateral = lateral;

@@ -94,7 +94,8 @@ struct stream *stream_find(const struct overlay *overlay, const struct stream_na
 void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offset, const void *data,
                   size_t bytes);
 /* Begins a route: no edges, of this attempt and round. */
-void stream_route(struct stream *stream, uint32_t attempt, uint32_t round, bool lateral);
+void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attempt, uint32_t round,
+                  bool lateral);
 /* An edge of the route; nothing if it is there. */
 void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees);
 void stream_drop_edge(struct stream *stream, uint32_t place);

@@ -10,6 +10,7 @@
 #include "overlay/overlay_print.h"
 #include "overlay/stream_cost.h"
 #include "overlay/tree.h"
+#include "test/support/laterals.h"
 
 #define NEVER_NS UINT64_MAX
 #define BEGIN_NS (1000 * EXPLORE_MS)
@@ -243,7 +244,6 @@ static struct checker_view view_at_rest_of(const struct overlay *overlay)
     struct checker_view view = view_of(overlay);
 
     view.early_opens = overlay_early_opens(overlay);
-    view.lateral_links = overlay_lateral_links(overlay);
     return view;
 }
 
@@ -704,6 +704,28 @@ bool world_is_quiet(void)
     return checker_is_quiet(&world->checker);
 }
 
+static uint32_t laterals_of(const void *context, uint32_t place,
+                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    (void)context;
+    return world_is_alive(place) ? overlay_laterals(world->places[place].overlay, ret_laterals) : 0;
+}
+
+static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
+{
+    (void)context;
+    return world_is_alive(place) && overlay_knows_owner(world->places[place].overlay, owner);
+}
+
+static void check_laterals(void)
+{
+    const struct laterals_world laterals = {world_capacity(), laterals_of, knows_owner, NULL};
+    char text[128];
+
+    if (!laterals_are_kept(&laterals, text, sizeof(text)))
+        checker_fault(&world->checker, "%s", text);
+}
+
 static void check(bool is_rest, uint64_t bound_ns)
 {
     struct checker_view views[EXPLORE_PLACES_MAX] = {{0}};
@@ -727,6 +749,7 @@ void world_finish(void)
         call_again();
         run_until(world->now_ns + CHECKER_REST_NS);
         check(true, NEVER_NS / 2);
+        check_laterals();
     }
     arena_leave();
 }

@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "overlay/overlay_wire.h"
 #include "test/support/cluster.h"
+#include "test/support/laterals.h"
 #include "test/support/overlay_checker.h"
 #include "test/support/tap.h"
 
@@ -410,10 +411,30 @@ static bool all_are_done(const struct world *world)
     return checker_is_quiet(&world->checker);
 }
 
+static uint32_t laterals_of(const void *context, uint32_t place,
+                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    const struct world *world = context;
+
+    return cluster_is_alive(world->cluster, place)
+               ? node_laterals(world->cluster->places[place].node, ret_laterals)
+               : 0;
+}
+
+static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
+{
+    const struct world *world = context;
+
+    return cluster_is_alive(world->cluster, place) &&
+           node_knows_owner(world->cluster->places[place].node, owner);
+}
+
 static void finish(struct world *world)
 {
     struct checker_view *views = memory_allocate_zeroed(world->places * sizeof(*views));
+    const struct laterals_world laterals = {world->places, laterals_of, knows_owner, world};
     uint64_t rest_ns = now_ns(world);
+    char text[128];
 
     sim_run_until(world->cluster->sim, rest_ns + CHECKER_REST_NS);
     for (uint32_t place = 0; place < world->places; place++) {
@@ -426,12 +447,13 @@ static void finish(struct world *world)
                                              .kept_entries = node_kept_entries(node),
                                              .kept_operations = node_kept_operations(node),
                                              .kept_stream_bytes = node_kept_stream_bytes(node),
-                                             .early_opens = node_early_opens(node),
-                                             .lateral_links = node_lateral_links(node)};
+                                             .early_opens = node_early_opens(node)};
         checker_limits(&world->checker, place, &views[place]);
     }
     checker_finish(&world->checker, rest_ns, BOUND_NS, views);
     free(views);
+    if (!laterals_are_kept(&laterals, text, sizeof(text)))
+        checker_fault(&world->checker, "%s", text);
 }
 
 static void run(struct world *world)

@@ -105,6 +105,8 @@ static void soak_one(struct world *world, uint64_t seed)
     run(world, 1500 * MS);
     if (world->failure[0] == '\0')
         check_all(world);
+    if (world->failure[0] == '\0' && world_survives(world, 0))
+        check_forgotten(world);
     if (world->failure[0] == '\0') {
         plan_leave(world);
         run(world, world->ambushes_count > 0 ? 20000 * MS : 1000 * MS);

@@ -30,8 +30,8 @@
 #define STOP_NS        (LEASE_NS / 2 - HEARTBEAT_NS * 3 / 2)
 #define STALL_NEVER_NS (3600000 * MS)
 #define HEAL_NS        (2 * LEASE_NS) /* after the last fault nobody waits for longer */
-#define REST_NS        (20000 * MS)   /* after the last operation no lateral link is left */
-#define LAST           0xffffffffu    /* the last broadcast */
+#define REST_NS        (20000 * MS) /* after the last operation only lateral links of series are left */
+#define LAST           0xffffffffu /* the last broadcast */
 
 /* What one member was told of one operation. */
 struct outcome {
@@ -184,6 +184,8 @@ void check_lazy(struct world *world);
 void check_healed(struct world *world);
 /* Some seconds after the last operation, before the sets are forgotten: nothing of streams is left. */
 void check_rest(struct world *world);
+/* And so some seconds later: all sets are forgotten. */
+void check_forgotten(struct world *world);
 void check_all(struct world *world);
 void check_left(struct world *world);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "overlay/tree.h"
+#include "test/support/laterals.h"
 
 /* One contribution at the start of bytes; how many it has, or 0 if it is none of the operation. */
 static size_t contribution_length(const unsigned char *bytes, size_t left, uint32_t set,
@@ -219,8 +220,48 @@ void check_healed(struct world *world)
                     (double)(now_ns - since_ns) / 1e9);
 }
 
+static uint32_t laterals_of(const void *context, uint32_t place,
+                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    const struct world *world = context;
+
+    return world_survives(world, place)
+               ? node_laterals(world->cluster->places[place].node, ret_laterals)
+               : 0;
+}
+
+static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
+{
+    const struct world *world = context;
+
+    return world_survives(world, place) &&
+           node_knows_owner(world->cluster->places[place].node, owner);
+}
+
+/* Lateral links that are left belong to series. */
+static void check_laterals(struct world *world)
+{
+    const struct laterals_world laterals = {world->population, laterals_of, knows_owner, world};
+    char text[128];
+
+    if (!laterals_are_kept(&laterals, text, sizeof(text)))
+        world_fault(world, "%s", text);
+}
+
+void check_forgotten(struct world *world)
+{
+    for (uint32_t place = 0; place < world->population; place++) {
+        const struct node *node = world->cluster->places[place].node;
+
+        if (world_survives(world, place) && node_lateral_links(node) > 0)
+            world_fault(world, "%u has %u lateral links though all sets are forgotten", place,
+                        node_lateral_links(node));
+    }
+}
+
 void check_rest(struct world *world)
 {
+    check_laterals(world);
     for (uint32_t place = 0; place < world->population; place++) {
         const struct node *node = world->cluster->places[place].node;
 
@@ -231,8 +272,6 @@ void check_rest(struct world *world)
                         (unsigned long long)node_kept_stream_bytes(node));
         else if (node_early_opens(node) > 0)
             world_fault(world, "%u keeps %u early OPENs", place, node_early_opens(node));
-        else if (node_lateral_links(node) > 0)
-            world_fault(world, "%u has %u lateral links at rest", place, node_lateral_links(node));
     }
 }
 

@@ -582,8 +582,6 @@ static void finish_place(struct checker *checker, const struct tree *tree, uint3
                       (unsigned long long)view->kept_stream_bytes);
     if (view->early_opens > 0)
         checker_fault(checker, "%u keeps %u early OPENs", place, view->early_opens);
-    if (view->lateral_links > 0)
-        checker_fault(checker, "%u has %u lateral links at rest", place, view->lateral_links);
 }
 
 /* Who is counted as dead is gone, and who is gone is counted. */

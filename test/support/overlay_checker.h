@@ -63,8 +63,7 @@ struct checker_view {
     uint32_t kept_entries;
     uint32_t kept_operations;
     uint64_t kept_stream_bytes;
-    uint32_t early_opens; /* these two: CHECKER_REST_NS after all else is over */
-    uint32_t lateral_links;
+    uint32_t early_opens; /* CHECKER_REST_NS after all else is over */
 };
 
 void checker_init(struct checker *checker, uint32_t places, uint32_t radix, uint64_t lease_ns);

@@ -288,6 +288,46 @@ static void test_exchange(uint32_t nodes, uint64_t bound_ns)
     cost_close(&cost);
 }
 
+static uint32_t lateral_links(const struct cost *cost)
+{
+    uint32_t count = 0;
+
+    for (uint32_t place = 0; place < cost->places; place++)
+        count += node_lateral_links(cost->cluster->places[place].node);
+    return count;
+}
+
+static void pass_time(struct cost *cost, uint64_t ns)
+{
+    sim_run_until(cost->cluster->sim, sim_now_ns(cost->cluster->sim) + ns);
+}
+
+/* The links of a series are opened once, and closed when it is forgotten. */
+static void test_kept(uint32_t nodes)
+{
+    struct cost cost;
+    uint64_t cold_ns;
+    uint64_t warm_ns;
+    uint32_t links;
+
+    cost_open(&cost, nodes, TREE_RADIX_DEFAULT);
+    use_set(&cost, 1, nodes);
+    cold_ns = exchange(&cost, 8192, TREE_NO_PLACE);
+    warm_ns = exchange(&cost, 8192, TREE_NO_PLACE);
+    links = lateral_links(&cost);
+    pass_time(&cost, 60000 * MS);
+    is_uint(lateral_links(&cost), links, "lateral links are there after a minute without use");
+    is_within(exchange(&cost, 8192, TREE_NO_PLACE), warm_ns, "an exchange finds them as at first");
+    is_within(warm_ns, cold_ns - 200 * US, "and is faster by their opening");
+    pass_time(&cost, 5000 * MS);
+    node_forget(cost.cluster->places[0].node, 0, &cost.set);
+    pass_time(&cost, 2000 * MS);
+    is_uint(lateral_links(&cost), links, "when it is forgotten they are there for the next");
+    pass_time(&cost, 5000 * MS);
+    is_uint(lateral_links(&cost), 0, "until they have been without use for 10 s");
+    cost_close(&cost);
+}
+
 static void test_unequal(uint32_t nodes, uint64_t bytes, uint64_t bound_ns)
 {
     struct cost cost;
@@ -377,6 +417,8 @@ int main(int argc, char **argv)
 
     if (only == NULL || strcmp(only, "exchange") == 0)
         test_exchange(nodes_of(full ? 4096 : 128), full ? 75 * MS : 8 * MS);
+    if (only == NULL || strcmp(only, "kept") == 0)
+        test_kept(nodes_of(full ? 4096 : 128));
     if (only == NULL || strcmp(only, "unequal") == 0)
         test_unequal(nodes_of(full ? 4096 : 256), 8 * 1024 * 1024, 30 * MS);
     if (only == NULL || strcmp(only, "barrier") == 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "overlay/overlay_wire.h"
+#include "test/support/laterals.h"
 #include "test/support/overlay_checker.h"
 #include "test/support/tap.h"
 
@@ -628,12 +629,6 @@ static void keeps_an_open(struct checker *checker)
     finish(checker);
 }
 
-static void keeps_a_link(struct checker *checker)
-{
-    views[1].lateral_links = 1;
-    finish(checker);
-}
-
 static void joins_twice(struct checker *checker)
 {
     checker_told_joined(checker, 1);
@@ -709,13 +704,71 @@ static const struct {
     {keeps_for_ever, "for ever", "an entry kept for ever"},
     {keeps_a_stream, "bytes of streams", "a stream that is never given back"},
     {keeps_an_open, "early OPENs", "an OPEN that is kept for ever"},
-    {keeps_a_link, "lateral links at rest", "a lateral link without use"},
     {joins_twice, "joins twice", "a place that joins twice"},
     {complete_twice, "complete twice", "a root that is complete twice"},
 };
 
+/* ---- lateral links at rest ---- */
+
+#define OWNER 7
+
+/* Between 1 and 2. */
+struct link {
+    bool one_has_it;
+    bool two_has_it;
+    bool is_for_owner;
+    bool one_knows_owner;
+    bool two_knows_owner;
+};
+
+static uint32_t laterals_of(const void *context, uint32_t place,
+                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+{
+    const struct link *link = context;
+
+    if (place == 0 || (place == 1 && !link->one_has_it) || (place == 2 && !link->two_has_it))
+        return 0;
+    ret_laterals[0] = (struct node_lateral){
+        .place = 3 - place, .owners = {OWNER}, .owners_count = link->is_for_owner ? 1 : 0};
+    return 1;
+}
+
+static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
+{
+    const struct link *link = context;
+
+    return owner == OWNER && (place == 1 ? link->one_knows_owner : link->two_knows_owner);
+}
+
+static const struct {
+    struct link link;
+    const char *says; /* empty: nothing */
+    const char *name;
+} links[] = {
+    {{false, false, false, false, false}, "", "no lateral link"},
+    {{true, true, true, true, true}, "", "a lateral link of a series that lives"},
+    {{true, true, false, true, true}, "for no series", "a lateral link without use"},
+    {{true, false, true, true, true}, "2, who has none", "a link that only the lower end knows"},
+    {{false, true, true, true, true}, "1, who has none", "a link that only the upper end knows"},
+    {{true, true, true, false, true}, "no series at both", "a series forgotten at the lower end"},
+    {{true, true, true, true, false}, "no series at both", "a series forgotten at the upper end"},
+};
+
+static void judge_links(void)
+{
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        const struct laterals_world world = {3, laterals_of, knows_owner, &links[i].link};
+        char text[128] = "";
+
+        ok(laterals_are_kept(&world, text, sizeof(text)) == (links[i].says[0] == '\0'),
+           "%s is judged", links[i].name);
+        has_string(text, links[i].says, "so it says");
+    }
+}
+
 int main(void)
 {
+    judge_links();
     for (size_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
         struct checker checker;
 
