@@ -5,36 +5,42 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buffer.h"
 #include "base/log.h"
+#include "launch/exec/build_tree.h"
 
-#define PLUGIN_PATH_BYTES 4096
+/* Where our shared object name.so is: free() it. */
+static char *find(const char *name)
+{
+    const char *directory = getenv("BANYAN_PKGLIBDIR");
+    char *built = directory == NULL ? build_tree_object(name) : NULL;
+
+    if (built != NULL)
+        return built;
+    return memory_printf("%s/%s.so", directory != NULL ? directory : PKGLIBDIR, name);
+}
 
 /* The table of our shared object name.so, which begins with the number of its interface; what is what
  * it is for people. */
 static const void *open_table(const char *name, const char *symbol, uint32_t interface,
                               const char *what, struct error *error)
 {
-    const char *directory = getenv("BANYAN_PKGLIBDIR");
-    char path[PLUGIN_PATH_BYTES];
-    void *handle;
-    const uint32_t *table;
+    char *path = find(name);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const uint32_t *table = handle != NULL ? dlsym(handle, symbol) : NULL;
 
-    snprintf(path, sizeof path, "%s/%s.so", directory ? directory : PKGLIBDIR, name);
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
+    if (handle == NULL) {
         error_set(error, -ENOENT, "cannot open %s: %s; is banyan installed here?", what, dlerror());
-        return NULL;
-    }
-    table = dlsym(handle, symbol);
-    if (!table || *table != interface) {
+    } else if (table == NULL || *table != interface) {
         error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again",
                   path);
-        return NULL;
+        table = NULL;
+    } else {
+        log_debug("%s opened: %s", what, path);
     }
-    log_debug("%s opened: %s", what, path);
+    free(path);
     return table;
 }
 

@@ -11,7 +11,8 @@
 #include "pmix/host.h"
 
 /* The PMIx host; NULL with one line if it cannot be opened or has another HOST_ABI.  Looks in
- * $BANYAN_PKGLIBDIR (for the build tree), else where it was installed. */
+ * $BANYAN_PKGLIBDIR, else beside a program that runs from its build tree, else where it was
+ * installed. */
 const struct host_table *plugin_pmix_host(struct error *error);
 /* libfabric's endpoint; its opening alone may take 0.2 s. */
 const struct ofi_table *plugin_fabric_ofi(struct error *error);
