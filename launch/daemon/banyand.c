@@ -14,12 +14,11 @@
 #include "launch/doctor/doctor_examine.h"
 #include "launch/exec/helper.h"
 #include "launch/daemon/join_daemon.h"
+#include "launch/proto/exit_status.h"
 #include "launch/start/one_shot.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
 #include "launch/exec/standard_fds.h"
-
-#define EXIT_BANYAN_FAILED 125
 
 static const char help[] =
     "Usage: banyand\n"
@@ -43,7 +42,7 @@ static const char help[] =
 static int usage_error(const char *what, const char *word)
 {
     fprintf(stderr, "banyand: %s%s; see banyand --help\n", what, word);
-    return EXIT_BANYAN_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 static int clean(int argc, char **argv)
@@ -64,7 +63,7 @@ static int clean(int argc, char **argv)
     if (session_clean(argv[2], tmpdir, &error) == 0)
         return EXIT_SUCCESS;
     fprintf(stderr, "banyand: %s\n", error.text);
-    return EXIT_BANYAN_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 /* --started-by STARTER, --boot WORD, or both. */
@@ -133,7 +132,7 @@ static int run_option(int argc, char **argv)
         fputs(help, stdout);
     else
         return usage_error("unknown argument: ", argv[1]);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_BANYAN_FAILED;
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_STATUS_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "fabric/address.h"
 #include "fabric/tls.h"
+#include "launch/proto/exit_status.h"
 #include "launch/start/boot_carry.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/exec/descriptor.h"
@@ -558,7 +559,7 @@ int daemon_main_join(const struct join_request *request)
     }
     if (rc < 0) {
         fprintf(stderr, "banyand: %s\n", error.text);
-        return JOIN_EXIT_FAILED;
+        return EXIT_STATUS_FAILED;
     }
     return daemon.exit_status;
 }

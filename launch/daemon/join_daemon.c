@@ -13,12 +13,12 @@
 #include "fabric/link_guest.h"
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
+#include "launch/proto/exit_status.h"
 #include "launch/start/join_book.h"
 #include "launch/start/join_token.h"
 
-#define PATIENCE_MS        20000
-#define READ_BYTES         4096
-#define STATUS_SIGNAL_BASE 128
+#define PATIENCE_MS 20000
+#define READ_BYTES  4096
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -32,7 +32,7 @@ static void end_at_once(int number)
     static const char text[] = "banyand: interrupted before it has joined\n";
 
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-    _exit(STATUS_SIGNAL_BASE + number);
+    _exit(EXIT_STATUS_SIGNAL + number);
 }
 
 /* Also of the first process of a container, which the system would let live. */
@@ -57,7 +57,7 @@ static void end_in_order(int number)
     error_set(&why, -EINTR, "it got %s", strsignal(number));
     fprintf(stderr, "banyand: %s: leaves the instance, what it runs is killed\n", why.text);
     daemon_end(daemon, NODE_END_ORPHAN, &why);
-    daemon->exit_status = STATUS_SIGNAL_BASE + number;
+    daemon->exit_status = EXIT_STATUS_SIGNAL + number;
 }
 
 static void on_interrupt(void *context)

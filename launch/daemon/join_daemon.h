@@ -9,8 +9,6 @@
 #include "base/error.h"
 #include "launch/proto/boot.h"
 
-#define JOIN_EXIT_FAILED 125
-
 struct daemon;
 
 struct join_request {

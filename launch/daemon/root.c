@@ -18,6 +18,7 @@
 #include "launch/daemon/daemon_internal.h"
 #include "launch/exec/process_title.h"
 #include "launch/daemon/roll_call.h"
+#include "launch/proto/exit_status.h"
 
 #define FLUSH_MS 1000
 /* What leaving in order may take: a whole tree; one whose start has failed. */
@@ -322,7 +323,7 @@ void root_failed(struct daemon *daemon, const char *why)
 
     if (daemon->root->reported)
         return;
-    action.end.status = 125;
+    action.end.status = EXIT_STATUS_FAILED;
     action.end.banyan_failed = 1;
     snprintf(action.end.text, sizeof action.end.text, "the root cannot go on: %s", why);
     root_action(daemon, &action);

@@ -18,6 +18,7 @@
 
 #include "launch/doctor/doctor_examine.h"
 #include "launch/exec/plugin.h"
+#include "launch/proto/exit_status.h"
 
 #define LIST_BYTES_MAX (1024u * 1024)
 #define HEADERS_MAX    256u
@@ -84,9 +85,9 @@ static int run_command(char *const *argv, char *const *environment, const char *
     if (pid == 0) {
         if ((directory != NULL && chdir(directory) < 0) || dup2(ends[1], STDOUT_FILENO) < 0 ||
             dup2(ends[1], STDERR_FILENO) < 0)
-            _exit(126);
+            _exit(EXIT_STATUS_NOT_EXECUTABLE);
         execve(argv[0], argv, environment);
-        _exit(127);
+        _exit(EXIT_STATUS_NOT_FOUND);
     }
     close(ends[1]);
     while (pid > 0 && bytes > 0 && out->length_bytes < LIST_BYTES_MAX) {

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "fabric/loop.h"
+#include "launch/proto/exit_status.h"
 
-#define READ_BYTES       (64u * 1024)
-#define WORDS_BYTES_MAX  (64u * 1024) /* of stderr: the rest is thrown away */
-#define NS_PER_MS        1000000ull
-#define STATUS_NOT_FOUND 127
+#define READ_BYTES      (64u * 1024)
+#define WORDS_BYTES_MAX (64u * 1024) /* of stderr: the rest is thrown away */
+#define NS_PER_MS       1000000ull
 
 /* A command that runs, and the ends of its pipes that are ours. */
 struct command {
@@ -38,10 +38,10 @@ static void become(const char *const *argv, const int out[2], const int words[2]
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 ||
         dup2(words[1], STDERR_FILENO) < 0)
-        _exit(STATUS_NOT_FOUND);
+        _exit(EXIT_STATUS_NOT_FOUND);
     execvp(argv[0], (char *const *)argv);
     dprintf(STDERR_FILENO, "%s\n", strerror(errno));
-    _exit(STATUS_NOT_FOUND);
+    _exit(EXIT_STATUS_NOT_FOUND);
 }
 
 static int command_start(struct command *command, const char *const *argv)
@@ -140,7 +140,7 @@ static int command_end(struct command *command, const char *name, int rc, struct
         return 0;
     if (WIFSIGNALED(wait_status))
         return error_set(error, -EIO, "%s was ended by signal %d", name, WTERMSIG(wait_status));
-    rc = WEXITSTATUS(wait_status) == STATUS_NOT_FOUND ? -ENOENT : -EIO;
+    rc = WEXITSTATUS(wait_status) == EXIT_STATUS_NOT_FOUND ? -ENOENT : -EIO;
     return error_set(error, rc, "%s exited %d: %s", name, WEXITSTATUS(wait_status),
                      last_line(&command->words));
 }

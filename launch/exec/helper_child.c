@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "launch/exec/raw_syscall.h"
+#include "launch/proto/exit_status.h"
 
 /* The child calls a handful of functions with small frames.  Start record and stack are one piece:
  * the record at its low end, the stack growing down from the high one. */
@@ -71,7 +72,7 @@ static long child_call(long number, long a, long b, long c, long d)
 static void child_exit(void)
 {
     for (;;)
-        child_call(SYS_exit_group, 127, 0, 0, 0);
+        child_call(SYS_exit_group, EXIT_STATUS_NOT_FOUND, 0, 0, 0);
 }
 
 static void child_fail(const struct child_start *start, enum start_step step, long code)

@@ -24,6 +24,7 @@
 #include "launch/exec/orphan.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
+#include "launch/proto/exit_status.h"
 #include "launch/proto/survey.h"
 #include "launch/exec/virtual_node.h"
 
@@ -33,7 +34,6 @@
 #define CLOSE_MAX_MS   4000
 #define CLOSE_RETRY_MS 20
 #define MARK_BYTES     64
-#define FAILED_STATUS  125
 #define STARTING_MS    20 /* how long the news of a good start may wait for company */
 #define STARTING_MAX   16 /* and how many: each holds a descriptor and the memory of its start */
 
@@ -253,13 +253,13 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
                        pid_t helper)
 {
     struct error error = ERROR_NONE;
-    int status = FAILED_STATUS;
+    int status = EXIT_STATUS_FAILED;
     sigset_t none;
 
     if (request->value == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != helper)
-        _exit(FAILED_STATUS);
+        _exit(EXIT_STATUS_FAILED);
     (void)setsid(); /* a group of its own for the scheduler too: see child_detach */
     process_title_set(DAEMON_NAME, NULL);
     place_standard_fds(state, request);
@@ -307,7 +307,7 @@ static void run_survey(struct helper_state *state, const struct helper_order *or
 
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != helper)
-        _exit(FAILED_STATUS);
+        _exit(EXIT_STATUS_FAILED);
     (void)setpgid(0, 0);
     process_title_set(SURVEY_NAME, NULL);
     place_standard_fds(state, request);
@@ -320,7 +320,7 @@ static void run_survey(struct helper_state *state, const struct helper_order *or
         put = write(STDOUT_FILENO, answer.data + written, answer.length_bytes - written);
         written += put > 0 ? (size_t)put : 0;
     }
-    _exit(written == answer.length_bytes ? 0 : FAILED_STATUS);
+    _exit(written == answer.length_bytes ? 0 : EXIT_STATUS_FAILED);
 }
 
 static void start_survey(struct helper_state *state, const struct helper_order *order)

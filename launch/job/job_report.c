@@ -12,14 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/proto/exit_status.h"
 #include "launch/proto/last_words.h"
 
-#define STATUS_FAILED         125
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND      127
-#define STATUS_SIGNAL         128
-#define SEEN_MAX              64
-#define REPORT_RANGES_MAX     16 /* of ranks in one line */
+#define SEEN_MAX          64
+#define REPORT_RANGES_MAX 16 /* of ranks in one line */
 
 static void place_name(const struct job_engine *engine, uint32_t place,
                        char name[HOST_NAME_BYTES_MAX + 1])
@@ -40,15 +37,15 @@ uint32_t job_report_status(const struct job_failure *failure)
         return 0;
     case JOB_FAILURE_START:
         if (failure->step == START_STEP_INTERPRETER)
-            return STATUS_NOT_FOUND;
+            return EXIT_STATUS_NOT_FOUND;
         if (failure->step != START_STEP_EXEC)
-            return STATUS_FAILED;
-        return failure->code == -ENOENT || failure->code == -ENOTDIR ? STATUS_NOT_FOUND
-                                                                     : STATUS_NOT_EXECUTABLE;
+            return EXIT_STATUS_FAILED;
+        return failure->code == -ENOENT || failure->code == -ENOTDIR ? EXIT_STATUS_NOT_FOUND
+                                                                     : EXIT_STATUS_NOT_EXECUTABLE;
     case JOB_FAILURE_SIGNAL:
-        return STATUS_SIGNAL + (uint32_t)failure->code;
+        return EXIT_STATUS_SIGNAL + (uint32_t)failure->code;
     case JOB_FAILURE_SERVICES:
-        return STATUS_FAILED;
+        return EXIT_STATUS_FAILED;
     case JOB_FAILURE_ABORT:
         /* As hydra and orterun: who says so wants it. */
         return (failure->code & 0xff) || failure->code == 0 ? (uint32_t)(failure->code & 0xff) : 1;

@@ -14,13 +14,11 @@
 #include "alloc/place_local.h"
 #include "alloc/place_require.h"
 #include "base/log.h"
+#include "launch/proto/exit_status.h"
 #include "overlay/tree.h"
 
-#define STATUS_TIMED_OUT 124
-#define STATUS_FAILED    125
-#define STATUS_SIGNAL    128
-#define SIGNAL_MAX       64
-#define NS_PER_MS        1000000ull
+#define SIGNAL_MAX 64
+#define NS_PER_MS  1000000ull
 /* How long more failures of a start are gathered, so that equal ones are told in one line. */
 #define START_GATHER_MS 300
 /* When it is told which daemons have not joined yet. */
@@ -141,7 +139,7 @@ static void report_loss(const struct job_engine *engine, struct job_actions *act
     buffer_printf(&text, "lost node %s: ", name);
     job_report_loss(root, root->lost_place, &text);
     buffer_printf(&text, "; the job %s", root->went_on ? "went on without it" : "was ended");
-    report_end(root, root->went_on ? highest_status(root) : STATUS_FAILED, !root->went_on,
+    report_end(root, root->went_on ? highest_status(root) : EXIT_STATUS_FAILED, !root->went_on,
                buffer_string(&text), actions);
     buffer_fini(&text);
 }
@@ -177,7 +175,7 @@ static void report(struct job_engine *engine, struct job_actions *actions)
     status = job_report_status(&root->failure);
     if (root->has_end) {
         status = root->end.status;
-        report_end(root, status, status == STATUS_TIMED_OUT || status == STATUS_FAILED,
+        report_end(root, status, status == EXIT_STATUS_TIMED_OUT || status == EXIT_STATUS_FAILED,
                    root->end.reason, actions);
     } else if (root->failure.kind == JOB_FAILURE_NONE && root->lost_place != TREE_NO_PLACE) {
         report_loss(engine, actions);
@@ -302,7 +300,7 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     struct buffer payload = {0};
 
     if (make_map(engine, &error) < 0) {
-        report_end(root, STATUS_FAILED, 1, error.text, actions);
+        report_end(root, EXIT_STATUS_FAILED, 1, error.text, actions);
         return;
     }
     place_map_resolve(&root->map, &root->spec.placement);
@@ -314,7 +312,7 @@ static void launch(struct job_engine *engine, struct job_actions *actions)
     if (needs_the_dead(engine, actions))
         return;
     if (job_book_take(root->book, root->number, &root->map, &root->places, &error) < 0) {
-        report_end(root, STATUS_FAILED, 1, error.text, actions);
+        report_end(root, EXIT_STATUS_FAILED, 1, error.text, actions);
         return;
     }
     wire_put_u8(&payload, JOB_MESSAGE_LAUNCH);
@@ -347,7 +345,7 @@ static void surveyed(struct job_engine *engine, const struct job_event *event,
     if (root->state != JOB_ROOT_SURVEYING || event->status < 0)
         return; /* a loss is handled where it is told */
     if (job_survey_take(engine, event, &error) < 0)
-        report_end(root, STATUS_FAILED, 1, error.text, actions);
+        report_end(root, EXIT_STATUS_FAILED, 1, error.text, actions);
     else
         launch(engine, actions);
 }
@@ -496,7 +494,7 @@ static void cancelled(struct job_engine *engine, const struct job_event *event,
                       struct wire_reader *reader, struct job_actions *actions)
 {
     uint32_t number = wire_get_u32(reader);
-    struct control_end end = {.status = STATUS_SIGNAL + number};
+    struct control_end end = {.status = EXIT_STATUS_SIGNAL + number};
     char name[HOST_NAME_BYTES_MAX + 1] = "";
     char sender[64];
 
@@ -571,7 +569,7 @@ static void launched(struct job_engine *engine, const struct job_event *event,
         message.hash != place_map_hash_total(&root->map)) {
         root->has_end = 1;
         root->other_placement = 1;
-        root->end = (struct control_end){.status = STATUS_FAILED};
+        root->end = (struct control_end){.status = EXIT_STATUS_FAILED};
         snprintf(root->end.reason, sizeof root->end.reason,
                  "the nodes computed another placement than the root; please report this");
         end_job(engine, event->now_ns, 0, actions);
@@ -714,7 +712,7 @@ static void timer(struct job_engine *engine, const struct job_event *event,
         set_deadline(root, root->start_until_ns, actions);
     } else if (!root->complete) {
         job_report_start(engine, event->places, text, sizeof text);
-        report_end(root, STATUS_FAILED, 1, text, actions);
+        report_end(root, EXIT_STATUS_FAILED, 1, text, actions);
     } else if (event->flag && !root->impatient) {
         /* A slow reader holds the nodes' output up; they do not hang. */
         set_deadline(root, event->now_ns + END_PATIENCE_MS * NS_PER_MS, actions);

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define EXIT_NOT_FOUND 127
+#include "launch/proto/exit_status.h"
+
 #define LINE_BYTES_MAX 400u
 
 /* What to do about it, where we know. */
@@ -97,7 +98,7 @@ void last_words_of_end(struct buffer *words, const char *program, const char *no
     struct buffer line = {0};
     const char *hint = find_hint(words);
 
-    if (hint == NULL && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_NOT_FOUND)
+    if (hint == NULL && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_STATUS_NOT_FOUND)
         hint = "banyan must be installed at the same path on every node";
     last_line(words, &line);
     replace_name(&line, node_name);

@@ -19,6 +19,7 @@
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/daemon/root.h"
 #include "launch/exec/session.h"
+#include "launch/proto/exit_status.h"
 
 #define KILL_WAIT_MS    2000
 #define ORPHANS_WAIT_MS 5000 /* for helpers whose root was killed: they kill what is left */
@@ -153,7 +154,7 @@ static void on_timeout(void *context)
         return;
     snprintf(text, sizeof(text), "timed out after %u s", front->request->timeout_s);
     front->end_wishes++;
-    front_end_fail(front, STATUS_TIMEOUT, RUN_FAILURE_TIMEOUT, text);
+    front_end_fail(front, EXIT_STATUS_TIMED_OUT, RUN_FAILURE_TIMEOUT, text);
     front_end_watch_reader(front);
 }
 
@@ -196,7 +197,7 @@ static void on_written(void *context, size_t bytes)
 static void on_write_failed(void *context, const struct error *error)
 {
     struct front_end *front = context;
-    uint32_t status = error->code == -EPIPE ? STATUS_SIGNAL_BASE + SIGPIPE : STATUS_FAILED;
+    uint32_t status = error->code == -EPIPE ? EXIT_STATUS_SIGNAL + SIGPIPE : EXIT_STATUS_FAILED;
 
     front_end_fail(front, status, RUN_FAILURE_OUTPUT, error->code == -EPIPE ? "" : error->text);
 }
@@ -277,7 +278,7 @@ static void write_record(struct front_end *front, int record_fd)
         return;
     fprintf(stderr, "banyan: %s\n", error.text);
     if (front->record.status == 0)
-        front->record.status = STATUS_FAILED;
+        front->record.status = EXIT_STATUS_FAILED;
 }
 
 /* From the fork to the last words. */
@@ -321,7 +322,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         rc = front_end_live(&front, request, &error);
     if (rc < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
-        front.record.status = STATUS_FAILED;
+        front.record.status = EXIT_STATUS_FAILED;
         front.record.failure = RUN_FAILURE_BANYAN;
         snprintf(front.record.text, sizeof(front.record.text), "%s", error.text);
     }

@@ -16,10 +16,6 @@
 #include "launch/cli/client/output_writer.h"
 #include "launch/cli/client/run_record.h"
 
-#define STATUS_TIMEOUT     124
-#define STATUS_FAILED      125
-#define STATUS_SIGNAL_BASE 128
-
 #define NS_PER_MS 1000000u
 #define NS_PER_S  1000000000u
 

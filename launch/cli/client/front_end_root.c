@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/exec/session.h"
+#include "launch/proto/exit_status.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 static void on_unreadable(struct front_end *front)
 {
-    front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN,
+    front_end_fail(front, EXIT_STATUS_FAILED, RUN_FAILURE_BANYAN,
                    "the root sent a message that cannot be read: this is an error in banyan");
 }
 
@@ -159,7 +160,7 @@ static void say_root_died(struct front_end *front)
         snprintf(text, sizeof(text),
                  "the root of this run exited before the job had ended; what it had started ends "
                  "with it");
-    front_end_fail(front, STATUS_FAILED, RUN_FAILURE_BANYAN, text);
+    front_end_fail(front, EXIT_STATUS_FAILED, RUN_FAILURE_BANYAN, text);
     front_end_say_end(front);
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/cli/client/front_end_internal.h"
+#include "launch/proto/exit_status.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static void on_end_signal(void *context)
 {
     struct front_signal *signal = context;
     struct front_end *front = signal->front;
-    uint32_t status = STATUS_SIGNAL_BASE + (uint32_t)signal->number;
+    uint32_t status = EXIT_STATUS_SIGNAL + (uint32_t)signal->number;
     int at_once = signal->number == SIGQUIT || (front->end_wishes > 0 && signal->number != SIGHUP);
 
     front->end_wishes++;

@@ -20,12 +20,11 @@
 #include "fabric/loop.h"
 #include "launch/cli/remote/asking.h"
 #include "launch/cli/remote/asking_terminal.h"
+#include "launch/proto/exit_status.h"
 
-#define STATUS_FAILED      125
-#define STATUS_SIGNAL_BASE 128
-#define PROGRESS_MS        15000
-#define LINE_BYTES         512
-#define NS_PER_S           1000000000ull
+#define PROGRESS_MS 15000
+#define LINE_BYTES  512
+#define NS_PER_S    1000000000ull
 
 struct asking {
     struct asking_command command;
@@ -74,15 +73,15 @@ static void become(const struct asking_command *command, int words_fd, int begun
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)
-        _exit(STATUS_FAILED);
+        _exit(EXIT_STATUS_FAILED);
     if (words_fd >= 0 && place_pipes(words_fd, begun_fd) < 0)
-        _exit(STATUS_FAILED);
+        _exit(EXIT_STATUS_FAILED);
     if (slave >= 0 && asking_terminal_become(slave) < 0)
-        _exit(STATUS_FAILED);
+        _exit(EXIT_STATUS_FAILED);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execvp(command->words[0], command->words);
     dprintf(STDERR_FILENO, "%s: error: cannot be run: %s\n", command->name, strerror(errno));
-    _exit(STATUS_FAILED);
+    _exit(EXIT_STATUS_FAILED);
 }
 
 static int start(struct asking *asking, struct error *error)
@@ -242,7 +241,7 @@ static int status_of(const struct asking *asking)
 {
     int status = WIFEXITED(asking->wait_status)
                      ? WEXITSTATUS(asking->wait_status)
-                     : STATUS_SIGNAL_BASE + WTERMSIG(asking->wait_status);
+                     : EXIT_STATUS_SIGNAL + WTERMSIG(asking->wait_status);
 
     if (asking->run_pid > 0 || !asking->command.quiet_errors)
         return status;
@@ -251,11 +250,11 @@ static int status_of(const struct asking *asking)
                 "banyan: ended by signal %d (%s) while waiting for nodes: they are not "
                 "wanted any more\n",
                 asking->ended_by, strsignal(asking->ended_by));
-        return STATUS_SIGNAL_BASE + asking->ended_by;
+        return EXIT_STATUS_SIGNAL + asking->ended_by;
     }
     fprintf(stderr, "banyan: no nodes: %s: %s\n", asking->command.name,
             asking->last[0] != '\0' ? asking->last : "it said nothing");
-    return STATUS_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 int asking_run(const char *text, int argc, char *const *argv, const char *banyan)
@@ -268,7 +267,7 @@ int asking_run(const char *text, int argc, char *const *argv, const char *banyan
     struct asking_world world = {.banyan = banyan, .has_terminal = isatty(STDIN_FILENO)};
     char *directory = getcwd(NULL, 0);
     struct error error = ERROR_NONE;
-    int status = STATUS_FAILED;
+    int status = EXIT_STATUS_FAILED;
     int rc;
 
     world.directory = directory;

@@ -21,13 +21,12 @@
 #include "fabric/loop.h"
 #include "launch/cli/request/run_settings.h"
 #include "launch/cli/request/run_words.h"
+#include "launch/proto/exit_status.h"
 #include "launch/start/shell_word.h"
 
-#define STATUS_FAILED      125
-#define STATUS_SIGNAL_BASE 128
-#define STATUS_SSH_FAILED  255
-#define NS_PER_MS          1000000ull
-#define SIGNALS_MAX        3 /* after so many that end programs ssh itself is ended */
+#define STATUS_SSH_FAILED 255
+#define NS_PER_MS         1000000ull
+#define SIGNALS_MAX       3 /* after so many that end programs ssh itself is ended */
 
 struct on_login {
     const char *login;
@@ -219,13 +218,13 @@ static void live(struct on_login *on)
 static int status_of(const struct on_login *on)
 {
     if (!WIFEXITED(on->wait_status))
-        return STATUS_SIGNAL_BASE + WTERMSIG(on->wait_status);
+        return EXIT_STATUS_SIGNAL + WTERMSIG(on->wait_status);
     if (WEXITSTATUS(on->wait_status) != STATUS_SSH_FAILED)
         return WEXITSTATUS(on->wait_status);
     fprintf(stderr,
             "banyan: --on %s: ssh exited 255: it could not connect, or lost the connection\n",
             on->login);
-    return STATUS_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 int on_login_run(const char *login, int argc, char *const *argv, const char *banyan)
@@ -234,7 +233,7 @@ int on_login_run(const char *login, int argc, char *const *argv, const char *ban
     const char *there = getenv("BANYAN_ON");
     struct buffer command = {0};
     struct error error = ERROR_NONE;
-    int status = STATUS_FAILED;
+    int status = EXIT_STATUS_FAILED;
 
     put_command(&command, argc, argv, there != NULL && there[0] != '\0' ? there : banyan);
     if (login[0] == '-')

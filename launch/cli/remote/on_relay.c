@@ -21,14 +21,13 @@
 #include "base/buffer.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/on_login.h"
+#include "launch/proto/exit_status.h"
 
-#define STATUS_FAILED      125
-#define STATUS_SIGNAL_BASE 128
-#define PENDING_MAX        (1024u * 1024)
-#define READ_BYTES         (64u * 1024)
-#define GRACE_MS           10000 /* from SIGTERM to SIGKILL when the connection is lost */
-#define TURN_MS            1000
-#define NS_PER_MS          1000000ull
+#define PENDING_MAX (1024u * 1024)
+#define READ_BYTES  (64u * 1024)
+#define GRACE_MS    10000 /* from SIGTERM to SIGKILL when the connection is lost */
+#define TURN_MS     1000
+#define NS_PER_MS   1000000ull
 
 struct relay {
     pid_t run;
@@ -54,12 +53,12 @@ static void become(int argc, char *const *argv, const char *banyan, int input_fd
         words[i + 1] = argv[i];
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent || dup2(input_fd, STDIN_FILENO) < 0)
-        _exit(STATUS_FAILED);
+        _exit(EXIT_STATUS_FAILED);
     (void)signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execv(banyan, (char *const *)words);
     dprintf(STDERR_FILENO, "banyan: cannot run %s: %s\n", banyan, strerror(errno));
-    _exit(STATUS_FAILED);
+    _exit(EXIT_STATUS_FAILED);
 }
 
 static int start(struct relay *relay, int argc, char *const *argv, const char *banyan)
@@ -208,12 +207,12 @@ int on_relay_run(int argc, char *const *argv, const char *banyan)
 
     if (rc < 0) {
         fprintf(stderr, "banyan: cannot start the run: %s\n", strerror(-rc));
-        return STATUS_FAILED;
+        return EXIT_STATUS_FAILED;
     }
     live(&relay);
     close_input(&relay);
     buffer_fini(&relay.frames);
     buffer_fini(&relay.pending);
     return WIFEXITED(relay.wait_status) ? WEXITSTATUS(relay.wait_status)
-                                        : STATUS_SIGNAL_BASE + WTERMSIG(relay.wait_status);
+                                        : EXIT_STATUS_SIGNAL + WTERMSIG(relay.wait_status);
 }

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "launch/cli/verb/command.h"
 #include "launch/cli/sim/simulate_internal.h"
+#include "launch/proto/exit_status.h"
 
 #define STATUS_WRONG 1
 #define WORLD_BYTES  (1 << 30)
@@ -18,7 +18,7 @@
 static int fail(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
-    return COMMAND_STATUS_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 static int print(struct buffer *text)
@@ -155,7 +155,7 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
         status = fail(error);
     rc = finish(&state);
     if (status != EXIT_SUCCESS || rc != EXIT_SUCCESS)
-        return COMMAND_STATUS_FAILED;
+        return EXIT_STATUS_FAILED;
     return state.wrong > 0 ? STATUS_WRONG : EXIT_SUCCESS;
 }
 

@@ -27,6 +27,7 @@
 #include "launch/cli/verb/map_verb.h"
 #include "launch/cli/remote/on_login.h"
 #include "launch/cli/option/options.h"
+#include "launch/proto/exit_status.h"
 #include "launch/start/run_environment.h"
 #include "launch/cli/request/run_options.h"
 #include "launch/cli/request/run_settings.h"
@@ -70,7 +71,7 @@ static const struct verb verbs[] = {
 static int fail(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
-    return COMMAND_STATUS_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 /* Text that was asked for, on stdout. */

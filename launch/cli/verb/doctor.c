@@ -21,12 +21,11 @@
 #include "launch/proto/doctor_report.h"
 #include "launch/daemon/root.h"
 #include "launch/exec/session.h"
+#include "launch/proto/exit_status.h"
 
-#define STATUS_PROBLEM     1
-#define STATUS_FAILED      125
-#define STATUS_SIGNAL_BASE 128
-#define NS_PER_MS          1000000ull
-#define END_PATIENCE_MS    10000 /* from the wish to end until the root is killed */
+#define STATUS_PROBLEM  1
+#define NS_PER_MS       1000000ull
+#define END_PATIENCE_MS 10000 /* from the wish to end until the root is killed */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
@@ -103,7 +102,7 @@ static void on_job_end(struct visit *visit, struct wire_reader *reader)
 
     if (visit->has_report || control_job_end_decode(&end, reader) < 0)
         return;
-    if (visit->status == STATUS_FAILED && end.text[0] != '\0')
+    if (visit->status == EXIT_STATUS_FAILED && end.text[0] != '\0')
         say(end.text);
     wait_for_root(visit);
 }
@@ -177,11 +176,11 @@ static void on_end_signal(void *context)
     struct visit_signal *entry = context;
     struct visit *visit = entry->visit;
 
-    if (visit->status < STATUS_SIGNAL_BASE)
+    if (visit->status < EXIT_STATUS_SIGNAL)
         say(entry->number == SIGINT    ? "interrupted"
             : entry->number == SIGTERM ? "terminated"
                                        : "hung up");
-    visit->status = STATUS_SIGNAL_BASE + entry->number;
+    visit->status = EXIT_STATUS_SIGNAL + entry->number;
     visit->has_report = 0;
     if (visit->channel != NULL)
         close_channel(visit);
@@ -276,14 +275,14 @@ static int print_report(const struct visit *visit)
     buffer_fini(&text);
     if (rc < 0) {
         fprintf(stderr, "banyan: cannot write to stdout: %s\n", strerror(-rc));
-        return STATUS_FAILED;
+        return EXIT_STATUS_FAILED;
     }
     return doctor_report_is_well(&visit->report) ? EXIT_SUCCESS : STATUS_PROBLEM;
 }
 
 int doctor_run(struct run_request *request)
 {
-    struct visit visit = {.request = request, .root_fd = -1, .status = STATUS_FAILED};
+    struct visit visit = {.request = request, .root_fd = -1, .status = EXIT_STATUS_FAILED};
     struct error error = ERROR_NONE;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
