@@ -17,12 +17,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/wire.h"
 
 #define HEADER_BYTES      5 /* u32 length of the payload, u8 type */
 #define READ_BYTES        (64u * 1024)
 #define KEEP_BYTES_MAX    (1024u * 1024) /* a buffer that grew beyond is freed once it is empty */
-#define NS_PER_MS         1000000u
 #define FLUSH_POLL_MS_MAX 1000
 
 struct channel {

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/message.h"
+#include "base/time.h"
 #include "fabric/frame.h"
 #include "fabric/sock.h"
 #include "fabric/tls.h"
@@ -33,7 +34,7 @@
 #define LINK_PROTOCOL_VERSION 9u
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
-#define LINK_LOOK_NS          1000000000ull
+#define LINK_LOOK_NS          NS_PER_S
 #define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
 
 /* Under way and not yet granted again; the two ends must agree.  1 MiB is 1 GB/s at 1 ms of a busy

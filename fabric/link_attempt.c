@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/link_identity.h"
 #include "fabric/secret.h"
 
 /* Two repetitions of the first packet fit in.  Less than who joins is patient with one ancestor (4 s,
  * overlay/join.c): what the addresses answered is known before he turns to the next. */
-#define ATTEMPT_NS            (3500 * LINK_MS_NS)
-#define NEXT_ADDRESS_NS       (200 * LINK_MS_NS)
-#define DUPLICATE_RETRY_NS    (50 * LINK_MS_NS) /* doubled each time */
+#define ATTEMPT_NS            (3500 * NS_PER_MS)
+#define NEXT_ADDRESS_NS       (200 * NS_PER_MS)
+#define DUPLICATE_RETRY_NS    (50 * NS_PER_MS) /* doubled each time */
 #define DUPLICATE_RETRIES_MAX 3
 
 struct attempt {
@@ -120,14 +121,14 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
                   address_print(banyan_sock_peer_address(link->sock), text),
                   link->state != LINK_STATE_CONNECTING ? "takes the connection but says nothing"
                                                        : "no answer",
-                  (double)ATTEMPT_NS / (double)LINK_S_NS);
+                  (double)ATTEMPT_NS / (double)NS_PER_S);
         add_reason(attempt, &why);
     }
     if (silent)
         attempt->why.code = -ETIME;
     if (attempt->why.code == 0)
         error_set(&attempt->why, -ETIMEDOUT, "place %u does not answer within %.1f s",
-                  attempt->place, (double)ATTEMPT_NS / (double)LINK_S_NS);
+                  attempt->place, (double)ATTEMPT_NS / (double)NS_PER_S);
 }
 
 static void start_connection(struct link_set *set, struct attempt *attempt,

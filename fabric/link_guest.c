@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/time.h"
 #include "fabric/link.h"
 #include "fabric/loop.h"
 #include "fabric/secret.h"
-
-#define NS_PER_MS 1000000ull
 
 struct visit {
     struct link_host host;

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/link_identity.h"
 
-#define HANDSHAKE_NS      (5 * LINK_S_NS)
-#define ACCEPT_PAUSE_NS   (100 * LINK_MS_NS)
+#define HANDSHAKE_NS      (5 * NS_PER_S)
+#define ACCEPT_PAUSE_NS   (100 * NS_PER_MS)
 #define HALF_OPEN_MAX     1024
 #define HANDSHAKES_MAX    128 /* of them, that have TLS: some 43 kB each */
 #define ACCEPTS_PER_EVENT 64
@@ -199,6 +200,6 @@ void link_listen_expire(struct link_set *set, struct link *link)
     char text[ADDRESS_TEXT_BYTES];
 
     error_set(&why, -ETIMEDOUT, "%s: no handshake within %llu s",
-              address_print(banyan_sock_peer_address(link->sock), text), HANDSHAKE_NS / LINK_S_NS);
+              address_print(banyan_sock_peer_address(link->sock), text), HANDSHAKE_NS / NS_PER_S);
     link_set_log_refused(set, &why);
 }

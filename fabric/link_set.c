@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/link_attempt.h"
 #include "fabric/link_identity.h"
@@ -16,8 +17,8 @@
 #include "fabric/secret.h"
 #include "fabric/tls_seal.h"
 
-#define CLOSE_NS        LINK_S_NS
-#define PATIENCE_NS     (LINK_S_NS / 50) /* of frames that may wait */
+#define CLOSE_NS        NS_PER_S
+#define PATIENCE_NS     (NS_PER_S / 50) /* of frames that may wait */
 #define EVENTS_PER_TURN 256
 #define LOG_LINES_PER_S 20
 
@@ -44,7 +45,7 @@ void link_set_schedule(struct link_set *set)
 /* Strangers may knock as often as they like; the log holds so many lines of it a second. */
 void link_set_log_refused(struct link_set *set, const struct error *why)
 {
-    uint64_t second = loop_now_ns() / (LINK_S_NS);
+    uint64_t second = loop_now_ns() / (NS_PER_S);
 
     if (second != set->log_second) {
         set->log_second = second;

@@ -12,9 +12,6 @@
 #include "fabric/link_set.h"
 #include "fabric/loop.h"
 
-#define LINK_MS_NS 1000000ull
-#define LINK_S_NS  (1000 * LINK_MS_NS)
-
 struct attempt;
 
 /* A place with a link or an attempt. */

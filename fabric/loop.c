@@ -23,11 +23,10 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
+#include "base/time.h"
 
 /* Deferred calls may defer more; after so many rounds descriptors are looked at again. */
 #define DEFER_ROUNDS_MAX 8
-#define NS_PER_S         1000000000u
-#define NS_PER_US        1000u
 
 struct deferred {
     loop_function *function;

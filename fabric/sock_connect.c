@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/sock_private.h"
 
 #define NEXT_ADDRESS_MS 250
-#define NS_PER_MS       1000000
 
 struct candidate {
     struct watch watch;

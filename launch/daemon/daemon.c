@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/tls.h"
 #include "launch/proto/exit_status.h"
@@ -26,7 +27,6 @@
 #include "launch/daemon/recorder.h"
 #include "launch/exec/virtual_node.h"
 
-#define NS_PER_MS 1000000ull
 /* A starter that has read the marker answers at once; one that never does must not leave us here. */
 #define BOOT_PATIENCE_MS 60000
 /* What the processes of the starter may take to end by themselves once all have left. */

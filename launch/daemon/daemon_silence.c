@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
 #include <stdio.h>
@@ -15,7 +16,6 @@
 #include "launch/daemon/roll_call.h"
 #include "launch/start/starter.h"
 
-#define NS_PER_S        1e9
 #define HELPER_NOTICE_S 10
 
 static const char *process_state(pid_t pid)
@@ -59,7 +59,7 @@ static void tell_own(struct daemon *daemon, uint64_t silent_ns)
 {
     char *text = memory_printf("banyan's root was itself stopped, or got no CPU, for %.1f s; the "
                                "job goes on",
-                               (double)silent_ns / NS_PER_S);
+                               (double)silent_ns / (double)NS_PER_S);
 
     daemon_text(daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
@@ -84,7 +84,7 @@ void daemon_silent(void *context, uint32_t place, uint64_t silent_ns)
         text = memory_printf("%s answers again", node);
     else
         text = memory_printf("%s has been silent for %.0f s%s; it counts as lost after %.0f s",
-                             node, (double)silent_ns / NS_PER_S,
+                             node, (double)silent_ns / (double)NS_PER_S,
                              process_state(starter_daemon_pid(daemon->starter, place)), patience_s);
     daemon_text(daemon, 0, silent_ns == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, text);
     free(text);

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@
  * for so long it is waited for the next end, looking every few milliseconds. */
 #define SHORT_PATIENCE_MS 3000
 #define SHORT_LOOK_MS     5
-#define NS_PER_MS         1000000ull
 
 static void start_failed(struct daemon *daemon, uint32_t number, uint32_t index, int code,
                          enum start_step step)

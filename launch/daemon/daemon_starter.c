@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include "overlay/node.h"
 
 #define STARTER_GONE_MS 1500
-#define NS_PER_MS       1000000ull
 
 static void end_unjoined(void *context)
 {

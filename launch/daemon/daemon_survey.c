@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #define SURVEY_PATIENCE_S  30
 #define SURVEY_BYTES_MAX   (16u * 1024 * 1024)
 #define SURVEY_PIECE_BYTES (64u * 1024)
-#define NS_PER_S           1000000000ull
 
 struct daemon_survey {
     struct daemon *daemon;

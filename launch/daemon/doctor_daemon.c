@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/doctor/doctor_examine.h"
@@ -25,8 +26,7 @@
 #define EXAMINE_ID         0x7fffffffu /* at the helper, above those of the starter */
 #define EXAMINE_S          10
 #define MESSAGE_BYTES_MAX  (4u * DOCTOR_TEXT_BYTES_MAX)
-#define NS_PER_S           1000000000ll
-#define CLOCK_TOLERANCE_NS (NS_PER_S / 2)
+#define CLOCK_TOLERANCE_NS ((int64_t)(NS_PER_S / 2))
 
 enum clock_answer { CLOCK_KNOWN, CLOCK_ASK_AGAIN };
 
@@ -234,7 +234,7 @@ static int64_t real_time_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+    return (int64_t)((uint64_t)now.tv_sec * NS_PER_S) + now.tv_nsec;
 }
 
 static void clock_answer(struct doctor *doctor, const struct doctor_asker *asker,
@@ -252,18 +252,18 @@ static void clock_answer(struct doctor *doctor, const struct doctor_asker *asker
 
 static void tell_clock(struct doctor *doctor)
 {
-    int64_t size_ns = doctor->offset_ns < 0 ? -doctor->offset_ns : doctor->offset_ns;
+    uint64_t size_ns = (uint64_t)(doctor->offset_ns < 0 ? -doctor->offset_ns : doctor->offset_ns);
     const char *side = doctor->offset_ns < 0 ? "behind" : "ahead of";
     char text[128];
 
-    if (size_ns - doctor->error_ns <= CLOCK_TOLERANCE_NS) {
+    if ((int64_t)size_ns - doctor->error_ns <= CLOCK_TOLERANCE_NS) {
         find(doctor, DOCTOR_CLOCK, DOCTOR_FACT,
              "agrees with this machine's clock within half a second", NULL);
         return;
     }
     if (size_ns >= 10 * NS_PER_S)
-        snprintf(text, sizeof(text), "%lld s %s this machine's clock",
-                 (long long)((size_ns + NS_PER_S / 2) / NS_PER_S), side);
+        snprintf(text, sizeof(text), "%llu s %s this machine's clock",
+                 (unsigned long long)((size_ns + NS_PER_S / 2) / NS_PER_S), side);
     else
         snprintf(text, sizeof(text), "%.1f s %s this machine's clock", (double)size_ns / 1e9, side);
     find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/proto/last_words.h"
 #include "launch/daemon/doctor_daemon.h"
 
-#define NS_PER_MS 1000000ull
 /* Beyond the start time-outs of all levels: for messages on their way. */
 #define START_SLACK_MS 2000
 /* Beyond what a daemon gives its examination (10 s). */

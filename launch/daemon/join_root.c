@@ -12,12 +12,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/start/join_book.h"
 #include "launch/start/one_shot.h"
-
-#define NS_PER_S 1000000000ull
 
 struct join_root {
     struct daemon *daemon;

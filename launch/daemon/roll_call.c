@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "launch/job/job_engine.h"
 
 #define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
@@ -18,7 +19,6 @@
 #define GROUPS_MAX 8  /* kinds of waiting that are told apart in a line */
 #define LINE_BYTES 400
 #define ANSWER_MS  1000
-#define NS_PER_MS  1000000ull
 
 /* Ranks in the same state. */
 struct group {

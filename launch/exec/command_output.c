@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/proto/exit_status.h"
 
 #define READ_BYTES      (64u * 1024)
 #define WORDS_BYTES_MAX (64u * 1024) /* of stderr: the rest is thrown away */
-#define NS_PER_MS       1000000ull
 
 /* A command that runs, and the ends of its pipes that are ours. */
 struct command {

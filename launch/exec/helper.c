@@ -32,7 +32,6 @@
 
 #define CLOSE_WAIT_MS   5000
 #define ORPHANS_WAIT_MS 2000
-#define NS_PER_MS       1000000ull
 /* What the duplicates of waiting packets may take of the limit of descriptors: the eighth part. */
 #define FDS_SHARE 8
 /* Together at least a second: a helper that is stopped must not stop us for longer. */

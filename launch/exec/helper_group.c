@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/exec/helper_state.h"
 
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include "launch/exec/helper_cgroup.h"
 #include "launch/exec/orphan.h"
 
-#define NS_PER_MS 1000000ull
 /* Between two looks at something that should be dead: it may hang in the system, or an orphan may
  * come into view only when its parent has gone. */
 #define RETRY_MS 20

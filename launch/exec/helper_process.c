@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "launch/proto/boot.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/exec/helper_state.h"
@@ -28,7 +29,6 @@
 #include "launch/proto/survey.h"
 #include "launch/exec/virtual_node.h"
 
-#define NS_PER_MS      1000000ull
 #define EPOLL_EVENTS   32
 #define REQUESTS_MAX   64 /* taken in a row before ended children are looked after */
 #define CLOSE_MAX_MS   4000

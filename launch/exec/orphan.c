@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 
 #define READ_BYTES            4096u
 #define ENVIRONMENT_BYTES_MAX (4u * 1024 * 1024)
 #define NAME_BYTES            32
-#define NS_PER_MS             1000000
 #define PAUSE_MS              5
 
 /* Appends the whole file, up to a limit; a file that cannot be read is empty. */

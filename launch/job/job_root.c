@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/job/job_book.h"
 #include "launch/job/job_engine.h"
 
@@ -18,7 +19,6 @@
 #include "overlay/tree.h"
 
 #define SIGNAL_MAX 64
-#define NS_PER_MS  1000000ull
 /* How long more failures of a start are gathered, so that equal ones are told in one line. */
 #define START_GATHER_MS 300
 /* When it is told which daemons have not joined yet. */

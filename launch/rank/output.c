@@ -12,10 +12,10 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
+#include "base/time.h"
 #include "launch/proto/control.h"
 #include "launch/exec/descriptor.h"
 
-#define NS_PER_MS  1000000ull
 #define READ_BYTES (48u * 1024) /* with its headers it fits into one chunk of a link */
 
 struct stream {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/rank/services.h"
 
 #include <arpa/inet.h>
@@ -20,8 +21,6 @@
 /* Of libpmix's server version 4 and 5; what a client is told instead of a greeting. */
 #define REFUSED_NOT_FOUND     (-46)
 #define REFUSED_NOT_SUPPORTED (-47)
-#define NS_PER_S              1000000000ull
-#define NS_PER_MS             1000000ull
 /* A rank whose data others have waited for so long is named. */
 #define FETCH_LATE_NS (5 * NS_PER_S)
 /* A key that a rank has not committed, though others, is waited for so long if the caller has not said

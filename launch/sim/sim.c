@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/message.h"
+#include "base/time.h"
 #include "base/wire.h"
 #include "launch/sim/sim_internal.h"
 #include "overlay/tree.h"
@@ -47,7 +48,7 @@ static void call_stop(void *context, uint64_t argument)
         return;
     daemon->stopped = daemon->was_stopped = 1;
     sim_stop(machine->sim, daemon->slot);
-    sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * SIM_NS_PER_MS,
+    sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * NS_PER_MS,
            call_lease, daemon, 0);
 }
 

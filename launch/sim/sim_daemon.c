@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/sim/sim_internal.h"
 
 #include <assert.h>
@@ -178,7 +179,7 @@ void sim_daemon_leave(struct sim_daemon *root)
     struct sim *sim = root->machine->sim;
 
     root->machine->leaving = 1;
-    sim_at(sim, sim_now_ns(sim) + patience_ms * SIM_NS_PER_MS, call_leave_over, root, 0);
+    sim_at(sim, sim_now_ns(sim) + patience_ms * NS_PER_MS, call_leave_over, root, 0);
     node_leave(root->node);
 }
 
@@ -453,7 +454,7 @@ static void notice(struct sim_daemon *daemon)
 
     if (daemon->place > 0 && !sim_daemon_is_stranger(daemon))
         tell_after(&machine->daemons[daemon->starter],
-                   1 + sim_random(machine, NOTICE_MS * SIM_NS_PER_MS), JOB_EVENT_PLACE_FAILED,
+                   1 + sim_random(machine, NOTICE_MS * NS_PER_MS), JOB_EVENT_PLACE_FAILED,
                    daemon->place, PLACE_GONE, 0);
 }
 
@@ -504,7 +505,7 @@ static void start_with(struct sim_daemon *daemon, struct boot_record *record)
     boot_record_fini(record);
     child->boot = message_from_buffer(&text);
     buffer_fini(&text);
-    sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * SIM_NS_PER_MS,
+    sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * NS_PER_MS,
            call_start_timeout, child, 0);
     if (random_chance(&machine->random, machine->config.daemon_fails))
         tell_after(daemon, delay_ns, JOB_EVENT_PLACE_FAILED, child->place, PLACE_REFUSED, 0);
@@ -558,8 +559,8 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
         .places = record->instance.places,
         .radix = record->instance.radix,
         .incarnation = daemon->incarnation,
-        .heartbeat_ns = record->instance.heartbeat_ms * SIM_NS_PER_MS,
-        .lease_ns = record->instance.lease_ms * SIM_NS_PER_MS,
+        .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
+        .lease_ns = record->instance.lease_ms * NS_PER_MS,
         .costs = sim_costs(machine),
         .ancestors = record->ancestors,
         .ancestors_count = record->ancestors_count,
@@ -679,7 +680,7 @@ void sim_daemon_end(struct sim_daemon *daemon, enum node_end end)
     if (!sim_daemon_is_up(daemon))
         return;
     gone(daemon, SIM_DAEMON_ENDED);
-    sim_at(machine->sim, now_ns + EXIT_MS * SIM_NS_PER_MS, call_exit, daemon, 0);
+    sim_at(machine->sim, now_ns + EXIT_MS * NS_PER_MS, call_exit, daemon, 0);
     if (watch_of(daemon)->ended)
         watch_of(daemon)->ended(machine->context, now_ns, daemon->place, end);
 }

@@ -12,7 +12,6 @@
 #include "launch/job/job.h"
 #include "launch/sim/sim.h"
 
-#define SIM_NS_PER_MS 1000000ull
 /* Operations and broadcasts that are not the job's. */
 #define SIM_OPERATION 200
 #define SIM_MESSAGE   200

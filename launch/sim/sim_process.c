@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/sim/sim_internal.h"
 
 #include <assert.h>
@@ -154,7 +155,7 @@ void sim_process_cut(struct sim_daemon *daemon, uint64_t milliseconds, int disca
     daemon->cut = 1;
     forward(daemon);
     if (discard && !daemon->drained)
-        at(daemon, milliseconds * SIM_NS_PER_MS, call_give_up, 0);
+        at(daemon, milliseconds * NS_PER_MS, call_give_up, 0);
 }
 
 /* ---- ends ---- */
@@ -235,7 +236,7 @@ void sim_process_end_group(struct sim_daemon *daemon, uint64_t grace_ms)
         if (is_running(process) && !process->stubborn)
             ends_within(daemon, i, DYING_NS, SIGTERM);
     }
-    at(daemon, grace_ms * SIM_NS_PER_MS, call_kill, 0);
+    at(daemon, grace_ms * NS_PER_MS, call_kill, 0);
 }
 
 void sim_process_lease_ended(struct sim_daemon *daemon)

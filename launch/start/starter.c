@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/ranges.h"
+#include "base/time.h"
 #include "base/wire.h"
 #include "launch/start/boot_carry.h"
 #include "launch/proto/last_words.h"
@@ -22,7 +23,6 @@
 
 #define READ_BYTES 4096
 #define LINE_BYTES 2048 /* a longer line is cut */
-#define NS_PER_S   1000000000ull
 
 /* How far one daemon has come, as seen from here. */
 enum progress {

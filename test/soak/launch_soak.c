@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/sim/sim.h"
 
 #include <signal.h>
@@ -20,8 +21,6 @@
 #include "test/support/launch_checker.h"
 #include "test/support/tap.h"
 
-#define NS_PER_US 1000ull
-#define NS_PER_MS 1000000ull
 #ifdef BANYAN_SANITIZED
 #define SEEDS_DEFAULT 1500 /* the sanitizers look at the code, not at the protocol */
 #else

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "alloc/node_pool.h"
+#include "base/time.h"
 #include "base/wire.h"
 #include "test/support/tap.h"
-
-#define NS_PER_MS 1000000ull
 
 struct delivery {
     struct delivery *next;

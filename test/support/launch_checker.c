@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 #include "base/wire.h"
 #include "test/support/tap.h"
 
-#define NS_PER_MS 1000000ull
 /* What the report may take after the user's wish, if nobody dies: the grace, and some hops. */
 #define REPORT_MS 4000
 /* The same after a death: it must be noticed (a lease at most, and once more for each heir that does

@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 
 #define READ_BYTES   65536u
 #define PAUSE_NS     5000000
-#define NS_PER_MS    1000000
-#define NS_PER_S     1000000000
 #define LIMIT_NUMBER 4194304
 
 static void read_environment(int pid, struct buffer *environment)
@@ -88,7 +87,8 @@ static int64_t now_ms(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * (NS_PER_S / NS_PER_MS) + now.tv_nsec / NS_PER_MS;
+    return (int64_t)((uint64_t)now.tv_sec * (NS_PER_S / NS_PER_MS) +
+                     (uint64_t)now.tv_nsec / NS_PER_MS);
 }
 
 static int64_t wait_between(const char *setting, size_t least, size_t most, uint32_t patience_ms)

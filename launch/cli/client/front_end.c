@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "launch/exec/descriptor.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"

@@ -16,9 +16,6 @@
 #include "launch/cli/client/output_writer.h"
 #include "launch/cli/client/run_record.h"
 
-#define NS_PER_MS 1000000u
-#define NS_PER_S  1000000000u
-
 #define FRONT_SIGNALS_MAX 8
 
 struct front_end;

@@ -11,9 +11,9 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
+#include "base/time.h"
 #include "launch/cli/client/output_sink.h"
 
-#define NS_PER_MS      1000000u
 #define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, then others go on */
 /* More is not held back: output must flow.  It is more than nodes may have under way together, as
  * long as those are not thousands (CONTROL_OUTPUT_WINDOW), so none of it is owed to the line's rank. */

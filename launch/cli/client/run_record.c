@@ -11,9 +11,8 @@
 
 #include <jansson.h>
 
+#include "base/time.h"
 #include "launch/cli/option/json_text.h"
-
-#define NS_PER_MS 1e6
 
 static const char *const phase_names[RUN_PHASE_COUNT] = {
     [RUN_PHASE_FORKED] = "forked",
@@ -46,7 +45,7 @@ double run_record_ms(const struct run_record *record, enum run_phase phase)
 {
     if (record->phase_ns[phase] == 0)
         return 0;
-    return (double)(record->phase_ns[phase] - record->start_ns) / NS_PER_MS;
+    return (double)(record->phase_ns[phase] - record->start_ns) / (double)NS_PER_MS;
 }
 
 int run_record_open(const char *path, int *ret_fd, struct error *error)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/asking.h"
 #include "launch/cli/remote/asking_terminal.h"
@@ -24,7 +25,6 @@
 
 #define PROGRESS_MS 15000
 #define LINE_BYTES  512
-#define NS_PER_S    1000000000ull
 
 struct asking {
     struct asking_command command;

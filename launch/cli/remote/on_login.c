@@ -18,6 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/request/run_settings.h"
 #include "launch/cli/request/run_words.h"
@@ -25,7 +26,6 @@
 #include "launch/start/shell_word.h"
 
 #define STATUS_SSH_FAILED 255
-#define NS_PER_MS         1000000ull
 #define SIGNALS_MAX       3 /* after so many that end programs ssh itself is ended */
 
 struct on_login {

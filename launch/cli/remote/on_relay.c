@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/on_login.h"
 #include "launch/proto/exit_status.h"
@@ -27,7 +28,6 @@
 #define READ_BYTES  (64u * 1024)
 #define GRACE_MS    10000 /* from SIGTERM to SIGKILL when the connection is lost */
 #define TURN_MS     1000
-#define NS_PER_MS   1000000ull
 
 struct relay {
     pid_t run;

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
 #include <errno.h>
@@ -13,11 +14,11 @@
 
 #include "base/buffer.h"
 
-#define RANDOM_WHEN_NS     (200 * SIMULATE_NS_PER_MS)
-#define RANDOM_DURATION_NS (15000 * SIMULATE_NS_PER_MS)
+#define RANDOM_WHEN_NS     (200 * NS_PER_MS)
+#define RANDOM_DURATION_NS (15000 * NS_PER_MS)
 #define SLOW_DEFAULT       10
 #define SLOW_MAX           1000000u
-#define DELAY_DEFAULT_NS   (10 * SIMULATE_NS_PER_MS)
+#define DELAY_DEFAULT_NS   (10 * NS_PER_MS)
 #define WHAT_BYTES_MAX     64
 
 static const char *const kinds[FAULT_KIND_COUNT] = {

@@ -32,7 +32,6 @@
 #define SIMULATE_OPERATIONS_MAX    64u
 #define SIMULATE_FAULTS_MAX        1000u
 #define SIMULATE_PROFILE_BYTES_MAX (64u * 1024)
-#define SIMULATE_NS_PER_MS         1000000ull
 
 /* ---- what things cost ---- */
 

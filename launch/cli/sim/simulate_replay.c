@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
 #include <errno.h>
@@ -96,7 +97,7 @@ static void print_step(const struct replay *replay, const struct record_step *st
 
     record_print_event(&step->event, &text);
     printf("%llu: %.6f ms: %s\n", (unsigned long long)replay->result->steps,
-           (double)(step->event.now_ns - replay->result->first_ns) / SIMULATE_NS_PER_MS,
+           (double)(step->event.now_ns - replay->result->first_ns) / NS_PER_MS,
            buffer_string(&text));
     for (const char *line = actions; *line != '\0'; line += strcspn(line, "\n") + 1)
         printf("      %.*s\n", (int)strcspn(line, "\n"), line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
 #include <stdlib.h>
@@ -24,10 +25,10 @@ static void print_row(const struct outcome *outcome, struct buffer *out)
 
     operation_print(&outcome->operation, &name);
     buffer_printf(out, "%-20s %14.6f %14.6f %9u %11llu %13llu%s%s\n", buffer_string(&name),
-                  (double)outcome->begun_ns / SIMULATE_NS_PER_MS,
-                  (double)outcome->took_ns / SIMULATE_NS_PER_MS, outcome->members,
-                  (unsigned long long)outcome->frames, (unsigned long long)outcome->bytes,
-                  outcome->text[0] != '\0' ? "  " : "", outcome->text);
+                  (double)outcome->begun_ns / NS_PER_MS, (double)outcome->took_ns / NS_PER_MS,
+                  outcome->members, (unsigned long long)outcome->frames,
+                  (unsigned long long)outcome->bytes, outcome->text[0] != '\0' ? "  " : "",
+                  outcome->text);
     buffer_fini(&name);
 }
 

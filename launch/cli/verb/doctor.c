@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "fabric/loop.h"
 #include "fabric/channel.h"
 #include "launch/proto/control.h"
@@ -24,7 +25,6 @@
 #include "launch/proto/exit_status.h"
 
 #define STATUS_PROBLEM  1
-#define NS_PER_MS       1000000ull
 #define END_PATIENCE_MS 10000 /* from the wish to end until the root is killed */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};

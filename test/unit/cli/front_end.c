@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/client/front_end.h"
 #include "test/support/tap.h"
 
@@ -24,7 +25,6 @@
 #include "launch/proto/control.h"
 #include "launch/daemon/root.h"
 
-#define NS_PER_MS   1000000u
 #define LARGE_BYTES (1024u * 1024)
 
 /* ---- the root's side: blocking, on its own ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/client/input_reader.h"
 #include "test/support/tap.h"
 
@@ -12,7 +13,6 @@
 
 #include "base/buffer.h"
 
-#define NS_PER_MS    1000000u
 #define WINDOW_BYTES 10000u
 #define TEXT_BYTES   55555u
 #define PAUSE_MS     30

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/cli/client/output_writer.h"
 #include "test/support/tap.h"
 
@@ -15,7 +16,6 @@
 
 #include "base/buffer.h"
 
-#define NS_PER_MS   1000000u
 #define LONG_MS     30000u /* never reached */
 #define LARGE_BYTES (3u * 1024 * 1024)
 

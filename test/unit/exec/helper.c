@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/exec/helper.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@
 
 #define IDS_MAX     1024
 #define PATIENCE_MS 20000
-#define NS_PER_MS   1000000ull
 #define OUTPUT_MAX  (512u * 1024)
 
 /* ---- A daemon of which only this much is left: it notes what it is told ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "base/time.h"
 #include "fabric/channel.h"
 #include "test/support/tap.h"
 
@@ -11,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define NS_PER_S    1000000000u
 #define MESSAGES    3000u
 #define LARGE_BYTES (5u * 1024 * 1024)
 

@@ -2,6 +2,7 @@
 /* Standard input on its way into a rank's pipe; the test is the rank and the sender. */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/rank/input.h"
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include "base/buffer.h"
 #include "test/support/tap.h"
 
-#define NS_PER_MS    1000000ull
 #define PATIENCE_MS  30000u /* never reached */
 #define WINDOW_BYTES (256u * 1024)
 

@@ -2,6 +2,7 @@
 /* Output of ranks on its way to the root: real pipes on a real loop; the test is the ranks. */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/rank/output.h"
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include "base/buffer.h"
 #include "test/support/tap.h"
 
-#define NS_PER_MS   1000000ull
 #define RANKS_MAX   256u
 #define PATIENCE_MS 30000u /* never reached */
 /* What may be under way: the window, and what one more read brings. */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/proto/last_words.h"
 #include "launch/start/starter.h"
 
@@ -26,7 +27,6 @@
 /* Of whom nobody is to wait for, and the longest that a test of time-outs tries. */
 #define PLENTY_S      300
 #define TIMEOUT_MAX_S 64
-#define NS_PER_MS     1000000ull
 #define MS_PER_S      1000u
 #define PLACE         7
 #define GOOD          "echo 'BANYAN-READY 1'; "
