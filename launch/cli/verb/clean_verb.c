@@ -13,6 +13,7 @@
 #include "launch/cli/verb/command.h"
 #include "launch/exec/leftovers.h"
 #include "launch/cli/option/options.h"
+#include "launch/proto/exit_status.h"
 
 #define STATUS_LEFT 1
 
@@ -103,7 +104,7 @@ static void print_count(const struct cleaning *cleaning, struct buffer *out)
 static int fail(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
-    return COMMAND_STATUS_FAILED;
+    return EXIT_STATUS_FAILED;
 }
 
 /* Takes text. */
