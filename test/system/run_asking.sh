@@ -77,6 +77,12 @@ Q
     is "$status:$out" "0:$(cat input)" "PBS without a terminal: input, its end and output"
     run "$banyan" run --alloc pbs: -n 1 --timeout 60 sh -c 'exit 9' </dev/null
     is "$status" 9 "and the status"
+    printf '#!/bin/sh\nprintf "salloc: %%s\\n" "Granted job allocation 7" "Nodes n1 are ready for job" >&2\nexec "$@"\n' \
+        >bin/salloc
+    chmod +x bin/salloc
+    run "$banyan" run --alloc slurm: -n 1 --timeout 60 echo good </dev/null
+    is "$status:$out:$err" "0:good:" "Slurm: good news of salloc is not told"
+    rm bin/salloc
     refuses "an unknown scheduler" "option --alloc: 'moab: -n 1' does not begin with" \
         --alloc 'moab: -n 1'
     refuses "no colon" "option --alloc: .* does not begin" --alloc 4

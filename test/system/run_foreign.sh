@@ -12,6 +12,15 @@ names() {
         sort -u
 }
 
+# table_names: the same of a help in a table, whose first cell is 20 characters wide and goes on below
+# (PRRTE 3, and Open MPI 5, whose mpirun is prterun).
+table_names() {
+    awk '/^\+/ { print cell; cell = ""; next }
+        /^\|/ { part = substr($0, 3, 20); sub(/ +$/, "", part)
+            cell = cell ((cell == "" || cell ~ /-$/) ? "" : " ") part }' |
+        grep -oE '"--?[A-Za-z][A-Za-z0-9_-]*' | sed 's/^"-*//' | sort -u
+}
+
 # unanswered: those of the names on stdin that banyan only calls unknown, or takes for a slip. What
 # it has itself is followed by an option that nobody has, so that nothing starts.
 unanswered() {
@@ -33,7 +42,8 @@ answers() {
         skip "$command is not installed"
         return
     fi
-    list=$("$@" 2>&1 | names)
+    list=$("$@" 2>&1 | tee "$scratch/help" | names)
+    list=$({ echo "$list"; table_names <"$scratch/help"; } | sort -u | sed '/^$/d')
     count=$(printf '%s\n' "$list" | wc -l)
     ok "$command --help prints $least options or more, it is $count" [ "$count" -ge "$least" ]
     is "$(printf '%s\n' "$list" | unanswered)" "" "each of them has an answer"
@@ -42,7 +52,11 @@ answers() {
 printf 'ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=localhost\n' \
     >"$scratch/slurm.conf"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 SLURM_CONF=$scratch/slurm.conf
-answers mpirun.openmpi 20 mpirun.openmpi --help full
+openmpi_help() {
+    mpirun.openmpi --version 2>&1 | grep -qE ' [1-4]\.' && set -- full
+    mpirun.openmpi --help "$@"
+}
+answers mpirun.openmpi 20 openmpi_help
 answers mpiexec.hydra 40 mpiexec.hydra --help
 answers prterun 30 prterun --help
 answers srun 100 srun --help

@@ -327,6 +327,14 @@ static pmix_status_t call(const char *name, char *rest)
     return plain_call(name);
 }
 
+/* libpmix 5 says PMIX_SUCCESS where earlier ones say SUCCESS. */
+static const char *status_name(pmix_status_t status)
+{
+    const char *name = PMIx_Error_string(status);
+
+    return strncmp(name, "PMIX_", strlen("PMIX_")) == 0 ? name + strlen("PMIX_") : name;
+}
+
 static void report(const char *argument)
 {
     char *text = strdup(argument), *rest = text;
@@ -343,7 +351,7 @@ static void report(const char *argument)
     clock_gettime(CLOCK_MONOTONIC, &from);
     status = call(name, rest);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    printf("%s=%s%s", argument, PMIx_Error_string(status), found);
+    printf("%s=%s%s", argument, status_name(status), found);
     if (to.tv_sec - from.tv_sec > 1 || (to.tv_sec - from.tv_sec == 1 && to.tv_nsec >= from.tv_nsec))
         printf(" after %.1f s",
                (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);

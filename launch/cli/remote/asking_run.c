@@ -131,7 +131,9 @@ static void take_line(struct asking *asking)
     if (line[0] == '\0')
         return;
     snprintf(asking->last, sizeof(asking->last), "%s", line);
-    if (strstr(line, "Granted job allocation") != NULL)
+    /* Good news is not told; the second comes with each allocation from Slurm 24.11 on. */
+    if (strstr(line, "Granted job allocation") != NULL ||
+        strstr(line, " are ready for job") != NULL)
         return;
     /* The last error before the run is why there is none. */
     is_error = strstr(line, "error") != NULL || strstr(line, "fatal") != NULL;
