@@ -92,13 +92,16 @@ void link_attempt_tell_failed(struct link_set *set)
     }
 }
 
-/* Collects what the addresses answered; the last code is kept. */
+/* Collects what the addresses answered; the last code is kept, but that nobody listens only if it is
+ * so at each. */
 static void add_reason(struct attempt *attempt, const struct error *why)
 {
+    int code = why->code == -ECONNREFUSED ? attempt->why.code : why->code;
+
     if (attempt->why.code == 0 || strcmp(attempt->why.text, why->text) == 0)
         attempt->why = *why;
     else
-        error_set(&attempt->why, why->code, "%s; %s", attempt->why.text, why->text);
+        error_set(&attempt->why, code, "%s; %s", attempt->why.text, why->text);
 }
 
 /* Time is over: what has not answered by now. */

@@ -82,7 +82,7 @@ static void take_goodbye(struct link *link, struct message *message)
         error_set(&why, -ESHUTDOWN, "%s: the peer closed the link%s%s", address,
                   text[0] != '\0' ? ": " : "", text);
     else
-        error_set(&why, reason == LINK_DUPLICATE ? -EEXIST : -ECONNREFUSED,
+        error_set(&why, reason == LINK_DUPLICATE ? -EEXIST : -ECONNABORTED,
                   "%s: the peer refused the link: %s", address, text);
     link_end(link, reason, &why);
 }

@@ -312,6 +312,7 @@ static void run_accept(struct sim *sim, struct sim_place *place, struct sim_link
     if (!place->alive || place->secret != peer->secret ||
         end_find(sim, place->slot, from->place) != NULL) {
         link->is_declined = place->alive && place->secret == peer->secret;
+        link->is_refused = !place->alive;
         sim_schedule_down(sim, link, 0, answer_ns);
         return;
     }
@@ -350,6 +351,8 @@ static void run_down(struct sim *sim, struct sim_place *place, const struct sim_
     trace(sim, SIM_FACT_DOWN, place->place, other->place, NULL);
     if (link->is_declined)
         error_set(&why, -EALREADY, "place %u has another link to us", other->place);
+    else if (link->is_refused)
+        error_set(&why, -ECONNREFUSED, "nobody listens at place %u", other->place);
     else
         error_set(&why, -ECONNRESET, "place %u is gone", other->place);
     place->events->down(place->context, other->place, &why);

@@ -62,6 +62,7 @@ struct sim_link {
     struct sim_flows *flows; /* NULL until something has to wait */
     uint32_t references;
     bool is_declined; /* by somebody alive, who has another link to that place, or connects to it */
+    bool is_refused;  /* nobody lives there */
 };
 
 /* Flows that have something to send, in turn. */

@@ -134,7 +134,7 @@ static void probe_result(struct overlay *overlay, struct probe *probe, enum node
     probe->is_well = false;
     probe->due_ns = overlay->now_ns + overlay->heartbeat_ns / 2;
     look_at(overlay, probe->due_ns);
-    if (loss != NODE_LOSS_CLOSED && loss != NODE_LOSS_UNREACHABLE) {
+    if (loss != NODE_LOSS_CLOSED && loss != NODE_LOSS_REFUSED && loss != NODE_LOSS_UNREACHABLE) {
         probe->misses = 0;
     } else if (++probe->misses >= MISSES_MAX && overlay_is_ready(overlay) && !overlay->leaving) {
         *probe = (struct probe){0};

@@ -120,6 +120,7 @@ struct join {
     bool held;          /* ASKING: the target has a way to the root and lets us wait */
     bool doubted;       /* in doubt_round somebody neither answered nor refused */
     uint32_t doubt_round;
+    bool refused;      /* in this round nobody was asked who has not refused */
     bool doubtful;     /* a JOIN was not answered: it may have been taken */
     uint64_t since_ns; /* seeking since */
     uint64_t end_ns;   /* until when at most */

@@ -8,7 +8,8 @@
  * only, until that has been seen alive: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
  * for that one is probably dead, and ends when rejoin_ns is over without a sign of anyone who has a
  * way to the root (HOLD, REDIRECT).  But who neither answers nor refuses may only be stopped, and who
- * has said HOLD may wait for an heir that is: then its own lease alone bounds the search.
+ * has said HOLD may wait for an heir that is: then its own lease alone bounds the search.  If all
+ * refuse up to the root, nobody is left who could take it: it ends after an eighth of that time.
  */
 #include "config.h"
 
@@ -83,12 +84,25 @@ static bool has_doubt(const struct join *join)
     return join->doubted && join->round <= join->doubt_round + 1;
 }
 
+/* In this round each of our ancestors up to the root was asked, and the system of each said that
+ * nobody listens there: all of them have ended, and the tree with its root. */
+static bool has_no_root(const struct overlay *overlay)
+{
+    const struct join *join = &overlay->join;
+
+    return join->refused && join->avoid == TREE_NO_PLACE &&
+           join->candidate == join->ancestors_count && join->redirects == 0 &&
+           overlay->now_ns >= join->since_ns + overlay->rejoin_ns / 8;
+}
+
 static void join_wait(struct overlay *overlay)
 {
     struct join *join = &overlay->join;
     uint64_t delay_ns = RETRY_MIN_NS << (join->round < 6 ? join->round : 6);
 
-    if (join->ever && !has_doubt(join) && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) {
+    if (join->ever &&
+        ((!has_doubt(join) && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) ||
+         has_no_root(overlay))) {
         join_give_up(overlay);
         return;
     }
@@ -101,6 +115,7 @@ static void join_wait(struct overlay *overlay)
     join->round++;
     join->candidate = 0;
     join->redirects = 0;
+    join->refused = true;
 }
 
 /* Asks the next ancestor of this round. */
@@ -138,6 +153,7 @@ static void join_seek(struct overlay *overlay, uint32_t avoid)
     join->redirects = 0;
     join->avoid = avoid;
     join->doubted = false;
+    join->refused = true;
     join->held = false;
     join_next(overlay);
 }
@@ -213,6 +229,8 @@ void join_down(struct overlay *overlay, enum node_loss loss)
         overlay_end(overlay, NODE_END_LEFT, "the parent has left");
         return;
     }
+    if (loss != NODE_LOSS_REFUSED)
+        join->refused = false;
     if (loss == NODE_LOSS_SILENT) {
         join->doubted = true;
         join->doubt_round = join->round;

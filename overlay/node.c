@@ -263,7 +263,7 @@ static enum node_loss loss_of(int code)
     switch (-code) {
     case EPIPE:
     case ECONNRESET:
-    case ECONNREFUSED:
+    case ECONNABORTED:
     case ESHUTDOWN:
         return NODE_LOSS_CLOSED;
     case ETIMEDOUT:
@@ -272,6 +272,8 @@ static enum node_loss loss_of(int code)
     case ENETUNREACH:
     case ENETDOWN:
         return NODE_LOSS_UNREACHABLE;
+    case ECONNREFUSED:
+        return NODE_LOSS_REFUSED;
     case ETIME:
         return NODE_LOSS_SILENT;
     default:

@@ -105,9 +105,10 @@ struct node_lateral {
 enum node_loss {
     NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with who was above it */
     NODE_LOSS_ENDED,       /* its starter says that its daemon has ended */
-    NODE_LOSS_CLOSED,      /* its daemon closed the connection, or nobody listens there any more */
+    NODE_LOSS_CLOSED,      /* its daemon closed the connection */
     NODE_LOSS_UNREACHABLE, /* its machine does not answer */
     NODE_LOSS_SILENT,      /* its machine answers, its daemon says nothing */
+    NODE_LOSS_REFUSED,     /* its machine answers that nobody listens there */
     NODE_LOSS_COUNT
 };
 

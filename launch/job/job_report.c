@@ -224,6 +224,7 @@ void job_report_loss(const struct job_root *root, uint32_t place, struct buffer 
         [NODE_LOSS_UNKNOWN] = "its connection broke",
         [NODE_LOSS_ENDED] = "its daemon has ended",
         [NODE_LOSS_CLOSED] = "its daemon closed the connection",
+        [NODE_LOSS_REFUSED] = "nobody listens there",
         [NODE_LOSS_UNREACHABLE] = "its machine does not answer",
     };
     const struct job_seen *seen = root->seen;

@@ -486,7 +486,7 @@ static void down(uint32_t place, uint32_t peer)
     bool is_refused = world->places[place].ends[peer].is_refused;
     struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN,
                                   .place = peer,
-                                  .loss = is_refused ? NODE_LOSS_CLOSED : NODE_LOSS_UNKNOWN};
+                                  .loss = is_refused ? NODE_LOSS_REFUSED : NODE_LOSS_UNKNOWN};
 
     end_clear(&world->places[place].ends[peer]);
     world_step(place, &event);

@@ -653,12 +653,57 @@ static void test_weight(void)
         bench_close(&benches[i]);
 }
 
+/* The parent and with it the link is lost; every further attempt ends so: for how many ms does the
+ * orphan look for another? */
+static uint64_t orphan_seeks_ms(enum node_loss loss)
+{
+    struct bench bench;
+    uint64_t begin_ns;
+
+    bench_open(&bench, 2, 7); /* below 1, which is below the root */
+    bench_welcome(&bench, 1, 2, 2, 0, 0);
+    begin_ns = bench.now_ns;
+    bench_step(&bench, (struct overlay_event){
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+    while (bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL &&
+           bench.now_ns < begin_ns + 9000 * MS) {
+        const struct overlay_action *connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
+
+        bench.now_ns += MS;
+        if (connect != NULL)
+            bench_step(&bench, (struct overlay_event){
+                                   .kind = OVERLAY_EVENT_DOWN,
+                                   .place = connect->place,
+                                   .loss = connect->place == 0 ? loss : NODE_LOSS_REFUSED});
+        else
+            bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    }
+    bench_close(&bench);
+    return (bench.now_ns - begin_ns) / MS;
+}
+
+static void test_orphan_in_vain(void)
+{
+    uint64_t refused_ms = orphan_seeks_ms(NODE_LOSS_REFUSED);
+    uint64_t closed_ms = orphan_seeks_ms(NODE_LOSS_CLOSED);
+    uint64_t unreachable_ms = orphan_seeks_ms(NODE_LOSS_UNREACHABLE);
+
+    ok(refused_ms >= 500 && refused_ms < 1100,
+       "an orphan to whom all ancestors refuse ends after half a second (%llu ms)",
+       (unsigned long long)refused_ms);
+    ok(closed_ms >= 4000, "if the root only closes it may live: it has its time (%llu ms)",
+       (unsigned long long)closed_ms);
+    ok(unreachable_ms >= 4000, "so if its machine does not answer (%llu ms)",
+       (unsigned long long)unreachable_ms);
+}
+
 int main(void)
 {
     test_root();
     test_mismatch();
     test_pending();
     test_first_join_in_vain();
+    test_orphan_in_vain();
     test_lease();
     test_silent_parent();
     test_silent_child();

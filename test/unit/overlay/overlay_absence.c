@@ -68,7 +68,8 @@ static void test_heir(void)
         uint64_t most_ms;
         const char *what;
     } cases[] = {
-        {NODE_LOSS_CLOSED, 1000, 2500, "an heir that refuses twice is dead"},
+        {NODE_LOSS_CLOSED, 1000, 2500, "an heir that closes twice is dead"},
+        {NODE_LOSS_REFUSED, 1000, 2500, "and one where nobody listens"},
         {NODE_LOSS_UNREACHABLE, 1000, 2500, "and one whose machine does not answer"},
         {NODE_LOSS_SILENT, 4000, 5000, "one that is silent has half a lease"},
         {NODE_LOSS_COUNT, 0, 0, "one that answers is not judged"},

@@ -296,7 +296,7 @@ static void test_visits(void)
     (void)address_parse("127.0.0.1:1", &token.addresses.items[0], NULL);
     token.addresses.items[1] = token.addresses.items[2] = addresses.items[0];
     is_int(visited(&token, 20000, text), 0, "a visitor gets its answer, whole: %s", text);
-    is_int(visited(&token, 20000, text), ECONNREFUSED, "a second one does not");
+    is_int(visited(&token, 20000, text), ECONNABORTED, "a second one does not");
     has_string(text, "the token of place 1 has been used before", "and is told why");
     has_string(last_log, "the token of place 1 has been used before", "and so is the log");
     has_string(last_log, "127.0.0.1:", "with its address");
@@ -310,7 +310,7 @@ static void test_visits(void)
     has_string(last_log, OTHER_SESSION, "which the log names");
     other = token_of(2);
     shift_ns = LATER_NS;
-    is_int(visited(&other, 20000, text), ECONNREFUSED, "one that has expired");
+    is_int(visited(&other, 20000, text), ECONNABORTED, "one that has expired");
     has_string(text, "has expired", "and is told so");
     shift_ns = 0;
     is_int(visited(&other, 20000, text), 0, "nobody's failure has used it up: %s", text);
