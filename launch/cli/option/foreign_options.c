@@ -47,7 +47,7 @@ const struct foreign_option foreign_options[] = {
     {"bysocket", "map-by", "use --map-by package"},
     {"m distribution", "map-by", "use --map-by node (cyclic) or --map-by slot (block)"},
     {"order-nodes", "host", "nodes keep the order of --host or --hostfile"},
-    {"rf rankfile", "map-by", "use --map-by rankfile:FILE"},
+    {"rf rankfile rankmap", "map-by", "use --map-by rankfile:FILE"},
     {"cpus-per-task", "cpus-per-rank", "use --cpus-per-rank N"},
     {"bind-to-core", "bind-to", "use --bind-to core"},
     {"bind-to-socket", "bind-to", "use --bind-to package"},
@@ -104,7 +104,7 @@ const struct foreign_option foreign_options[] = {
     {"bcast bcast-exclude compress send-libs preload-binary preload-files", ANY,
      "not supported: programs and files must be on all nodes"},
     {"prolog epilog task-prolog task-epilog", ANY, "not supported: start a script that does it"},
-    {"container", ANY, "not supported: start the container's runtime as the program"},
+    {"container container-id", ANY, "not supported: start the container's runtime as the program"},
     {"arch", "require", "use --require arch=NAME"},
     {"pset", ANY, "not supported: process sets have no names"},
     {"personality", "mpi", "not needed: --mpi chooses the interfaces to offer"},
@@ -177,7 +177,7 @@ const struct foreign_option foreign_options[] = {
     {"resv-ports", "port-range", "use --port-range A-B"},
     {"fwd-mpirun-port", "port-range", "not needed; --port-range A-B limits the ports"},
     {"network", ANY, SCHEDULER},
-    {"enable-instant-on-support use-regexp uniform-nodes", ANY, "not needed"},
+    {"enable-instant-on-support hybrid-hosts use-regexp uniform-nodes", ANY, "not needed"},
     {"disable-hostname-propagation enable-hostname-propagation", ANY, "not needed"},
     {"keepalive set-sid singleton no-ready-msg", ANY, "not needed"},
     {"allow-run-as-root", ANY, "not needed: root may run jobs"},
@@ -202,7 +202,7 @@ const struct foreign_option foreign_options[] = {
      "cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot dependency exact exclusive extra "
      "extra-node-info B external-launcher gid gpu-freq gpus G gpus-per-node gpus-per-socket gres "
      "gres-flags hold I immediate J job-name L licenses mail-type mail-user mcs-label mem-per-cpu "
-     "mem-per-gpu nice p partition power priority qos reboot reservation segment "
+     "mem-per-gpu nice oom-kill-step p partition power priority qos reboot reservation segment "
      "consolidate-segments sockets-per-node stepmgr switches thread-spec threads-per-core tmp uid "
      "wckey",
      "alloc", SCHEDULER},
