@@ -45,6 +45,21 @@ static bool is_about_large(uint8_t kind)
 
 /* ---- what is kept ---- */
 
+void broadcast_check(const struct overlay *overlay)
+{
+    const struct broadcast *broadcast = &overlay->broadcast;
+
+    assert((broadcast->count == 0) == (broadcast->first == NULL));
+    assert((broadcast->count == 0) == (broadcast->last == NULL));
+    assert(broadcast->count > 0 || broadcast->bytes == 0);
+    assert(broadcast->first == NULL ||
+           (broadcast->first->previous == NULL && broadcast->last->next == NULL));
+    assert(broadcast->last == NULL || broadcast->last->sequence <= broadcast->received);
+    assert(broadcast->first == NULL || broadcast->first->sequence <= broadcast->last->sequence);
+    assert(broadcast->acked <= broadcast->received && broadcast->base <= broadcast->received);
+    assert(broadcast->offered == NULL); /* during a call only */
+}
+
 static bool is_relevant(const struct ranges *set, struct range range)
 {
     return ranges_is_empty(set) || ranges_overlap(set, range.first, range.last);
@@ -75,6 +90,7 @@ static void item_destroy(struct overlay *overlay, struct log_item *item)
     *(item->next != NULL ? &item->next->previous : &broadcast->last) = item->previous;
     if (item->kind == OVERLAY_ENTRY_FORGET)
         forget_kept(overlay, item->owner, -1);
+    assert(broadcast->count > 0 && broadcast->bytes >= item->payload->length_bytes);
     broadcast->count--;
     broadcast->bytes -= item->payload->length_bytes;
     message_release(item->payload);
@@ -116,6 +132,7 @@ static struct log_item *item_insert(struct overlay *overlay, struct overlay_entr
     item->payload = message_reference(payload);
     ranges_move(&item->set, &entry->set);
     ranges_move(&item->places, places);
+    assert(entry->sequence > 0 && entry->kind < OVERLAY_ENTRY_KIND_COUNT);
     item->previous = after;
     item->next = after != NULL ? after->next : broadcast->first;
     *(after != NULL ? &after->next : &broadcast->first) = item;
@@ -164,6 +181,7 @@ static void tell_acked(struct overlay *overlay)
     if (!join_has_parent(overlay) || !broadcast_is_caught_up(overlay) || overlay->leaving ||
         acked <= broadcast->acked)
         return;
+    assert(acked <= broadcast->received);
     broadcast->acked = acked;
     overlay_encode_ack(acked, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
@@ -228,6 +246,7 @@ static void child_acked(struct overlay *overlay, struct child *child, uint64_t s
         if (!is_needed(overlay, item))
             item_destroy(overlay, item);
     }
+    assert(child->acked < sequence && sequence <= overlay->broadcast.received);
     child->acked = sequence;
     trimmed(overlay, about_large);
 }
@@ -286,6 +305,7 @@ void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *we
     /* All of the range has what is relevant up to base; we are in the range. */
     if (broadcast->received < welcome->base)
         broadcast->received = welcome->base;
+    assert(welcome->base <= welcome->head);
     broadcast->base = welcome->base;
     broadcast->head = welcome->head;
     /* What we are ahead of for having heard of our parent's departure we have not kept. */

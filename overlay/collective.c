@@ -91,6 +91,7 @@ static void release_parts(struct overlay *overlay, const struct series *series,
             continue;
         if (frame.payload == NULL)
             encode_release(series, operation, &frame);
+        assert(operation_is_decided(operation));
         part->answered = true;
         overlay_send_copy(overlay, child->head, &frame);
     }
@@ -115,6 +116,7 @@ static void send_decided(struct overlay *overlay, struct series *series,
                                             .payload = bytes_of(operation->result)};
     struct frame frame;
 
+    assert(operation->phase == OPERATION_DECIDED); /* of much nothing is said like that */
     if (!whole && contribute.payload.length_bytes > HELD_FROM_BYTES) {
         contribute.state = OVERLAY_PART_HELD;
         contribute.payload = (struct wire_bytes){NULL, 0};
@@ -235,6 +237,7 @@ void collective_settle(struct overlay *overlay, struct series *series, struct op
     message_release(operation->own);
     operation->own = NULL;
     collective_drop_payloads(operation);
+    operation_check(overlay, series, operation);
     deliver(overlay, series, operation);
 }
 
@@ -312,6 +315,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
     struct buffer out = {0};
     struct frame frame;
 
+    assert(operation->sent != operation->attempt && operation->waiting == 0); /* once an attempt */
     collect(overlay, series, operation, &contribute, &out);
     contribute.payload = (struct wire_bytes){out.data, out.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
@@ -360,6 +364,7 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
 
 void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation)
 {
+    operation_check(overlay, series, operation);
     if (operation_is_over(operation))
         large_tell_over(overlay, series, operation);
     if (operation_is_over(operation) || operation_is_going(operation))
@@ -428,6 +433,7 @@ void operation_restart(struct overlay *overlay, struct series *series, struct op
     for (uint32_t i = 0; i < overlay->children_count; i++)
         part_clear(operation_part(overlay, operation, i));
     count_waiting(overlay, series, operation);
+    operation_check(overlay, series, operation);
 }
 
 /* We are told of a set, perhaps by a query of our parent; then perhaps enough is known of it.

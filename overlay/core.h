@@ -267,6 +267,9 @@ struct overlay {
     struct overlay_actions *actions;
 };
 
+/* Of each part, x_check asserts what holds between two steps; so it does at every step's beginning and
+ * end.  Cost: O(1) each. */
+
 /* overlay.c */
 struct tree overlay_tree(const struct overlay *overlay);
 static inline bool overlay_is_root(const struct overlay *overlay)
@@ -293,6 +296,7 @@ void overlay_became_ready(struct overlay *overlay);
 bool overlay_is_routed(uint8_t type);
 
 /* join.c */
+void join_check(const struct overlay *overlay);
 void join_start(struct overlay *overlay);
 /* Somebody else waits here: who we ask must know, lest it counts them as gone (absence.c). */
 void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
@@ -317,6 +321,7 @@ int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *f
 void join_fini(struct overlay *overlay);
 
 /* membership.c */
+void membership_check(const struct overlay *overlay);
 void membership_start(struct overlay *overlay);
 void membership_fini(struct overlay *overlay);
 struct child *membership_child_of(const struct overlay *overlay, uint32_t place); /* or NULL */
@@ -411,8 +416,9 @@ void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_
 struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child);
 int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
 uint64_t lease_end_ns(const struct overlay *overlay);
+void lease_check(const struct overlay *overlay);
 /* Ends this place if its lease is over: before anything else it does. */
-void lease_check(struct overlay *overlay);
+void lease_expire(struct overlay *overlay);
 /* If this step comes late by our own fault, nobody else has been silent meanwhile. */
 void lease_stalled(struct overlay *overlay);
 void lease_watch(struct overlay *overlay); /* a child was linked */
@@ -424,6 +430,7 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
 int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* broadcast.c */
+void broadcast_check(const struct overlay *overlay);
 void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
                       const struct ranges *set, const void *payload, size_t payload_bytes);
 void broadcast_append_places(struct overlay *overlay, enum overlay_entry_kind kind,
@@ -469,6 +476,7 @@ void broadcast_large_linked(struct overlay *overlay, uint32_t place);
 void broadcast_large_fini(struct overlay *overlay);
 
 /* collective.c */
+void collective_check(const struct overlay *overlay);
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
 void collective_cancel(struct overlay *overlay, const struct node_key *key);
 /* These are in `dead` now. */
@@ -503,6 +511,7 @@ bool forget_is_under_way(const struct overlay *overlay, uint32_t owner);
 bool forget_is_done(const struct overlay *overlay, uint32_t owner);
 
 /* roll_call.c */
+void roll_call_check(const struct overlay *overlay);
 void roll_call_forget(struct overlay *overlay, uint32_t owner);
 /* Something was heard of an operation: it is looked at again if nothing follows. */
 void roll_call_progress(struct overlay *overlay, const struct series *series,
@@ -525,6 +534,7 @@ int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *fr
 int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* stream.c; stream.h has the rest */
+void stream_check_all(const struct overlay *overlay);
 int stream_on_open(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int stream_on_credit(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -541,6 +551,7 @@ enum lateral_take {
     LATERAL_TAKE_ATTEMPT, /* an up or down is to come */
     LATERAL_TAKE_LINK
 };
+void lateral_check(const struct overlay *overlay);
 /* A link to a higher place; stream_link_up or stream_link_down tells what came of it. */
 void lateral_want(struct overlay *overlay, uint32_t place);
 bool lateral_is_known(const struct overlay *overlay, uint32_t place); /* up, or on its way */
@@ -565,6 +576,7 @@ void lateral_on_answer(struct overlay *overlay, uint32_t source);
 int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* route.c */
+void route_check(const struct overlay *overlay);
 /* From core to core: OVERLAY_ASK or OVERLAY_ANSWER; payload may be NULL. */
 void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t destination,
                 struct message *payload);

@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ static void ancestor_read(const struct overlay *overlay, uint32_t index, uint32_
 {
     struct wire_reader reader;
 
+    assert(index < overlay->join.ancestors_count);
     wire_reader_init(&reader, overlay->join.ancestors->data, overlay->join.ancestors->length_bytes);
     for (uint32_t i = 0; i <= index; i++) {
         *ret_place = wire_get_u32(&reader);
@@ -49,6 +51,7 @@ static void join_connect(struct overlay *overlay, uint32_t place, const struct a
     uint32_t incarnation;
     enum lateral_take take = lateral_take(overlay, place, &incarnation);
 
+    assert(place < overlay->place);
     overlay->join.held = false;
     overlay->join.target = place;
     overlay->join.state = JOIN_CONNECTING;
@@ -158,8 +161,27 @@ static void join_seek(struct overlay *overlay, uint32_t avoid)
     join_next(overlay);
 }
 
+void join_check(const struct overlay *overlay)
+{
+    const struct join *join = &overlay->join;
+
+    assert(join->state <= JOIN_JOINED);
+    assert(!overlay_is_root(overlay) || join->state == JOIN_IDLE);
+    if (join->state == JOIN_IDLE || join->state == JOIN_WAITING)
+        assert(join->target == TREE_NO_PLACE);
+    else
+        assert(join->target < overlay->place); /* parents have lower numbers */
+    assert(join->state != JOIN_JOINED || join->ever);
+    assert(!join->held || (join->state != JOIN_CONNECTING && join->state != JOIN_WAITING));
+    assert(join->redirects <= TREE_DEPTH_MAX);
+    assert(!join->is_kept ||
+           (join->kept.first <= overlay->place && overlay->place <= join->kept.last));
+    assert(join->since_ns <= overlay->now_ns && join->asked_ns <= overlay->now_ns);
+}
+
 void join_start(struct overlay *overlay)
 {
+    assert(!overlay_is_root(overlay) && overlay->join.state == JOIN_IDLE);
     join_seek(overlay, TREE_NO_PLACE);
 }
 
@@ -190,6 +212,7 @@ void join_up(struct overlay *overlay, uint32_t place)
     struct wire_reader reader;
     struct frame frame;
 
+    assert(place == overlay->join.target && overlay->join.state == JOIN_CONNECTING);
     wire_reader_init(&reader, overlay->own->data, overlay->own->length_bytes);
     overlay_get_addresses(&reader, &message.addresses);
     membership_waiting(overlay, &message.waiting);
@@ -333,6 +356,7 @@ static void join_done(struct overlay *overlay)
 {
     bool first = !overlay->join.ever;
 
+    assert(overlay->join.state == JOIN_ASKING);
     overlay->join.state = JOIN_JOINED;
     overlay->join.ever = true;
     if (first)

@@ -250,6 +250,7 @@ static void offer_pieces(struct overlay *overlay, const struct series *series,
 {
     uint64_t offset = go->base;
 
+    assert(operation->stream != NULL);
     for (uint32_t i = 0; i < go->pieces_count; i++)
         attach(ret_attached, go->pieces[i].offset, go->pieces[i].payload);
     for (uint32_t i = 0; i < operation->pieces_count && !go->result; i++) {
@@ -285,6 +286,7 @@ static void begin(struct overlay *overlay, struct series *series, struct operati
     drop_pieces(operation);
     collective_drop_payloads(operation);
     take_route(overlay, series, operation, go->algorithm);
+    operation_check(overlay, series, operation);
 }
 
 void large_go(struct overlay *overlay, struct series *series, struct operation *operation)
@@ -308,6 +310,7 @@ static void reroute(struct overlay *overlay, struct series *series, struct opera
 {
     struct stream_go nothing = {0};
 
+    assert(operation_is_going(operation) && round > operation->round);
     operation->round = round;
     pass_on(overlay, operation, go, &nothing);
     take_route(overlay, series, operation, go->algorithm);
@@ -453,6 +456,7 @@ static void check_done(struct overlay *overlay, struct series *series, struct op
 
         if (generation_before(low, series->stable))
             low = series->stable;
+        assert(!generation_before(operation->generation, low));
         pass_over(overlay, series, operation, low);
         collective_raise_stable(overlay, series, low);
     } else if (collective_can_contribute(overlay, series)) {

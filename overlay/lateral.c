@@ -50,6 +50,31 @@ struct lateral {
     uint64_t again_ns;       /* when; it waits no longer than for any other link */
 };
 
+/* Of two places the lower one asks and the higher one connects. */
+static void lateral_check_one(const struct overlay *overlay, const struct lateral *lateral)
+{
+    assert(lateral->place != overlay->place && lateral->place < TREE_PLACES_MAX);
+    assert(lateral->state != LATERAL_ASKING || overlay->place < lateral->place);
+    assert(lateral->state != LATERAL_CONNECTING || lateral->place < overlay->place);
+    assert(lateral->state <= LATERAL_UP);
+    assert(lateral->owners_count <= NODE_LATERAL_OWNERS_MAX);
+    assert(lateral->again == NULL || lateral->state == LATERAL_UP);
+    assert(lateral->since_ns <= overlay->now_ns && lateral->again_ns <= overlay->now_ns);
+}
+
+/* There are few: each is looked at. */
+void lateral_check(const struct overlay *overlay)
+{
+    uint32_t count = 0;
+
+    for (const struct lateral *lateral = overlay->laterals.first; lateral != NULL;
+         lateral = lateral->next) {
+        lateral_check_one(overlay, lateral);
+        count++;
+    }
+    assert(count == overlay->laterals.count && count <= NODE_LATERALS_MAX);
+}
+
 static struct lateral *lateral_find(const struct overlay *overlay, uint32_t place)
 {
     struct lateral *lateral = overlay->laterals.first;
@@ -64,6 +89,7 @@ static struct lateral *lateral_add(struct overlay *overlay, uint32_t place,
 {
     struct lateral *lateral = memory_allocate_zeroed(sizeof(*lateral));
 
+    assert(lateral_find(overlay, place) == NULL);
     lateral->place = place;
     lateral->state = state;
     lateral->since_ns = overlay->now_ns;
@@ -195,6 +221,7 @@ static void lateral_connect(struct overlay *overlay, uint32_t place, struct addr
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_CONNECT);
 
+    assert(place < overlay->place && addresses != NULL);
     lateral_add(overlay, place, LATERAL_CONNECTING);
     action->place = place;
     action->addresses = addresses;

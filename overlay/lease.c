@@ -21,6 +21,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "overlay/core.h"
@@ -72,6 +73,8 @@ struct overlay_lease lease_for(const struct overlay *overlay, const struct child
     const struct lease *lease = &overlay->lease;
     struct overlay_lease wave = {.round = lease->round};
 
+    assert(child->echo_received_ns <= overlay->now_ns);
+    assert(overlay_is_root(overlay) || lease->bound_ns <= overlay->now_ns);
     if (!overlay_is_root(overlay))
         wave.age_ns = overlay->now_ns - lease->bound_ns;
     if (overlay->join.cut_ns != OVERLAY_NEVER_NS)
@@ -99,6 +102,7 @@ void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SILENT);
 
+    assert(place < overlay->population && silent_ns <= overlay->now_ns);
     action->place = place;
     action->deadline_ns = silent_ns;
 }
@@ -132,6 +136,7 @@ void lease_stalled(struct overlay *overlay)
 
 static void notice_child(struct overlay *overlay, struct child *child)
 {
+    assert(child->state == CHILD_LINKED && !child->is_noticed);
     child->is_noticed = true;
     if (!overlay->leaving)
         lease_tell_silent(overlay, child->head, overlay->now_ns - child->since_ns);
@@ -242,7 +247,18 @@ int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *fr
     return 0;
 }
 
-void lease_check(struct overlay *overlay)
+void lease_check(const struct overlay *overlay)
+{
+    const struct lease *lease = &overlay->lease;
+
+    assert(lease->heard_ns <= overlay->now_ns && lease->beat_ns <= overlay->now_ns);
+    assert(lease->bound_ns == OVERLAY_NEVER_NS || lease->bound_ns <= overlay->now_ns);
+    assert(lease->bound_ns == OVERLAY_NEVER_NS || !overlay_is_root(overlay));
+    assert(!join_has_parent(overlay) || lease->bound_ns != OVERLAY_NEVER_NS);
+    assert(overlay->heartbeat_ns > 0 && overlay->lease_ns >= overlay->heartbeat_ns);
+}
+
+void lease_expire(struct overlay *overlay)
 {
     if (overlay->now_ns >= lease_end_ns(overlay) && overlay->departing)
         overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");

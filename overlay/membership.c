@@ -15,6 +15,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static struct guest *guest_add(struct overlay *overlay, uint32_t place, uint32_t
 {
     struct guest *guest = memory_allocate_zeroed(sizeof(*guest));
 
+    assert(place > overlay->place && place < TREE_PLACES_MAX);
     guest->place = place;
     guest->incarnation = incarnation;
     guest->next = overlay->guests;
@@ -60,6 +62,7 @@ static void guest_remove(struct overlay *overlay, struct guest *guest)
 
 static void guest_dismiss(struct guest *guest)
 {
+    assert(guest->asked && !guest->dismissed);
     overlay_join_fini(&guest->join);
     guest->asked = false;
     guest->dismissed = true;
@@ -94,6 +97,7 @@ static void guest_redirect(struct overlay *overlay, struct guest *guest, const s
     struct wire_reader reader;
     struct frame frame;
 
+    assert(child->state == CHILD_LINKED && child->head != guest->place);
     wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
     overlay_get_addresses(&reader, &redirect.addresses);
     overlay_encode_redirect(&redirect, &frame);
@@ -159,6 +163,27 @@ void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation
 
 /* ---- the table of child ranges ---- */
 
+static void child_check(const struct overlay *overlay, const struct child *child)
+{
+    assert(child >= overlay->children && child < overlay->children + overlay->children_count);
+    assert(child->state <= CHILD_GONE);
+    assert(overlay->place < child->range.first && child->range.first <= child->range.last);
+    assert(child->head == TREE_NO_PLACE ||
+           (child->range.first <= child->head && child->head <= child->range.last));
+    assert(child->state != CHILD_LINKED || child->head != TREE_NO_PLACE);
+    assert((child->state == CHILD_LINKED) == (child->addresses != NULL));
+    assert(child->since_ns <= overlay->now_ns + overlay->lease_ns);
+}
+
+void membership_check(const struct overlay *overlay)
+{
+    assert((overlay->children_count == 0) == (overlay->children == NULL));
+    assert((overlay->guests_count == 0) == (overlay->guests == NULL));
+    assert(overlay->started || overlay->children_count == 0);
+    assert(!overlay->settled || overlay->started);
+    assert(!overlay->started || ranges_contains(&overlay->arrived, overlay->place));
+}
+
 struct child *membership_child_of(const struct overlay *overlay, uint32_t place)
 {
     uint32_t low = 0;
@@ -186,6 +211,7 @@ struct child *membership_linked(const struct overlay *overlay, uint32_t place)
 
 static void child_set_state(struct overlay *overlay, struct child *child, enum child_state state)
 {
+    assert(state <= CHILD_GONE);
     child->state = state;
     child->since_ns = overlay->now_ns;
     child->is_noticed = false;
@@ -234,6 +260,7 @@ static void child_inherit(struct overlay *overlay, struct child *child, uint32_t
         child_cut_off(overlay, child, CHILD_HEIR);
         child->was_closed = true;
     }
+    child_check(overlay, child);
 }
 
 /* Appends the rows that our scope, grown by a death or with the population, has got. */
@@ -259,6 +286,7 @@ static void children_extend(struct overlay *overlay, enum child_state state, uin
             .since_ns = overlay->now_ns,
         };
         overlay->children_count = count + 1;
+        child_check(overlay, &overlay->children[count]);
         if (state == CHILD_HEIR)
             absence_expect(overlay, &overlay->children[count], overlay->cut_off_ns);
     }
@@ -312,6 +340,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     struct buffer packed = {0};
     struct frame frame;
 
+    assert(guest->asked && child->head == guest->place && child->state != CHILD_LINKED);
     if (join->received == 0)
         broadcast_tree_at(overlay, child->acked, &welcome);
     if (child->state == CHILD_HEIR && overlay->now_ns > child->since_ns)
@@ -324,6 +353,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     overlay_put_addresses(&join->addresses, &packed);
     child->addresses = message_from_buffer(&packed);
     buffer_fini(&packed);
+    child_check(overlay, child);
     ranges_clip(&guest->join.arrived, child->range.first, child->range.last);
     ranges_add_all(&overlay->arrived, &guest->join.arrived);
     guest_remove(overlay, guest);

@@ -46,6 +46,7 @@ struct overlay_action *overlay_act(struct overlay *overlay, enum overlay_action_
     struct overlay_actions *actions = overlay->actions;
     struct overlay_action *action;
 
+    assert(actions != NULL && kind < OVERLAY_ACTION_KIND_COUNT);
     if (actions->count == actions->capacity) {
         actions->capacity = actions->capacity > 0 ? 2 * actions->capacity : 8;
         actions->items = memory_resize(actions->items, actions->capacity * sizeof(*actions->items));
@@ -59,6 +60,8 @@ void overlay_send(struct overlay *overlay, uint32_t place, struct frame *frame)
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SEND);
 
+    assert(place < TREE_PLACES_MAX && place != overlay->place);
+    assert(frame->type != 0 && frame->class < FRAME_CLASS_COUNT);
     frame->incarnation = overlay->incarnation;
     action->place = place;
     action->frame = *frame;
@@ -123,7 +126,8 @@ struct overlay *overlay_create(const struct node_config *config)
     struct overlay *overlay = memory_allocate_zeroed(sizeof(*overlay));
 
     assert(config->places >= 1 && config->places <= TREE_PLACES_MAX);
-    assert(config->place < TREE_PLACES_MAX);
+    assert(config->place < TREE_PLACES_MAX && config->radix >= 1);
+    assert(config->merges_count == 0 || config->merges != NULL);
     overlay->place = config->place;
     overlay->places = config->places;
     /* Whoever comes later is told the rest when it joins. */
@@ -467,6 +471,25 @@ static void handle(struct overlay *overlay, const struct overlay_event *event)
     }
 }
 
+static void overlay_check(const struct overlay *overlay)
+{
+    assert(overlay->place < overlay->population && overlay->population <= TREE_PLACES_MAX);
+    assert(overlay->places >= 1 && overlay->places <= overlay->population);
+    assert(overlay->lost_count == 0 || overlay->lost != NULL);
+    assert(overlay->lost_count == 0 || !overlay_is_root(overlay)); /* the root gathers them */
+    assert(!overlay->departing || !overlay_is_root(overlay));
+    assert(!overlay->complete_told || overlay_is_root(overlay));
+    membership_check(overlay);
+    join_check(overlay);
+    lease_check(overlay);
+    broadcast_check(overlay);
+    collective_check(overlay);
+    stream_check_all(overlay);
+    lateral_check(overlay);
+    route_check(overlay);
+    roll_call_check(overlay);
+}
+
 void overlay_step(struct overlay *overlay, const struct overlay_event *event,
                   struct overlay_actions *actions)
 {
@@ -477,7 +500,8 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     assert(event->now_ns >= overlay->now_ns);
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
-    lease_check(overlay);
+    overlay_check(overlay);
+    lease_expire(overlay);
     if (!overlay->ended)
         lease_stalled(overlay);
     if (!overlay->ended && overlay->departing)
@@ -489,8 +513,10 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
         broadcast_step_end(overlay);
         stream_step_end(overlay);
     }
-    if (!overlay->ended)
+    if (!overlay->ended) {
         lease_arm(overlay);
+        overlay_check(overlay);
+    }
     overlay->actions = NULL;
 }
 

@@ -16,6 +16,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,6 +36,15 @@ struct roll {
     struct ranges asked; /* indices of child ranges that have not answered */
     struct overlay_roll result;
 };
+
+void roll_call_check(const struct overlay *overlay)
+{
+    const struct roll_call *roll_call = &overlay->roll_call;
+
+    assert((roll_call->count == 0) == (roll_call->first == NULL));
+    assert(roll_call->count <= ROLL_CALLS_MAX);
+    assert(roll_call->first == NULL || !ranges_is_empty(&roll_call->first->asked));
+}
 
 static void roll_destroy(struct roll *roll)
 {
@@ -106,6 +116,7 @@ static void roll_finish(struct overlay *overlay, struct roll *roll)
         link = &(*link)->next;
     *link = roll->next;
     overlay->roll_call.count--;
+    assert(ranges_is_empty(&roll->asked) || overlay->now_ns >= roll->due_ns);
     missing->more +=
         bound_set(&missing->absent) + bound_set(&missing->unjoined) + bound_set(&missing->silent);
     if (missing->more > UINT32_MAX)
@@ -187,6 +198,7 @@ static void roll_start(struct overlay *overlay, const struct node_key *key,
 
     if (roll_find(overlay, key) != NULL || overlay->roll_call.count == ROLL_CALLS_MAX)
         return;
+    assert(!ranges_is_empty(set) && (!is_ours || series != NULL));
     roll = memory_allocate_zeroed(sizeof(*roll));
     roll->key = *key;
     roll->result.key = *key;
@@ -279,6 +291,7 @@ static void stalled(struct overlay *overlay, struct series *series, struct opera
     struct overlay_roll_call call = {.key = series->key};
     struct frame frame;
 
+    assert(!operation_is_decided(operation) && operation->stalls <= TOLD_MAX);
     if (operation->stalls < TOLD_MAX)
         operation->stalls++;
     call.key.generation = operation->generation;

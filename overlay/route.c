@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,6 +32,16 @@ struct request {
     bool is_hit; /* somebody on its way has died: it is sent again */
     struct message *payload;
 };
+
+void route_check(const struct overlay *overlay)
+{
+    const struct route *route = &overlay->route;
+
+    assert((route->held_count == 0) == (route->first == NULL));
+    assert((route->held_count == 0) == (route->last == NULL));
+    assert(route->held_count > 0 || route->held_bytes == 0);
+    assert(route->last == NULL || route->last->next == NULL);
+}
 
 /* ---- one hop ---- */
 
@@ -85,6 +96,7 @@ static void hold(struct overlay *overlay, uint32_t destination, const struct fra
     uint64_t bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
     struct held *held;
 
+    assert(overlay_is_routed(frame->type) && destination != overlay->place);
     if (frame->type != OVERLAY_REPLY && (route->held_count >= OVERLAY_HELD_MAX ||
                                          route->held_bytes + bytes > OVERLAY_HELD_BYTES_MAX)) {
         if (frame->type == OVERLAY_REQUEST)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "overlay/limits.h"
 #include "overlay/stream.h"
 
 /* ---- records ---- */
@@ -37,6 +38,60 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
     if (key->target == NODE_TARGET_ROOT)
         return tree_covering(&tree, 0, ranges_max(set));
     return tree_covering(&tree, ranges_min(set), ranges_max(set));
+}
+
+/* ---- what always holds ---- */
+
+void collective_check(const struct overlay *overlay)
+{
+    const struct collective *collective = &overlay->collective;
+
+    assert((collective->by_set == NULL) == (collective->by_owner == NULL));
+    assert(collective->by_set != NULL || list_is_empty(&collective->open));
+    assert(collective->dead_ranges == 0 || collective->dead_ranges == overlay->dead.count);
+    assert(collective->calls <= OVERLAY_CALLS_MAX);
+    assert(collective->forgotten_count == 0 || collective->forgotten != NULL);
+    assert(collective->forgotten_next <= collective->forgotten_count);
+}
+
+void series_check(const struct overlay *overlay, const struct series *series)
+{
+    assert(series->undecided <= series->count);
+    assert((series->count == 0) == (series->operations == NULL));
+    assert(!ranges_is_empty(&series->set) && series->within.first <= series->within.last);
+    assert(series->covering.first <= overlay->place && overlay->place <= series->covering.last);
+    assert(series->key.generation == 0 && series->key.target < NODE_TARGET_COUNT);
+    assert(series->key.merge < overlay->merges_count);
+    assert(series->narrow_ns == 0 || series->key.target == NODE_TARGET_ALL);
+}
+
+static void stream_of_operation_check(const struct operation *operation)
+{
+    assert(operation_is_going(operation) <= (operation->stream != NULL));
+    assert(operation_is_stored(operation) <= (operation->stream != NULL));
+    assert(operation_is_going(operation) || operation_is_stored(operation) ||
+           operation->stream == NULL);
+    assert(!operation_is_going(operation) || operation->stream->attempt == operation->attempt);
+    assert(!operation_is_stored(operation) || stream_is_complete(operation->stream));
+    assert(operation->broken <= operation->round + 1);
+}
+
+void operation_check(const struct overlay *overlay, const struct series *series,
+                     const struct operation *operation)
+{
+    series_check(overlay, series);
+    assert(operation->attempt <= series->attempt); /* I1: another one begins with restart */
+    assert(operation->sent == ATTEMPT_NONE || operation->sent <= operation->attempt);
+    assert(operation->waiting == WAITING_UNKNOWN ||
+           operation->waiting <= overlay->children_count + 1);
+    assert(operation->parts_count <= overlay->children_count);
+    assert(operation->own == NULL || (operation->called && !operation_is_decided(operation)));
+    assert(operation->result == NULL || operation->phase == OPERATION_DECIDED);
+    assert(operation->cancel <= CANCEL_TOLD);
+    assert((operation->pieces_count == 0) == (operation->pieces == NULL));
+    assert(operation->next == NULL ||
+           generation_before(operation->generation, operation->next->generation));
+    stream_of_operation_check(operation);
 }
 
 /* ---- the dead ---- */
@@ -107,6 +162,7 @@ void series_count_open(struct overlay *overlay, struct series *series, int chang
     bool was_open = series->undecided > 0;
     bool is_open;
 
+    assert(change > 0 || series->undecided > 0);
     series->undecided = (uint32_t)((int64_t)series->undecided + change);
     is_open = series->undecided > 0;
     if (is_open == was_open)
@@ -120,6 +176,7 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
 {
     struct series *series = memory_allocate_zeroed(sizeof(*series));
 
+    assert(series_find(overlay, key) == NULL);
     series->key = *key;
     series->key.generation = 0;
     series->stable = key->generation - GENERATIONS_BEFORE;
@@ -162,6 +219,7 @@ struct part *operation_part(struct overlay *overlay, struct operation *operation
                (count - operation->parts_count) * sizeof(*operation->parts));
         operation->parts_count = count;
     }
+    assert(index < operation->parts_count);
     return &operation->parts[index];
 }
 
@@ -175,6 +233,7 @@ struct node_key operation_key(const struct series *series, const struct operatio
 
 void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation)
 {
+    assert(series->count > 0);
     series->count--;
     if (!operation_is_decided(operation)) {
         series_count_open(overlay, series, -1);

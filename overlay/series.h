@@ -9,6 +9,7 @@
 #ifndef OVERLAY_SERIES_H
 #define OVERLAY_SERIES_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -111,6 +112,10 @@ struct series {
          &(series)->node != &(list)->head;                              \
          (series) = list_entry((spare), struct series, node), (spare) = (spare)->next)
 
+/* Assert what holds of them whenever one of their operations goes on; O(1). */
+void series_check(const struct overlay *overlay, const struct series *series);
+void operation_check(const struct overlay *overlay, const struct series *series,
+                     const struct operation *operation);
 struct series *series_find(const struct overlay *overlay, const struct node_key *key);
 struct range series_covering(const struct overlay *overlay, const struct node_key *key,
                              const struct ranges *set);
@@ -209,6 +214,7 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
 /* Somebody who was waited for need not be. */
 static inline void operation_count_down(struct operation *operation)
 {
+    assert(operation->waiting > 0); /* who is counted down was counted */
     if (operation->waiting != WAITING_UNKNOWN)
         operation->waiting--;
 }

@@ -3,6 +3,7 @@
 
 #include "overlay/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,6 +30,33 @@ struct stream *stream_find(const struct overlay *overlay, const struct stream_na
     return stream;
 }
 
+void stream_check(const struct stream *stream)
+{
+    assert(stream->total_bytes > 0 && stream->total_bytes <= STREAM_BYTES_MAX);
+    assert(stream->chunk_bytes > 0);
+    assert(stream->have_bytes <= stream->total_bytes);
+    assert((stream->have_bytes == 0) == ranges_is_empty(&stream->have));
+    assert(stream->have_bytes < stream->total_bytes || stream->have.count == 1);
+    assert(stream->chunks_count <= stream->chunks_capacity);
+    assert(stream->chunks_count <= stream->have_bytes);
+    assert((stream->edges_count == 0) == (stream->edges == NULL));
+    assert(!stream->complete_told || stream_is_complete(stream));
+    assert(!stream->broken || stream->lateral); /* the main tree's links are the tree's matter */
+    assert(stream->next == NULL || stream_name_compare(&stream->name, &stream->next->name) < 0);
+}
+
+/* Each is looked at where it changes; here the first, and what is early. */
+void stream_check_all(const struct overlay *overlay)
+{
+    const struct streams *streams = &overlay->streams;
+
+    assert((streams->early_count == 0) == (streams->early == NULL));
+    assert(streams->early_count <= STREAM_EARLY_MAX);
+    assert(streams->early == NULL || streams->early->since_ns <= overlay->now_ns);
+    if (streams->first != NULL)
+        stream_check(streams->first);
+}
+
 struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,
                              uint32_t attempt, uint32_t total_bytes, uint32_t chunk_bytes)
 {
@@ -43,6 +71,7 @@ struct stream *stream_create(struct overlay *overlay, const struct stream_name *
     stream->chunk_bytes = chunk_bytes;
     stream->next = *link;
     *link = stream;
+    stream_check(stream);
     return stream;
 }
 
@@ -121,6 +150,7 @@ static void edge_pump(struct overlay *overlay, const struct stream *stream,
         if (edge_needs(stream, edge, chunk)) {
             if (edge->credit_bytes < chunk->payload.length_bytes)
                 return;
+            assert(edge->place != chunk->from && chunk->frame != NULL);
             edge->credit_bytes -= chunk->payload.length_bytes;
             frame.payload = chunk->frame;
             overlay_send_copy(overlay, edge->place, &frame);
@@ -254,6 +284,7 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
 
 void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees)
 {
+    assert(place < TREE_PLACES_MAX && trees >= STREAM_TREE_FIRST && trees <= STREAM_TREE_BOTH);
     if (place == overlay->place || edge_find(stream, place, trees) != NULL)
         return;
     stream->edges =
@@ -491,6 +522,7 @@ static void chunk_take(struct overlay *overlay, struct stream *stream,
                                  .from = from};
 
     chunk_append(stream, &chunk);
+    stream_check(stream);
     stream->moved_ns = overlay->now_ns;
     stream->stalls = 0;
     pump_all(overlay, stream);
@@ -606,6 +638,7 @@ static void stream_stall(struct overlay *overlay, struct stream *stream)
 {
     bool is_linked = true;
 
+    assert(!stream_is_complete(stream) && stream->edges_count > 0);
     stream->moved_ns = overlay->now_ns;
     stream->stalls++;
     for (uint32_t i = 0; i < stream->edges_count; i++) {
@@ -640,6 +673,7 @@ static bool tell_one(struct overlay *overlay)
     for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
         if (stream_is_complete(stream) && !stream->complete_told) {
             stream->complete_told = true;
+            stream_check(stream);
             if (stream->name.entry > 0)
                 broadcast_stream_complete(overlay);
             else

@@ -86,6 +86,8 @@ void large_stream_broken(struct overlay *overlay, struct stream *stream);
 void broadcast_stream_complete(struct overlay *overlay);
 void broadcast_stream_broken(struct overlay *overlay, uint64_t sequence);
 
+/* Asserts what holds of a stream at any time; O(1). */
+void stream_check(const struct stream *stream);
 struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,
                              uint32_t attempt, uint32_t total_bytes, uint32_t chunk_bytes);
 void stream_destroy(struct overlay *overlay, struct stream *stream); /* NULL is fine */
