@@ -44,6 +44,7 @@ void *buffer_reserve(struct buffer *buffer, size_t extra_bytes)
         buffer->data = memory_resize(buffer->data, capacity_bytes);
         buffer->capacity_bytes = capacity_bytes;
     }
+    assert(buffer->capacity_bytes - buffer->length_bytes >= extra_bytes);
     return buffer->data + buffer->length_bytes;
 }
 
@@ -57,6 +58,7 @@ void buffer_append(struct buffer *buffer, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return;
+    assert(data != NULL);
     memcpy(buffer_reserve(buffer, bytes), data, bytes);
     buffer_commit(buffer, bytes);
 }

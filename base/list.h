@@ -6,6 +6,7 @@
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 
+#include <assert.h>
 #include <stddef.h>
 
 struct list_node {
@@ -40,6 +41,7 @@ static inline int list_node_is_linked(const struct list_node *node)
 
 static inline void list_insert_before(struct list_node *position, struct list_node *node)
 {
+    assert(position->previous->next == position); /* a list that was never begun, or is torn */
     node->next = position;
     node->previous = position->previous;
     position->previous->next = node;
@@ -58,6 +60,7 @@ static inline void list_prepend(struct list *list, struct list_node *node)
 
 static inline void list_remove(struct list_node *node)
 {
+    assert(node->previous->next == node && node->next->previous == node);
     node->previous->next = node->next;
     node->next->previous = node->previous;
     list_node_init(node);

@@ -89,11 +89,20 @@ static struct entry *map_search(const struct map *map, const void *key, size_t k
     return NULL;
 }
 
+static void map_check(const struct map *map)
+{
+    assert((map->capacity & (map->capacity - 1)) == 0);
+    assert(map->count <= map->used && map->used <= map->capacity);
+    assert(map->first <= map->used);
+    assert(map->capacity == 0 || (map->entries != NULL && map->slots != NULL));
+}
+
 static void map_link(struct map *map, uint32_t index)
 {
     uint32_t mask = 2 * map->capacity - 1;
     uint32_t slot = (uint32_t)map->entries[index].hash & mask;
 
+    assert(index < map->capacity); /* half of the slots are free: the search for one ends */
     while (map->slots[slot] != 0)
         slot = (slot + 1) & mask;
     map->slots[slot] = index + 1;
@@ -140,6 +149,7 @@ static void map_append(struct map *map, const void *key, size_t key_bytes, uint6
     map_link(map, map->used);
     map->used++;
     map->count++;
+    map_check(map);
 }
 
 void *map_get(const struct map *map, const void *key, size_t key_bytes)
@@ -177,6 +187,7 @@ void *map_remove(struct map *map, const void *key, size_t key_bytes)
     map->count--;
     while (map->first < map->used && map->entries[map->first].value == NULL)
         map->first++;
+    map_check(map);
     return value;
 }
 

@@ -26,6 +26,7 @@ struct message *message_create(const void *data, size_t bytes)
 {
     struct message *message = message_create_blank(bytes);
 
+    assert(bytes == 0 || data != NULL);
     if (bytes > 0)
         memcpy(message->data, data, bytes);
     return message;

@@ -14,6 +14,7 @@ static void put_little_endian(struct buffer *out, uint64_t value, size_t width_b
 {
     uint64_t little_endian = htole64(value);
 
+    assert(width_bytes == sizeof(value) || value >> (8 * width_bytes) == 0);
     buffer_append(out, &little_endian, width_bytes);
 }
 
@@ -63,6 +64,7 @@ void wire_reader_init(struct wire_reader *reader, const void *data, size_t bytes
 {
     static const unsigned char nothing[1];
 
+    assert(bytes == 0 || data != NULL);
     reader->position = bytes > 0 ? data : nothing;
     reader->end = reader->position + bytes;
     reader->failed = 0;
@@ -86,6 +88,7 @@ static uint64_t get_little_endian(struct wire_reader *reader, size_t width_bytes
     const unsigned char *bytes = wire_take(reader, width_bytes);
     uint64_t value = 0;
 
+    assert(width_bytes <= sizeof(value));
     if (bytes != NULL)
         memcpy(&value, bytes, width_bytes);
     return le64toh(value);
@@ -185,6 +188,7 @@ void wire_get_string_into(struct wire_reader *reader, char *array, size_t array_
 
 size_t wire_left(const struct wire_reader *reader)
 {
+    assert(reader->position <= reader->end);
     return (size_t)(reader->end - reader->position);
 }
 

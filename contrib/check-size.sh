@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check-size.sh [ROOT]: functions of at most 70 lines (brace to brace), C files of at most 800,
-# scripts of at most 400. Prints TAP; what is too long stands before the line of its rule.
+# scripts of at most 400; and so many asserts per 1,000 lines, at least, of each folder that is in the
+# table below (a folder of less than 1,000 lines is too small to judge). Prints TAP; what is too long or
+# has too few stands before the line of its rule.
 set -u
 root=${1:-${srcdir:-$(dirname "$0")/..}}
 cd "$root" || exit 1
@@ -11,6 +13,9 @@ function_lines=70
 file_lines=800
 script_lines=400
 folders=(base alloc overlay fabric pmix launch test contrib doc)
+# Folders that have reached what all are to reach.
+asserts_least=10
+asserted=(base overlay)
 
 checks=0
 failed=0
@@ -35,7 +40,23 @@ if [ ${#sources[@]} -eq 0 ]; then
     exit 1
 fi
 
-echo "1..3"
+# count_asserts FOLDER...: of each how many it has and needs, if those are too few. A comment's are
+# none, nor is a static_assert, which costs and tells nothing at run time.
+count_asserts() {
+    local folder
+    for folder; do
+        find "$folder" -name '*.[ch]' -exec cat {} + 2>/dev/null |
+            awk -v folder="$folder" -v least=$asserts_least '
+                !/^ *(\/?\*|\/\/)/ && /(^|[^A-Za-z0-9_])assert\(/ { asserts++ }
+                END {
+                    if (NR >= 1000 && asserts * 1000 < least * NR)
+                        printf "# %s has %d asserts in %d lines, %.1f per 1,000\n",
+                            folder, asserts, NR, asserts * 1000 / NR
+                }'
+    done
+}
+
+echo "1..4"
 # .clang-format puts the braces of a function, and of nothing else, alone into column one.
 verdict "no function is longer than $function_lines lines" < <(awk -v limit=$function_lines '
     FNR == 1 { start = 0 }
@@ -51,4 +72,6 @@ verdict "no C file is longer than $file_lines lines" < <(awk -v limit=$file_line
 verdict "no script is longer than $script_lines lines" < <(awk -v limit=$script_lines '
     FNR == limit + 1 { printf "# %s is longer than %d lines\n", FILENAME, limit }' \
     "${scripts[@]}" /dev/null)
+verdict "at least $asserts_least asserts per 1,000 lines of: ${asserted[*]}" < <(
+    count_asserts "${asserted[@]}")
 exit $failed

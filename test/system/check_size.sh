@@ -50,6 +50,15 @@ size
 like "$out" "# test/a.sh is longer than 400 lines" "a script of 401 lines is named"
 rm "$scratch/test/a.sh"
 
+lines 699 'int x;' >"$scratch/base/a.c"
+{ lines 292 'int x;'; lines 9 '    assert(x > 0);'; echo ' * assert(x > 0);'; } >"$scratch/base/b.c"
+size
+like "$status $out" "1 .*# base has 9 asserts in 1001 lines, 9.0 per 1,000" "too few asserts are counted"
+lines 2 '    assert(x > 0);' >>"$scratch/base/b.c"
+size
+is "$status" 0 "as many as there must be pass"
+rm "$scratch/base/b.c"
+
 cp "$srcdir/.clang-format" "$scratch"
 run bash "$srcdir/contrib/check-format.sh" "$scratch"
 if [[ $out == *SKIP* ]]; then
