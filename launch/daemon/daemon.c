@@ -115,6 +115,19 @@ void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
     node_leave(daemon->node);
 }
 
+static void end_groups(struct daemon *daemon)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct daemon_job *job = list_entry(node, struct daemon_job, node);
+
+        daemon_forget_starts(job);
+        helper_end_group(daemon->helper, job->number, 0);
+    }
+}
+
 void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why)
 {
     if (daemon->ending)
@@ -128,9 +141,7 @@ void daemon_end(struct daemon *daemon, enum node_end end, const struct error *wh
             starter_let_go(daemon->starter);
     }
     daemon->ending = 1;
-    daemon_forget_starts(daemon);
-    if (daemon->job)
-        helper_end_group(daemon->helper, daemon->job, 0);
+    end_groups(daemon);
     starter_expect_end(daemon->starter);
     loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
     daemon_check_end(daemon);
@@ -267,10 +278,8 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
-    daemon->job_timer = loop_timer_create(daemon->loop, daemon_job_timer, daemon);
     daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
-    daemon->start_timer = loop_timer_create(daemon->loop, daemon_start_more, daemon);
     /* In one go, for one wake-up of the helper. */
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
@@ -286,11 +295,12 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon->starter =
         starter_create(daemon->loop, daemon->helper,
                        daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
-    if (!daemon->engine)
-        daemon->engine = job_engine_create(&daemon->record.instance, daemon->record.place, NULL);
+    if (!daemon->instance)
+        daemon->instance = instance_create(&daemon->record.instance, daemon->record.place, NULL,
+                                           INSTANCE_LEAVES_WITH_JOB);
     rc = open_tree(daemon, error);
     if (rc == 0 && daemon->root)
-        root_open(daemon);
+        rc = root_open(daemon, error);
     return rc;
 }
 
@@ -310,9 +320,8 @@ static void close_parts(struct daemon *daemon)
 {
     int helper_died = helper_is_gone(daemon->helper);
 
-    if (daemon->node)
-        daemon_job_close(daemon);
-    daemon_survey_close(daemon);
+    daemon_jobs_close(daemon);
+    daemon_surveys_close(daemon);
     doctor_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
     if (daemon->root)
@@ -323,15 +332,14 @@ static void close_parts(struct daemon *daemon)
     node_destroy(daemon->node);
     recorder_close(daemon->recorder);
     daemon_forget_starter(daemon);
-    if (daemon->job_timer) {
-        loop_timer_destroy(daemon->job_timer);
+    if (daemon->end_timer) {
         loop_timer_destroy(daemon->end_timer);
         loop_timer_destroy(daemon->lease_timer);
-        loop_timer_destroy(daemon->start_timer);
     }
     helper_close(daemon->helper);
     remove_left(daemon, helper_died);
-    job_engine_destroy(daemon->engine);
+    instance_destroy(daemon->instance);
+    map_destroy(daemon->requests);
     if (daemon->loop)
         loop_destroy(daemon->loop);
     boot_record_fini(&daemon->record);
@@ -370,7 +378,9 @@ int daemon_run(struct daemon *daemon, struct error *error)
     mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES);
     raise_descriptor_limit();
     (void)signal(SIGPIPE, SIG_IGN);
-    daemon->input_fd = -1;
+    list_init(&daemon->jobs);
+    list_init(&daemon->surveys);
+    daemon->requests = map_create();
     log_set_sink(log_line, daemon, daemon->record.instance.log_level);
     rc = open_parts(daemon, error);
     if (rc == 0 && daemon->is_joiner)

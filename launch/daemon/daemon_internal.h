@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A daemon's parts and who may call whom: daemon.c (life), daemon_overlay.c (what the tree brings),
- * daemon_job.c (carries out the job logic's actions), root.c (the root's front end).  For them only.
+ * daemon_action.c (carries out the job logic's actions), daemon_job.c (the parts of jobs on this node),
+ * root.c (the root's clients).  For them only.
  */
 #ifndef LAUNCH_DAEMON_DAEMON_INTERNAL_H
 #define LAUNCH_DAEMON_DAEMON_INTERNAL_H
 
 #include "base/list.h"
+#include "base/map.h"
 #include "fabric/link_set.h"
 #include "fabric/rail.h"
 #include "fabric/loop.h"
@@ -15,7 +17,7 @@
 #include "launch/daemon/doctor_daemon.h"
 #include "launch/exec/helper.h"
 #include "launch/rank/input.h"
-#include "launch/job/job.h"
+#include "launch/job/instance.h"
 #include "launch/rank/output.h"
 #include "launch/rank/services.h"
 #include "launch/exec/session.h"
@@ -29,14 +31,23 @@
 struct root;
 struct join_root;
 struct roll_call;
-struct daemon_survey;
 
-/* Local ranks of a job that are still to be started: [next, end). */
-struct daemon_starts {
-    uint32_t job; /* 0: none */
-    uint32_t next;
-    uint32_t end;
-    uint64_t short_ns; /* since when there are no descriptors for the next; 0: there are */
+/* The part of a job on this node, as far as the world has to do with it. */
+struct daemon_job {
+    struct list_node node;
+    struct daemon *daemon;
+    uint32_t number;
+    const struct job_local *local; /* the job logic's, until CLOSE has been carried out */
+    struct output *output;
+    struct services *services; /* NULL: they could not be made */
+    pid_t *pids;               /* of its local ranks, 0: not started */
+    struct input *input;
+    int input_fd; /* the process's end until it has started, or -1 */
+    /* local ranks that are still to be started: [start_next, start_end) */
+    uint32_t start_next;
+    uint32_t start_end;
+    uint64_t start_short_ns; /* since when there are no descriptors for the next; 0: there are */
+    struct loop_timer *start_timer;
 };
 
 struct daemon {
@@ -49,10 +60,8 @@ struct daemon {
     struct node *node;
     struct recorder *recorder; /* NULL: nothing is recorded */
     struct starter *starter;
-    struct job_engine *engine;
-    struct loop_timer *job_timer;
+    struct instance *instance;
     struct loop_timer *lease_timer;
-    struct loop_timer *start_timer;
     struct loop_timer *end_timer;
     struct loop_watch *starter_watch; /* until it has joined or its starter is gone */
     struct loop_timer *starter_timer; /* NULL once it has joined */
@@ -60,15 +69,10 @@ struct daemon {
     struct roll_call *roll_call;      /* NULL elsewhere than at place 0 */
     struct doctor *doctor;            /* NULL unless the instance is there to examine its nodes */
     struct root *root;                /* the front end's side; NULL elsewhere than at place 0 */
-    struct daemon_survey *survey;     /* NULL: the node is not being looked at */
-    /* the job that has processes here */
-    uint32_t job; /* 0: none */
-    struct daemon_starts starts;
-    struct output *output;
-    struct services *services;
-    pid_t *pids; /* of its local ranks, 0: not started */
-    struct input *input;
-    int input_fd; /* the process's end until it has started, or -1 */
+    struct list surveys;              /* struct daemon_survey: the node is being looked at */
+    uint32_t surveys_made;
+    struct list jobs;     /* struct daemon_job: those that have a part here */
+    struct map *requests; /* id of a request on its way -> number of the job that asks */
     char
         jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
     uint32_t helper_behind; /* so often in a row it had not read what it was told a second ago */
@@ -116,21 +120,26 @@ void daemon_seen(void *context, const struct ranges *places, enum node_loss loss
                  uint64_t silent_ns);
 
 /* daemon_job.c */
-extern const struct helper_events daemon_helper_events;
-void daemon_job_event(struct daemon *daemon, struct job_event *event);
-void daemon_job_close(struct daemon *daemon);
+struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number); /* or NULL */
+void daemon_job_open(struct daemon *daemon, uint32_t number);
+void daemon_job_close(struct daemon_job *job); /* NULL is fine */
+void daemon_jobs_close(struct daemon *daemon);
 /* Output credit and stdin that came from the root. */
 void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader);
-void daemon_job_timer(void *context);
+
+/* daemon_action.c */
+extern const struct helper_events daemon_helper_events;
+void daemon_job_event(struct daemon *daemon, struct job_event *event);
 
 /* daemon_start.c */
-void daemon_start_ranks(struct daemon *daemon, uint32_t number, uint32_t index, uint32_t count);
-/* Goes on with them; as a timer and the helper's upcall. */
+void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count);
+/* Goes on with those of one job, as a timer, and of all, as the helper's upcall. */
 void daemon_start_more(void *context);
+void daemon_start_all(void *context);
 /* Those that are left are told as failed, with ECANCELED. */
-void daemon_cancel_starts(struct daemon *daemon);
-void daemon_forget_starts(struct daemon *daemon);
-void daemon_close_input_fd(struct daemon *daemon);
+void daemon_cancel_starts(struct daemon_job *job);
+void daemon_forget_starts(struct daemon_job *job);
+void daemon_close_input_fd(struct daemon_job *job);
 
 /* daemon_starter.c */
 /* A daemon that has not joined ends soon after what started it. */
@@ -144,19 +153,17 @@ void daemon_watch_signals(struct daemon *daemon);
 /* Asks the helper what this node is like; the job logic gets the answer as an event. */
 void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
                          const char *require);
-void daemon_survey_close(struct daemon *daemon);
+void daemon_surveys_close(struct daemon *daemon);
 
 /* root.c */
 void root_message(struct daemon *daemon, uint32_t source, struct message *payload);
 void root_action(struct daemon *daemon, struct job_action *action);
-/* The root cannot go on: the front end is told, unless the job's end was. */
+/* The root cannot go on: its clients are told, unless their jobs' ends were. */
 void root_failed(struct daemon *daemon, const char *why);
 void root_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text);
-/* 1 if the front end has not yet written all output that came. */
-int root_output_waits(const struct daemon *daemon);
-/* To the front end, if it is there; clears the payload. */
+/* To the client that began the instance, if it is there; clears the payload. */
 void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload);
-void root_open(struct daemon *daemon);
+int root_open(struct daemon *daemon, struct error *error);
 void root_close(struct daemon *daemon);
 
 #endif

@@ -25,20 +25,20 @@ static void send_up(struct daemon *daemon, enum frame_class class, struct buffer
 static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
                         size_t bytes)
 {
-    struct daemon *daemon = context;
+    const struct daemon_job *job = context;
     struct message *message = message_create_blank(OUTPUT_HEADER_BYTES + bytes);
     struct buffer header = {0};
 
     wire_put_u8(&header, JOB_MESSAGE_OUTPUT);
-    wire_put_u32(&header, daemon->job);
-    wire_put_u32(&header, job_engine_rank(daemon->engine, daemon->job, index));
+    wire_put_u32(&header, job->number);
+    wire_put_u32(&header, instance_part_rank(job->daemon->instance, job->local, index));
     wire_put_u8(&header, stream);
     assert(header.length_bytes == OUTPUT_HEADER_BYTES);
     memcpy(message->data, header.data, OUTPUT_HEADER_BYTES);
     if (bytes > 0)
         memcpy(message->data + OUTPUT_HEADER_BYTES, data, bytes);
     buffer_fini(&header);
-    node_send(daemon->node, 0, FRAME_BULK, message);
+    node_send(job->daemon->node, 0, FRAME_BULK, message);
 }
 
 static void output_line_ended(void *context, uint32_t index, uint8_t stream)
@@ -48,11 +48,11 @@ static void output_line_ended(void *context, uint32_t index, uint8_t stream)
 
 static void output_drained(void *context, uint64_t total_bytes)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
     struct job_event event = {
-        .kind = JOB_EVENT_DRAINED, .job = daemon->job, .number = (int64_t)total_bytes};
+        .kind = JOB_EVENT_DRAINED, .job = job->number, .number = (int64_t)total_bytes};
 
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
 static const struct output_events output_events = {
@@ -63,93 +63,98 @@ static const struct output_events output_events = {
 
 static void stdin_taken(void *context, uint32_t bytes)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
     struct buffer payload = {0};
 
     wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
-    wire_put_u32(&payload, daemon->job);
+    wire_put_u32(&payload, job->number);
     wire_put_u32(&payload, bytes);
-    send_up(daemon, FRAME_BULK, &payload);
+    send_up(job->daemon, FRAME_BULK, &payload);
 }
 
 static void services_contribute(void *context, const struct node_key *key,
                                 const struct ranges *places, struct message *payload)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
 
-    node_contribute(daemon->node, key, places, payload);
+    node_contribute(job->daemon->node, key, places, payload);
 }
 
 static void services_cancel(void *context, const struct node_key *key)
 {
-    node_cancel(((struct daemon *)context)->node, key);
+    node_cancel(((struct daemon_job *)context)->daemon->node, key);
 }
 
 static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
 {
-    return node_request(((struct daemon *)context)->node, place, payload);
+    struct daemon_job *job = context;
+    uint32_t id = node_request(job->daemon->node, place, payload);
+
+    (void)map_put_u64(job->daemon->requests, id, (void *)(uintptr_t)job->number);
+    return id;
 }
 
 static void services_send_reply(void *context, uint32_t source, uint32_t id,
                                 struct message *payload)
 {
-    node_reply(((struct daemon *)context)->node, source, id, payload);
+    node_reply(((struct daemon_job *)context)->daemon->node, source, id, payload);
 }
 
 static void services_aborted(void *context, uint32_t index, int status, const char *message)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
     struct job_event event = {.kind = JOB_EVENT_ABORT,
-                              .job = daemon->job,
+                              .job = job->number,
                               .index = index,
                               .number = status,
                               .text = message};
 
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
 static uint8_t services_process_state(void *context, uint32_t index)
 {
-    return roll_call_process_state(((struct daemon *)context)->pids[index]);
+    return roll_call_process_state(((struct daemon_job *)context)->pids[index]);
 }
 
 /* Help texts of MPI libraries: shown as the rank's stderr would be. */
 static void services_text(void *context, const char *text, size_t text_bytes)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
     char *line = memory_printf("%.*s", (int)text_bytes, text);
 
-    daemon_text(daemon, daemon->job, LOG_LEVEL_ERROR, line);
+    daemon_text(job->daemon, job->number, LOG_LEVEL_ERROR, line);
     free(line);
 }
 
 static void services_failed(void *context, const struct error *why)
 {
-    struct daemon *daemon = context;
+    struct daemon_job *job = context;
     struct job_event event = {.kind = JOB_EVENT_ABORT,
-                              .job = daemon->job,
+                              .job = job->number,
                               .number = why->code,
                               .text = why->text,
                               .flag = 1};
 
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
 static void services_missed(void *context, const struct node_key *key)
 {
-    struct daemon *daemon = context;
-    struct job_event event = {.kind = JOB_EVENT_MISSED, .job = daemon->job};
+    struct daemon_job *job = context;
+    struct job_event event = {.kind = JOB_EVENT_MISSED, .job = job->number};
     char name[64];
 
-    roll_call_name(key, daemon->job, name, sizeof name);
+    roll_call_name(key, job->number, name, sizeof name);
     event.text = name;
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
-static void job_open_services(struct daemon *daemon, const struct job_local *job)
+static void open_services(struct daemon_job *job)
 {
+    const struct daemon *daemon = job->daemon;
     struct services_world world = {
-        .context = daemon,
+        .context = job,
         .contribute = services_contribute,
         .cancel = services_cancel,
         .request = services_send_request,
@@ -162,8 +167,8 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
     };
     struct services_config config = {
         .loop = daemon->loop,
-        .job = job,
-        .allocation = job_engine_allocation(daemon->engine),
+        .job = job->local,
+        .allocation = instance_roster(daemon->instance),
         .session = &daemon->session,
         .session_id = daemon->record.instance.session,
         .jobs_name = daemon->jobs_name,
@@ -175,241 +180,90 @@ static void job_open_services(struct daemon *daemon, const struct job_local *job
     };
     struct error error = ERROR_NONE;
 
-    daemon->services = services_create(&config, &error);
-    if (!daemon->services)
-        daemon_text(daemon, daemon->job, LOG_LEVEL_ERROR, error.text);
+    job->services = services_create(&config, &error);
+    if (!job->services)
+        daemon_text(job->daemon, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
-static void job_open(struct daemon *daemon, uint32_t number)
+/* For the rank that gets it, if it is here. */
+static void open_input(struct daemon_job *job)
 {
-    const struct job_local *job = job_engine_local(daemon->engine, number);
+    const struct instance *instance = job->daemon->instance;
     int ends[2];
 
-    daemon_job_close(daemon);
-    daemon->job = number;
-    daemon->output = output_create(daemon->loop, job->count,
-                                   output_window_bytes(daemon->record.instance.places - 1),
-                                   &output_events, daemon);
-    daemon->pids = memory_allocate_zeroed((job->count + 1) * sizeof *daemon->pids);
-    job_open_services(daemon, job);
-    for (uint32_t i = 0; i < job->count; i++) {
-        if (job_engine_rank(daemon->engine, number, i) != job->spec.stdin_rank ||
+    for (uint32_t i = 0; i < job->local->count; i++) {
+        if (instance_part_rank(instance, job->local, i) != job->local->spec.stdin_rank ||
             pipe2(ends, O_CLOEXEC) < 0)
             continue;
-        daemon->input_fd = ends[0];
-        daemon->input = input_create(daemon->loop, ends[1], stdin_taken, daemon);
+        job->input_fd = ends[0];
+        job->input = input_create(job->daemon->loop, ends[1], stdin_taken, job);
     }
 }
 
-void daemon_job_close(struct daemon *daemon)
+struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number)
 {
-    if (daemon->job == 0)
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct daemon_job *job = list_entry(node, struct daemon_job, node);
+
+        if (job->number == number)
+            return job;
+    }
+    return NULL;
+}
+
+void daemon_job_open(struct daemon *daemon, uint32_t number)
+{
+    struct daemon_job *job = memory_allocate_zeroed(sizeof *job);
+
+    assert(!daemon_job_find(daemon, number));
+    job->daemon = daemon;
+    job->number = number;
+    job->local = instance_part(daemon->instance, number);
+    job->input_fd = -1;
+    job->start_timer = loop_timer_create(daemon->loop, daemon_start_more, job);
+    job->output =
+        output_create(daemon->loop, job->local->count,
+                      output_window_bytes(daemon->record.instance.places - 1), &output_events, job);
+    job->pids = memory_allocate_zeroed((job->local->count + 1) * sizeof *job->pids);
+    list_append(&daemon->jobs, &job->node);
+    open_services(job);
+    open_input(job);
+}
+
+void daemon_job_close(struct daemon_job *job)
+{
+    if (job == NULL)
         return;
-    daemon_forget_starts(daemon);
-    services_destroy(daemon->services);
-    daemon->services = NULL;
-    output_destroy(daemon->output);
-    daemon->output = NULL;
-    input_destroy(daemon->input);
-    daemon->input = NULL;
-    daemon_close_input_fd(daemon);
-    free(daemon->pids);
-    daemon->pids = NULL;
-    daemon->job = 0;
+    daemon_forget_starts(job);
+    list_remove(&job->node);
+    loop_timer_destroy(job->start_timer);
+    services_destroy(job->services);
+    output_destroy(job->output);
+    input_destroy(job->input);
+    daemon_close_input_fd(job);
+    free(job->pids);
+    free(job);
 }
 
-static void set_timer(struct daemon *daemon, int64_t deadline_ns)
+void daemon_jobs_close(struct daemon *daemon)
 {
-    if (deadline_ns < 0)
-        loop_timer_cancel(daemon->job_timer);
-    else
-        loop_timer_set(daemon->job_timer, (uint64_t)deadline_ns);
-}
+    struct list_node *node;
 
-static void action_run(struct daemon *daemon, struct job_action *action)
-{
-    struct message *message = action->message;
-
-    switch (action->kind) {
-    case JOB_ACTION_BROADCAST:
-        action->message = NULL;
-        if (node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
-                           message) < 0)
-            daemon_text(daemon, action->job, LOG_LEVEL_ERROR,
-                        "a message to the nodes was given up: too many are on their way");
-        break;
-    case JOB_ACTION_CONTRIBUTE:
-        action->message = NULL;
-        node_contribute(daemon->node, &action->key, &action->places, message);
-        break;
-    case JOB_ACTION_SEND:
-        action->message = NULL;
-        node_send(daemon->node, action->place, FRAME_CONTROL, message);
-        break;
-    case JOB_ACTION_SURVEY:
-        daemon_survey_start(daemon, action->job, (unsigned int)action->number,
-                            (const char *)action->message->data);
-        break;
-    case JOB_ACTION_OPEN:
-        job_open(daemon, action->job);
-        break;
-    case JOB_ACTION_START:
-        daemon_start_ranks(daemon, action->job, action->index, (uint32_t)action->number);
-        break;
-    case JOB_ACTION_CANCEL_STARTS:
-        daemon_cancel_starts(daemon);
-        break;
-    case JOB_ACTION_SIGNAL:
-        helper_signal_group(daemon->helper, action->job, (int)action->number);
-        break;
-    case JOB_ACTION_END_GROUP:
-        daemon_cancel_starts(daemon);
-        helper_end_group(daemon->helper, action->job, (uint32_t)action->number);
-        break;
-    case JOB_ACTION_CUT_OUTPUT:
-        if (daemon->output)
-            output_cut(daemon->output, (uint32_t)action->number, (int)action->index);
-        break;
-    case JOB_ACTION_FORGET:
-        node_forget(daemon->node, action->job, &action->places);
-        break;
-    case JOB_ACTION_CLOSE:
-        if (daemon->job == action->job)
-            daemon_job_close(daemon);
-        break;
-    case JOB_ACTION_TIMER:
-        set_timer(daemon, action->number);
-        break;
-    default:
-        root_action(daemon, action);
-    }
-}
-
-void daemon_job_event(struct daemon *daemon, struct job_event *event)
-{
-    struct job_actions actions;
-
-    job_actions_init(&actions);
-    event->now_ns = loop_now_ns();
-    job_step(daemon->engine, event, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        action_run(daemon, &actions.items[i]);
-    job_actions_fini(&actions);
-}
-
-void daemon_job_timer(void *context)
-{
-    struct daemon *daemon = context;
-    struct ranges missing = {0};
-    struct job_event event = {
-        .kind = JOB_EVENT_TIMER, .places = &missing, .flag = root_output_waits(daemon)};
-
-    node_missing(daemon->node, &missing);
-    daemon_job_event(daemon, &event);
-    ranges_fini(&missing);
+    while ((node = list_first(&daemon->jobs)) != NULL)
+        daemon_job_close(list_entry(node, struct daemon_job, node));
 }
 
 void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader)
 {
-    if (wire_get_u32(reader) != daemon->job || daemon->job == 0)
+    struct daemon_job *job = daemon_job_find(daemon, wire_get_u32(reader));
+
+    if (job == NULL)
         return; /* it has ended here */
     if (kind == JOB_MESSAGE_CREDIT)
-        output_credit(daemon->output, wire_get_u32(reader));
-    else if (kind == JOB_MESSAGE_STDIN && daemon->input)
-        input_write(daemon->input, reader->position, wire_left(reader));
+        output_credit(job->output, wire_get_u32(reader));
+    else if (kind == JOB_MESSAGE_STDIN && job->input)
+        input_write(job->input, reader->position, wire_left(reader));
 }
-
-static int is_rank(uint64_t id)
-{
-    return id > UINT32_MAX;
-}
-
-/* What came of a rank: index and job are in the id. */
-static struct job_event rank_event(enum job_event_kind kind, uint64_t id, int64_t number)
-{
-    return (struct job_event){
-        .kind = kind, .job = (uint32_t)(id >> 32), .index = (uint32_t)id, .number = number};
-}
-
-static void process_started(void *context, uint64_t id, pid_t pid)
-{
-    struct daemon *daemon = context;
-    struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
-
-    if (!is_rank(id)) {
-        if (starter_owns(daemon->starter, (uint32_t)id))
-            starter_process_started(daemon->starter, (uint32_t)id, pid);
-        return;
-    }
-    if (daemon->job == event.job)
-        daemon->pids[event.index] = pid;
-    daemon_job_event(daemon, &event);
-}
-
-static void process_failed(void *context, uint64_t id, int code, enum start_step step,
-                           const char *text)
-{
-    struct daemon *daemon = context;
-    struct job_event event = rank_event(JOB_EVENT_START_FAILED, id, code);
-
-    if (id == DAEMON_SURVEY_ID) /* its end of the pipe is closed: that tells */
-        return;
-    if (!is_rank(id)) {
-        starter_process_failed(daemon->starter, (uint32_t)id, code, step);
-        daemon_check_end(daemon);
-        return;
-    }
-    event.step = step;
-    event.text = text;
-    daemon_job_event(daemon, &event);
-}
-
-static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
-{
-    struct daemon *daemon = context;
-    struct job_event event = rank_event(JOB_EVENT_EXITED, id, wait_status);
-    struct job_event abnormal = rank_event(JOB_EVENT_ABNORMAL, id, 0);
-
-    if (id == DAEMON_SURVEY_ID)
-        return;
-    if (!is_rank(id)) {
-        starter_process_exited(daemon->starter, (uint32_t)id, wait_status);
-        daemon_check_end(daemon);
-        return;
-    }
-    daemon->starts.short_ns = 0;
-    if (daemon->job == event.job && daemon->services &&
-        services_exited(daemon->services, event.index))
-        daemon_job_event(daemon, &abnormal);
-    event.flag = by_us;
-    daemon_job_event(daemon, &event);
-}
-
-static void process_group_empty(void *context, uint32_t group)
-{
-    struct job_event event = {.kind = JOB_EVENT_GROUP_EMPTY, .job = group};
-
-    daemon_job_event(context, &event);
-}
-
-/* If it was ending already nobody else tells of its children any more. */
-static void helper_gone(void *context)
-{
-    struct daemon *daemon = context;
-    struct error why;
-
-    error_set(&why, -ECHILD, "the helper process was killed");
-    daemon_end(daemon, NODE_END_EVICTED, &why);
-    if (daemon->root)
-        daemon->exit_status = EXIT_FAILURE;
-    daemon_check_end(daemon);
-}
-
-const struct helper_events daemon_helper_events = {
-    .started = process_started,
-    .failed = process_failed,
-    .exited = process_exited,
-    .group_empty = process_group_empty,
-    .room = daemon_start_more,
-    .gone = helper_gone,
-};

@@ -109,12 +109,14 @@ static void result(void *context, const struct node_key *key, int status, const 
                    struct message *payload)
 {
     struct daemon *daemon = context;
+    struct daemon_job *job;
     struct job_event event = {
         .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
 
     if (key->kind == JOB_OPERATION_PMI1 || key->kind == JOB_OPERATION_PMIX) {
-        if (daemon->services)
-            services_result(daemon->services, key, status, payload);
+        job = daemon_job_find(daemon, key->owner);
+        if (job && job->services)
+            services_result(job->services, key, status, payload);
     } else {
         daemon_job_event(daemon, &event);
     }
@@ -139,14 +141,16 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
 static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
 {
     struct daemon *daemon = context;
-    struct wire_reader reader;
-
+    struct daemon_job *job;
+    struct wire_reader reader, peek;
     uint8_t kind;
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     kind = wire_get_u8(&reader);
-    if (kind == JOB_MESSAGE_MODEX && daemon->services) {
-        services_request(daemon->services, source, id, &reader);
+    peek = reader;
+    job = kind == JOB_MESSAGE_MODEX ? daemon_job_find(daemon, wire_get_u32(&peek)) : NULL;
+    if (job && job->services) {
+        services_request(job->services, source, id, &reader);
     } else if (kind == JOB_MESSAGE_ROLL && source == 0) {
         roll_call_answer(daemon, source, id, &reader);
     } else {
@@ -161,11 +165,13 @@ static void request(void *context, uint32_t source, uint32_t id, struct message 
 static void reply(void *context, uint32_t id, int status, struct message *payload)
 {
     struct daemon *daemon = context;
+    uint32_t number = (uint32_t)(uintptr_t)map_remove_u64(daemon->requests, id);
+    struct daemon_job *job = number > 0 ? daemon_job_find(daemon, number) : NULL;
 
-    if (daemon->roll_call)
+    if (job && job->services)
+        services_reply(job->services, id, status, payload);
+    else if (number == 0 && daemon->roll_call)
         roll_call_reply(daemon->roll_call, id, status, payload);
-    else if (daemon->services)
-        services_reply(daemon->services, id, status, payload);
 }
 
 const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
@@ -186,6 +192,7 @@ static void lost(void *context, const struct ranges *places)
     struct job_event event = {.kind = JOB_EVENT_LOST, .places = places};
     struct tree tree = {.places = daemon->record.instance.places,
                         .radix = daemon->record.instance.radix};
+    struct list_node *node, *spare;
     char name[HOST_NAME_BYTES_MAX + 1];
 
     for (uint32_t i = 0; i < tree_cut_count(&tree, daemon->record.range); i++) {
@@ -195,8 +202,8 @@ static void lost(void *context, const struct ranges *places)
             starter_clean(daemon->starter, &daemon->record.instance, head,
                           daemon_place_name(daemon, head, name));
     }
-    if (daemon->output)
-        output_credit_renew(daemon->output);
+    list_for_each(&daemon->jobs, node, spare)
+        output_credit_renew(list_entry(node, struct daemon_job, node)->output);
     daemon_job_event(daemon, &event);
 }
 

@@ -103,8 +103,14 @@ static void on_interrupt(void *context)
 
 static void forward(struct daemon *daemon, int number)
 {
-    if (daemon->job != 0 && !daemon->ending)
-        helper_signal_group(daemon->helper, daemon->job, number);
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        if (!daemon->ending)
+            helper_signal_group(daemon->helper, list_entry(node, struct daemon_job, node)->number,
+                                number);
+    }
 }
 
 static void on_user_1(void *context)

@@ -24,124 +24,133 @@
 #define SHORT_PATIENCE_MS 3000
 #define SHORT_LOOK_MS     5
 
-static void start_failed(struct daemon *daemon, uint32_t number, uint32_t index, int code,
-                         enum start_step step)
+static void start_failed(struct daemon_job *job, uint32_t index, int code, enum start_step step)
 {
     struct job_event event = {.kind = JOB_EVENT_START_FAILED,
-                              .job = number,
+                              .job = job->number,
                               .index = index,
                               .number = code,
                               .step = step};
 
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
-void daemon_close_input_fd(struct daemon *daemon)
+void daemon_close_input_fd(struct daemon_job *job)
 {
-    if (daemon->input_fd >= 0)
-        close(daemon->input_fd);
-    daemon->input_fd = -1;
+    if (job->input_fd >= 0)
+        close(job->input_fd);
+    job->input_fd = -1;
 }
 
-static void start_rank(struct daemon *daemon, uint32_t number, uint32_t index)
+static void start_rank(struct daemon_job *job, uint32_t index)
 {
-    const struct job_local *job = job_engine_local(daemon->engine, number);
+    struct daemon *daemon = job->daemon;
     struct error error = ERROR_NONE;
     struct rank_start start = {
         .helper = daemon->helper,
-        .output = daemon->output,
-        .services = daemon->services,
-        .job = job,
+        .output = job->output,
+        .services = job->services,
+        .job = job->local,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
         .place = daemon->record.place,
-        .rank = job_engine_rank(daemon->engine, number, index),
+        .rank = instance_part_rank(daemon->instance, job->local, index),
         .index = index,
         .stdin_fd = -1,
     };
-    int takes_stdin = start.rank == job->spec.stdin_rank;
+    int takes_stdin = start.rank == job->local->spec.stdin_rank;
     enum start_step step = START_STEP_SERVICES;
     int rc = -EIO;
 
     if (takes_stdin)
-        start.stdin_fd = daemon->input_fd;
-    if (daemon->services) {
+        start.stdin_fd = job->input_fd;
+    if (job->services) {
         step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);
     }
     if (takes_stdin)
-        daemon_close_input_fd(daemon);
+        daemon_close_input_fd(job);
     if (rc < 0)
-        start_failed(daemon, number, index, rc, step);
+        start_failed(job, index, rc, step);
 }
 
-void daemon_forget_starts(struct daemon *daemon)
+static int has_starts(const struct daemon_job *job)
 {
-    loop_timer_cancel(daemon->start_timer);
-    daemon->starts = (struct daemon_starts){0};
+    return job->start_next < job->start_end;
+}
+
+void daemon_forget_starts(struct daemon_job *job)
+{
+    loop_timer_cancel(job->start_timer);
+    job->start_next = job->start_end = 0;
+    job->start_short_ns = 0;
 }
 
 /* No more will follow: the group may end. */
-static void starts_are_over(struct daemon *daemon)
+static void starts_are_over(struct daemon_job *job)
 {
-    helper_seal_group(daemon->helper, daemon->starts.job);
-    daemon_forget_starts(daemon);
+    helper_seal_group(job->daemon->helper, job->number);
+    daemon_forget_starts(job);
 }
 
 /* 1: the next start must wait for descriptors. */
-static int must_wait(struct daemon *daemon)
+static int must_wait(struct daemon_job *job)
 {
-    struct daemon_starts *starts = &daemon->starts;
     uint64_t now_ns = loop_now_ns();
 
     if (descriptor_check_room(RANK_DESCRIPTORS) == 0) {
-        starts->short_ns = 0;
+        job->start_short_ns = 0;
         return 0;
     }
-    if (starts->short_ns == 0)
-        starts->short_ns = now_ns;
-    if (now_ns - starts->short_ns >= SHORT_PATIENCE_MS * NS_PER_MS)
+    if (job->start_short_ns == 0)
+        job->start_short_ns = now_ns;
+    if (now_ns - job->start_short_ns >= SHORT_PATIENCE_MS * NS_PER_MS)
         return 0; /* then it fails */
-    loop_timer_set(daemon->start_timer, now_ns + SHORT_LOOK_MS * NS_PER_MS);
+    loop_timer_set(job->start_timer, now_ns + SHORT_LOOK_MS * NS_PER_MS);
     return 1;
 }
 
 /* A start that fails at once may cancel the rest, or end the job. */
 void daemon_start_more(void *context)
 {
-    struct daemon *daemon = context;
-    struct daemon_starts *starts = &daemon->starts;
+    struct daemon_job *job = context;
+    struct helper *helper = job->daemon->helper;
     uint32_t count = 0;
 
-    if (starts->job == 0)
-        return;
-    while (starts->job != 0 && starts->next < starts->end && count++ < STARTS_PER_TURN &&
-           !helper_is_busy(daemon->helper)) {
-        if (must_wait(daemon))
+    while (has_starts(job) && count++ < STARTS_PER_TURN && !helper_is_busy(helper)) {
+        if (must_wait(job))
             return;
-        start_rank(daemon, starts->job, starts->next++);
+        start_rank(job, job->start_next++);
+        if (job->start_end > 0 && !has_starts(job))
+            starts_are_over(job);
     }
-    if (starts->job == 0)
-        return;
-    if (starts->next == starts->end)
-        starts_are_over(daemon);
-    else if (!helper_is_busy(daemon->helper)) /* else it tells when there is room */
-        loop_timer_set(daemon->start_timer, loop_now_ns());
+    if (has_starts(job) && !helper_is_busy(helper)) /* else it tells when there is room */
+        loop_timer_set(job->start_timer, loop_now_ns());
 }
 
-void daemon_start_ranks(struct daemon *daemon, uint32_t number, uint32_t index, uint32_t count)
+void daemon_start_all(void *context)
 {
-    daemon->starts = (struct daemon_starts){.job = number, .next = index, .end = index + count};
-    daemon_start_more(daemon);
+    struct daemon *daemon = context;
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+        daemon_start_more(list_entry(node, struct daemon_job, node));
 }
 
-void daemon_cancel_starts(struct daemon *daemon)
+void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count)
 {
-    struct daemon_starts left = daemon->starts;
+    job->start_next = first;
+    job->start_end = first + count;
+    daemon_start_more(job);
+}
 
-    if (left.job == 0)
+void daemon_cancel_starts(struct daemon_job *job)
+{
+    uint32_t next = job->start_next, end = job->start_end;
+
+    if (next >= end)
         return;
-    starts_are_over(daemon);
-    for (uint32_t index = left.next; index < left.end; index++)
-        start_failed(daemon, left.job, index, -ECANCELED, START_STEP_FORK);
+    starts_are_over(job);
+    for (uint32_t index = next; index < end; index++)
+        start_failed(job, index, -ECANCELED, START_STEP_FORK);
 }

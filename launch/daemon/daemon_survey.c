@@ -22,27 +22,33 @@
 #define SURVEY_PIECE_BYTES (64u * 1024)
 
 struct daemon_survey {
+    struct list_node node;
     struct daemon *daemon;
     uint32_t job;
+    uint64_t id; /* of its process */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
     struct buffer answer;
 };
 
-void daemon_survey_close(struct daemon *daemon)
+static void survey_close(struct daemon_survey *survey)
 {
-    struct daemon_survey *survey = daemon->survey;
-
-    if (survey == NULL)
-        return;
-    daemon->survey = NULL;
+    list_remove(&survey->node);
     loop_watch_destroy(survey->watch);
     loop_timer_destroy(survey->timer);
     if (survey->fd >= 0)
         close(survey->fd);
     buffer_fini(&survey->answer);
     free(survey);
+}
+
+void daemon_surveys_close(struct daemon *daemon)
+{
+    struct list_node *node;
+
+    while ((node = list_first(&daemon->surveys)) != NULL)
+        survey_close(list_entry(node, struct daemon_survey, node));
 }
 
 /* Gives the answer, whole or one that says why there is none, to the job. */
@@ -61,7 +67,7 @@ static void finish(struct daemon_survey *survey, const char *why)
         survey_encode(&none, &answer);
         survey_fini(&none);
     }
-    daemon_survey_close(daemon);
+    survey_close(survey);
     event.message = message_from_buffer(&answer);
     daemon_job_event(daemon, &event);
     message_release(event.message);
@@ -100,7 +106,7 @@ static void patience_over(void *context)
 {
     struct daemon_survey *survey = context;
 
-    helper_signal(survey->daemon->helper, DAEMON_SURVEY_ID, SIGKILL);
+    helper_signal(survey->daemon->helper, survey->id, SIGKILL);
     finish(survey, "its processors could not be read within 30 s");
 }
 
@@ -110,9 +116,11 @@ void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
     struct daemon_survey *survey = memory_allocate_zeroed(sizeof(*survey));
     int ends[2];
 
-    daemon_survey_close(daemon);
-    daemon->survey = survey;
-    *survey = (struct daemon_survey){.daemon = daemon, .job = job, .fd = -1};
+    survey->daemon = daemon;
+    survey->job = job;
+    survey->id = DAEMON_SURVEY_ID + daemon->surveys_made++ % DAEMON_SURVEY_ID;
+    survey->fd = -1;
+    list_append(&daemon->surveys, &survey->node);
     survey->timer = loop_timer_create(daemon->loop, patience_over, survey);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
         finish(survey, "there is no descriptor left");
@@ -121,7 +129,6 @@ void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
     survey->fd = ends[0];
     survey->watch = loop_watch_create(daemon->loop, ends[0], LOOP_READ, readable, survey);
     loop_timer_set(survey->timer, loop_now_ns() + SURVEY_PATIENCE_S * NS_PER_S);
-    helper_survey(daemon->helper, DAEMON_SURVEY_ID, want, require, daemon->record.place - 1,
-                  ends[1]);
+    helper_survey(daemon->helper, survey->id, want, require, daemon->record.place - 1, ends[1]);
     close(ends[1]);
 }

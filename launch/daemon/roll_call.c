@@ -5,6 +5,7 @@
 #include "launch/daemon/roll_call.h"
 
 #include <errno.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "launch/job/job_engine.h"
+#include "launch/job/job_state.h"
 
 #define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
 #define ASKED_MAX  16 /* nodes that are asked about one */
@@ -124,13 +125,23 @@ static void print_state(const struct group *group, struct buffer *out)
         buffer_append_string(out, ", a zombie");
 }
 
-static uint64_t ranks_of(const struct job_engine *engine, const struct ranges *places)
+/* Rolls of a job go with it, so it is there. */
+static const struct place_map *map_of(const struct roll_call *calls, const struct roll *roll)
+{
+    const struct place_map *map =
+        instance_job_map(calls->daemon->instance, roll->stalled.key.owner);
+
+    assert(map != NULL);
+    return map;
+}
+
+static uint64_t ranks_of(const struct place_map *map, const struct ranges *places)
 {
     uint64_t count = 0;
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++)
-        count += place_map_count(job_engine_map(engine), place - 1);
+        count += place_map_count(map, place - 1);
     return count;
 }
 
@@ -150,24 +161,24 @@ static void print_arrived(const struct roll_call *calls, const struct roll *roll
     else
         buffer_printf(
             out, "; %llu arrived",
-            (unsigned long long)(ranks_of(calls->daemon->engine, &arrived) + roll->arrived));
+            (unsigned long long)(ranks_of(map_of(calls, roll), &arrived) + roll->arrived));
     ranges_fini(&arrived);
 }
 
 static void line_make(const struct roll_call *calls, const struct roll *roll, char *line)
 {
-    const struct job_engine *engine = calls->daemon->engine;
+    const struct instance *instance = calls->daemon->instance;
     struct buffer out = {0};
     char name[64];
 
-    roll_call_name(&roll->stalled.key, job_engine_spec(engine)->number, name, sizeof name);
+    roll_call_name(&roll->stalled.key, roll->stalled.key.owner, name, sizeof name);
     buffer_printf(&out, "%s: waiting for ", name);
     for (uint32_t i = 0; i < roll->groups_count; i++) {
         if (i > 0)
             buffer_append_string(&out, ", ");
         job_report_rank_set(&roll->groups[i].ranks, &out);
         buffer_append_string(&out, " on ");
-        job_report_places(engine, &roll->groups[i].places, &out);
+        job_report_places(instance, &roll->groups[i].places, &out);
         buffer_append_string(&out, " (");
         print_state(&roll->groups[i], &out);
         buffer_append_string(&out, ")");
@@ -185,7 +196,7 @@ static void line_make(const struct roll_call *calls, const struct roll *roll, ch
 static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
-    const struct place_map *map = job_engine_map(calls->daemon->engine);
+    const struct place_map *map = map_of(calls, roll);
     struct group *group = group_of(roll, state, 0);
     uint32_t count = place_map_count(map, place - 1);
 
@@ -200,7 +211,7 @@ static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t
 static void add_places(const struct roll_call *calls, struct roll *roll,
                        const struct ranges *places, uint8_t state)
 {
-    const struct allocation *allocation = job_engine_allocation(calls->daemon->engine);
+    const struct allocation *allocation = instance_roster(calls->daemon->instance);
     uint32_t place = 1;
 
     for (; ranges_next(places, place, &place) && place <= allocation_nodes(allocation); place++)
@@ -234,10 +245,9 @@ static void roll_say(struct roll_call *calls, struct roll *roll)
 
 static void roll_ask(struct roll_call *calls, struct roll *roll)
 {
-    struct job_roll_request request = {.number = job_engine_spec(calls->daemon->engine)->number,
-                                       .key = roll->stalled.key,
-                                       .set = roll->stalled.set};
-    const struct allocation *allocation = job_engine_allocation(calls->daemon->engine);
+    struct job_roll_request request = {
+        .number = roll->stalled.key.owner, .key = roll->stalled.key, .set = roll->stalled.set};
+    const struct allocation *allocation = instance_roster(calls->daemon->instance);
     uint32_t place = 1;
 
     roll->asked_count = 0;
@@ -285,10 +295,9 @@ static void answers_due(void *context)
 
 static int is_of_job(const struct roll_call *calls, const struct job_stalled *stalled)
 {
-    const struct job_spec *spec = job_engine_spec(calls->daemon->engine);
+    const struct place_map *map = instance_job_map(calls->daemon->instance, stalled->key.owner);
 
-    return spec != NULL && job_engine_map(calls->daemon->engine)->processes > 0 &&
-           calls->daemon->engine->root->complete &&
+    return map != NULL && map->processes > 0 &&
            (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
 }
 
@@ -367,11 +376,31 @@ void roll_call_reply(struct roll_call *calls, uint32_t id, int status,
     }
 }
 
-const char *roll_call_line(const struct roll_call *calls)
+const char *roll_call_line(const struct roll_call *calls, uint32_t job)
 {
-    struct list_node *node = calls != NULL ? list_first(&calls->rolls) : NULL;
+    struct list_node *node, *spare;
 
-    return node != NULL ? list_entry(node, struct roll, node)->line : "";
+    list_for_each(&calls->rolls, node, spare)
+    {
+        const struct roll *roll = list_entry(node, struct roll, node);
+
+        if (roll->stalled.key.owner == job && roll->line[0] != 0)
+            return roll->line;
+    }
+    return "";
+}
+
+void roll_call_job_ended(struct roll_call *calls, uint32_t job)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&calls->rolls, node, spare)
+    {
+        struct roll *roll = list_entry(node, struct roll, node);
+
+        if (roll->stalled.key.owner == job)
+            roll_free(calls, roll);
+    }
 }
 
 /* ---- life ---- */

@@ -34,7 +34,9 @@ void roll_call_destroy(struct roll_call *calls); /* NULL is fine */
 void roll_call_stalled(struct roll_call *calls, struct wire_reader *reader);
 void roll_call_reply(struct roll_call *calls, uint32_t id, int status,
                      const struct message *payload);
-/* What was said last, if it still holds; else "". */
-const char *roll_call_line(const struct roll_call *calls);
+/* What was said last of a job, if it still holds; else "". */
+const char *roll_call_line(const struct roll_call *calls, uint32_t job);
+/* Nobody asks about it any more. */
+void roll_call_job_ended(struct roll_call *calls, uint32_t job);
 
 #endif

@@ -68,56 +68,56 @@ static void roll_add(struct job_roll *roll, uint32_t rank, uint8_t state, uint8_
 }
 
 /* Returns whether any rank is left that could still join. */
-static int roll_of_node(const struct daemon *daemon, const struct node_key *key,
-                        const struct job_local *job, struct job_roll *ret_roll)
+static int roll_of_node(const struct daemon_job *job, const struct node_key *key,
+                        struct job_roll *ret_roll)
 {
+    const struct instance *instance = job->daemon->instance;
     int any = 0;
 
     ret_roll->count = 0;
-    for (uint32_t i = 0; i < job->count; i++) {
+    for (uint32_t i = 0; i < job->local->count; i++) {
         enum job_roll_state state = JOB_ROLL_ENDED;
 
-        if (!job_engine_has_ended(daemon->engine, job->number, i))
-            state = services_roll_state(daemon->services, key, i);
+        if (!instance_part_has_ended(instance, job->number, i))
+            state = services_roll_state(job->services, key, i);
         any |= state != JOB_ROLL_ENDED;
-        roll_add(ret_roll, job_engine_rank(daemon->engine, job->number, i), (uint8_t)state,
-                 state == JOB_ROLL_ENDED ? 0 : roll_call_process_state(daemon->pids[i]));
+        roll_add(ret_roll, instance_part_rank(instance, job->local, i), (uint8_t)state,
+                 state == JOB_ROLL_ENDED ? 0 : roll_call_process_state(job->pids[i]));
     }
     return any;
 }
 
 /* Nobody here will ever join. */
-static void nobody_left(struct daemon *daemon, const struct job_roll_request *request,
-                        const struct job_local *job)
+static void nobody_left(const struct daemon_job *job, const struct job_roll_request *request)
 {
     struct job_event event = {.kind = JOB_EVENT_MISSED, .job = request->number};
     char name[64];
 
-    if (job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
-        services_stand_in(daemon->services, &request->key, &request->set);
+    if (job->local->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
+        services_stand_in(job->services, &request->key, &request->set);
     roll_call_name(&request->key, request->number, name, sizeof name);
     event.text = name;
-    daemon_job_event(daemon, &event);
+    daemon_job_event(job->daemon, &event);
 }
 
 void roll_call_answer(struct daemon *daemon, uint32_t source, uint32_t id,
                       struct wire_reader *reader)
 {
-    const struct job_local *job = NULL;
+    const struct daemon_job *job = NULL;
     struct job_roll_request request = {0};
     struct job_roll roll = {0};
     struct buffer answer = {0};
     int rc = job_roll_request_decode(&request, reader);
 
     if (rc == 0) {
-        job = job_engine_local(daemon->engine, request.number);
-        if (job == NULL || daemon->services == NULL || daemon->job != request.number)
+        job = daemon_job_find(daemon, request.number);
+        if (job == NULL || job->services == NULL)
             rc = -ENOENT;
         else if (!ranges_contains(&request.set, daemon->record.place))
             rc = -EINVAL;
     }
-    if (rc == 0 && !roll_of_node(daemon, &request.key, job, &roll))
-        nobody_left(daemon, &request, job);
+    if (rc == 0 && !roll_of_node(job, &request.key, &roll))
+        nobody_left(job, &request);
     wire_put_u32(&answer, (uint32_t)rc);
     if (rc == 0)
         job_roll_encode(&roll, &answer);

@@ -31,7 +31,16 @@ struct owed {
     uint32_t bytes;
 };
 
+/* When a job's deadline is over, or (job 0) the instance's. */
+struct root_timer {
+    struct daemon *daemon;
+    struct loop_timer *timer;
+    uint32_t job;
+};
+
 struct root {
+    uint32_t job;            /* of the front end; 0: none yet */
+    struct map *timers;      /* job -> struct root_timer that runs */
     int channel_fd;          /* until root_open */
     struct channel *channel; /* NULL once the front end is gone */
     uint8_t reported;        /* CONTROL_JOB_END has been sent */
@@ -58,11 +67,10 @@ void root_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *t
 
 static void credit_tell(struct daemon *daemon, uint32_t place, uint32_t bytes)
 {
-    const struct job_spec *spec = job_engine_spec(daemon->engine);
     struct buffer payload = {0};
 
     wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
-    wire_put_u32(&payload, spec ? spec->number : 0);
+    wire_put_u32(&payload, daemon->root->job);
     wire_put_u32(&payload, bytes);
     node_send(daemon->node, place, FRAME_CONTROL, message_from_buffer(&payload));
     buffer_fini(&payload);
@@ -118,7 +126,7 @@ static void output_acked(struct daemon *daemon, uint32_t bytes)
     }
 }
 
-int root_output_waits(const struct daemon *daemon)
+static int output_waits(const struct daemon *daemon)
 {
     return daemon->root && daemon->root->channel && daemon->root->owed_count > 0;
 }
@@ -190,11 +198,11 @@ void root_message(struct daemon *daemon, uint32_t source, struct message *payloa
 /* stdin goes to the daemon that hosts its rank; without one it is thrown away, which is credit. */
 static void stdin_forward(struct daemon *daemon, const void *data, size_t bytes)
 {
-    const struct job_spec *spec = job_engine_spec(daemon->engine);
+    const struct job_spec *spec = instance_job_spec(daemon->instance, daemon->root->job);
     struct buffer payload = {0};
     uint32_t node;
 
-    if (!spec || job_engine_find(daemon->engine, spec->stdin_rank, &node) < 0)
+    if (!spec || instance_job_find(daemon->instance, spec->number, spec->stdin_rank, &node) < 0)
         return;
     wire_put_u8(&payload, JOB_MESSAGE_STDIN);
     wire_put_u32(&payload, spec->number);
@@ -223,7 +231,7 @@ static void control_run(struct daemon *daemon, struct wire_reader *reader)
 /* Who ends a job that hangs wants to know why it did. */
 static void name_missing(const struct daemon *daemon, struct control_end *end)
 {
-    const char *line = roll_call_line(daemon->roll_call);
+    const char *line = roll_call_line(daemon->roll_call, daemon->root->job);
     size_t length = strlen(end->reason);
 
     if (line[0])
@@ -243,11 +251,12 @@ static void control_message(void *context, uint8_t type, const void *payload, si
         control_run(daemon, &reader);
         break;
     case CONTROL_SIGNAL:
-        event = (struct job_event){.kind = JOB_EVENT_SIGNAL, .number = wire_get_u32(&reader)};
+        event = (struct job_event){
+            .kind = JOB_EVENT_SIGNAL, .job = daemon->root->job, .number = wire_get_u32(&reader)};
         daemon_job_event(daemon, &event);
         break;
     case CONTROL_END:
-        event = (struct job_event){.kind = JOB_EVENT_END, .end = &end};
+        event = (struct job_event){.kind = JOB_EVENT_END, .job = daemon->root->job, .end = &end};
         if (control_end_decode(&end, &reader) == 0) {
             name_missing(daemon, &end);
             daemon_job_event(daemon, &event);
@@ -273,13 +282,55 @@ static void control_closed(void *context, const char *why)
 {
     struct daemon *daemon = context;
     struct control_end end = {.status = 143, .at_once = 0, .reason = "the front end went away"};
-    struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
+    struct job_event event = {.kind = JOB_EVENT_LEAVE, .end = &end};
 
     (void)why;
     channel_destroy(daemon->root->channel, 0);
     daemon->root->channel = NULL;
     output_acked(daemon, UINT32_MAX);
     daemon_job_event(daemon, &event);
+}
+
+static void timer_over(void *context)
+{
+    struct root_timer *timer = context;
+    struct daemon *daemon = timer->daemon;
+    struct ranges missing = {0};
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .job = timer->job, .places = &missing};
+
+    if (timer->job == 0)
+        node_missing(daemon->node, &missing);
+    else
+        event.flag = output_waits(daemon);
+    daemon_job_event(daemon, &event);
+    ranges_fini(&missing);
+}
+
+static void timer_free(struct root_timer *timer)
+{
+    loop_timer_destroy(timer->timer);
+    free(timer);
+}
+
+/* A job has a timer only while it has a deadline. */
+static void timer_set(struct daemon *daemon, uint32_t job, uint64_t deadline_ns)
+{
+    struct map *timers = daemon->root->timers;
+    struct root_timer *timer = map_get_u64(timers, job);
+
+    if (deadline_ns == UINT64_MAX) {
+        if (timer)
+            timer_free(map_remove_u64(timers, job));
+        return;
+    }
+    if (!timer) {
+        timer = memory_allocate_zeroed(sizeof *timer);
+        timer->daemon = daemon;
+        timer->job = job;
+        timer->timer = loop_timer_create(daemon->loop, timer_over, timer);
+        (void)map_put_u64(timers, job, timer);
+    }
+    loop_timer_set(timer->timer, deadline_ns);
 }
 
 void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload)
@@ -294,6 +345,12 @@ void root_action(struct daemon *daemon, struct job_action *action)
     struct buffer payload = {0};
 
     switch (action->kind) {
+    case JOB_ACTION_ACCEPTED:
+        daemon->root->job = action->job;
+        break;
+    case JOB_ACTION_TIMER:
+        timer_set(daemon, action->job, action->deadline_ns);
+        break;
     case JOB_ACTION_STARTED:
         control_started_encode(&action->started, &payload);
         if (channel)
@@ -301,12 +358,13 @@ void root_action(struct daemon *daemon, struct job_action *action)
         break;
     case JOB_ACTION_ENDED:
         daemon->root->reported = 1;
-        control_job_end_encode(&action->end, &payload);
+        roll_call_job_ended(daemon->roll_call, action->job);
+        control_job_end_encode(action->end, &payload);
         if (channel)
             channel_send_buffer(channel, CONTROL_JOB_END, &payload);
         break;
     case JOB_ACTION_TEXT:
-        root_text(daemon, action->job, (uint8_t)action->number, action->text);
+        root_text(daemon, action->job, action->text.level, action->text.words);
         break;
     case JOB_ACTION_LEAVE:
         daemon_leave(daemon, node_is_complete(daemon->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
@@ -319,17 +377,16 @@ void root_action(struct daemon *daemon, struct job_action *action)
 
 void root_failed(struct daemon *daemon, const char *why)
 {
-    struct job_action action = {.kind = JOB_ACTION_ENDED};
+    struct control_job_end end = {.status = EXIT_STATUS_FAILED, .banyan_failed = 1};
+    struct job_action action = {.kind = JOB_ACTION_ENDED, .end = &end};
 
     if (daemon->root->reported)
         return;
-    action.end.status = EXIT_STATUS_FAILED;
-    action.end.banyan_failed = 1;
-    snprintf(action.end.text, sizeof action.end.text, "the root cannot go on: %s", why);
+    snprintf(end.text, sizeof end.text, "the root cannot go on: %s", why);
     root_action(daemon, &action);
 }
 
-void root_open(struct daemon *daemon)
+int root_open(struct daemon *daemon, struct error *error)
 {
     static const struct channel_events events = {
         .message = control_message,
@@ -338,17 +395,24 @@ void root_open(struct daemon *daemon)
 
     daemon->roll_call = roll_call_create(daemon);
     daemon->root->channel = channel_create(daemon->loop, daemon->root->channel_fd, &events, daemon);
+    (void)error;
+    return 0;
 }
 
 void root_close(struct daemon *daemon)
 {
     struct root *root = daemon->root;
+    struct root_timer *timer;
+    size_t cursor = 0;
 
     daemon->root = NULL;
     roll_call_destroy(daemon->roll_call);
     daemon->roll_call = NULL;
     if (root->channel)
         channel_destroy(root->channel, FLUSH_MS);
+    while ((timer = map_next(root->timers, &cursor)) != NULL)
+        timer_free(timer);
+    map_destroy(root->timers);
     map_destroy(root->credits);
     free(root->owed);
     free(root);
@@ -398,6 +462,7 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
 
     leave_terminal();
     daemon.root->credits = map_create();
+    daemon.root->timers = map_create();
     daemon.root->channel_fd = channel_fd;
     helper_set_daemon_entry(daemon_main);
     daemon.helper = fork_helper(spec, &error);
@@ -409,7 +474,8 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     root_record(spec, allocation, &daemon.record);
     explicit_bzero(spec->secret, SECRET_BYTES);
     secret_clear_stack();
-    daemon.engine = job_engine_create(&daemon.record.instance, 0, allocation);
+    daemon.instance =
+        instance_create(&daemon.record.instance, 0, allocation, INSTANCE_LEAVES_WITH_JOB);
     if (daemon_run(&daemon, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         return EXIT_FAILURE;

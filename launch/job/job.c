@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "launch/proto/doctor_report.h"
-#include "launch/job/job_engine.h"
+#include "launch/job/job_state.h"
 #include "launch/proto/survey.h"
 #include "overlay/tree.h"
 
@@ -32,12 +32,22 @@ void job_actions_init(struct job_actions *actions)
     *actions = (struct job_actions){0};
 }
 
+static void action_fini(struct job_action *action)
+{
+    ranges_fini(&action->places);
+    message_release(action->message);
+    if (action->kind == JOB_ACTION_CLOSE)
+        job_part_destroy(action->part);
+    else if (action->kind == JOB_ACTION_ENDED)
+        free(action->end);
+    else if (action->kind == JOB_ACTION_TEXT || action->kind == JOB_ACTION_FAILED)
+        free(action->text.words);
+}
+
 void job_actions_clear(struct job_actions *actions)
 {
-    for (uint32_t i = 0; i < actions->count; i++) {
-        ranges_fini(&actions->items[i].places);
-        message_release(actions->items[i].message);
-    }
+    for (uint32_t i = 0; i < actions->count; i++)
+        action_fini(&actions->items[i]);
     actions->count = 0;
 }
 
@@ -62,15 +72,28 @@ struct job_action *job_actions_add(struct job_actions *actions, enum job_action_
     return action;
 }
 
-void job_actions_broadcast(struct job_actions *actions, const struct ranges *places,
+void job_actions_broadcast(struct job_actions *actions, uint32_t job, const struct ranges *places,
                            struct buffer *payload)
 {
-    struct job_action *action = job_actions_add(actions, JOB_ACTION_BROADCAST, 0);
+    struct job_action *action = job_actions_add(actions, JOB_ACTION_BROADCAST, job);
 
     if (places)
         ranges_copy(&action->places, places);
     action->message = message_from_buffer(payload);
     buffer_fini(payload);
+}
+
+void job_actions_text(struct job_actions *actions, uint32_t job, uint8_t level, const char *text)
+{
+    struct job_action *action = job_actions_add(actions, JOB_ACTION_TEXT, job);
+
+    action->text.level = level;
+    action->text.words = memory_copy_string(text);
+}
+
+void job_actions_timer(struct job_actions *actions, uint32_t job, uint64_t deadline_ns)
+{
+    job_actions_add(actions, JOB_ACTION_TIMER, job)->deadline_ns = deadline_ns;
 }
 
 uint64_t job_set_id(uint32_t number, enum job_operation operation)
@@ -98,185 +121,4 @@ struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t 
         .merge = merges[operation],
         .target = gather ? NODE_TARGET_ROOT : NODE_TARGET_ALL,
     };
-}
-
-struct job_engine *job_engine_create(const struct instance_spec *instance, uint32_t place,
-                                     const struct allocation *allocation)
-{
-    struct job_engine *engine = memory_allocate_zeroed(sizeof *engine);
-
-    engine->instance = instance;
-    engine->place = place;
-    engine->allocation = allocation;
-    allocation_init(&engine->roster);
-    if (place == 0)
-        engine->root = job_root_create(instance);
-    return engine;
-}
-
-void job_engine_destroy(struct job_engine *engine)
-{
-    if (!engine)
-        return;
-    job_node_destroy(engine->node);
-    job_root_destroy(engine->root);
-    allocation_fini(&engine->roster);
-    ranges_fini(&engine->survey_places);
-    free(engine);
-}
-
-const struct job_local *job_engine_local(const struct job_engine *engine, uint32_t number)
-{
-    return engine->node && engine->node->local.number == number ? &engine->node->local : NULL;
-}
-
-const struct job_spec *job_engine_spec(const struct job_engine *engine)
-{
-    return engine->root && engine->root->spec.apps_count > 0 ? &engine->root->spec : NULL;
-}
-
-const struct node_pool *job_engine_book(const struct job_engine *engine)
-{
-    return engine->root ? engine->root->book : NULL;
-}
-
-const struct place_map *job_engine_map(const struct job_engine *engine)
-{
-    assert(engine->root);
-    return &engine->root->map;
-}
-
-int job_engine_find(const struct job_engine *engine, uint32_t rank, uint32_t *ret_node)
-{
-    uint32_t local_index;
-
-    if (!engine->root || rank >= engine->root->map.processes)
-        return -ENOENT;
-    place_map_find(&engine->root->map, rank, ret_node, &local_index);
-    return 0;
-}
-
-const struct allocation *job_engine_allocation(const struct job_engine *engine)
-{
-    return engine->allocation;
-}
-
-uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint32_t index)
-{
-    const struct job_local *local = job_engine_local(engine, number);
-
-    assert(local && index < local->count);
-    return place_map_rank(&local->map, engine->place - 1, index);
-}
-
-int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index)
-{
-    assert(job_engine_local(engine, number));
-    return engine->node->rank_states[index] == RANK_ENDED;
-}
-
-/* The root keeps the allocation that it was given: the roster is made from it. */
-static void roster_arrived(struct job_engine *engine, struct wire_reader *reader)
-{
-    struct allocation roster;
-
-    if (engine->allocation)
-        return;
-    if (allocation_decode(&roster, reader) < 0 || allocation_nodes(&roster) < engine->place) {
-        log_error("the root sent a roster that cannot be read");
-        allocation_fini(&roster);
-        return;
-    }
-    allocation_fini(&engine->roster);
-    engine->roster = roster;
-    engine->allocation = &engine->roster;
-}
-
-static void broadcast_arrived(struct job_engine *engine, const struct job_event *event,
-                              struct job_actions *actions)
-{
-    struct wire_reader reader;
-    struct job_action *action;
-
-    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
-    switch (wire_get_u8(&reader)) {
-    case JOB_MESSAGE_ROSTER:
-        roster_arrived(engine, &reader);
-        break;
-    case JOB_MESSAGE_SURVEY:
-        job_survey_asked(engine, &reader, actions);
-        break;
-    case JOB_MESSAGE_LAUNCH:
-        job_local_launch(engine, &reader, actions);
-        break;
-    case JOB_MESSAGE_END:
-        job_local_end(engine, &reader, actions);
-        break;
-    case JOB_MESSAGE_SIGNAL:
-        action = job_actions_add(actions, JOB_ACTION_SIGNAL, wire_get_u32(&reader));
-        action->number = wire_get_u32(&reader);
-        break;
-    default:
-        log_error("the root sent a broadcast of an unknown kind");
-    }
-}
-
-/* A relay hands what concerns the root up; the root takes it itself. */
-static void place_failed(struct job_engine *engine, const struct job_event *event,
-                         struct job_actions *actions)
-{
-    char text[START_FAILURE_TEXT_BYTES];
-    struct buffer payload = {0};
-    struct job_action *action;
-
-    if (engine->root) {
-        job_root_step(engine, event, actions);
-        return;
-    }
-    wire_put_u8(&payload, JOB_MESSAGE_PLACE_FAILED);
-    wire_put_u32(&payload, event->place);
-    snprintf(text, sizeof text, "%s", event->text);
-    wire_put_string(&payload, text);
-    action = job_actions_add(actions, JOB_ACTION_SEND, 0);
-    action->message = message_from_buffer(&payload);
-    buffer_fini(&payload);
-}
-
-void job_step(struct job_engine *engine, const struct job_event *event, struct job_actions *actions)
-{
-    assert(event->kind < JOB_EVENT_KIND_COUNT);
-    switch (event->kind) {
-    case JOB_EVENT_BROADCAST:
-        broadcast_arrived(engine, event, actions);
-        break;
-    case JOB_EVENT_RESULT:
-        job_local_result(engine, event, actions);
-        if (engine->root)
-            job_root_step(engine, event, actions);
-        break;
-    case JOB_EVENT_SURVEYED:
-        job_survey_answer(engine, event, actions);
-        break;
-    case JOB_EVENT_PLACE_FAILED:
-        place_failed(engine, event, actions);
-        break;
-    case JOB_EVENT_STARTED:
-    case JOB_EVENT_START_FAILED:
-    case JOB_EVENT_EXITED:
-    case JOB_EVENT_DRAINED:
-    case JOB_EVENT_ABNORMAL:
-    case JOB_EVENT_ABORT:
-    case JOB_EVENT_MISSED:
-    case JOB_EVENT_GROUP_EMPTY:
-        job_local_step(engine, event, actions);
-        break;
-    case JOB_EVENT_LOST:
-        job_local_lost(engine, actions);
-        if (engine->root)
-            job_root_step(engine, event, actions);
-        break;
-    default:
-        if (engine->root)
-            job_root_step(engine, event, actions);
-    }
 }

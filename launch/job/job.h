@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The job logic of a daemon: start, wait, kill, report.  A pure step function like the overlay core:
- * events in, actions out, no clock, socket or process; the daemon (launch/daemon/daemon.c) and the
- * simulator (launch/sim/sim.c) carry the actions out.
+ * Events and actions of the job logic, which is a pure step function at every place
+ * (launch/instance.h): events in, actions out, no clock, socket or process; the daemon
+ * (launch/daemon.c) and the simulator (launch/sim.c) carry the actions out.
  *
- * A node's part of a job (job_local.c): LAUNCH comes, the node computes its own ranks from the rule,
- * starts them, contributes LAUNCHED (count, hash, first failure); at each rank's end reports a
- * failure at once; when all ranks have ended and their output has been forwarded it contributes
- * ENDED.  The root's part (job_root.c): waits for the tree, launches, compares the hash, ends the
- * job by its one error policy (abort all), reports once.
+ * A job is an object at the root (job_root.c): it waits for the tree, launches, compares the hash,
+ * ends by its one error policy, reports once.  What it has on a node is a part (job_local.c): LAUNCH
+ * comes, the node computes its own ranks from the rule, starts them, contributes LAUNCHED (count,
+ * hash, first failure); at each rank's end reports a failure at once; when all ranks have ended and
+ * their output has been forwarded it contributes ENDED.  Both are reached by the job's number, which
+ * is never used again in the instance; what happens to one changes no other.
  *
- * Invariant: the root reports every job's end exactly once, whatever dies, and after the last
- * report asks for the instance to leave.
- * Memory: O(local ranks) at a node; O(places that died) at the root.
+ * Invariant: the root reports every job's end exactly once, whatever dies.
+ * Memory: O(local ranks) for a part; O(runs of nodes) and its specification for a job at the root,
+ * until nothing of it is left anywhere.
  */
 #ifndef LAUNCH_JOB_JOB_H
 #define LAUNCH_JOB_JOB_H
@@ -30,13 +31,13 @@
 #include "launch/proto/spec.h"
 #include "overlay/node.h"
 
-struct job_engine;
+struct job_part;
 
 enum job_event_kind {
     /* from the overlay */
     JOB_EVENT_BROADCAST, /* message */
     JOB_EVENT_RESULT,    /* key, status, places (lost), message */
-    JOB_EVENT_RECEIVED,  /* place (source), message: JOB_MESSAGE_RANK_FAILED, START_FAILED */
+    JOB_EVENT_RECEIVED,  /* place (source), message: RANK_FAILED, PLACE_FAILED ... */
     JOB_EVENT_SEEN,     /* root: places whose loss comes next, status: enum node_loss, number: ns */
     JOB_EVENT_LOST,     /* places */
     JOB_EVENT_COMPLETE, /* root: the tree stands */
@@ -52,26 +53,30 @@ enum job_event_kind {
     JOB_EVENT_MISSED,   /* all ranks of the node have ended, others wait for them: text: in what */
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
-    /* root: from the front end */
-    JOB_EVENT_RUN,          /* spec (taken over) */
-    JOB_EVENT_SIGNAL,       /* number */
-    JOB_EVENT_END,          /* end */
-    JOB_EVENT_PLACE_FAILED, /* root or relay: a daemon did not come up: place, text */
-    JOB_EVENT_OUTPUT,       /* root: number bytes of output of the job have come */
-    JOB_EVENT_TIMER,        /* places: not joined; flag: the front end has output to write yet */
+    /* root: from its clients */
+    JOB_EVENT_RUN,    /* spec (taken over); number: the driver's, comes back with ACCEPTED */
+    JOB_EVENT_SIGNAL, /* job, number */
+    JOB_EVENT_END,    /* job, end */
+    /* root */
+    JOB_EVENT_BEGIN,        /* the daemons are being started, though there is no job yet */
+    JOB_EVENT_LEAVE,        /* end: of all jobs, then of the instance */
+    JOB_EVENT_PLACE_FAILED, /* or at a relay: a daemon did not come up: place, text */
+    JOB_EVENT_OUTPUT,       /* job, number bytes of its output have come */
+    JOB_EVENT_TIMER, /* job, flag: its client has output to write yet; of job 0, the instance:
+                               places: not joined */
     JOB_EVENT_KIND_COUNT
 };
 
 struct job_event {
     enum job_event_kind kind;
-    uint64_t now_ns;
     uint32_t job;
+    uint64_t now_ns;
     uint32_t index;
     uint32_t place;
     int64_t number;
-    enum start_step step;
     int flag;
     int status;
+    enum start_step step;
     const char *text;
     const struct node_key *key;
     const struct ranges *places;
@@ -81,43 +86,66 @@ struct job_event {
 };
 
 enum job_action_kind {
-    JOB_ACTION_BROADCAST,  /* root: places, message */
+    JOB_ACTION_BROADCAST,  /* root: places (none: everyone), message */
     JOB_ACTION_CONTRIBUTE, /* key, places, message */
     JOB_ACTION_SEND,       /* place, message: control class */
-    JOB_ACTION_SURVEY, /* job, number: bits of survey_want, message: what is required, a string with
-                              its NUL; answered by SURVEYED */
-    JOB_ACTION_OPEN,   /* job: prepare servers and output for its local ranks */
-    JOB_ACTION_START,  /* job, index: start the local ranks from this one on, number: how many; each
-                              is answered by STARTED or START_FAILED, sooner or later */
-    JOB_ACTION_CANCEL_STARTS, /* job: those that are not under way yet are not to be started: answered
-                                 by START_FAILED with -ECANCELED */
-    JOB_ACTION_SIGNAL,        /* job, number */
-    JOB_ACTION_END_GROUP,     /* job, number: grace in ms; cancels starts, too */
-    JOB_ACTION_CUT_OUTPUT,    /* job: forward what is there, then tell DRAINED within number ms;
-                              index: 1 = also if it has no credit (output_cut) */
-    JOB_ACTION_FORGET,        /* root: job, places: all its operations are over */
-    JOB_ACTION_CLOSE,         /* job: free its servers */
-    JOB_ACTION_STARTED,       /* root -> front end: started */
-    JOB_ACTION_ENDED,         /* root -> front end: job_end */
-    JOB_ACTION_TEXT,          /* root -> front end: number: level, text */
-    JOB_ACTION_LEAVE,         /* root: end the instance */
-    JOB_ACTION_TIMER,         /* number: deadline ns, or -1 */
+    JOB_ACTION_SURVEY, /* want: bits of survey_want, message: what is required, a string with its
+                              NUL; answered by SURVEYED */
+    JOB_ACTION_OPEN,   /* prepare servers and output for its local ranks */
+    JOB_ACTION_START, /* start: first of the local ranks and how many; each is answered by STARTED or
+                              START_FAILED, sooner or later */
+    JOB_ACTION_CANCEL_STARTS, /* those that are not under way yet are not to be started: answered by
+                                 START_FAILED with -ECANCELED */
+    JOB_ACTION_SIGNAL,        /* signal */
+    JOB_ACTION_END_GROUP,     /* grace_ms; cancels starts, too */
+    JOB_ACTION_CUT_OUTPUT,    /* cut: forward what is there, then tell DRAINED within so long;
+                                 discard: also if it has no credit (output_cut) */
+    JOB_ACTION_CLOSE,         /* part: free its servers; the part is freed with the action */
+    JOB_ACTION_FORGET,        /* root: places: all operations of the job are over */
+    JOB_ACTION_ACCEPTED,      /* root: token: the number of the RUN that this job is of */
+    JOB_ACTION_STARTED,       /* root -> client: started */
+    JOB_ACTION_ENDED,         /* root -> client: end; its last action but FORGET */
+    JOB_ACTION_TEXT,          /* root -> client (job 0: of the instance): text */
+    JOB_ACTION_TIMER,  /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
+    JOB_ACTION_READY,  /* root: the instance can run jobs */
+    JOB_ACTION_FAILED, /* root: text: why the instance does not come up; LEAVE follows */
+    JOB_ACTION_LEAVE,  /* root: end the instance */
     JOB_ACTION_KIND_COUNT
 };
 
 struct job_action {
     enum job_action_kind kind;
-    uint32_t job;
-    uint32_t index;
-    uint32_t place;
-    int64_t number;
-    struct node_key key;
-    struct ranges places;    /* owned */
+    uint32_t job;            /* whose; 0: the instance's */
     struct message *message; /* owned; may be taken by setting it to NULL */
-    struct control_started started;
-    struct control_job_end end;
-    char text[512];
+    struct ranges places;    /* owned */
+    union {
+        struct node_key key;
+        uint32_t place;
+        uint32_t want;
+        struct {
+            uint32_t first;
+            uint32_t count;
+        } start;
+        int signal;
+        uint32_t grace_ms;
+        struct {
+            uint32_t within_ms;
+            uint8_t discard;
+        } cut;
+        struct job_part *part; /* owned */
+        uint64_t token;
+        struct control_started started;
+        struct control_job_end *end; /* owned */
+        struct {
+            char *words; /* owned */
+            uint8_t level;
+        } text;
+        uint64_t deadline_ns;
+    };
 };
+
+_Static_assert(sizeof(struct job_event) <= 128 && sizeof(struct job_action) <= 128,
+               "steps copy them");
 
 struct job_actions {
     struct job_action *items;
@@ -129,15 +157,7 @@ void job_actions_init(struct job_actions *actions);
 void job_actions_clear(struct job_actions *actions); /* frees what the actions own */
 void job_actions_fini(struct job_actions *actions);
 
-/* allocation: at the root the roster, not owned; NULL elsewhere: it comes by broadcast. */
-struct job_engine *job_engine_create(const struct instance_spec *instance, uint32_t place,
-                                     const struct allocation *allocation);
-void job_engine_destroy(struct job_engine *engine);
-
-void job_step(struct job_engine *engine, const struct job_event *event,
-              struct job_actions *actions);
-
-/* Read-only facts for who carries out the actions; NULL / 0 if there is no such job here. */
+/* What is known of a job where it has ranks. */
 struct job_local {
     uint32_t number;
     struct job_spec spec;
@@ -147,21 +167,6 @@ struct job_local {
     struct ranges places;     /* that host ranks of this job */
     uint32_t nodes;           /* how many those are */
 };
-const struct job_local *job_engine_local(const struct job_engine *engine, uint32_t number);
-/* Root: the job that it runs, NULL before there is one. */
-const struct job_spec *job_engine_spec(const struct job_engine *engine);
-/* Root: its nodes and what jobs have of them (alloc/node_pool.h); NULL before the first job. */
-struct node_pool;
-const struct node_pool *job_engine_book(const struct job_engine *engine);
-/* Root: its map, empty before the launch. */
-const struct place_map *job_engine_map(const struct job_engine *engine);
-/* Root: where a rank of it is, a node's index; -ENOENT before the launch, or if there is none. */
-int job_engine_find(const struct job_engine *engine, uint32_t rank, uint32_t *ret_node);
-/* Roster at this place; NULL before it has come. */
-const struct allocation *job_engine_allocation(const struct job_engine *engine);
-uint32_t job_engine_rank(const struct job_engine *engine, uint32_t number, uint32_t index);
-
-int job_engine_has_ended(const struct job_engine *engine, uint32_t number, uint32_t index);
 
 /* The merges of the gathers, for node_config.merges: index = enum job_merge. */
 enum job_merge {

@@ -6,12 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct shares {
-    struct pool_share *items;
-    uint32_t count;
-    uint32_t capacity;
-};
-
 struct node_pool *job_book_create(const struct allocation *allocation)
 {
     struct node_pool *pool = node_pool_create();
@@ -21,8 +15,16 @@ struct node_pool *job_book_create(const struct allocation *allocation)
     return pool;
 }
 
+/* ---- shares ---- */
+
+void job_shares_fini(struct job_shares *shares)
+{
+    free(shares->items);
+    *shares = (struct job_shares){.count = 0};
+}
+
 /* Neighbours with equally many are one share. */
-static void shares_add(struct shares *shares, uint32_t node, uint32_t slots)
+static void shares_add(struct job_shares *shares, uint32_t node, uint32_t slots)
 {
     struct pool_share *last = shares->count > 0 ? &shares->items[shares->count - 1] : NULL;
 
@@ -38,19 +40,117 @@ static void shares_add(struct shares *shares, uint32_t node, uint32_t slots)
         (struct pool_share){.nodes = {.first = node, .last = node}, .slots = slots};
 }
 
-int job_book_take(struct node_pool *pool, uint32_t job, const struct place_map *map,
-                  const struct ranges *places, struct error *error)
+void job_shares_make(const struct place_map *map, const struct ranges *places,
+                     struct job_shares *ret_shares)
 {
-    struct shares shares = {.count = 0};
-    int rc;
+    uint32_t place = 0;
 
-    for (uint32_t i = 0; i < places->count; i++) {
-        for (uint32_t place = places->items[i].first; place <= places->items[i].last; place++)
-            shares_add(&shares, place - 1, place_map_count(map, place - 1));
+    *ret_shares = (struct job_shares){.count = 0};
+    for (; ranges_next(places, place, &place); place++)
+        shares_add(ret_shares, place - 1, place_map_count(map, place - 1));
+}
+
+int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,
+                  struct error *error)
+{
+    return node_pool_take(pool, job, shares->items, shares->count, true, error);
+}
+
+/* ---- views ---- */
+
+/* From this node on there are so many slots more on each, or less. */
+struct slots_delta {
+    uint32_t node;
+    int64_t slots;
+};
+
+static void view_add(struct job_view *view, uint32_t node, int64_t slots)
+{
+    if (view->deltas_count == view->deltas_capacity) {
+        view->deltas_capacity = view->deltas_capacity > 0 ? 2 * view->deltas_capacity : 16;
+        view->deltas = memory_resize(view->deltas, view->deltas_capacity * sizeof(*view->deltas));
     }
-    rc = node_pool_take(pool, job, shares.items, shares.count, true, error);
-    free(shares.items);
-    return rc;
+    view->deltas[view->deltas_count++] = (struct slots_delta){.node = node, .slots = slots};
+}
+
+void job_view_init(struct job_view *view, const struct allocation *allocation)
+{
+    uint32_t node = 0;
+
+    *view = (struct job_view){.allocation = *allocation};
+    view->allocation.runs = NULL;
+    view->allocation.runs_count = view->allocation.runs_capacity = 0;
+    for (uint32_t i = 0; i < allocation->runs_count; i++) {
+        const struct slots_run *run = &allocation->runs[i];
+
+        view_add(view, node, run->slots);
+        node += run->nodes;
+        view_add(view, node, -(int64_t)run->slots);
+    }
+}
+
+void job_view_fini(struct job_view *view)
+{
+    free(view->allocation.runs);
+    free(view->deltas);
+}
+
+void job_view_take(struct job_view *view, const struct job_shares *shares)
+{
+    for (uint32_t i = 0; i < shares->count; i++) {
+        const struct pool_share *share = &shares->items[i];
+
+        view_add(view, share->nodes.first, -(int64_t)share->slots);
+        view_add(view, share->nodes.last + 1, share->slots);
+    }
+}
+
+void job_view_take_nodes(struct job_view *view, uint32_t first, uint32_t last)
+{
+    view_add(view, first, -(int64_t)UINT32_MAX);
+    view_add(view, last + 1, UINT32_MAX);
+}
+
+static int compare_deltas(const void *a, const void *b)
+{
+    const struct slots_delta *left = a, *right = b;
+
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+static void view_run(struct allocation *allocation, uint32_t nodes, int64_t slots)
+{
+    struct slots_run *last =
+        allocation->runs_count > 0 ? &allocation->runs[allocation->runs_count - 1] : NULL;
+    uint32_t left = slots > 0 ? (uint32_t)slots : 0;
+
+    if (last != NULL && last->slots == left)
+        last->nodes += nodes;
+    else
+        allocation->runs[allocation->runs_count++] =
+            (struct slots_run){.nodes = nodes, .slots = left};
+}
+
+void job_view_make(struct job_view *view)
+{
+    struct allocation *allocation = &view->allocation;
+    uint32_t nodes = allocation_nodes(allocation);
+    int64_t slots = 0;
+
+    assert(allocation->runs == NULL);
+    qsort(view->deltas, view->deltas_count, sizeof(*view->deltas), compare_deltas);
+    allocation->runs_capacity = view->deltas_count + 1;
+    allocation->runs = memory_allocate(allocation->runs_capacity * sizeof(*allocation->runs));
+    for (uint32_t i = 0; i < view->deltas_count; i++) {
+        const struct slots_delta *delta = &view->deltas[i];
+        uint32_t next = i + 1 < view->deltas_count ? delta[1].node : nodes;
+
+        slots += delta->slots;
+        if (next > nodes)
+            next = nodes;
+        if (next > delta->node)
+            view_run(allocation, next - delta->node, slots);
+    }
 }
 
 void job_book_lost(struct node_pool *pool, const struct ranges *places)

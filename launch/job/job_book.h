@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a job takes of the root's nodes (alloc/node_pool.h): as many slots of each node as it has
- * processes there.
+ * processes there; and what others have left of them.
  */
 #ifndef LAUNCH_JOB_JOB_BOOK_H
 #define LAUNCH_JOB_JOB_BOOK_H
@@ -12,10 +12,37 @@
 
 /* The book of an instance's nodes: node i is place i + 1.  O(nodes). */
 struct node_pool *job_book_create(const struct allocation *allocation);
-/* Takes them; places are those of the map.  Whether a node may get more than it has slots the map
- * has decided.  O(places). */
-int job_book_take(struct node_pool *pool, uint32_t job, const struct place_map *map,
-                  const struct ranges *places, struct error *error);
+/* What a job takes: equal neighbours are one share. */
+struct job_shares {
+    struct pool_share *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+void job_shares_fini(struct job_shares *shares);
+/* As many slots of each node as the map has processes there; places are those of the map.  O(places). */
+void job_shares_make(const struct place_map *map, const struct ranges *places,
+                     struct job_shares *ret_shares);
+/* Takes them.  Whether a node may get more than it has slots the map has decided. */
+int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,
+                  struct error *error);
+
+/* An allocation of the same nodes with other slots: names are the roster's.  Only its runs are its own:
+ * job_view_fini. */
+struct job_view {
+    struct allocation allocation;
+    struct slots_delta *deltas; /* while it is being made */
+    uint32_t deltas_count;
+    uint32_t deltas_capacity;
+};
+/* Begins with the slots of an allocation ... */
+void job_view_init(struct job_view *view, const struct allocation *allocation);
+void job_view_fini(struct job_view *view);
+/* ... of which shares are taken away, and all slots of nodes ... */
+void job_view_take(struct job_view *view, const struct job_shares *shares);
+void job_view_take_nodes(struct job_view *view, uint32_t first, uint32_t last);
+/* ... and this is what is left, never less than none.  O(n log n) of runs and shares. */
+void job_view_make(struct job_view *view);
+
 /* The daemons of places are gone. */
 void job_book_lost(struct node_pool *pool, const struct ranges *places);
 

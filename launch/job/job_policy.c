@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "launch/job/job_engine.h"
+#include "launch/job/job_state.h"
 
 #include <stdio.h>
 
@@ -16,57 +16,52 @@
 /* So many nodes' failures are told one by one; all are in the exit status. */
 #define TOLD_MAX 16
 
-int job_policy_goes_on(const struct job_root *root)
+int job_policy_goes_on(const struct job *job)
 {
-    return root->spec.on_failure == JOB_ON_FAILURE_CONTINUE &&
-           (root->state == JOB_ROOT_LAUNCHING || root->state == JOB_ROOT_RUNNING);
+    return job->spec.on_failure == JOB_ON_FAILURE_CONTINUE &&
+           (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 
-static void tell(const struct job_root *root, const char *text, struct job_actions *actions)
+static void tell(const struct job *job, const char *text, struct job_actions *actions)
 {
-    struct job_action *action = job_actions_add(actions, JOB_ACTION_TEXT, root->number);
-
-    action->number = LOG_LEVEL_WARNING;
-    snprintf(action->text, sizeof action->text, "%s", text);
+    job_actions_text(actions, job->number, LOG_LEVEL_WARNING, text);
 }
 
 /* A node repeats its failure when a relay has died. */
-void job_policy_failure(struct job_engine *engine, const struct job_failure *failure,
+void job_policy_failure(struct job *job, const struct job_failure *failure,
                         struct job_actions *actions)
 {
-    struct job_root *root = engine->root;
-    uint64_t told = ranges_count(&root->told);
+    uint64_t told = ranges_count(&job->told);
     struct buffer text = {0};
-    char words[sizeof((struct job_action *)0)->text];
+    char words[512];
 
-    root->went_on = 1;
-    if (told > TOLD_MAX || ranges_contains(&root->told, failure->place))
+    job->went_on = 1;
+    if (told > TOLD_MAX || ranges_contains(&job->told, failure->place))
         return;
-    ranges_add(&root->told, failure->place, failure->place);
-    job_report_failure(engine, failure, words, sizeof words);
+    ranges_add(&job->told, failure->place, failure->place);
+    job_report_failure(job, failure, words, sizeof words);
     if (told < TOLD_MAX)
         buffer_printf(&text, "%s; the job goes on", words);
     else
         buffer_append_string(&text, "further rank failures are not reported");
-    tell(root, buffer_string(&text), actions);
+    tell(job, buffer_string(&text), actions);
     buffer_fini(&text);
 }
 
-void job_policy_loss(struct job_engine *engine, const struct ranges *places,
-                     struct job_actions *actions)
+int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions)
 {
     struct job_end_message message = {.goes_on = 1};
     struct buffer text = {0};
 
-    engine->root->went_on = 1;
+    job->went_on = 1;
     buffer_append_string(&text, "lost ");
     buffer_append_string(&text, ranges_count(places) == 1 ? "node " : "nodes ");
-    job_report_places(engine, places, &text);
+    job_report_places(job->instance, places, &text);
     buffer_append_string(&text, ": ");
-    job_report_loss(engine->root, ranges_min(places), &text);
+    job_report_loss(job->instance->root, ranges_min(places), &text);
     buffer_append_string(&text, "; the job goes on without ");
-    job_report_ranks(engine, places, &text);
-    tell(engine->root, buffer_string(&text), actions);
+    job_report_ranks(job, places, &text);
+    tell(job, buffer_string(&text), actions);
     buffer_fini(&text);
-    job_root_ask(engine, &message, actions);
+    return job_root_ask(job, &message, actions);
 }

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "launch/job/job_engine.h"
+#include "launch/job/job_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +18,11 @@
 #define SEEN_MAX          64
 #define REPORT_RANGES_MAX 16 /* of ranks in one line */
 
-static void place_name(const struct job_engine *engine, uint32_t place,
+static void place_name(const struct instance *instance, uint32_t place,
                        char name[HOST_NAME_BYTES_MAX + 1])
 {
-    if (engine->allocation && place > 0 && place <= allocation_nodes(engine->allocation))
-        hostlist_name(engine->allocation->names, place - 1, name);
+    if (instance->allocation && place > 0 && place <= allocation_nodes(instance->allocation))
+        hostlist_name(instance->allocation->names, place - 1, name);
     else
         snprintf(name, HOST_NAME_BYTES_MAX + 1, "place %u", place);
 }
@@ -56,14 +56,14 @@ uint32_t job_report_status(const struct job_failure *failure)
     }
 }
 
-static const char *start_object(const struct job_engine *engine, const struct job_failure *failure)
+static const char *start_object(const struct job *job, const struct job_failure *failure)
 {
-    const struct job_spec *spec = &engine->root->spec;
+    const struct job_spec *spec = &job->spec;
     const struct app_spec *app;
 
     if (spec->apps_count == 0)
         return "the program";
-    app = &spec->apps[place_map_app(&engine->root->map, failure->rank)];
+    app = &spec->apps[place_map_app(&job->map, failure->rank)];
     if (failure->step == START_STEP_CHDIR)
         return app->directory ? app->directory : "the working directory";
     return app->argv[0];
@@ -103,10 +103,10 @@ static const char *start_remedy(const struct job_failure *failure)
     return "";
 }
 
-static void report_start_failure(const struct job_engine *engine, const struct job_failure *failure,
+static void report_start_failure(const struct job *job, const struct job_failure *failure,
                                  const char *node, char *text, size_t text_bytes)
 {
-    const char *object = start_object(engine, failure);
+    const char *object = start_object(job, failure);
     const char *reason = strerror(-failure->code);
 
     if (failure->step == START_STEP_CHDIR)
@@ -124,16 +124,16 @@ static void report_start_failure(const struct job_engine *engine, const struct j
                  failure->rank, start_step_name(failure->step), reason, start_remedy(failure));
 }
 
-void job_report_failure(const struct job_engine *engine, const struct job_failure *failure,
-                        char *text, size_t text_bytes)
+void job_report_failure(const struct job *job, const struct job_failure *failure, char *text,
+                        size_t text_bytes)
 {
     char node[HOST_NAME_BYTES_MAX + 1];
     int says;
 
-    place_name(engine, failure->place, node);
+    place_name(job->instance, failure->place, node);
     switch (failure->kind) {
     case JOB_FAILURE_START:
-        report_start_failure(engine, failure, node, text, text_bytes);
+        report_start_failure(job, failure, node, text, text_bytes);
         break;
     case JOB_FAILURE_EXIT:
         snprintf(text, text_bytes, "rank %u on %s exited with status %d", failure->rank, node,
@@ -182,10 +182,9 @@ void job_report_rank_set(const struct ranges *ranks, struct buffer *out)
         buffer_printf(out, " and %llu more", (unsigned long long)(count - shown));
 }
 
-void job_report_ranks(const struct job_engine *engine, const struct ranges *places,
-                      struct buffer *out)
+void job_report_ranks(const struct job *job, const struct ranges *places, struct buffer *out)
 {
-    const struct place_map *map = &engine->root->map;
+    const struct place_map *map = &job->map;
     struct ranges ranks = {0};
     uint32_t place = 0;
 
@@ -200,7 +199,7 @@ void job_report_ranks(const struct job_engine *engine, const struct ranges *plac
 }
 
 /* Lines name one node or two: of more kinds of ends than these nothing is kept. */
-void job_report_seen(struct job_root *root, const struct job_event *event)
+void job_report_seen(struct instance_root *root, const struct job_event *event)
 {
     struct job_seen *seen = NULL;
 
@@ -218,7 +217,7 @@ void job_report_seen(struct job_root *root, const struct job_event *event)
         ranges_add_all(&seen->places, event->places);
 }
 
-void job_report_loss(const struct job_root *root, uint32_t place, struct buffer *out)
+void job_report_loss(const struct instance_root *root, uint32_t place, struct buffer *out)
 {
     static const char *const texts[NODE_LOSS_COUNT] = {
         [NODE_LOSS_UNKNOWN] = "its connection broke",
@@ -241,7 +240,7 @@ void job_report_loss(const struct job_root *root, uint32_t place, struct buffer 
 }
 
 /* Nodes of places as a hostlist, O(places in the set). */
-void job_report_places(const struct job_engine *engine, const struct ranges *places,
+void job_report_places(const struct instance *instance, const struct ranges *places,
                        struct buffer *out)
 {
     struct hostlist *list = hostlist_create();
@@ -250,18 +249,18 @@ void job_report_places(const struct job_engine *engine, const struct ranges *pla
         uint32_t first = places->items[i].first ? places->items[i].first : 1;
         uint32_t last = places->items[i].last;
 
-        if (engine->allocation && first <= last && last <= allocation_nodes(engine->allocation))
-            hostlist_append_slice(list, engine->allocation->names, first - 1, last - first + 1);
+        if (instance->allocation && first <= last && last <= allocation_nodes(instance->allocation))
+            hostlist_append_slice(list, instance->allocation->names, first - 1, last - first + 1);
     }
     hostlist_print(list, out);
     hostlist_destroy(list);
 }
 
 /* One group of places that failed with the same words: "n[1-3]: words (3 nodes)". */
-static void report_group(const struct job_engine *engine, uint32_t leader, uint8_t *told,
+static void report_group(const struct instance *instance, uint32_t leader, uint8_t *told,
                          struct buffer *out)
 {
-    const struct job_root *root = engine->root;
+    const struct instance_root *root = instance->root;
     const char *words = root->start_failures[leader].text;
     char name[HOST_NAME_BYTES_MAX + 1];
     struct ranges places = {0};
@@ -275,9 +274,9 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
     if (out->length_bytes > 0)
         buffer_append_string(out, "; ");
     buffer_append_string(out, "cannot start the daemon on ");
-    job_report_places(engine, &places, out);
+    job_report_places(instance, &places, out);
     buffer_append_string(out, ": ");
-    place_name(engine, root->start_failures[leader].place, name);
+    place_name(instance, root->start_failures[leader].place, name);
     last_words_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
                      ranges_count(&places), out);
     if (ranges_count(&places) > 1)
@@ -285,16 +284,16 @@ static void report_group(const struct job_engine *engine, uint32_t leader, uint8
     ranges_fini(&places);
 }
 
-void job_report_unjoined(const struct job_engine *engine, const struct ranges *missing, char *text,
+void job_report_unjoined(const struct instance *instance, const struct ranges *missing, char *text,
                          size_t text_bytes)
 {
-    uint64_t nodes = allocation_nodes(engine->allocation);
+    uint64_t nodes = allocation_nodes(instance->allocation);
     uint64_t count = ranges_count(missing);
     struct buffer out = {0};
 
     buffer_append_string(&out,
                          count == 1 ? "waiting for the daemon of " : "waiting for the daemons of ");
-    job_report_places(engine, missing, &out);
+    job_report_places(instance, missing, &out);
     buffer_printf(&out, " to join; %llu of %llu have",
                   (unsigned long long)(nodes > count ? nodes - count : 0),
                   (unsigned long long)nodes);
@@ -302,26 +301,26 @@ void job_report_unjoined(const struct job_engine *engine, const struct ranges *m
     buffer_fini(&out);
 }
 
-void job_report_start(const struct job_engine *engine, const struct ranges *missing, char *text,
+void job_report_start(const struct instance *instance, const struct ranges *missing, char *text,
                       size_t text_bytes)
 {
-    const struct job_root *root = engine->root;
+    const struct instance_root *root = instance->root;
     uint8_t *told = memory_allocate_zeroed(root->start_failures_count + 1);
     struct buffer out = {0};
 
     for (uint32_t i = 0; i < root->start_failures_count; i++)
         if (!told[i])
-            report_group(engine, i, told, &out);
+            report_group(instance, i, told, &out);
     if (root->start_failures_total > root->start_failures_count)
         buffer_printf(&out, "; and %llu more nodes",
                       (unsigned long long)root->start_failures_total - root->start_failures_count);
     if (out.length_bytes == 0) {
         buffer_append_string(&out, "no daemon has joined from ");
         if (missing && !ranges_is_empty(missing))
-            job_report_places(engine, missing, &out);
+            job_report_places(instance, missing, &out);
         else
             buffer_append_string(&out, "some nodes");
-        buffer_printf(&out, " within %u s (--start-timeout)", engine->instance->start_timeout_s);
+        buffer_printf(&out, " within %u s (--start-timeout)", instance->spec->start_timeout_s);
     }
     snprintf(text, text_bytes, "%s", buffer_string(&out));
     buffer_fini(&out);

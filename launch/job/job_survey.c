@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "launch/job/job_engine.h"
+#include "launch/job/job_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,14 +30,14 @@ static int wants_devices(const struct placement *placement)
 }
 
 /* Places of the nodes that may take part. */
-static void candidates(const struct job_engine *engine, struct ranges *ret_places)
+static void candidates(const struct job *job, struct ranges *ret_places)
 {
-    const struct ranges *excluded = &engine->root->spec.placement.excluded;
+    const struct ranges *excluded = &job->spec.placement.excluded;
     uint32_t place = 1;
 
     ranges_clear(ret_places);
-    for (uint32_t i = 0; i < engine->allocation->runs_count; i++) {
-        const struct slots_run *run = &engine->allocation->runs[i];
+    for (uint32_t i = 0; i < job->instance->allocation->runs_count; i++) {
+        const struct slots_run *run = &job->instance->allocation->runs[i];
 
         if (run->slots > 0)
             ranges_add(ret_places, place, place + run->nodes - 1);
@@ -45,55 +45,55 @@ static void candidates(const struct job_engine *engine, struct ranges *ret_place
     }
     for (uint32_t i = 0; i < excluded->count; i++)
         ranges_remove(ret_places, excluded->items[i].first + 1, excluded->items[i].last + 1);
+    if (job->instance->root->policy == INSTANCE_STAYS)
+        ranges_remove_all(ret_places, &job->instance->root->dead);
 }
 
 /* Bits of what must be asked. */
-static unsigned int wanted(const struct job_engine *engine)
+static unsigned int wanted(const struct job *job)
 {
-    const struct placement *placement = &engine->root->spec.placement;
+    const struct placement *placement = &job->spec.placement;
     unsigned int want = 0;
 
     if (placement_wants_topology(placement) && placement->machines.kinds_count == 0)
         want |= SURVEY_TOPOLOGY;
     if (want != 0 && wants_devices(placement))
         want |= SURVEY_DEVICES;
-    if (place_require_open(placement, engine->allocation))
+    if (place_require_open(placement, job->instance->allocation))
         want |= SURVEY_FACTS;
     return want;
 }
 
-int job_survey_wanted(const struct job_engine *engine)
+int job_survey_wanted(struct job *job)
 {
-    candidates(engine, &engine->root->places);
-    return wanted(engine) != 0 && !ranges_is_empty(&engine->root->places);
+    candidates(job, &job->places);
+    return wanted(job) != 0 && !ranges_is_empty(&job->places);
 }
 
-void job_survey_ask(struct job_engine *engine, struct job_actions *actions)
+void job_survey_ask(struct job *job, struct job_actions *actions)
 {
-    struct job_root *root = engine->root;
     struct buffer payload = {0}, require = {0};
 
-    if (wanted(engine) & SURVEY_FACTS)
-        place_require_all(&root->spec.placement, &require);
-    ranges_add_all(&root->concerned, &root->places);
+    if (wanted(job) & SURVEY_FACTS)
+        place_require_all(&job->spec.placement, &require);
+    ranges_add_all(&job->concerned, &job->places);
     wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
-    wire_put_u32(&payload, root->number);
-    wire_put_u8(&payload, (uint8_t)wanted(engine));
+    wire_put_u32(&payload, job->number);
+    wire_put_u8(&payload, (uint8_t)wanted(job));
     wire_put_string(&payload, buffer_string(&require));
-    ranges_encode(&root->places, &payload);
-    job_actions_broadcast(actions, &root->places, &payload);
+    ranges_encode(&job->places, &payload);
+    job_actions_broadcast(actions, job->number, &job->places, &payload);
     buffer_fini(&require);
 }
 
-static int say_failed(const struct job_engine *engine, const struct survey *survey,
-                      struct error *error)
+static int say_failed(const struct job *job, const struct survey *survey, struct error *error)
 {
     struct buffer names = {0};
     struct ranges places = {0};
 
     for (uint32_t i = 0; i < survey->failed.count; i++)
         ranges_add(&places, survey->failed.items[i].first + 1, survey->failed.items[i].last + 1);
-    job_report_places(engine, &places, &names);
+    job_report_places(job->instance, &places, &names);
     error_set(error, -EIO, "%s cannot tell what the machine is like: %s", buffer_string(&names),
               survey->why);
     ranges_fini(&places);
@@ -101,9 +101,9 @@ static int say_failed(const struct job_engine *engine, const struct survey *surv
     return -EIO;
 }
 
-int job_survey_take(struct job_engine *engine, const struct job_event *event, struct error *error)
+int job_survey_take(struct job *job, const struct job_event *event, struct error *error)
 {
-    struct placement *placement = &engine->root->spec.placement;
+    struct placement *placement = &job->spec.placement;
     struct survey survey;
     struct wire_reader reader;
     int rc = -EBADMSG;
@@ -115,7 +115,7 @@ int job_survey_take(struct job_engine *engine, const struct job_event *event, st
     if (rc < 0)
         return error_set(error, rc, "what the nodes say of their machines cannot be read");
     if (!ranges_is_empty(&survey.failed)) {
-        rc = say_failed(engine, &survey, error);
+        rc = say_failed(job, &survey, error);
     } else {
         place_machines_merge(&placement->machines, &survey.machines);
         facts_table_merge(&placement->facts, &survey.facts);
@@ -126,21 +126,41 @@ int job_survey_take(struct job_engine *engine, const struct job_event *event, st
 
 /* ---- A node ---- */
 
-void job_survey_asked(struct job_engine *engine, struct wire_reader *reader,
+static void asked_free(struct job_asked *asked)
+{
+    list_remove(&asked->node);
+    ranges_fini(&asked->places);
+    free(asked);
+}
+
+void job_survey_close(struct instance *instance)
+{
+    struct list_node *node;
+
+    while ((node = list_first(&instance->asked)) != NULL)
+        asked_free(list_entry(node, struct job_asked, node));
+}
+
+void job_survey_asked(struct instance *instance, struct wire_reader *reader,
                       struct job_actions *actions)
 {
+    struct job_asked *asked = memory_allocate_zeroed(sizeof(*asked));
     struct job_action *action;
     struct buffer request = {0};
-    uint32_t number = wire_get_u32(reader);
-    uint8_t want = wire_get_u8(reader);
-    char *require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
+    uint8_t want;
+    char *require;
 
-    ranges_decode(reader, UINT32_MAX, &engine->survey_places);
-    if (wire_finish(reader) < 0) {
+    asked->number = wire_get_u32(reader);
+    want = wire_get_u8(reader);
+    require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
+    ranges_decode(reader, UINT32_MAX, &asked->places);
+    list_append(&instance->asked, &asked->node);
+    if (wire_finish(reader) < 0 || !ranges_contains(&asked->places, instance->place)) {
         log_error("the root sent a survey that cannot be read");
+        asked_free(asked);
     } else {
-        action = job_actions_add(actions, JOB_ACTION_SURVEY, number);
-        action->number = want;
+        action = job_actions_add(actions, JOB_ACTION_SURVEY, asked->number);
+        action->want = want;
         buffer_append(&request, require, strlen(require) + 1);
         action->message = message_from_buffer(&request);
     }
@@ -148,12 +168,23 @@ void job_survey_asked(struct job_engine *engine, struct wire_reader *reader,
     free(require);
 }
 
-void job_survey_answer(struct job_engine *engine, const struct job_event *event,
+void job_survey_answer(struct instance *instance, const struct job_event *event,
                        struct job_actions *actions)
 {
-    struct job_action *action = job_actions_add(actions, JOB_ACTION_CONTRIBUTE, event->job);
+    struct list_node *node, *spare;
+    struct job_action *action;
 
-    action->key = job_key(event->job, JOB_OPERATION_SURVEY, 1);
-    ranges_copy(&action->places, &engine->survey_places);
-    action->message = message_reference(event->message);
+    list_for_each(&instance->asked, node, spare)
+    {
+        struct job_asked *asked = list_entry(node, struct job_asked, node);
+
+        if (asked->number != event->job)
+            continue;
+        action = job_actions_add(actions, JOB_ACTION_CONTRIBUTE, event->job);
+        action->key = job_key(event->job, JOB_OPERATION_SURVEY, 1);
+        ranges_move(&action->places, &asked->places);
+        action->message = message_reference(event->message);
+        asked_free(asked);
+        return;
+    }
 }

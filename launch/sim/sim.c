@@ -34,8 +34,8 @@ static void call_lease(void *context, uint64_t stopped_ns)
     struct sim_daemon *daemon = context;
 
     (void)stopped_ns;
-    if (daemon->stopped)
-        sim_process_lease_ended(daemon);
+    for (struct sim_part *part = daemon->parts; daemon->stopped && part != NULL; part = part->next)
+        sim_process_lease_ended(part);
 }
 
 static void call_stop(void *context, uint64_t argument)
@@ -98,58 +98,106 @@ void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_
            place);
 }
 
-static void call_end(void *context, uint64_t argument)
+static struct sim_wish *wish_of(struct sim_machine *machine, uint32_t job)
 {
-    struct sim_machine *machine = context;
-    struct job_event event = {.kind = JOB_EVENT_END, .end = &machine->ends[argument]};
+    struct sim_wish *wish = memory_allocate_zeroed(sizeof *wish);
 
-    sim_daemon_event(&machine->daemons[0], &event);
+    wish->machine = machine;
+    wish->job = job;
+    machine->wishes =
+        memory_resize(machine->wishes, (machine->wishes_count + 1) * sizeof *machine->wishes);
+    machine->wishes[machine->wishes_count++] = wish;
+    return wish;
 }
 
-void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
+static void call_end(void *context, uint64_t argument)
+{
+    const struct sim_wish *wish = context;
+    struct job_event event = {.kind = wish->job > 0 ? JOB_EVENT_END : JOB_EVENT_LEAVE,
+                              .job = wish->job,
+                              .end = &wish->end};
+
+    (void)argument;
+    sim_daemon_event(&wish->machine->daemons[0], &event);
+}
+
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
                         const struct control_end *end)
 {
-    machine->ends = memory_resize(machine->ends, (machine->ends_count + 1) * sizeof *machine->ends);
-    machine->ends[machine->ends_count] = *end;
-    sim_at(machine->sim, time_ns, call_end, machine, machine->ends_count++);
+    struct sim_wish *wish = wish_of(machine, job);
+
+    assert(job > 0);
+    wish->end = *end;
+    sim_at(machine->sim, time_ns, call_end, wish, 0);
+}
+
+void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
+                          const struct control_end *end)
+{
+    struct sim_wish *wish = wish_of(machine, 0);
+
+    wish->end = *end;
+    sim_at(machine->sim, time_ns, call_end, wish, 0);
 }
 
 static void call_signal(void *context, uint64_t number)
 {
-    struct sim_machine *machine = context;
-    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .number = (int64_t)number};
+    const struct sim_wish *wish = context;
+    struct job_event event = {
+        .kind = JOB_EVENT_SIGNAL, .job = wish->job, .number = (int64_t)number};
 
-    sim_daemon_event(&machine->daemons[0], &event);
+    sim_daemon_event(&wish->machine->daemons[0], &event);
 }
 
-void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number)
+void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number)
 {
-    sim_at(machine->sim, time_ns, call_signal, machine, (uint64_t)number);
+    sim_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
 }
 
 /* ---- life ---- */
 
-void sim_machine_run_job(struct sim_machine *machine)
+static struct sim_job *job_of(struct sim_machine *machine, const struct map_rule *rule,
+                              const struct sim_program *program)
 {
-    struct job_event event = {.kind = JOB_EVENT_RUN};
+    struct sim_job *job = memory_allocate_zeroed(sizeof *job);
+
+    job->machine = machine;
+    job->rule = *rule;
+    job->program = *program;
+    job->timer_ns = UINT64_MAX;
+    machine->told = memory_resize(machine->told, (machine->told_count + 1) * sizeof *machine->told);
+    machine->told[machine->told_count++] = job;
+    return job;
+}
+
+static void call_run(void *context, uint64_t argument)
+{
+    struct sim_job *job = context;
+    struct job_event event = {.kind = JOB_EVENT_RUN, .number = (int64_t)(uintptr_t)job};
     struct job_spec spec;
 
+    (void)argument;
     job_spec_init(&spec);
-    placement_add(&spec.placement, &machine->config.rule);
+    placement_add(&spec.placement, &job->rule);
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     event.spec = &spec;
-    sim_daemon_event(&machine->daemons[0], &event);
+    sim_daemon_event(&job->machine->daemons[0], &event);
     job_spec_fini(&spec);
 }
 
-static void call_run(void *context, uint64_t argument)
+void sim_machine_run_job(struct sim_machine *machine)
 {
-    (void)argument;
-    sim_machine_run_job(context);
+    call_run(job_of(machine, &machine->config.rule, &machine->config.program), 0);
+}
+
+void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
+                            const struct map_rule *rule, const struct sim_program *program)
+{
+    sim_at(machine->sim, time_ns, call_run, job_of(machine, rule, program), 0);
 }
 
 static struct message *root_boot(struct sim_machine *machine)
@@ -187,6 +235,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->watch = watch;
     machine->context = context;
     machine->sim = sim_create(&world);
+    machine->timer_ns = UINT64_MAX;
     random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
     instance_spec_init(&machine->instance);
     strcpy(machine->instance.session, "0123456789abcdef");
@@ -203,17 +252,29 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->daemons[0].boot = root_boot(machine);
     sim_daemon_start(&machine->daemons[0]);
     if (!config->idle)
-        sim_at(machine->sim, 0, call_run, machine, 0);
+        sim_machine_run_job_at(machine, 0, &config->rule, &config->program);
     return machine;
 }
 
 void sim_machine_destroy(struct sim_machine *machine)
 {
+    struct sim_part *part;
+
     for (uint32_t slot = 0; slot < machine->capacity + machine->config.strangers; slot++)
         sim_daemon_fini(&machine->daemons[slot]);
     sim_destroy(machine->sim);
+    while ((part = machine->old_parts) != NULL) {
+        machine->old_parts = part->next;
+        sim_part_destroy(part);
+    }
+    for (uint32_t i = 0; i < machine->told_count; i++)
+        free(machine->told[i]);
+    for (uint32_t i = 0; i < machine->wishes_count; i++)
+        free(machine->wishes[i]);
+    free(machine->told);
+    free(machine->jobs);
+    free(machine->wishes);
     free(machine->daemons);
-    free(machine->ends);
     instance_spec_fini(&machine->instance);
     free(machine);
 }
@@ -339,6 +400,11 @@ uint64_t sim_machine_events(const struct sim_machine *machine)
 struct sim_output sim_machine_output(const struct sim_machine *machine)
 {
     return machine->output;
+}
+
+const struct instance *sim_machine_instance(const struct sim_machine *machine, uint32_t place)
+{
+    return sim_machine_is_up(machine, place) ? machine->daemons[place].instance : NULL;
 }
 
 uint32_t sim_machine_daemons(const struct sim_machine *machine)

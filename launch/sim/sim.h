@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whole daemons in the simulated world (fabric/sim.h): at every place a job engine over an overlay
- * node, the very objects that ship.  Simulated are the starters, the helper with its processes,
- * their output, and the user with his front end.  Everything follows from the seed: a run can be
- * repeated exactly.  One job per machine.
+ * Whole daemons in the simulated world (fabric/sim.h): at every place an instance of the job logic
+ * over an overlay node, the very objects that ship.  Simulated are the starters, the helper with its
+ * processes, their output, and users with their front ends, one for each job.  Everything follows from
+ * the seed: a run can be repeated exactly.
  *
  * Cost: as fabric/sim.h, and O(ranks of the node) per end of a group.
  */
@@ -14,12 +14,13 @@
 
 #include "alloc/place_map.h"
 #include "fabric/sim.h"
+#include "launch/job/instance.h"
 #include "launch/proto/control.h"
 #include "overlay/node.h"
 
 struct sim_machine;
 
-/* What the processes of the job do: fences + 1 steps, each ends with output and with a fence or
+/* What the processes of a job do: fences + 1 steps, each ends with output and with a fence or
  * the exit.  Bounds are of uniform choices, chances are per process. */
 struct sim_program {
     uint64_t start_ns_max; /* from being told to start to running */
@@ -49,11 +50,12 @@ struct sim_machine_config {
     double daemon_fails;     /* chance that it cannot */
     double daemon_silent;    /* chance that nothing is ever heard of it */
     uint64_t reader_byte_ns; /* what the front end takes to write a byte */
-    struct map_rule rule;    /* without a list */
+    struct map_rule rule;    /* of a job, without a list */
     uint32_t machine_sorts;  /* how many sorts of machines the nodes are; 0: one */
     struct sim_program program;
     uint32_t lease_ms; /* 0: as the daemons' default */
-    uint8_t idle;      /* no job at time 0, but with sim_machine_run_job */
+    uint8_t idle;      /* no job at time 0, but with sim_machine_run_job and its like */
+    enum instance_policy policy;
 };
 
 enum sim_fate {
@@ -67,8 +69,9 @@ enum sim_fate {
 
 struct sim_process_fact {
     uint64_t now_ns;
+    uint32_t job;
     uint32_t place;
-    uint32_t index; /* of the node's ranks */
+    uint32_t index; /* of the node's ranks of the job */
     enum sim_fate fate;
     int number;
     int by_us;
@@ -80,12 +83,13 @@ struct sim_process_fact {
 /* What an observer is told; any may be NULL. */
 struct sim_watch {
     void (*process)(void *context, const struct sim_process_fact *fact);
-    void (*fence)(void *context, uint32_t place, uint32_t generation, int status,
+    void (*fence)(void *context, uint32_t job, uint32_t place, uint32_t generation, int status,
                   const struct message *result);
-    /* The front end is told. */
-    void (*started)(void *context, uint64_t now_ns, const struct control_started *started);
-    void (*report)(void *context, uint64_t now_ns, const struct control_job_end *end);
-    void (*text)(void *context, uint64_t now_ns, const char *text);
+    /* The front end of a job is told; a text of job 0 is for all. */
+    void (*started)(void *context, uint64_t now_ns, uint32_t job,
+                    const struct control_started *started);
+    void (*report)(void *context, uint64_t now_ns, uint32_t job, const struct control_job_end *end);
+    void (*text)(void *context, uint64_t now_ns, uint32_t job, const char *text);
     /* The root counts places as dead. */
     void (*lost)(void *context, uint64_t now_ns, const struct ranges *places);
     /* A place has been told of them. */
@@ -103,7 +107,7 @@ struct sim_watch {
 /* Sums of what happened to the output. */
 struct sim_output {
     uint64_t written_bytes;  /* by processes */
-    uint64_t received_bytes; /* by the front end until the report */
+    uint64_t received_bytes; /* by front ends until the report */
     uint64_t given_up_bytes; /* at nodes, because nobody waited for them */
 };
 
@@ -126,12 +130,18 @@ void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint3
 /* A stranger (the first: 0) comes up and claims to be a place. */
 void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
                           uint32_t place);
-/* The user: Ctrl-C and the like, a signal for the ranks. */
-void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns,
+/* The user of a job: Ctrl-C and the like, a signal for the ranks. */
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
                         const struct control_end *end);
-void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, int number);
+void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number);
+/* Jobs get numbers from 1 on in the order in which they are run. */
+void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
+                            const struct map_rule *rule, const struct sim_program *program);
+/* All jobs are to end, and then the instance. */
+void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
+                          const struct control_end *end);
 
-/* What happens now, between two events.  The job, where the machine was idle: once. */
+/* What happens now, between two events.  Runs a job as the configuration has it. */
 void sim_machine_run_job(struct sim_machine *machine);
 /* So many nodes more: the root gives them places and starts their daemons, each with its boot
  * record.  The first place; UINT32_MAX if the root is gone or cannot. */
@@ -163,6 +173,8 @@ int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_usurped(const struct sim_machine *machine);
 /* NULL if it has not come up. */
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
+/* NULL likewise, or gone. */
+const struct instance *sim_machine_instance(const struct sim_machine *machine, uint32_t place);
 /* Daemons that have neither ended nor been killed. */
 uint32_t sim_machine_daemons(const struct sim_machine *machine);
 

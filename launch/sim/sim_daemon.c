@@ -37,17 +37,32 @@ static const char *const place_failures[] = {
 
 enum place_failure { PLACE_REFUSED, PLACE_SILENT, PLACE_GONE };
 
-static void hear(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
-                 uint32_t number, int flag)
+/* A rank's or a group's event comes from its part, a daemon's failure from its starter. */
+static struct sim_daemon *hearer(const struct sim_news *news)
 {
-    struct job_event event = {
-        .kind = kind, .job = 1, .index = index, .number = number, .flag = flag};
+    if ((enum job_event_kind)(news->argument >> 56) == JOB_EVENT_PLACE_FAILED)
+        return news->context;
+    return ((struct sim_part *)news->context)->daemon;
+}
+
+static void hear(const struct sim_news *news)
+{
+    enum job_event_kind kind = (enum job_event_kind)(news->argument >> 56);
+    const struct sim_part *part = kind == JOB_EVENT_PLACE_FAILED ? NULL : news->context;
+    struct sim_daemon *daemon = hearer(news);
+    uint32_t index = (uint32_t)(news->argument & 0xffffff);
+    uint32_t number = (uint32_t)(news->argument >> 24 & 0xffffff);
+    struct job_event event = {.kind = kind,
+                              .job = part ? part->job->number : 0,
+                              .index = index,
+                              .number = number,
+                              .flag = (int)(news->argument >> 48 & 1)};
 
     if (kind == JOB_EVENT_START_FAILED) {
         event.number = sim_start_failures[number].code;
         event.step = sim_start_failures[number].step;
     } else if (kind == JOB_EVENT_DRAINED) {
-        event.number = (int64_t)daemon->forwarded_bytes;
+        event.number = (int64_t)part->forwarded_bytes;
     } else if (kind == JOB_EVENT_PLACE_FAILED) {
         event.place = index;
         event.text = place_failures[number];
@@ -59,8 +74,9 @@ static void hear(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t i
 
 static void call_hear(void *context, uint64_t argument)
 {
-    struct sim_daemon *daemon = context;
+    struct sim_news news = {.context = context, .argument = argument};
     enum job_event_kind kind = (enum job_event_kind)(argument >> 56);
+    struct sim_daemon *daemon = hearer(&news);
 
     if (!sim_daemon_is_up(daemon))
         return;
@@ -69,28 +85,36 @@ static void call_hear(void *context, uint64_t argument)
     if (daemon->stopped) {
         daemon->waiting =
             memory_resize(daemon->waiting, (daemon->waiting_count + 1) * sizeof *daemon->waiting);
-        daemon->waiting[daemon->waiting_count++] = argument;
+        daemon->waiting[daemon->waiting_count++] = news;
         return;
     }
-    hear(daemon, kind, (uint32_t)(argument & 0xffffff), (uint32_t)(argument >> 24 & 0xffffff),
-         (int)(argument >> 48 & 1));
+    hear(&news);
 }
 
-static void tell_after(struct sim_daemon *daemon, uint64_t delay_ns, enum job_event_kind kind,
+static void tell_after(struct sim *sim, void *context, uint64_t delay_ns, enum job_event_kind kind,
                        uint32_t index, uint32_t number, int flag)
 {
-    struct sim *sim = daemon->machine->sim;
     uint64_t argument = (uint64_t)kind << 56 | (uint64_t)(flag != 0) << 48 |
                         (uint64_t)number << 24 | (uint64_t)index;
 
     assert(index < 1u << 24 && number < 1u << 24);
-    sim_at(sim, sim_now_ns(sim) + delay_ns, call_hear, daemon, argument);
+    sim_at(sim, sim_now_ns(sim) + delay_ns, call_hear, context, argument);
 }
 
-void sim_daemon_tell(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t index,
                      uint32_t number, int flag)
 {
-    tell_after(daemon, TELL_NS, kind, index, number, flag);
+    tell_after(part->daemon->machine->sim, part, TELL_NS, kind, index, number, flag);
+}
+
+/* Of a daemon that a starter had started. */
+static void tell_place_failed(struct sim_daemon *child, uint64_t delay_ns,
+                              enum place_failure failure)
+{
+    struct sim_machine *machine = child->machine;
+
+    tell_after(machine->sim, &machine->daemons[child->starter], delay_ns, JOB_EVENT_PLACE_FAILED,
+               child->place, failure, 0);
 }
 
 void sim_daemon_continue(struct sim_daemon *daemon)
@@ -100,40 +124,60 @@ void sim_daemon_continue(struct sim_daemon *daemon)
     daemon->stopped = 0;
     sim_continue(sim, daemon->slot);
     for (uint32_t i = 0; i < daemon->waiting_count; i++)
-        sim_at(sim, sim_now_ns(sim), call_hear, daemon, daemon->waiting[i]);
+        sim_at(sim, sim_now_ns(sim), call_hear, daemon->waiting[i].context,
+               daemon->waiting[i].argument);
     daemon->waiting_count = 0;
-    sim_process_continue(daemon);
+    for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
+        sim_process_continue(part);
 }
 
 /* ---- the front end ---- */
 
+/* Context is the job, or the machine for its instance's. */
+static void call_job_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_job *job = context;
+    struct sim *sim = job->machine->sim;
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .job = job->number};
+
+    if (deadline_ns != job->timer_ns)
+        return;
+    job->timer_ns = UINT64_MAX;
+    event.flag = job->reader_free_ns > sim_now_ns(sim);
+    sim_daemon_event(&job->machine->daemons[0], &event);
+}
+
 static void call_timer(void *context, uint64_t deadline_ns)
 {
-    struct sim_daemon *daemon = context;
-    struct sim_machine *machine = daemon->machine;
+    struct sim_machine *machine = context;
+    struct sim_daemon *root = &machine->daemons[0];
     struct ranges missing = {0};
     struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
 
-    if (deadline_ns != machine->timer_ns || !sim_daemon_is_up(daemon))
+    if (deadline_ns != machine->timer_ns || !sim_daemon_is_up(root))
         return;
     machine->timer_ns = UINT64_MAX;
-    event.flag = machine->reader_free_ns > sim_now_ns(machine->sim);
-    node_missing(daemon->node, &missing);
-    sim_daemon_event(daemon, &event);
+    node_missing(root->node, &missing);
+    sim_daemon_event(root, &event);
     ranges_fini(&missing);
 }
 
-static void set_timer(struct sim_daemon *daemon, int64_t deadline_ns)
+static void set_timer(struct sim_machine *machine, uint32_t number, uint64_t deadline_ns)
 {
-    struct sim_machine *machine = daemon->machine;
+    struct sim_job *job = number > 0 ? machine->jobs[number - 1] : NULL;
 
-    machine->timer_ns = deadline_ns < 0 ? UINT64_MAX : (uint64_t)deadline_ns;
-    if (deadline_ns >= 0)
-        sim_at(machine->sim, machine->timer_ns, call_timer, daemon, machine->timer_ns);
+    if (job != NULL)
+        job->timer_ns = deadline_ns;
+    else
+        machine->timer_ns = deadline_ns;
+    if (deadline_ns != UINT64_MAX)
+        sim_at(machine->sim, deadline_ns, job ? call_job_timer : call_timer,
+               job ? (void *)job : (void *)machine, deadline_ns);
 }
 
-/* The front end has written what a place sent: context is that place's daemon. */
-static void call_credit(void *context, uint64_t bytes)
+/* The front end has written what a place sent: context is that place's daemon, argument the job
+ * and the bytes. */
+static void call_credit(void *context, uint64_t argument)
 {
     struct sim_daemon *daemon = context;
     struct sim_daemon *root = &daemon->machine->daemons[0];
@@ -142,8 +186,8 @@ static void call_credit(void *context, uint64_t bytes)
     if (!sim_daemon_is_up(root))
         return;
     wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
-    wire_put_u32(&payload, 1);
-    wire_put_u32(&payload, (uint32_t)bytes);
+    wire_put_u32(&payload, (uint32_t)(argument >> 32));
+    wire_put_u32(&payload, (uint32_t)argument);
     node_send(root->node, daemon->place, FRAME_CONTROL, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
@@ -154,13 +198,15 @@ static void output_received(struct sim_daemon *root, uint32_t source, struct wir
     struct job_event event = {.kind = JOB_EVENT_OUTPUT, .job = wire_get_u32(reader)};
     uint64_t bytes = wire_left(reader) - 5; /* behind rank and stream */
     uint64_t now_ns = sim_now_ns(machine->sim);
+    struct sim_job *job = machine->jobs[event.job - 1];
 
-    if (!machine->reported)
+    if (!job->reported)
         machine->output.received_bytes += bytes;
-    if (machine->reader_free_ns < now_ns)
-        machine->reader_free_ns = now_ns;
-    machine->reader_free_ns += bytes * machine->config.reader_byte_ns;
-    sim_at(machine->sim, machine->reader_free_ns, call_credit, &machine->daemons[source], bytes);
+    if (job->reader_free_ns < now_ns)
+        job->reader_free_ns = now_ns;
+    job->reader_free_ns += bytes * machine->config.reader_byte_ns;
+    sim_at(machine->sim, job->reader_free_ns, call_credit, &machine->daemons[source],
+           (uint64_t)event.job << 32 | bytes);
     event.number = (int64_t)bytes;
     sim_daemon_event(root, &event);
 }
@@ -185,6 +231,17 @@ void sim_daemon_leave(struct sim_daemon *root)
 
 /* ---- the job logic's actions ---- */
 
+/* The token of a job is where it is. */
+static void accepted(struct sim_machine *machine, const struct job_action *action)
+{
+    struct sim_job *job = (struct sim_job *)(uintptr_t)action->token;
+
+    assert(action->job == machine->jobs_count + 1); /* numbers have no gaps */
+    machine->jobs = memory_resize(machine->jobs, (machine->jobs_count + 1) * sizeof *machine->jobs);
+    machine->jobs[machine->jobs_count++] = job;
+    job->number = action->job;
+}
+
 static void root_action(struct sim_daemon *root, const struct job_action *action)
 {
     struct sim_machine *machine = root->machine;
@@ -192,21 +249,27 @@ static void root_action(struct sim_daemon *root, const struct job_action *action
     uint64_t now_ns = sim_now_ns(machine->sim);
 
     switch (action->kind) {
+    case JOB_ACTION_ACCEPTED:
+        accepted(machine, action);
+        break;
     case JOB_ACTION_STARTED:
         if (watch->started)
-            watch->started(machine->context, now_ns, &action->started);
+            watch->started(machine->context, now_ns, action->job, &action->started);
         break;
     case JOB_ACTION_ENDED:
-        machine->reported = 1;
+        machine->jobs[action->job - 1]->reported = 1;
         if (watch->report)
-            watch->report(machine->context, now_ns, &action->end);
+            watch->report(machine->context, now_ns, action->job, action->end);
         break;
     case JOB_ACTION_TEXT:
         if (watch->text)
-            watch->text(machine->context, now_ns, action->text);
+            watch->text(machine->context, now_ns, action->job, action->text.words);
         break;
     case JOB_ACTION_TIMER:
-        set_timer(root, action->number);
+        set_timer(machine, action->job, action->deadline_ns);
+        break;
+    case JOB_ACTION_READY:
+    case JOB_ACTION_FAILED:
         break;
     default:
         assert(action->kind == JOB_ACTION_LEAVE);
@@ -229,48 +292,83 @@ static void sim_survey(struct sim_daemon *daemon, uint32_t number)
     buffer_fini(&payload);
 }
 
-static void do_action(struct sim_daemon *daemon, struct job_action *action)
+struct sim_part *sim_daemon_part(const struct sim_daemon *daemon, uint32_t job)
 {
-    struct message *message = message_reference(action->message);
+    struct sim_part *part = daemon->parts;
 
+    while (part != NULL && (part->local == NULL || part->job->number != job))
+        part = part->next;
+    return part;
+}
+
+static void open_part(struct sim_daemon *daemon, uint32_t job)
+{
+    struct sim_part *part = memory_allocate_zeroed(sizeof *part);
+
+    part->daemon = daemon;
+    part->job = daemon->machine->jobs[job - 1];
+    part->local = instance_part(daemon->instance, job);
+    part->next = daemon->parts;
+    daemon->parts = part;
+    sim_process_open(part);
+}
+
+static void part_action(struct sim_part *part, const struct job_action *action)
+{
+    if (part == NULL)
+        return; /* the launch was refused */
     switch (action->kind) {
-    case JOB_ACTION_BROADCAST:
-        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
-                       message);
-        break;
-    case JOB_ACTION_CONTRIBUTE:
-        node_contribute(daemon->node, &action->key, &action->places, message);
-        break;
-    case JOB_ACTION_SEND:
-        node_send(daemon->node, action->place, FRAME_CONTROL, message);
-        break;
-    case JOB_ACTION_SURVEY: /* what is asked for counts on real nodes only */
-        message_release(message);
-        sim_survey(daemon, action->job);
-        break;
-    case JOB_ACTION_OPEN:
-        sim_process_open(daemon, job_engine_local(daemon->engine, action->job)->count);
-        break;
     case JOB_ACTION_START:
-        for (uint32_t i = 0; i < (uint32_t)action->number; i++)
-            sim_process_start(daemon, action->index + i);
+        for (uint32_t i = 0; i < action->start.count; i++)
+            sim_process_start(part, action->start.first + i);
         break;
     case JOB_ACTION_CANCEL_STARTS: /* all are under way */
         break;
     case JOB_ACTION_SIGNAL:
-        sim_process_signal(daemon, (int)action->number);
+        sim_process_signal(part, action->signal);
         break;
     case JOB_ACTION_END_GROUP:
-        sim_process_end_group(daemon, (uint64_t)action->number);
+        sim_process_end_group(part, action->grace_ms);
         break;
     case JOB_ACTION_CUT_OUTPUT:
-        sim_process_cut(daemon, (uint64_t)action->number, (int)action->index);
+        sim_process_cut(part, action->cut.within_ms, action->cut.discard);
+        break;
+    default:
+        assert(action->kind == JOB_ACTION_CLOSE);
+        part->local = NULL;
+    }
+}
+
+static void do_action(struct sim_daemon *daemon, const struct job_action *action)
+{
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
+                       message_reference(action->message));
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        node_contribute(daemon->node, &action->key, &action->places,
+                        message_reference(action->message));
+        break;
+    case JOB_ACTION_SEND:
+        node_send(daemon->node, action->place, FRAME_CONTROL, message_reference(action->message));
+        break;
+    case JOB_ACTION_SURVEY: /* what is asked for counts on real nodes only */
+        sim_survey(daemon, action->job);
+        break;
+    case JOB_ACTION_OPEN:
+        open_part(daemon, action->job);
         break;
     case JOB_ACTION_FORGET:
         node_forget(daemon->node, action->job, &action->places);
         break;
+    case JOB_ACTION_START:
+    case JOB_ACTION_CANCEL_STARTS:
+    case JOB_ACTION_SIGNAL:
+    case JOB_ACTION_END_GROUP:
+    case JOB_ACTION_CUT_OUTPUT:
     case JOB_ACTION_CLOSE:
-        daemon->closed = 1;
+        part_action(sim_daemon_part(daemon, action->job), action);
         break;
     default:
         root_action(daemon, action);
@@ -285,7 +383,7 @@ void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event)
         return;
     job_actions_init(&actions);
     event->now_ns = sim_now_ns(daemon->machine->sim);
-    job_step(daemon->engine, event, &actions);
+    instance_step(daemon->instance, event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         do_action(daemon, &actions.items[i]);
     job_actions_fini(&actions);
@@ -343,6 +441,7 @@ static void result(void *context, const struct node_key *key, int status, const 
 {
     struct sim_daemon *daemon = context;
     struct sim_machine *machine = daemon->machine;
+    struct sim_part *part;
     struct job_event event = {
         .kind = JOB_EVENT_RESULT, .key = key, .status = status, .places = lost, .message = payload};
 
@@ -356,11 +455,13 @@ static void result(void *context, const struct node_key *key, int status, const 
         sim_daemon_event(daemon, &event);
         return;
     }
-    if (daemon->closed)
+    part = sim_daemon_part(daemon, key->owner);
+    if (part == NULL)
         return; /* as without services: nobody waits any more */
     if (watch_of(daemon)->fence)
-        watch_of(daemon)->fence(machine->context, daemon->place, key->generation, status, payload);
-    sim_process_fence_result(daemon, status);
+        watch_of(daemon)->fence(machine->context, key->owner, daemon->place, key->generation,
+                                status, payload);
+    sim_process_fence_result(part, status);
 }
 
 static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
@@ -368,17 +469,21 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
     struct sim_daemon *daemon = context;
     struct job_event event = {.kind = JOB_EVENT_RECEIVED, .place = source, .message = payload};
     struct wire_reader reader;
+    struct sim_part *part;
     uint8_t kind;
 
     (void)class;
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     kind = wire_get_u8(&reader);
-    if (kind == JOB_MESSAGE_OUTPUT)
+    if (kind == JOB_MESSAGE_OUTPUT) {
         output_received(daemon, source, &reader);
-    else if (kind == JOB_MESSAGE_CREDIT && wire_get_u32(&reader) == 1)
-        sim_process_credit(daemon, wire_get_u32(&reader));
-    else
+    } else if (kind == JOB_MESSAGE_CREDIT) {
+        part = sim_daemon_part(daemon, wire_get_u32(&reader));
+        if (part != NULL)
+            sim_process_credit(part, wire_get_u32(&reader));
+    } else {
         sim_daemon_event(daemon, &event);
+    }
 }
 
 static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
@@ -409,7 +514,8 @@ static void lost(void *context, const struct ranges *places)
         machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
     if (watch_of(daemon)->told_lost)
         watch_of(daemon)->told_lost(machine->context, daemon->place, places);
-    sim_process_credit_renew(daemon);
+    for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
+        sim_process_credit_renew(part);
     sim_daemon_event(daemon, &event);
 }
 
@@ -453,9 +559,7 @@ static void notice(struct sim_daemon *daemon)
     struct sim_machine *machine = daemon->machine;
 
     if (daemon->place > 0 && !sim_daemon_is_stranger(daemon))
-        tell_after(&machine->daemons[daemon->starter],
-                   1 + sim_random(machine, NOTICE_MS * NS_PER_MS), JOB_EVENT_PLACE_FAILED,
-                   daemon->place, PLACE_GONE, 0);
+        tell_place_failed(daemon, 1 + sim_random(machine, NOTICE_MS * NS_PER_MS), PLACE_GONE);
 }
 
 /* Context is the daemon that should be there by now. */
@@ -465,8 +569,7 @@ static void call_start_timeout(void *context, uint64_t argument)
 
     (void)argument;
     if (!daemon->linked)
-        tell_after(&daemon->machine->daemons[daemon->starter], 0, JOB_EVENT_PLACE_FAILED,
-                   daemon->place, PLACE_SILENT, 0);
+        tell_place_failed(daemon, 0, PLACE_SILENT);
 }
 
 /* The boot record is written to the new daemon, if its starter still lives. */
@@ -508,7 +611,7 @@ static void start_with(struct sim_daemon *daemon, struct boot_record *record)
     sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * NS_PER_MS,
            call_start_timeout, child, 0);
     if (random_chance(&machine->random, machine->config.daemon_fails))
-        tell_after(daemon, delay_ns, JOB_EVENT_PLACE_FAILED, child->place, PLACE_REFUSED, 0);
+        tell_place_failed(child, delay_ns, PLACE_REFUSED);
     else if (!random_chance(&machine->random, machine->config.daemon_silent))
         sim_work(machine->sim, daemon->slot, now_ns, machine->config.starter_cpu_ns, call_started,
                  child, delay_ns);
@@ -570,8 +673,9 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
 
     daemon->state = SIM_DAEMON_UP;
     machine->up++;
-    daemon->engine = job_engine_create(&machine->instance, record->place,
-                                       record->place == 0 ? machine->config.allocation : NULL);
+    daemon->instance = instance_create(&machine->instance, record->place,
+                                       record->place == 0 ? machine->config.allocation : NULL,
+                                       machine->config.policy);
     sim_address(daemon->place, &config.own);
     daemon->node = node_create(&config, &node_events, daemon);
     node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->slot));
@@ -658,7 +762,8 @@ static void gone(struct sim_daemon *daemon, enum sim_daemon_state state)
 {
     daemon->state = state;
     daemon->machine->up--;
-    sim_process_vanish(daemon);
+    for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
+        sim_process_vanish(part);
 }
 
 static void call_exit(void *context, uint64_t argument)
@@ -696,11 +801,25 @@ void sim_daemon_kill(struct sim_daemon *daemon)
     notice(daemon);
 }
 
+void sim_part_destroy(struct sim_part *part)
+{
+    free(part->processes);
+    free(part);
+}
+
+/* What is still to be called may name the parts: they stay until the end, as parts of nothing. */
 void sim_daemon_fini(struct sim_daemon *daemon)
 {
+    struct sim_part *part;
+
+    while ((part = daemon->parts) != NULL) {
+        daemon->parts = part->next;
+        part->local = NULL;
+        part->next = daemon->machine->old_parts;
+        daemon->machine->old_parts = part;
+    }
     node_destroy(daemon->node);
-    job_engine_destroy(daemon->engine);
+    instance_destroy(daemon->instance);
     message_release(daemon->boot);
-    free(daemon->processes);
     free(daemon->waiting);
 }

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "fabric/sim.h"
 #include "launch/proto/boot.h"
-#include "launch/job/job.h"
+#include "launch/job/instance.h"
 #include "launch/sim/sim.h"
 
 /* Operations and broadcasts that are not the job's. */
@@ -25,6 +25,12 @@ enum sim_daemon_state {
 
 struct sim_process;
 
+/* What the helper or a starter tells: context is the part, or the daemon for PLACE_FAILED. */
+struct sim_news {
+    void *context;
+    uint64_t argument;
+};
+
 struct sim_daemon {
     struct sim_machine *machine;
     uint32_t slot; /* in the world: its place, or behind them for a stranger */
@@ -37,24 +43,48 @@ struct sim_daemon {
     struct message *boot; /* what its starter writes to its stdin; kept for who comes back */
     uint32_t incarnation;
     struct node *node;
-    struct job_engine *engine;
-    uint64_t *waiting; /* what a stopped daemon has not been told */
+    struct instance *instance;
+    struct sim_news *waiting; /* what a stopped daemon has not been told */
     uint32_t waiting_count;
-    /* the helper's side */
+    struct sim_part *parts; /* of jobs, that have been here in this life */
+};
+
+/* A job's processes on a node, as their helper has them, and their output. */
+struct sim_part {
+    struct sim_part *next;
+    struct sim_daemon *daemon;
+    struct sim_job *job;
+    const struct job_local *local; /* NULL: closed, or its daemon is gone */
     struct sim_process *processes;
     uint32_t processes_count;
     uint32_t starting;
     uint32_t living;
-    int closed;       /* the job is over */
     uint32_t arrived; /* at the next fence */
     uint32_t fence;   /* the last that was contributed to */
     uint8_t ending;   /* the group */
-    /* output */
+    uint8_t cut;
+    uint8_t drained;
     uint64_t pipe_bytes;
     uint64_t forwarded_bytes;
     int64_t credit_bytes;
-    uint8_t cut;
-    uint8_t drained;
+};
+
+/* A job, as its user has it. */
+struct sim_job {
+    struct sim_machine *machine;
+    struct map_rule rule;
+    struct sim_program program;
+    uint32_t number;
+    uint64_t timer_ns;       /* of the root's job logic; UINT64_MAX: none */
+    uint64_t reader_free_ns; /* when the front end has written what has come */
+    uint8_t reported;
+};
+
+/* What a user will ask for, of one job or (0) all. */
+struct sim_wish {
+    struct sim_machine *machine;
+    uint32_t job;
+    struct control_end end;
 };
 
 struct sim_machine {
@@ -68,13 +98,16 @@ struct sim_machine {
     uint32_t capacity;    /* slots of places; strangers stand behind them */
     uint32_t set_version; /* of who takes part in the operations that are not the job's */
     struct sim_daemon *daemons;
-    struct control_end *ends; /* that the user will ask for */
-    uint32_t ends_count;
+    struct sim_job **told; /* of which it has been told, to be run at some time */
+    uint32_t told_count;
+    struct sim_job **jobs; /* those that have been run, by number - 1 */
+    uint32_t jobs_count;
+    struct sim_wish **wishes;
+    uint32_t wishes_count;
+    struct sim_part *old_parts; /* of daemons that have been started again: calls may name them */
     struct sim_output output;
-    uint64_t timer_ns;       /* of the root's job logic; UINT64_MAX: none */
-    uint64_t reader_free_ns; /* when the front end has written what has come */
-    uint32_t up;             /* daemons that are */
-    uint8_t reported;
+    uint64_t timer_ns; /* of the root's instance; UINT64_MAX: none */
+    uint32_t up;       /* daemons that are */
     uint8_t leaving;
 };
 
@@ -106,9 +139,12 @@ void sim_daemon_end(struct sim_daemon *daemon, enum node_end end);
 void sim_daemon_leave(struct sim_daemon *root);
 void sim_daemon_kill(struct sim_daemon *daemon);
 void sim_daemon_fini(struct sim_daemon *daemon);
-/* The helper or a starter tells the daemon something, in order; a stopped daemon hears it when it
- * continues.  number: 24 bits. */
-void sim_daemon_tell(struct sim_daemon *daemon, enum job_event_kind kind, uint32_t index,
+void sim_part_destroy(struct sim_part *part);
+/* The part of a job that is open here; NULL if there is none. */
+struct sim_part *sim_daemon_part(const struct sim_daemon *daemon, uint32_t job);
+/* The helper tells the daemon something, in order; a stopped daemon hears it when it continues.
+ * number: 24 bits. */
+void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t index,
                      uint32_t number, int flag);
 void sim_daemon_continue(struct sim_daemon *daemon);
 
@@ -121,19 +157,19 @@ extern const struct sim_start_failure sim_start_failures[];
 #define SIM_START_FAILURES 4u
 
 /* sim_process.c */
-void sim_process_open(struct sim_daemon *daemon, uint32_t count);
-void sim_process_start(struct sim_daemon *daemon, uint32_t index);
-void sim_process_signal(struct sim_daemon *daemon, int number);
-void sim_process_end_group(struct sim_daemon *daemon, uint64_t grace_ms);
-void sim_process_fence_result(struct sim_daemon *daemon, int status);
+void sim_process_open(struct sim_part *part);
+void sim_process_start(struct sim_part *part, uint32_t index);
+void sim_process_signal(struct sim_part *part, int number);
+void sim_process_end_group(struct sim_part *part, uint64_t grace_ms);
+void sim_process_fence_result(struct sim_part *part, int status);
 /* All at once and without a word: their daemon is gone. */
-void sim_process_vanish(struct sim_daemon *daemon);
+void sim_process_vanish(struct sim_part *part);
 /* All at once by the helper, since the daemon's lease has ended. */
-void sim_process_lease_ended(struct sim_daemon *daemon);
-void sim_process_credit(struct sim_daemon *daemon, uint32_t bytes);
-void sim_process_credit_renew(struct sim_daemon *daemon);
+void sim_process_lease_ended(struct sim_part *part);
+void sim_process_credit(struct sim_part *part, uint32_t bytes);
+void sim_process_credit_renew(struct sim_part *part);
 /* A stopped daemon goes on with what its processes have done meanwhile. */
-void sim_process_continue(struct sim_daemon *daemon);
-void sim_process_cut(struct sim_daemon *daemon, uint64_t milliseconds, int discard);
+void sim_process_continue(struct sim_part *part);
+void sim_process_cut(struct sim_part *part, uint64_t milliseconds, int discard);
 
 #endif

@@ -50,13 +50,14 @@ struct sim_process {
     int dying;       /* its end is decided */
 };
 
-static void observe(struct sim_daemon *daemon, uint32_t index, enum sim_fate fate, int number)
+static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, int number)
 {
-    struct sim_machine *machine = daemon->machine;
-    const struct sim_process *process = &daemon->processes[index];
+    struct sim_machine *machine = part->daemon->machine;
+    const struct sim_process *process = &part->processes[index];
     struct sim_process_fact fact = {
         .now_ns = sim_now_ns(machine->sim),
-        .place = daemon->place,
+        .job = part->job->number,
+        .place = part->daemon->place,
         .index = index,
         .fate = fate,
         .number = number,
@@ -73,112 +74,111 @@ static void observe(struct sim_daemon *daemon, uint32_t index, enum sim_fate fat
         machine->watch->process(machine->context, &fact);
 }
 
-static void at(struct sim_daemon *daemon, uint64_t delay_ns, sim_call_function *function,
+static void at(struct sim_part *part, uint64_t delay_ns, sim_call_function *function,
                uint64_t argument)
 {
-    struct sim *sim = daemon->machine->sim;
+    struct sim *sim = part->daemon->machine->sim;
 
-    sim_at(sim, sim_now_ns(sim) + delay_ns, function, daemon, argument);
+    sim_at(sim, sim_now_ns(sim) + delay_ns, function, part, argument);
 }
 
 /* ---- output ---- */
 
-static void check_drained(struct sim_daemon *daemon)
+static void check_drained(struct sim_part *part)
 {
-    if (!daemon->cut || daemon->drained || daemon->pipe_bytes > 0)
+    if (!part->cut || part->drained || part->pipe_bytes > 0)
         return;
-    daemon->drained = 1;
-    sim_daemon_tell(daemon, JOB_EVENT_DRAINED, 0, 0, 0);
+    part->drained = 1;
+    sim_daemon_tell(part, JOB_EVENT_DRAINED, 0, 0, 0);
 }
 
 /* Sends what there is credit for. */
-static void forward(struct sim_daemon *daemon)
+static void forward(struct sim_part *part)
 {
     static const unsigned char nothing[CHUNK_BYTES];
 
-    if (!sim_daemon_is_up(daemon) || daemon->stopped)
+    if (part->local == NULL || !sim_daemon_is_up(part->daemon) || part->daemon->stopped)
         return;
-    while (daemon->pipe_bytes > 0 && daemon->credit_bytes > 0) {
-        uint32_t bytes =
-            daemon->pipe_bytes < CHUNK_BYTES ? (uint32_t)daemon->pipe_bytes : CHUNK_BYTES;
+    while (part->pipe_bytes > 0 && part->credit_bytes > 0) {
+        uint32_t bytes = part->pipe_bytes < CHUNK_BYTES ? (uint32_t)part->pipe_bytes : CHUNK_BYTES;
         struct buffer payload = {0};
 
         wire_put_u8(&payload, JOB_MESSAGE_OUTPUT);
-        wire_put_u32(&payload, 1);
-        wire_put_u32(&payload, job_engine_rank(daemon->engine, 1, 0));
+        wire_put_u32(&payload, part->job->number);
+        wire_put_u32(&payload, instance_part_rank(part->daemon->instance, part->local, 0));
         wire_put_u8(&payload, 1);
         buffer_append(&payload, nothing, bytes);
-        node_send(daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
+        node_send(part->daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
         buffer_fini(&payload);
-        daemon->pipe_bytes -= bytes;
-        daemon->forwarded_bytes += bytes;
-        daemon->credit_bytes -= bytes;
+        part->pipe_bytes -= bytes;
+        part->forwarded_bytes += bytes;
+        part->credit_bytes -= bytes;
     }
-    check_drained(daemon);
+    check_drained(part);
 }
 
-static void process_writes(struct sim_daemon *daemon)
+static void process_writes(struct sim_part *part)
 {
-    struct sim_machine *machine = daemon->machine;
-    uint64_t bytes = sim_random(machine, machine->config.program.output_bytes_max + 1ull);
+    struct sim_machine *machine = part->daemon->machine;
+    uint64_t bytes = sim_random(machine, part->job->program.output_bytes_max + 1ull);
 
     machine->output.written_bytes += bytes;
-    daemon->pipe_bytes += bytes;
-    forward(daemon);
+    part->pipe_bytes += bytes;
+    forward(part);
 }
 
-void sim_process_credit(struct sim_daemon *daemon, uint32_t bytes)
+void sim_process_credit(struct sim_part *part, uint32_t bytes)
 {
-    daemon->credit_bytes += bytes;
-    forward(daemon);
+    part->credit_bytes += bytes;
+    forward(part);
 }
 
-void sim_process_credit_renew(struct sim_daemon *daemon)
+void sim_process_credit_renew(struct sim_part *part)
 {
-    if (daemon->processes_count > 0 && daemon->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
-        daemon->credit_bytes = OUTPUT_WINDOW_BYTES;
-    forward(daemon);
+    if (part->processes_count > 0 && part->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
+        part->credit_bytes = OUTPUT_WINDOW_BYTES;
+    forward(part);
 }
 
 static void call_give_up(void *context, uint64_t argument)
 {
-    struct sim_daemon *daemon = context;
+    struct sim_part *part = context;
 
     (void)argument;
-    daemon->machine->output.given_up_bytes += daemon->pipe_bytes;
-    daemon->pipe_bytes = 0;
-    check_drained(daemon);
+    part->daemon->machine->output.given_up_bytes += part->pipe_bytes;
+    part->pipe_bytes = 0;
+    check_drained(part);
 }
 
-void sim_process_cut(struct sim_daemon *daemon, uint64_t milliseconds, int discard)
+void sim_process_cut(struct sim_part *part, uint64_t milliseconds, int discard)
 {
-    daemon->cut = 1;
-    forward(daemon);
-    if (discard && !daemon->drained)
-        at(daemon, milliseconds * NS_PER_MS, call_give_up, 0);
+    part->cut = 1;
+    forward(part);
+    if (discard && !part->drained)
+        at(part, milliseconds * NS_PER_MS, call_give_up, 0);
 }
 
 /* ---- ends ---- */
 
-static void check_group_empty(struct sim_daemon *daemon)
+static void check_group_empty(struct sim_part *part)
 {
-    if (daemon->starting == 0 && daemon->living == 0 && sim_daemon_is_up(daemon))
-        sim_daemon_tell(daemon, JOB_EVENT_GROUP_EMPTY, 0, 0, 0);
+    if (part->starting == 0 && part->living == 0 && sim_daemon_is_up(part->daemon))
+        sim_daemon_tell(part, JOB_EVENT_GROUP_EMPTY, 0, 0, 0);
 }
 
-static void process_ends(struct sim_daemon *daemon, uint32_t index, int wait_status)
+static void process_ends(struct sim_part *part, uint32_t index, int wait_status)
 {
-    struct sim_process *process = &daemon->processes[index];
+    struct sim_process *process = &part->processes[index];
 
-    if (index >= daemon->processes_count || process->state != PROCESS_RUNNING)
+    if (index >= part->processes_count || process->state != PROCESS_RUNNING)
         return;
-    observe(daemon, index, SIM_FATE_ENDED, wait_status);
+    observe(part, index, SIM_FATE_ENDED, wait_status);
     process->state = PROCESS_ENDED;
-    daemon->living--;
+    part->living--;
     if (process->plan == PLAN_ABNORMAL)
-        sim_daemon_tell(daemon, JOB_EVENT_ABNORMAL, index, 0, 0);
-    sim_daemon_tell(daemon, JOB_EVENT_EXITED, index, (uint32_t)wait_status, process->signalled);
-    check_group_empty(daemon);
+        sim_daemon_tell(part, JOB_EVENT_ABNORMAL, index, 0, 0);
+    sim_daemon_tell(part, JOB_EVENT_EXITED, index, (uint32_t)wait_status, process->signalled);
+    check_group_empty(part);
 }
 
 /* argument: wait status << 32 | index */
@@ -187,11 +187,10 @@ static void call_ends(void *context, uint64_t argument)
     process_ends(context, (uint32_t)argument, (int)(argument >> 32));
 }
 
-static void ends_within(struct sim_daemon *daemon, uint32_t index, uint64_t delay_ns,
-                        int wait_status)
+static void ends_within(struct sim_part *part, uint32_t index, uint64_t delay_ns, int wait_status)
 {
-    daemon->processes[index].dying = 1;
-    at(daemon, sim_random(daemon->machine, delay_ns), call_ends,
+    part->processes[index].dying = 1;
+    at(part, sim_random(part->daemon->machine, delay_ns), call_ends,
        (uint64_t)wait_status << 32 | index);
 }
 
@@ -200,12 +199,12 @@ static int is_running(const struct sim_process *process)
     return process->state == PROCESS_RUNNING;
 }
 
-static void kill_all(struct sim_daemon *daemon)
+static void kill_all(struct sim_part *part)
 {
-    for (uint32_t i = 0; i < daemon->processes_count; i++)
-        if (is_running(&daemon->processes[i])) {
-            daemon->processes[i].signalled = 1;
-            ends_within(daemon, i, DYING_NS, SIGKILL);
+    for (uint32_t i = 0; i < part->processes_count; i++)
+        if (is_running(&part->processes[i])) {
+            part->processes[i].signalled = 1;
+            ends_within(part, i, DYING_NS, SIGKILL);
         }
 }
 
@@ -215,130 +214,130 @@ static void call_kill(void *context, uint64_t argument)
     kill_all(context);
 }
 
-void sim_process_end_group(struct sim_daemon *daemon, uint64_t grace_ms)
+void sim_process_end_group(struct sim_part *part, uint64_t grace_ms)
 {
-    if (daemon->starting == 0 && daemon->living == 0) {
-        check_group_empty(daemon);
+    if (part->starting == 0 && part->living == 0) {
+        check_group_empty(part);
         return;
     }
     if (grace_ms == 0) {
-        daemon->ending = 2;
-        kill_all(daemon);
+        part->ending = 2;
+        kill_all(part);
         return;
     }
-    if (daemon->ending)
+    if (part->ending)
         return;
-    daemon->ending = 1;
-    for (uint32_t i = 0; i < daemon->processes_count; i++) {
-        struct sim_process *process = &daemon->processes[i];
+    part->ending = 1;
+    for (uint32_t i = 0; i < part->processes_count; i++) {
+        struct sim_process *process = &part->processes[i];
 
         process->signalled = is_running(process) || process->signalled;
         if (is_running(process) && !process->stubborn)
-            ends_within(daemon, i, DYING_NS, SIGTERM);
+            ends_within(part, i, DYING_NS, SIGTERM);
     }
-    at(daemon, grace_ms * NS_PER_MS, call_kill, 0);
+    at(part, grace_ms * NS_PER_MS, call_kill, 0);
 }
 
-void sim_process_lease_ended(struct sim_daemon *daemon)
+void sim_process_lease_ended(struct sim_part *part)
 {
-    for (uint32_t i = 0; i < daemon->processes_count; i++)
-        if (is_running(&daemon->processes[i]) && !daemon->processes[i].signalled)
-            daemon->processes[i].lease_ended = 1;
-    kill_all(daemon);
+    for (uint32_t i = 0; i < part->processes_count; i++)
+        if (is_running(&part->processes[i]) && !part->processes[i].signalled)
+            part->processes[i].lease_ended = 1;
+    kill_all(part);
 }
 
-void sim_process_vanish(struct sim_daemon *daemon)
+void sim_process_vanish(struct sim_part *part)
 {
-    daemon->starting = 0;
-    for (uint32_t i = 0; i < daemon->processes_count; i++) {
-        struct sim_process *process = &daemon->processes[i];
+    part->starting = 0;
+    for (uint32_t i = 0; i < part->processes_count; i++) {
+        struct sim_process *process = &part->processes[i];
 
         if (process->state == PROCESS_RUNNING) {
-            observe(daemon, i, SIM_FATE_VANISHED, 0);
-            daemon->living--;
+            observe(part, i, SIM_FATE_VANISHED, 0);
+            part->living--;
         }
         process->state = PROCESS_ENDED;
     }
 }
 
-void sim_process_signal(struct sim_daemon *daemon, int number)
+void sim_process_signal(struct sim_part *part, int number)
 {
-    for (uint32_t i = 0; i < daemon->processes_count; i++)
-        if (is_running(&daemon->processes[i]) && !daemon->processes[i].stubborn)
-            ends_within(daemon, i, DYING_NS, number);
+    for (uint32_t i = 0; i < part->processes_count; i++)
+        if (is_running(&part->processes[i]) && !part->processes[i].stubborn)
+            ends_within(part, i, DYING_NS, number);
 }
 
 /* ---- steps ---- */
 
 static void call_step_over(void *context, uint64_t index);
 
-static void step_begins(struct sim_daemon *daemon, uint32_t index)
+static void step_begins(struct sim_part *part, uint32_t index)
 {
-    struct sim_machine *machine = daemon->machine;
+    struct sim_machine *machine = part->daemon->machine;
 
-    at(daemon, sim_random(machine, machine->config.program.step_ns_max + 1), call_step_over, index);
+    at(part, sim_random(machine, part->job->program.step_ns_max + 1), call_step_over, index);
 }
 
 /* Once all processes here have come to the fence.  Each place adds its number: the result is the
  * list of members. */
-static void check_fence(struct sim_daemon *daemon)
+static void check_fence(struct sim_part *part)
 {
-    const struct job_local *local = job_engine_local(daemon->engine, 1);
-    struct node_key key = {.set_id = job_set_id(1, JOB_OPERATION_PMI1),
-                           .owner = 1,
+    struct node_key key = {.set_id = job_set_id(part->job->number, JOB_OPERATION_PMI1),
+                           .owner = part->job->number,
                            .kind = JOB_OPERATION_PMI1,
                            .merge = JOB_MERGE_CONCATENATE,
                            .target = NODE_TARGET_ALL};
     struct buffer payload = {0};
 
-    if (!sim_daemon_is_up(daemon) || daemon->stopped || daemon->arrived < daemon->processes_count)
+    if (part->local == NULL || !sim_daemon_is_up(part->daemon) || part->daemon->stopped ||
+        part->arrived < part->processes_count)
         return;
-    key.generation = ++daemon->fence;
-    daemon->arrived = 0;
-    wire_put_u32(&payload, daemon->place);
-    node_contribute(daemon->node, &key, &local->places, message_from_buffer(&payload));
+    key.generation = ++part->fence;
+    part->arrived = 0;
+    wire_put_u32(&payload, part->daemon->place);
+    node_contribute(part->daemon->node, &key, &part->local->places, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
-void sim_process_continue(struct sim_daemon *daemon)
+void sim_process_continue(struct sim_part *part)
 {
-    forward(daemon);
-    if (daemon->processes_count > 0)
-        check_fence(daemon);
+    forward(part);
+    if (part->processes_count > 0)
+        check_fence(part);
 }
 
 /* What MPI does: who cannot meet the others any more gives up, some at once, some never. */
-void sim_process_fence_result(struct sim_daemon *daemon, int status)
+void sim_process_fence_result(struct sim_part *part, int status)
 {
-    for (uint32_t i = 0; i < daemon->processes_count; i++) {
-        if (!is_running(&daemon->processes[i]) || daemon->processes[i].dying)
+    for (uint32_t i = 0; i < part->processes_count; i++) {
+        if (!is_running(&part->processes[i]) || part->processes[i].dying)
             continue;
         if (status == 0)
-            step_begins(daemon, i);
-        else if (sim_random(daemon->machine, 2) == 0)
-            ends_within(daemon, i, DYING_NS, 1 << 8);
+            step_begins(part, i);
+        else if (sim_random(part->daemon->machine, 2) == 0)
+            ends_within(part, i, DYING_NS, 1 << 8);
     }
 }
 
-static void plan_comes_true(struct sim_daemon *daemon, uint32_t index)
+static void plan_comes_true(struct sim_part *part, uint32_t index)
 {
-    struct sim_process *process = &daemon->processes[index];
-    int number = 1 + (int)sim_random(daemon->machine, 250);
+    struct sim_process *process = &part->processes[index];
+    int number = 1 + (int)sim_random(part->daemon->machine, 250);
 
     switch (process->plan) {
     case PLAN_EXIT:
-        process_ends(daemon, index, number << 8);
+        process_ends(part, index, number << 8);
         break;
     case PLAN_SIGNAL:
-        process_ends(daemon, index, SIGSEGV);
+        process_ends(part, index, SIGSEGV);
         break;
     case PLAN_ABORT:
-        observe(daemon, index, SIM_FATE_ABORTED, number);
-        sim_daemon_tell(daemon, JOB_EVENT_ABORT, index, (uint32_t)number, 0);
-        ends_within(daemon, index, DYING_NS, number << 8);
+        observe(part, index, SIM_FATE_ABORTED, number);
+        sim_daemon_tell(part, JOB_EVENT_ABORT, index, (uint32_t)number, 0);
+        ends_within(part, index, DYING_NS, number << 8);
         break;
     case PLAN_ABNORMAL:
-        process_ends(daemon, index, 0);
+        process_ends(part, index, 0);
         break;
     default:
         break; /* it waits for something that does not come */
@@ -347,29 +346,28 @@ static void plan_comes_true(struct sim_daemon *daemon, uint32_t index)
 
 static void call_step_over(void *context, uint64_t index)
 {
-    struct sim_daemon *daemon = context;
-    struct sim_process *process = &daemon->processes[index];
+    struct sim_part *part = context;
+    struct sim_process *process = &part->processes[index];
 
-    if (index >= daemon->processes_count || !is_running(process) || process->dying)
+    if (index >= part->processes_count || !is_running(process) || process->dying)
         return; /* or the daemon has been started again */
-    process_writes(daemon);
+    process_writes(part);
     if (process->plan != PLAN_WELL && process->plan_step == process->step) {
-        plan_comes_true(daemon, (uint32_t)index);
-    } else if (process->step == daemon->machine->config.program.fences) {
-        process_ends(daemon, (uint32_t)index, 0);
+        plan_comes_true(part, (uint32_t)index);
+    } else if (process->step == part->job->program.fences) {
+        process_ends(part, (uint32_t)index, 0);
     } else {
         process->step++;
-        daemon->arrived++;
-        check_fence(daemon);
+        part->arrived++;
+        check_fence(part);
     }
 }
 
 /* ---- starts ---- */
 
-static void plan(struct sim_machine *machine, struct sim_process *process)
+static void plan(struct sim_machine *machine, const struct sim_program *program,
+                 struct sim_process *process)
 {
-    const struct sim_program *program = &machine->config.program;
-
     process->plan_step = (uint32_t)sim_random(machine, program->fences + 1ull);
     process->stubborn = random_chance(&machine->random, program->stubborn);
     if (random_chance(&machine->random, program->cannot_start))
@@ -381,56 +379,58 @@ static void plan(struct sim_machine *machine, struct sim_process *process)
             (enum process_plan)(PLAN_EXIT + sim_random(machine, PLAN_ENDLESS - PLAN_EXIT));
 }
 
-void sim_process_open(struct sim_daemon *daemon, uint32_t count)
+void sim_process_open(struct sim_part *part)
 {
-    assert(!daemon->processes);
-    daemon->processes = memory_allocate_zeroed((count + 1) * sizeof *daemon->processes);
-    daemon->processes_count = count;
-    daemon->credit_bytes = OUTPUT_WINDOW_BYTES;
+    uint32_t count = part->local->count;
+
+    assert(!part->processes);
+    part->processes = memory_allocate_zeroed((count + 1) * sizeof *part->processes);
+    part->processes_count = count;
+    part->credit_bytes = OUTPUT_WINDOW_BYTES;
     for (uint32_t i = 0; i < count; i++)
-        plan(daemon->machine, &daemon->processes[i]);
+        plan(part->daemon->machine, &part->job->program, &part->processes[i]);
 }
 
 static void call_started(void *context, uint64_t index)
 {
-    struct sim_daemon *daemon = context;
-    struct sim_process *process = &daemon->processes[index];
+    struct sim_part *part = context;
+    struct sim_process *process = &part->processes[index];
     uint32_t failure;
 
-    if (index >= daemon->processes_count || process->state != PROCESS_STARTING)
+    if (index >= part->processes_count || process->state != PROCESS_STARTING)
         return;
-    daemon->starting--;
+    part->starting--;
     if (process->plan == PLAN_CANNOT_START) {
         process->state = PROCESS_ENDED;
-        failure = (uint32_t)sim_random(daemon->machine, SIM_START_FAILURES);
-        observe(daemon, (uint32_t)index, SIM_FATE_CANNOT_START, (int)failure);
-        sim_daemon_tell(daemon, JOB_EVENT_START_FAILED, (uint32_t)index, failure, 0);
-        check_group_empty(daemon);
+        failure = (uint32_t)sim_random(part->daemon->machine, SIM_START_FAILURES);
+        observe(part, (uint32_t)index, SIM_FATE_CANNOT_START, (int)failure);
+        sim_daemon_tell(part, JOB_EVENT_START_FAILED, (uint32_t)index, failure, 0);
+        check_group_empty(part);
         return;
     }
     process->state = PROCESS_RUNNING;
-    daemon->living++;
-    observe(daemon, (uint32_t)index, SIM_FATE_STARTED, 0);
-    sim_daemon_tell(daemon, JOB_EVENT_STARTED, (uint32_t)index, 0, 0);
-    step_begins(daemon, (uint32_t)index);
-    if (daemon->ending) {
+    part->living++;
+    observe(part, (uint32_t)index, SIM_FATE_STARTED, 0);
+    sim_daemon_tell(part, JOB_EVENT_STARTED, (uint32_t)index, 0, 0);
+    step_begins(part, (uint32_t)index);
+    if (part->ending) {
         process->signalled = 1;
-        if (daemon->ending > 1 || !process->stubborn)
-            ends_within(daemon, (uint32_t)index, DYING_NS, daemon->ending > 1 ? SIGKILL : SIGTERM);
+        if (part->ending > 1 || !process->stubborn)
+            ends_within(part, (uint32_t)index, DYING_NS, part->ending > 1 ? SIGKILL : SIGTERM);
     }
 }
 
-void sim_process_start(struct sim_daemon *daemon, uint32_t index)
+void sim_process_start(struct sim_part *part, uint32_t index)
 {
-    struct sim_machine *machine = daemon->machine;
+    struct sim_machine *machine = part->daemon->machine;
     uint64_t delay_ns;
 
-    daemon->processes[index].state = PROCESS_STARTING;
-    daemon->starting++;
-    delay_ns = 1 + sim_random(machine, machine->config.program.start_ns_max);
+    part->processes[index].state = PROCESS_STARTING;
+    part->starting++;
+    delay_ns = 1 + sim_random(machine, part->job->program.start_ns_max);
     if (machine->config.process_cpu_ns == 0)
-        at(daemon, delay_ns, call_started, index);
+        at(part, delay_ns, call_started, index);
     else
-        sim_work(machine->sim, daemon->slot, sim_now_ns(machine->sim) + delay_ns,
-                 machine->config.process_cpu_ns, call_started, daemon, index);
+        sim_work(machine->sim, part->daemon->slot, sim_now_ns(machine->sim) + delay_ns,
+                 machine->config.process_cpu_ns, call_started, part, index);
 }

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "launch/job/job.h"
+#include "launch/job/instance.h"
 #include "test/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -48,10 +48,13 @@ static void sample(unsigned number, struct buffer *out)
     wire_put_u8(out, (uint8_t)(JOB_MESSAGE_ROSTER + number));
     switch (JOB_MESSAGE_ROSTER + number) {
     case JOB_MESSAGE_ROSTER:
+        wire_put_u32(out, 1);
         allocation_encode(&allocation, out);
         break;
     case JOB_MESSAGE_LAUNCH:
         wire_put_u32(out, 1);
+        wire_put_u32(out, 1);
+        wire_put_varint(out, 0);
         job_of(&spec);
         job_spec_encode(&spec, out);
         job_spec_fini(&spec);
@@ -92,14 +95,14 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     return length_bytes;
 }
 
-static void step(struct job_engine *engine, struct job_event event, const void *data,
+static void step(struct instance *engine, struct job_event event, const void *data,
                  size_t data_bytes)
 {
     struct job_actions actions;
 
     job_actions_init(&actions);
     event.message = message_create(data, data_bytes);
-    job_step(engine, &event, &actions);
+    instance_step(engine, &event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         if (actions.items[i].kind == JOB_ACTION_CONTRIBUTE)
             assert(ranges_contains(&actions.items[i].places, 2)); /* as the overlay wants it */
@@ -107,7 +110,7 @@ static void step(struct job_engine *engine, struct job_event event, const void *
     message_release(event.message);
 }
 
-static void step_sample(struct job_engine *engine, enum job_message message)
+static void step_sample(struct instance *engine, enum job_message message)
 {
     struct buffer bytes = {0};
 
@@ -118,7 +121,7 @@ static void step_sample(struct job_engine *engine, enum job_message message)
 
 static void to_node(const uint8_t *data, size_t data_bytes, int running)
 {
-    struct job_engine *engine = job_engine_create(&instance, 2, NULL);
+    struct instance *engine = instance_create(&instance, 2, NULL, INSTANCE_LEAVES_WITH_JOB);
 
     if (running) {
         step_sample(engine, JOB_MESSAGE_ROSTER);
@@ -126,12 +129,12 @@ static void to_node(const uint8_t *data, size_t data_bytes, int running)
     }
     step(engine, (struct job_event){.kind = JOB_EVENT_BROADCAST}, data, data_bytes);
     step(engine, (struct job_event){.kind = JOB_EVENT_STARTED, .job = 1}, NULL, 0);
-    job_engine_destroy(engine);
+    instance_destroy(engine);
 }
 
 static void to_root(const uint8_t *data, size_t data_bytes)
 {
-    struct job_engine *engine = job_engine_create(&instance, 0, &allocation);
+    struct instance *engine = instance_create(&instance, 0, &allocation, INSTANCE_LEAVES_WITH_JOB);
     struct job_spec spec;
 
     job_of(&spec);
@@ -140,7 +143,7 @@ static void to_root(const uint8_t *data, size_t data_bytes)
     step(engine, (struct job_event){.kind = JOB_EVENT_COMPLETE}, NULL, 0);
     step(engine, (struct job_event){.kind = JOB_EVENT_RECEIVED, .place = 1}, data, data_bytes);
     job_spec_fini(&spec);
-    job_engine_destroy(engine);
+    instance_destroy(engine);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)

@@ -263,7 +263,7 @@ static void wish(struct checker *checker, uint64_t time_ns, int at_once)
 {
     struct control_end end = {.status = 130, .at_once = (uint8_t)at_once, .reason = "interrupted"};
 
-    sim_machine_end_at(checker->machine, time_ns, &end);
+    sim_machine_end_at(checker->machine, time_ns, 1, &end);
     if (time_ns < checker->end_ns)
         checker->end_ns = time_ns;
     checker->end = end;
@@ -280,7 +280,7 @@ static void pick_user(struct random_state *random, struct checker *checker)
             wish(checker, time_ns + random_below(random, 2500 * NS_PER_MS), 1);
     }
     if (random_chance(random, 0.05))
-        sim_machine_signal_at(checker->machine, pick_time(random), SIGUSR1);
+        sim_machine_signal_at(checker->machine, pick_time(random), 1, SIGUSR1);
     checker->patience_ns = PATIENCE_MS * NS_PER_MS;
     wish(checker, checker->patience_ns, 0);
 }

@@ -35,7 +35,7 @@ struct gather {
 
 static int is_dead(const struct job_world *world, uint32_t place)
 {
-    return !world->places[place].engine;
+    return !world->places[place].instance;
 }
 
 /* ---- the queue ---- */
@@ -241,20 +241,20 @@ static void trace_node(struct buffer *out, const struct job_action *action)
         buffer_append_string(out, "open");
         break;
     case JOB_ACTION_START:
-        buffer_printf(out, "start %u process%s", (uint32_t)action->number,
-                      action->number == 1 ? "" : "es");
+        buffer_printf(out, "start %u process%s", action->start.count,
+                      action->start.count == 1 ? "" : "es");
         break;
     case JOB_ACTION_CANCEL_STARTS:
         buffer_append_string(out, "start no more");
         break;
     case JOB_ACTION_SIGNAL:
-        buffer_printf(out, "signal %d", (int)action->number);
+        buffer_printf(out, "signal %d", action->signal);
         break;
     case JOB_ACTION_END_GROUP:
-        buffer_printf(out, "end the processes, grace %d ms", (int)action->number);
+        buffer_printf(out, "end the processes, grace %u ms", action->grace_ms);
         break;
     case JOB_ACTION_CUT_OUTPUT:
-        buffer_printf(out, "last output%s", action->index ? ", or none" : "");
+        buffer_printf(out, "last output%s", action->cut.discard ? ", or none" : "");
         break;
     default:
         buffer_append_string(out, "close");
@@ -272,11 +272,11 @@ static void trace_root(struct buffer *out, const struct job_action *action)
                       action->started.nodes);
         break;
     case JOB_ACTION_ENDED:
-        buffer_printf(out, "report %u%s%s", action->end.status, action->end.text[0] ? ": " : "",
-                      action->end.text);
+        buffer_printf(out, "report %u%s%s", action->end->status, action->end->text[0] ? ": " : "",
+                      action->end->text);
         break;
     case JOB_ACTION_TEXT:
-        buffer_printf(out, "say %s", action->text);
+        buffer_printf(out, "say %s", action->text.words);
         break;
     case JOB_ACTION_LEAVE:
         buffer_append_string(out, "leave");
@@ -292,7 +292,7 @@ static void trace_root(struct buffer *out, const struct job_action *action)
 
 static void trace_action(struct job_world *world, uint32_t place, const struct job_action *action)
 {
-    if (action->kind == JOB_ACTION_TIMER)
+    if (action->kind == JOB_ACTION_TIMER || action->kind == JOB_ACTION_ACCEPTED)
         return;
     if (place == 0)
         buffer_append_string(&world->trace, "root: ");
@@ -359,11 +359,15 @@ static void send_root(struct job_world *world, uint32_t place, const struct job_
     push(world, HOLD_MESSAGES, 0, &event);
 }
 
-/* A job has as many slots as processes while it runs, and none when its end is reported. */
-static void check_book(const struct job_world *world, uint64_t expected)
+/* A job has as many slots as processes from its launch until nothing is left of it. */
+static void check_book(const struct job_world *world)
 {
-    const struct node_pool *book = job_engine_book(world->places[0].engine);
-    uint64_t used = 0;
+    const struct instance *root = world->places[0].instance;
+    const struct node_pool *book = instance_book(root);
+    uint64_t used = 0, expected = 0;
+
+    for (uint32_t job = 1; job < JOB_WORLD_JOBS_MAX; job++)
+        expected += instance_job_map(root, job) ? instance_job_map(root, job)->processes : 0;
 
     for (uint32_t node = 0; book != NULL && node < node_pool_count(book); node++) {
         struct node_record record;
@@ -374,6 +378,12 @@ static void check_book(const struct job_world *world, uint64_t expected)
     if (used != expected)
         fail("%llu slots are in use, not %llu", (unsigned long long)used,
              (unsigned long long)expected);
+}
+
+static void set_timer(struct job_world *world, uint32_t job, uint64_t deadline_ns)
+{
+    assert(job < JOB_WORLD_JOBS_MAX);
+    world->deadlines_ns[job] = deadline_ns;
 }
 
 static void do_action(struct job_world *world, uint32_t place, struct job_action *action)
@@ -395,40 +405,40 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         at->opened++;
         break;
     case JOB_ACTION_START:
-        at->starts += (uint32_t)action->number;
+        at->starts += action->start.count;
         break;
     case JOB_ACTION_CANCEL_STARTS:
         at->cancelled_starts++;
         break;
     case JOB_ACTION_SIGNAL:
-        at->signal = (int)action->number;
+        at->signal = action->signal;
         break;
     case JOB_ACTION_END_GROUP:
-        at->end_grace_ms = action->number;
+        at->end_grace_ms = action->grace_ms;
         break;
     case JOB_ACTION_CUT_OUTPUT:
-        at->cut = (int)action->index;
+        at->cut = action->cut.discard;
         break;
     case JOB_ACTION_CLOSE:
         at->closed++;
         break;
     case JOB_ACTION_STARTED:
         world->started++;
-        check_book(world, action->started.processes);
+        check_book(world);
         break;
     case JOB_ACTION_ENDED:
-        check_book(world, 0);
+        check_book(world);
         world->reports++;
-        world->end = action->end;
+        world->end = *action->end;
         break;
     case JOB_ACTION_TEXT:
-        strcpy(world->text, action->text);
+        snprintf(world->text, sizeof world->text, "%s", action->text.words);
         break;
     case JOB_ACTION_LEAVE:
         world->leaves++;
         break;
     case JOB_ACTION_TIMER:
-        world->deadline_ns = action->number;
+        set_timer(world, action->job, action->deadline_ns);
         break;
     default:
         break;
@@ -443,7 +453,7 @@ static void step(struct job_world *world, uint32_t place, struct job_event *even
         return;
     job_actions_init(&actions);
     event->now_ns = world->now_ns;
-    job_step(world->places[place].engine, event, &actions);
+    instance_step(world->places[place].instance, event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         do_action(world, place, &actions.items[i]);
     job_actions_fini(&actions);
@@ -486,8 +496,8 @@ void job_world_kill(struct job_world *world, uint32_t place)
     struct job_event seen = {.kind = JOB_EVENT_SEEN, .places = &places, .status = NODE_LOSS_CLOSED};
     struct job_event event = {.kind = JOB_EVENT_LOST, .places = &places};
 
-    job_engine_destroy(world->places[place].engine);
-    world->places[place].engine = NULL;
+    instance_destroy(world->places[place].instance);
+    world->places[place].instance = NULL;
     ranges_add(&places, place, place);
     push(world, 0, 0, &seen);
     for (uint32_t i = 0; i <= world->nodes; i++)
@@ -498,15 +508,29 @@ void job_world_kill(struct job_world *world, uint32_t place)
     job_world_release(world);
 }
 
+/* The job (0: the instance) whose time comes next. */
+static uint32_t next_timer(const struct job_world *world)
+{
+    uint32_t next = 0;
+
+    for (uint32_t job = 1; job < JOB_WORLD_JOBS_MAX; job++)
+        if (world->deadlines_ns[job] < world->deadlines_ns[next])
+            next = job;
+    return next;
+}
+
 void job_world_pass(struct job_world *world, uint32_t milliseconds)
 {
-    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &world->missing};
     uint64_t end_ns = world->now_ns + milliseconds * NS_PER_MS;
+    uint32_t job;
 
-    while (world->deadline_ns >= 0 && (uint64_t)world->deadline_ns <= end_ns) {
-        world->now_ns = (uint64_t)world->deadline_ns;
-        world->deadline_ns = -1;
-        job_world_event(world, 0, event);
+    while (world->deadlines_ns[job = next_timer(world)] <= end_ns) {
+        world->now_ns = world->deadlines_ns[job];
+        world->deadlines_ns[job] = UINT64_MAX;
+        job_world_event(world, 0,
+                        (struct job_event){.kind = JOB_EVENT_TIMER,
+                                           .job = job,
+                                           .places = job ? NULL : &world->missing});
     }
     world->now_ns = end_ns;
 }
@@ -524,11 +548,13 @@ struct job_world *job_world_create(uint32_t nodes, uint32_t slots)
     allocation_generate(&world->allocation, "n", nodes, slots);
     world->nodes = nodes;
     world->now_ns = NS_PER_MS;
-    world->deadline_ns = -1;
+    for (uint32_t job = 0; job < JOB_WORLD_JOBS_MAX; job++)
+        world->deadlines_ns[job] = UINT64_MAX;
     for (uint32_t place = 0; place <= nodes; place++) {
         world->places[place].end_grace_ms = world->places[place].cut = -1;
-        world->places[place].engine =
-            job_engine_create(&world->instance, place, place == 0 ? &world->allocation : NULL);
+        world->places[place].instance =
+            instance_create(&world->instance, place, place == 0 ? &world->allocation : NULL,
+                            INSTANCE_LEAVES_WITH_JOB);
     }
     return world;
 }
@@ -538,7 +564,7 @@ void job_world_destroy(struct job_world *world)
     job_world_drop_held(world);
     gathers_destroy(world);
     for (uint32_t place = 0; place <= world->nodes; place++)
-        job_engine_destroy(world->places[place].engine);
+        instance_destroy(world->places[place].instance);
     ranges_fini(&world->missing);
     allocation_fini(&world->allocation);
     instance_spec_fini(&world->instance);
@@ -594,9 +620,15 @@ void job_world_exited(struct job_world *world, uint32_t place, uint32_t index, i
 void job_world_gone(struct job_world *world, uint32_t place, uint64_t output_bytes)
 {
     job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = 1});
-    job_world_event(
-        world, place,
-        (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1, .number = (int64_t)output_bytes});
+    job_world_drained(world, place, output_bytes);
+}
+
+void job_world_drained(struct job_world *world, uint32_t place, uint64_t output_bytes)
+{
+    struct job_event event = {.kind = JOB_EVENT_DRAINED, .job = 1, .number = (int64_t)output_bytes};
+
+    if (world->places[place].cut >= 0) /* only who is asked for his last output tells of it */
+        job_world_event(world, place, event);
 }
 
 void job_world_output(struct job_world *world, uint64_t bytes)
@@ -610,7 +642,15 @@ void job_world_end(struct job_world *world, uint32_t status, int at_once, const 
     struct control_end end = {.status = status, .at_once = (uint8_t)at_once};
 
     strcpy(end.reason, reason);
-    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_END, .end = &end});
+    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_END, .job = 1, .end = &end});
+}
+
+void job_world_leave(struct job_world *world, const char *reason)
+{
+    struct control_end end = {.status = 143};
+
+    strcpy(end.reason, reason);
+    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_LEAVE, .end = &end});
 }
 
 void job_world_reported(struct job_world *world, uint32_t status, const char *text,

@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "launch/job/job.h"
+#include "launch/job/instance.h"
 
 #define JOB_WORLD_NODES_MAX 16
+#define JOB_WORLD_JOBS_MAX  16
 
 /* Kinds of deliveries that can be held back. */
 #define HOLD_BROADCASTS 1u
@@ -20,7 +21,7 @@
 #define HOLD_MESSAGES   4u
 
 struct job_world_place {
-    struct job_engine *engine; /* NULL once dead */
+    struct instance *instance; /* NULL once dead */
     uint32_t opened, closed;
     uint32_t starts; /* ranks of START actions */
     uint32_t cancelled_starts;
@@ -39,8 +40,8 @@ struct job_world {
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
     uint32_t pe;                    /* of it: cores for each process; 0: it is not bound */
-    int64_t deadline_ns;            /* of the root's timer, -1: none */
-    unsigned int hold;              /* HOLD_*: as long as it is set these stay in the queue */
+    uint64_t deadlines_ns[JOB_WORLD_JOBS_MAX]; /* of jobs, [0]: the instance; UINT64_MAX: none */
+    unsigned int hold; /* HOLD_*: as long as it is set these stay in the queue */
     struct ranges missing;
     struct job_world_place places[JOB_WORLD_NODES_MAX + 1];
     struct delivery *first, *last;
@@ -83,7 +84,10 @@ void job_world_exited(struct job_world *world, uint32_t place, uint32_t index, i
                       int by_us);
 /* Nothing of the job is left on the node and all its output is on its way. */
 void job_world_gone(struct job_world *world, uint32_t place, uint64_t output_bytes);
+void job_world_drained(struct job_world *world, uint32_t place, uint64_t output_bytes);
 void job_world_output(struct job_world *world, uint64_t bytes);
+/* The instance is to end. */
+void job_world_leave(struct job_world *world, const char *reason);
 void job_world_end(struct job_world *world, uint32_t status, int at_once, const char *reason);
 
 #endif

@@ -132,7 +132,7 @@ static void on_process(void *context, const struct sim_process_fact *fact)
 }
 
 /* All places of the job, in their order. */
-static void on_fence(void *context, uint32_t place, uint32_t generation, int status,
+static void on_fence(void *context, uint32_t job, uint32_t place, uint32_t generation, int status,
                      const struct message *result)
 {
     struct checker *checker = context;
@@ -161,7 +161,8 @@ static void on_fence(void *context, uint32_t place, uint32_t generation, int sta
     ranges_fini(&members);
 }
 
-static void on_started(void *context, uint64_t now_ns, const struct control_started *started)
+static void on_started(void *context, uint64_t now_ns, uint32_t job,
+                       const struct control_started *started)
 {
     struct checker *checker = context;
 
@@ -172,7 +173,8 @@ static void on_started(void *context, uint64_t now_ns, const struct control_star
         wrong(checker, "the job is started after its report");
 }
 
-static void on_report(void *context, uint64_t now_ns, const struct control_job_end *end)
+static void on_report(void *context, uint64_t now_ns, uint32_t job,
+                      const struct control_job_end *end)
 {
     struct checker *checker = context;
 

@@ -122,7 +122,7 @@ static void on_process(void *context, const struct sim_process_fact *fact)
     say(context, "the process of %u %s", fact->place, fates[fact->fate]);
 }
 
-static void on_fence(void *context, uint32_t place, uint32_t generation, int status,
+static void on_fence(void *context, uint32_t job, uint32_t place, uint32_t generation, int status,
                      const struct message *result)
 {
     (void)result;
@@ -130,14 +130,16 @@ static void on_fence(void *context, uint32_t place, uint32_t generation, int sta
         status == 0 ? "" : ", which fails");
 }
 
-static void on_started(void *context, uint64_t now_ns, const struct control_started *started)
+static void on_started(void *context, uint64_t now_ns, uint32_t job,
+                       const struct control_started *started)
 {
     (void)now_ns;
     say(context, "the front end is told: %u processes run on %u nodes", started->processes,
         started->nodes);
 }
 
-static void on_report(void *context, uint64_t now_ns, const struct control_job_end *end)
+static void on_report(void *context, uint64_t now_ns, uint32_t job,
+                      const struct control_job_end *end)
 {
     (void)now_ns;
     say(context, "the front end is told: status %u", (unsigned)end->status);

@@ -104,11 +104,13 @@ static void on_result(void *context, uint32_t place, uint32_t generation, int st
         place_told(simulation, place, status, payload);
 }
 
-static void on_started(void *context, uint64_t now_ns, const struct control_started *started)
+static void on_started(void *context, uint64_t now_ns, uint32_t job,
+                       const struct control_started *started)
 {
     struct simulation *simulation = context;
 
     (void)now_ns;
+    (void)job;
     if (simulation->current == NULL || simulation->current->operation.kind != OPERATION_LAUNCH)
         return;
     simulation->is_over = true;
@@ -117,11 +119,13 @@ static void on_started(void *context, uint64_t now_ns, const struct control_star
                         simulation->config.rule.processes);
 }
 
-static void on_report(void *context, uint64_t now_ns, const struct control_job_end *end)
+static void on_report(void *context, uint64_t now_ns, uint32_t job,
+                      const struct control_job_end *end)
 {
     struct simulation *simulation = context;
 
     (void)now_ns;
+    (void)job;
     simulation->has_job = false;
     if (simulation->current == NULL || simulation->current->operation.kind == OPERATION_END)
         return;
@@ -341,7 +345,7 @@ static void begin_end(struct simulation *simulation)
     struct sim_machine *machine = simulation->machine;
 
     if (simulation->has_job)
-        sim_machine_end_at(machine, sim_machine_now_ns(machine), &end);
+        sim_machine_end_at(machine, sim_machine_now_ns(machine), 1, &end);
     else
         sim_machine_leave(machine);
 }

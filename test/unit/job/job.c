@@ -88,8 +88,14 @@ static void test_run_before_and_after(void)
     is_uint(world->places[1].starts, 0, "a tree without a job starts nothing");
     job_world_run(world, 3);
     is_uint(world->places[1].starts + world->places[2].starts, 3, "the job comes later");
-    job_world_run(world, 4);
-    is_uint(world->places[1].starts + world->places[2].starts, 3, "a second one is not taken");
+    job_world_run(world, 2);
+    is_uint(world->places[1].starts + world->places[2].starts, 3,
+            "a second one that does not fit is not started");
+    is_string(world->end.text,
+              "2 processes requested, but there is 1 slot on 2 nodes; use -n 1 or fewer, or "
+              "--oversubscribe; other jobs of this instance have 3 of its 4 slots",
+              "and told why");
+    is_uint(world->leaves, 0, "the first goes on");
     job_world_destroy(world);
 
     world = job_world_create(2, 2);
@@ -320,7 +326,7 @@ static void all_starts_fail(int code, enum start_step step, const char *interpre
     for (uint32_t rank = 0; rank < 4; rank++)
         start_fails(world, 1 + rank / 2, rank % 2, code, step, interpreter);
     for (uint32_t place = 1; place <= 2; place++)
-        job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
+        job_world_drained(world, place, 0);
     is_uint(world->started, 0, "nobody is told that it runs");
     ok(world->end.banyan_failed, "the status is banyan's own");
     job_world_reported(world, status, text, start_step_name(step));
@@ -398,6 +404,7 @@ static void test_start_fails_last(void)
     job_world_exited(world, 2, 0, 0, 0);
     job_world_gone(world, 2, 0);
     start_fails(world, 2, 1, -EACCES, START_STEP_EXEC, "");
+    job_world_drained(world, 2, 0);
     job_world_reported(world, 126, "cannot run ./app on n2 (rank 3): Permission denied",
                        "a start that fails after all else has ended");
 }
@@ -412,7 +419,7 @@ static void test_start_failure_among_exits(void)
     job_world_started(world, 1, 1);
     start_fails(world, 2, 0, -ENOENT, START_STEP_EXEC, "");
     start_fails(world, 2, 1, -ENOENT, START_STEP_EXEC, "");
-    job_world_event(world, 2, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 1});
+    job_world_drained(world, 2, 0);
     job_world_exited(world, 1, 1, SIGTERM, 1);
     job_world_gone(world, 1, 0);
     job_world_reported(world, 127, "cannot run ./app on n2 (rank 2): No such file or directory",
@@ -432,10 +439,10 @@ static void test_interrupt_early(void)
     job_world_reported(world, 130, "interrupted", "Ctrl-C before the tree stands");
 
     world = job_world_create(2, 2);
-    job_world_end(world, 130, 0, "interrupted");
+    job_world_leave(world, "interrupted");
     job_world_run(world, 4);
     job_world_complete(world);
-    job_world_reported(world, 130, "interrupted", "Ctrl-C before the job is there");
+    job_world_reported(world, 125, "the instance is ending", "a job for an instance that leaves");
 }
 
 static void test_interrupt_launch(void)
@@ -514,7 +521,7 @@ static void test_interrupt_too_late(void)
 static void test_user_signal(void)
 {
     struct job_world *world = running();
-    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .number = SIGUSR1};
+    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .job = 1, .number = SIGUSR1};
 
     job_world_event(world, 0, event);
     ok(world->places[1].signal == SIGUSR1 && world->places[2].signal == SIGUSR1,
@@ -556,7 +563,7 @@ static void test_slow_reader(void)
     job_world_event(world, 1, (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = 1});
     is_int(world->places[1].cut, 0, "the node waits for credit");
     for (int i = 0; i < 10; i++) {
-        world->now_ns = (uint64_t)world->deadline_ns;
+        world->now_ns = (uint64_t)world->deadlines_ns[1];
         job_world_event(world, 0, timer);
     }
     is_uint(world->reports, 0, "and the root for the node, while the reader has output to take");
@@ -591,6 +598,7 @@ static void test_other_placement(void)
     allocation_init(&other);
     allocation_generate(&other, "n", 2, 1);
     wire_put_u8(&roster, JOB_MESSAGE_ROSTER);
+    wire_put_u32(&roster, 1);
     allocation_add(&other, "n2", 1);
     allocation_encode(&other, &roster);
     broadcast_bytes(world, 2, roster.data, roster.length_bytes);

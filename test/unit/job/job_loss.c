@@ -136,7 +136,6 @@ static void test_failure_before_run(void)
     place_fails(world, 0, 1, "ssh exited 255");
     job_world_run(world, 2);
     job_world_pass(world, 300);
-    job_world_run(world, 2);
     job_world_reported(world, 125, "cannot start the daemon on n1: ssh exited 255",
                        "a start that fails before there is a job");
 }

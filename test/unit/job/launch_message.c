@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "launch/job/job.h"
+#include "launch/job/instance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,14 +58,14 @@ static void launch(const struct allocation *allocation, struct job_spec *spec,
                    struct job_actions *actions)
 {
     struct instance_spec instance;
-    struct job_engine *engine;
+    struct instance *engine;
 
     instance_spec_init(&instance);
     instance.places = allocation_nodes(allocation) + 1;
-    engine = job_engine_create(&instance, 0, allocation);
-    job_step(engine, &(struct job_event){.kind = JOB_EVENT_RUN, .spec = spec}, actions);
-    job_step(engine, &(struct job_event){.kind = JOB_EVENT_COMPLETE}, actions);
-    job_engine_destroy(engine);
+    engine = instance_create(&instance, 0, allocation, INSTANCE_LEAVES_WITH_JOB);
+    instance_step(engine, &(struct job_event){.kind = JOB_EVENT_RUN, .spec = spec}, actions);
+    instance_step(engine, &(struct job_event){.kind = JOB_EVENT_COMPLETE}, actions);
+    instance_destroy(engine);
     instance_spec_fini(&instance);
 }
 

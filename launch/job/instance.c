@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/job/instance.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "launch/job/job_state.h"
+
+struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
+                                 const struct allocation *allocation, enum instance_policy policy)
+{
+    struct instance *instance = memory_allocate_zeroed(sizeof(*instance));
+
+    assert((place == 0) == (allocation != NULL));
+    instance->spec = spec;
+    instance->place = place;
+    instance->allocation = allocation;
+    allocation_init(&instance->own_roster);
+    list_init(&instance->parts);
+    list_init(&instance->asked);
+    if (place == 0)
+        instance->root = instance_root_create(allocation, policy);
+    return instance;
+}
+
+void instance_destroy(struct instance *instance)
+{
+    struct list_node *node, *spare;
+
+    if (instance == NULL)
+        return;
+    list_for_each(&instance->parts, node, spare)
+        job_part_destroy(list_entry(node, struct job_part, node));
+    map_destroy(instance->parts_by_number);
+    job_survey_close(instance);
+    instance_root_destroy(instance->root);
+    allocation_fini(&instance->own_roster);
+    free(instance);
+}
+
+/* ---- facts ---- */
+
+struct job_part *instance_find_part(const struct instance *instance, uint32_t number)
+{
+    return instance->parts_by_number ? map_get_u64(instance->parts_by_number, number) : NULL;
+}
+
+struct job *instance_job(const struct instance *instance, uint32_t number)
+{
+    return instance->root ? map_get_u64(instance->root->jobs_by_number, number) : NULL;
+}
+
+const struct job_local *instance_part(const struct instance *instance, uint32_t number)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    return part ? &part->local : NULL;
+}
+
+uint32_t instance_part_rank(const struct instance *instance, const struct job_local *local,
+                            uint32_t index)
+{
+    assert(index < local->count);
+    return place_map_rank(&local->map, instance->place - 1, index);
+}
+
+int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    assert(part && index < part->local.count);
+    return part->rank_states[index] == RANK_ENDED;
+}
+
+const struct allocation *instance_roster(const struct instance *instance)
+{
+    return instance->allocation;
+}
+
+const struct job_spec *instance_job_spec(const struct instance *instance, uint32_t number)
+{
+    const struct job *job = instance_job(instance, number);
+
+    return job ? &job->spec : NULL;
+}
+
+const struct place_map *instance_job_map(const struct instance *instance, uint32_t number)
+{
+    const struct job *job = instance_job(instance, number);
+
+    return job ? &job->map : NULL;
+}
+
+int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
+                      uint32_t *ret_node)
+{
+    const struct job *job = instance_job(instance, number);
+    uint32_t local_index;
+
+    if (!job || rank >= job->map.processes)
+        return -ENOENT;
+    place_map_find(&job->map, rank, ret_node, &local_index);
+    return 0;
+}
+
+const struct node_pool *instance_book(const struct instance *instance)
+{
+    return instance->root ? instance->root->book : NULL;
+}
+
+uint32_t instance_jobs(const struct instance *instance)
+{
+    return instance->root ? instance->root->unreported : 0;
+}
+
+uint32_t instance_kept_jobs(const struct instance *instance)
+{
+    return instance->root ? (uint32_t)map_count(instance->root->jobs_by_number) : 0;
+}
+
+uint32_t instance_parts(const struct instance *instance)
+{
+    return instance->parts_by_number ? (uint32_t)map_count(instance->parts_by_number) : 0;
+}
+
+enum instance_policy instance_policy(const struct instance *instance)
+{
+    assert(instance->root);
+    return instance->root->policy;
+}
+
+/* ---- steps ---- */
+
+/* The root keeps the allocation that it was given: the roster is made from it. */
+static void roster_arrived(struct instance *instance, struct wire_reader *reader)
+{
+    struct allocation roster;
+    uint32_t version = wire_get_u32(reader);
+
+    if (instance->root || version <= instance->roster_version)
+        return;
+    if (allocation_decode(&roster, reader) < 0 || allocation_nodes(&roster) < instance->place) {
+        log_error("the root sent a roster that cannot be read");
+        allocation_fini(&roster);
+        return;
+    }
+    allocation_fini(&instance->own_roster);
+    instance->own_roster = roster;
+    instance->allocation = &instance->own_roster;
+    instance->roster_version = version;
+}
+
+static void broadcast_arrived(struct instance *instance, const struct job_event *event,
+                              struct job_actions *actions)
+{
+    struct wire_reader reader;
+    uint32_t number;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    switch (wire_get_u8(&reader)) {
+    case JOB_MESSAGE_ROSTER:
+        roster_arrived(instance, &reader);
+        break;
+    case JOB_MESSAGE_SURVEY:
+        job_survey_asked(instance, &reader, actions);
+        break;
+    case JOB_MESSAGE_LAUNCH:
+        job_local_launch(instance, &reader, actions);
+        break;
+    case JOB_MESSAGE_END:
+        job_local_end(instance, &reader, actions);
+        break;
+    case JOB_MESSAGE_SIGNAL:
+        number = wire_get_u32(&reader);
+        if (instance_find_part(instance, number))
+            job_actions_add(actions, JOB_ACTION_SIGNAL, number)->signal =
+                (int)wire_get_u32(&reader);
+        break;
+    default:
+        log_error("the root sent a broadcast of an unknown kind");
+    }
+}
+
+/* A relay hands what concerns the root up; the root takes it itself. */
+static void place_failed(struct instance *instance, const struct job_event *event,
+                         struct job_actions *actions)
+{
+    char text[START_FAILURE_TEXT_BYTES];
+    struct buffer payload = {0};
+
+    if (instance->root) {
+        instance_root_step(instance, event, actions);
+        return;
+    }
+    wire_put_u8(&payload, JOB_MESSAGE_PLACE_FAILED);
+    wire_put_u32(&payload, event->place);
+    snprintf(text, sizeof(text), "%s", event->text);
+    wire_put_string(&payload, text);
+    job_actions_add(actions, JOB_ACTION_SEND, 0)->message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+}
+
+void instance_step(struct instance *instance, const struct job_event *event,
+                   struct job_actions *actions)
+{
+    assert(event->kind < JOB_EVENT_KIND_COUNT);
+    switch (event->kind) {
+    case JOB_EVENT_BROADCAST:
+        broadcast_arrived(instance, event, actions);
+        break;
+    case JOB_EVENT_RESULT:
+        job_local_result(instance, event, actions);
+        if (instance->root)
+            instance_root_step(instance, event, actions);
+        break;
+    case JOB_EVENT_SURVEYED:
+        job_survey_answer(instance, event, actions);
+        break;
+    case JOB_EVENT_PLACE_FAILED:
+        place_failed(instance, event, actions);
+        break;
+    case JOB_EVENT_STARTED:
+    case JOB_EVENT_START_FAILED:
+    case JOB_EVENT_EXITED:
+    case JOB_EVENT_DRAINED:
+    case JOB_EVENT_ABNORMAL:
+    case JOB_EVENT_ABORT:
+    case JOB_EVENT_MISSED:
+    case JOB_EVENT_GROUP_EMPTY:
+        job_local_step(instance, event, actions);
+        break;
+    case JOB_EVENT_LOST:
+        job_local_lost(instance, actions);
+        if (instance->root)
+            instance_root_step(instance, event, actions);
+        break;
+    default:
+        if (instance->root)
+            instance_root_step(instance, event, actions);
+    }
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The root's view of its instance: who is dead, how the start of the daemons goes, which jobs there
+ * are, and when all leave.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "launch/proto/exit_status.h"
+#include "launch/job/job_state.h"
+#include "overlay/tree.h"
+
+#define SIGNAL_MAX 64
+/* How long more failures of a start are gathered, so that equal ones are told in one line. */
+#define START_GATHER_MS 300
+/* When it is told which daemons have not joined yet. */
+#define START_TELL_MS  5000
+#define ROSTER_VERSION 1
+
+struct instance_root *instance_root_create(const struct allocation *allocation,
+                                           enum instance_policy policy)
+{
+    struct instance_root *root = memory_allocate_zeroed(sizeof(*root));
+
+    assert(policy < INSTANCE_POLICY_COUNT);
+    root->policy = policy;
+    list_init(&root->jobs);
+    root->jobs_by_number = map_create();
+    root->book = job_book_create(allocation);
+    root->deadline_ns = UINT64_MAX;
+    return root;
+}
+
+void instance_root_destroy(struct instance_root *root)
+{
+    struct list_node *node, *spare;
+
+    if (root == NULL)
+        return;
+    list_for_each(&root->jobs, node, spare) job_destroy(list_entry(node, struct job, node));
+    map_destroy(root->jobs_by_number);
+    node_pool_destroy(root->book);
+    ranges_fini(&root->dead);
+    for (uint32_t i = 0; i < root->seen_count; i++)
+        ranges_fini(&root->seen[i].places);
+    free(root->seen);
+    free(root->start_failures);
+    free(root);
+}
+
+/* ---- jobs ---- */
+
+/* Hands an input to a job and looks after what has become of it. */
+static void give(struct instance *instance, struct job *job, enum job_input input,
+                 const struct job_event *event, struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    int was_reported = job_is_reported(job);
+
+    job_take(job, input, event, actions);
+    if (!was_reported && job_is_reported(job))
+        root->unreported--;
+    if (job->phase != JOB_OVER)
+        return;
+    node_pool_give_back(root->book, job->number);
+    (void)map_remove_u64(root->jobs_by_number, job->number);
+    list_remove(&job->node);
+    job_destroy(job);
+}
+
+static void give_all(struct instance *instance, enum job_input input, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&instance->root->jobs, node, spare)
+        give(instance, list_entry(node, struct job, node), input, event, actions);
+}
+
+/* To the job that it names, if that is there yet. */
+static void give_to(struct instance *instance, uint32_t number, enum job_input input,
+                    const struct job_event *event, struct job_actions *actions)
+{
+    struct job *job = instance_job(instance, number);
+
+    if (job)
+        give(instance, job, input, event, actions);
+}
+
+static void set_deadline(struct instance_root *root, uint64_t deadline_ns,
+                         struct job_actions *actions)
+{
+    if (deadline_ns == root->deadline_ns)
+        return;
+    root->deadline_ns = deadline_ns;
+    job_actions_timer(actions, 0, deadline_ns);
+}
+
+/* ---- the start ---- */
+
+/* The time-out is for one node: those of the next level are started when it is up. */
+static uint64_t start_patience_ns(const struct instance_spec *spec)
+{
+    struct tree tree = {.places = spec->places, .radix = spec->radix};
+    uint64_t levels = tree_depth(&tree) > 0 ? tree_depth(&tree) : 1;
+
+    return (levels * spec->start_timeout_s * 1000ull + 2ull * START_GATHER_MS) * NS_PER_MS;
+}
+
+/* Whoever waits for a while wants to know for whom. */
+static void expect_daemons(struct instance *instance, uint64_t now_ns, struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    uint64_t tell_ns = now_ns + START_TELL_MS * NS_PER_MS;
+
+    if (root->phase != INSTANCE_STARTING || root->start_until_ns > 0)
+        return;
+    root->start_until_ns = now_ns + start_patience_ns(instance->spec);
+    if (root->start_failures_total == 0)
+        set_deadline(root, tell_ns < root->start_until_ns ? tell_ns : root->start_until_ns,
+                     actions);
+}
+
+static void complete(struct instance *instance, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    struct buffer payload = {0};
+
+    if (root->start_failures_total > 0 || root->phase != INSTANCE_STARTING)
+        return; /* complete without those that failed: not a tree to run on */
+    root->phase = INSTANCE_UP;
+    instance->roster_version = ROSTER_VERSION;
+    set_deadline(root, UINT64_MAX, actions);
+    wire_put_u8(&payload, JOB_MESSAGE_ROSTER);
+    wire_put_u32(&payload, instance->roster_version);
+    allocation_encode(instance->allocation, &payload);
+    job_actions_broadcast(actions, 0, NULL, &payload);
+    if (root->policy == INSTANCE_STAYS)
+        job_actions_add(actions, JOB_ACTION_READY, 0);
+    give_all(instance, JOB_INPUT_START, event, actions);
+}
+
+static struct start_failure *start_failure_of(struct instance_root *root, uint32_t place)
+{
+    for (uint32_t i = 0; i < root->start_failures_count; i++)
+        if (root->start_failures[i].place == place)
+            return &root->start_failures[i];
+    return NULL;
+}
+
+/* A start that fails is not told at once: what else fails in a moment joins the same line. */
+static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t place,
+                         const char *text, struct job_actions *actions)
+{
+    struct start_failure *failure;
+
+    if (root->phase != INSTANCE_STARTING)
+        return;
+    failure = start_failure_of(root, place);
+    if (failure) {
+        if (!failure->text[0])
+            snprintf(failure->text, sizeof(failure->text), "%s", text);
+        return;
+    }
+    if (root->start_failures_total++ == 0)
+        set_deadline(root, now_ns + START_GATHER_MS * NS_PER_MS, actions);
+    if (root->start_failures_count == START_FAILURES_MAX)
+        return;
+    root->start_failures = memory_resize(root->start_failures, (root->start_failures_count + 1) *
+                                                                   sizeof(*root->start_failures));
+    failure = &root->start_failures[root->start_failures_count++];
+    failure->place = place;
+    snprintf(failure->text, sizeof(failure->text), "%s", text);
+}
+
+/* Its starter may have more to say, before or after. */
+static void starts_lost(struct instance_root *root, const struct job_event *event,
+                        struct job_actions *actions)
+{
+    uint32_t place = 0;
+
+    for (; ranges_next(event->places, place, &place); place++)
+        place_failed(root, event->now_ns, place, "", actions);
+}
+
+static void start_given_up(struct instance *instance, const struct job_event *event,
+                           struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    char text[sizeof(((struct control_job_end *)0)->text)];
+    struct job_event abandoned = {.now_ns = event->now_ns, .text = text};
+    struct job_action *action;
+
+    root->phase = INSTANCE_ENDING;
+    job_report_start(instance, event->places, text, sizeof(text));
+    if (root->policy == INSTANCE_STAYS) {
+        action = job_actions_add(actions, JOB_ACTION_FAILED, 0);
+        action->text.words = memory_copy_string(text);
+        action->text.level = LOG_LEVEL_ERROR;
+    }
+    give_all(instance, JOB_INPUT_ABANDONED, &abandoned, actions);
+}
+
+static void timer(struct instance *instance, const struct job_event *event,
+                  struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    char text[512];
+
+    if (root->phase != INSTANCE_STARTING || event->now_ns < root->deadline_ns)
+        return;
+    root->deadline_ns = UINT64_MAX;
+    if (event->now_ns >= root->start_until_ns || root->start_failures_total > 0) {
+        start_given_up(instance, event, actions);
+        return;
+    }
+    job_report_unjoined(instance, event->places, text, sizeof(text));
+    job_actions_text(actions, 0, LOG_LEVEL_WARNING, text);
+    set_deadline(root, root->start_until_ns, actions);
+}
+
+/* ---- the life ---- */
+
+/* A job that comes too late is told so as any other end. */
+static void run(struct instance *instance, const struct job_event *event,
+                struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    struct job_event abandoned = {.now_ns = event->now_ns, .text = "the instance is ending"};
+    uint32_t number = 0;
+    struct job *job;
+
+    (void)node_pool_job_add(root->book, 0, &number, NULL); /* numbers do not run out */
+    job = job_create(instance, number, event->spec);
+    list_append(&root->jobs, &job->node);
+    (void)map_put_u64(root->jobs_by_number, number, job);
+    root->unreported++;
+    root->has_run = 1;
+    job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
+    if (root->phase == INSTANCE_STARTING)
+        expect_daemons(instance, event->now_ns, actions);
+    else
+        give(instance, job, root->phase == INSTANCE_UP ? JOB_INPUT_START : JOB_INPUT_ABANDONED,
+             root->phase == INSTANCE_UP ? event : &abandoned, actions);
+}
+
+static void lost(struct instance *instance, const struct job_event *event,
+                 struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+
+    ranges_add_all(&root->dead, event->places);
+    job_book_lost(root->book, event->places);
+    if (root->phase == INSTANCE_STARTING)
+        starts_lost(root, event, actions);
+    else
+        give_all(instance, JOB_INPUT_LOST, event, actions);
+}
+
+/* All jobs are to end, and then the instance. */
+static void end_all(struct instance *instance, const struct job_event *event,
+                    struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+
+    if (root->phase < INSTANCE_ENDING)
+        root->phase = INSTANCE_ENDING;
+    give_all(instance, JOB_INPUT_END, event, actions);
+}
+
+/* A scheduler signals all daemons: the first one of which that is heard ends the jobs. */
+static void cancelled(struct instance *instance, const struct job_event *event,
+                      struct wire_reader *reader, struct job_actions *actions)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct control_end end = {.status = EXIT_STATUS_SIGNAL + number};
+    struct job_event wish = {.now_ns = event->now_ns, .end = &end};
+    char name[HOST_NAME_BYTES_MAX + 1] = "";
+    char sender[64];
+
+    wire_get_string_into(reader, sender, sizeof(sender));
+    if (wire_finish(reader) < 0 || number == 0 || number > SIGNAL_MAX ||
+        instance->root->phase >= INSTANCE_ENDING)
+        return;
+    if (event->place > 0 && event->place <= allocation_nodes(instance->allocation))
+        hostlist_name(instance->allocation->names, event->place - 1, name);
+    snprintf(end.reason, sizeof(end.reason), "cancelled%s%s (signal %u to %s%s)",
+             sender[0] ? " by " : "", sender, number,
+             name[0] ? "the daemon on " : "the root of this run", name);
+    end_all(instance, &wish, actions);
+}
+
+/* ---- what comes from the nodes ---- */
+
+static void received(struct instance *instance, const struct job_event *event,
+                     struct job_actions *actions)
+{
+    struct wire_reader reader, copy;
+    struct job_failure failure = {0};
+    char text[START_FAILURE_TEXT_BYTES];
+    uint32_t place;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    switch (wire_get_u8(&reader)) {
+    case JOB_MESSAGE_PLACE_FAILED:
+        place = wire_get_u32(&reader);
+        wire_get_string_into(&reader, text, sizeof(text));
+        if (wire_finish(&reader) == 0)
+            place_failed(instance->root, event->now_ns, place, text, actions);
+        break;
+    case JOB_MESSAGE_PLACED:
+        copy = reader;
+        give_to(instance, wire_get_u32(&copy), JOB_INPUT_PLACED, event, actions);
+        break;
+    case JOB_MESSAGE_CANCEL:
+        cancelled(instance, event, &reader, actions);
+        break;
+    case JOB_MESSAGE_RANK_FAILED:
+        job_failure_decode(&reader, &failure);
+        if (wire_finish(&reader) == 0)
+            give_to(instance, failure.number, JOB_INPUT_FAILED, event, actions);
+        break;
+    default:
+        log_warning("place %u sent a message of an unknown kind", event->place);
+    }
+}
+
+static void result(struct instance *instance, const struct job_event *event,
+                   struct job_actions *actions)
+{
+    static const enum job_input inputs[] = {
+        [JOB_OPERATION_LAUNCHED] = JOB_INPUT_LAUNCHED,
+        [JOB_OPERATION_ENDED] = JOB_INPUT_ENDED,
+        [JOB_OPERATION_SURVEY] = JOB_INPUT_SURVEYED,
+    };
+    uint8_t kind = event->key->kind;
+
+    if (kind == JOB_OPERATION_LAUNCHED || kind == JOB_OPERATION_ENDED ||
+        kind == JOB_OPERATION_SURVEY)
+        give_to(instance, event->key->owner, inputs[kind], event, actions);
+}
+
+/* Once every job has been reported, and if by policy or wish no other is to come. */
+static void check_leave(struct instance *instance, struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    int is_over = root->phase == INSTANCE_ENDING ||
+                  (root->policy == INSTANCE_LEAVES_WITH_JOB && root->has_run);
+
+    assert(root->unreported <= map_count(root->jobs_by_number));
+    if (!is_over || root->unreported > 0 || root->phase == INSTANCE_LEAVING)
+        return;
+    root->phase = INSTANCE_LEAVING;
+    set_deadline(root, UINT64_MAX, actions);
+    job_actions_add(actions, JOB_ACTION_LEAVE, 0);
+}
+
+void instance_root_step(struct instance *instance, const struct job_event *event,
+                        struct job_actions *actions)
+{
+    switch (event->kind) {
+    case JOB_EVENT_BEGIN:
+        expect_daemons(instance, event->now_ns, actions);
+        break;
+    case JOB_EVENT_RUN:
+        run(instance, event, actions);
+        break;
+    case JOB_EVENT_COMPLETE:
+        complete(instance, event, actions);
+        break;
+    case JOB_EVENT_RESULT:
+        result(instance, event, actions);
+        break;
+    case JOB_EVENT_RECEIVED:
+        received(instance, event, actions);
+        break;
+    case JOB_EVENT_PLACE_FAILED:
+        place_failed(instance->root, event->now_ns, event->place, event->text, actions);
+        break;
+    case JOB_EVENT_SEEN:
+        job_report_seen(instance->root, event);
+        break;
+    case JOB_EVENT_LOST:
+        lost(instance, event, actions);
+        break;
+    case JOB_EVENT_LEAVE:
+        end_all(instance, event, actions);
+        break;
+    case JOB_EVENT_SIGNAL:
+        give_to(instance, event->job, JOB_INPUT_SIGNAL, event, actions);
+        break;
+    case JOB_EVENT_END:
+        give_to(instance, event->job, JOB_INPUT_END, event, actions);
+        break;
+    case JOB_EVENT_OUTPUT:
+        give_to(instance, event->job, JOB_INPUT_OUTPUT, event, actions);
+        break;
+    case JOB_EVENT_TIMER:
+        if (event->job == 0)
+            timer(instance, event, actions);
+        else
+            give_to(instance, event->job, JOB_INPUT_TIMER, event, actions);
+        break;
+    default:
+        assert(!"an event of the root");
+    }
+    check_leave(instance, actions);
+}
