@@ -528,7 +528,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
         return;
     }
     operation->own = message_reference(event->payload);
-    if (!operation_is_hopeless(overlay, series, operation))
+    if (series_is_member(overlay, series) && !operation_is_hopeless(overlay, series, operation))
         operation_count_down(operation);
     roll_call_progress(overlay, series, operation);
     operation_advance(overlay, series, operation);

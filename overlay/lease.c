@@ -102,7 +102,7 @@ void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SILENT);
 
-    assert(place < overlay->population && silent_ns <= overlay->now_ns);
+    assert(place < TREE_PLACES_MAX);
     action->place = place;
     action->deadline_ns = silent_ns;
 }
@@ -255,7 +255,7 @@ void lease_check(const struct overlay *overlay)
     assert(lease->bound_ns == OVERLAY_NEVER_NS || lease->bound_ns <= overlay->now_ns);
     assert(lease->bound_ns == OVERLAY_NEVER_NS || !overlay_is_root(overlay));
     assert(!join_has_parent(overlay) || lease->bound_ns != OVERLAY_NEVER_NS);
-    assert(overlay->heartbeat_ns > 0 && overlay->lease_ns >= overlay->heartbeat_ns);
+    assert(overlay->heartbeat_ns > 0 && overlay->lease_ns > 0);
 }
 
 void lease_expire(struct overlay *overlay)
