@@ -100,7 +100,13 @@ $(for i in $(seq "$nodes"); do
     echo "NodeName=sim$i NodeHostname=simhost NodeAddr=sim$i Port=$((17000 + i))" \
         "Feature=$([ "$i" -le $((nodes / 2)) ] && echo first || echo second,late)"
 done)
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO PreemptMode=OFF
+# Jobs of the two first give way to those of the third.
+PartitionName=cancelled Nodes=ALL PriorityTier=1 PreemptMode=CANCEL GraceTime=20
+PartitionName=requeued Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=urgent Nodes=ALL PriorityTier=9 PreemptMode=OFF
 END
 export SLURM_CONF=$dir/etc/slurm.conf
 slurmctld -f "$SLURM_CONF" -c
@@ -113,7 +119,7 @@ done
 idle=0
 until [ "$idle" -ge "$nodes" ] || [ "$SECONDS" -ge "$patience_s" ]; do
     sleep 0.1
-    idle=$(timeout 5 sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)
+    idle=$(timeout 5 sinfo -h -N -p all -t idle -o %N 2>/dev/null | wc -l)
 done
 if [ "$idle" -lt "$nodes" ]; then
     tail -n 5 "$dir"/log/*.log >&2

@@ -7,7 +7,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 
 if [ -z "${SLURM_TESTBED:-}" ]; then
-    again_in_slurm run_slurm_cancel.sh 4 100
+    again_in_slurm run_slurm_cancel.sh 4 300
 fi
 
 export TMPDIR=$scratch
@@ -55,6 +55,39 @@ until_true 30 all_up
 scancel --full --signal=TERM "$id"
 saved "SIGTERM to all of the job" "^banyan: (cancelled by Slurm \(signal 15 to .*\)|terminated)$"
 scancel "$id"
+
+# A job that gives way to a more urgent one, which gets its nodes as soon as all have saved, and not only
+# when the grace of 20 s is over; srun's ranks save, too.
+for mode in cancelled requeued; do
+    OUT=$scratch/srun.$mode
+    id=$(sbatch --parsable --requeue -p $mode -N2 -n4 -o "$OUT.batch" --wrap \
+        'export OUT; srun sh -c "export BANYAN_RANK=\$SLURM_PROCID; exec ./save.sh"')
+    until_true 30 all_up
+    timeout 60 srun -p urgent -N4 --exclusive true
+    until_true 20 eval '[ "$(wc -l 2>/dev/null <"$OUT.saved")" = 4 ]'
+    scancel "$id"
+    is "$(sort "$OUT.saved" 2>&1 | xargs)" "0 saved 1 saved 2 saved 3 saved" "$mode: as srun does it"
+
+    OUT=$scratch/$mode
+    id=$(sbatch --parsable --requeue -p $mode -N2 -n4 -o "$OUT.batch" job.sh)
+    until_true 30 all_up
+    began=$SECONDS
+    timeout 60 srun -p urgent -N4 --exclusive true
+    ok "$mode for an urgent job, which runs in less than 20 s ($((SECONDS - began)))" \
+        [ $((SECONDS - began)) -lt 20 ]
+    state=$(squeue -h -j "$id" -o %T 2>/dev/null)
+    scancel "$id"
+    saved "$mode for an urgent job" "^banyan: cancelled by Slurm \(signal 15 to .*\)$"
+    unlike "$state" RUNNING "$mode for an urgent job: it does not run on"
+done
+
+# The time limit.  (It is looked at twice a minute.)
+OUT=$scratch/limit
+id=$(sbatch --parsable -N2 -n4 -o "$OUT.batch" job.sh)
+until_true 30 all_up
+scontrol update jobid="$id" EndTime=now
+until_true 60 test -e "$OUT.saved"
+saved "the time limit" "^banyan: cancelled by Slurm \(signal 15 to .*\)$"
 
 # The daemon of one node, front end and root, each before the others.
 for part in banyand banyan-root banyan; do
