@@ -267,8 +267,8 @@ struct overlay {
     struct overlay_actions *actions;
 };
 
-/* Of each part, x_check asserts what holds between two steps; so it does at every step's beginning and
- * end.  Cost: O(1) each. */
+/* Of each part, x_check asserts what holds between two steps; so it does at the end of every step,
+ * which is how the next one finds it.  Cost: O(1) each. */
 
 /* overlay.c */
 struct tree overlay_tree(const struct overlay *overlay);

@@ -500,9 +500,9 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     /* The world may speak before the start (a child may be up early), those above may not. */
     assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
     assert(event->now_ns >= overlay->now_ns);
+    assert(overlay->actions == NULL && actions != NULL); /* steps do not nest */
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
-    overlay_check(overlay);
     lease_expire(overlay);
     if (!overlay->ended)
         lease_stalled(overlay);
