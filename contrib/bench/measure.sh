@@ -90,7 +90,8 @@ note_timed() {
 measure_start() {
     local command expected=$((($3 > 0 ? $3 : 1) * $4))
     : >"$scratch/count"
-    command_"$2" "$3" "$4" "$tools/count" "$scratch/count"
+    # shellcheck disable=SC2154 # of systems.sh
+    command_"$2" "$3" "$4" "$tools/count" "$scratch/count" ${lingers_ms[$2]:+"${lingers_ms[$2]}"}
     timed "${command[@]}"
     counted $expected "$(stat -c %s "$scratch/count")"
     note_timed "$1" "$2" "$5"
