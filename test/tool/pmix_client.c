@@ -87,7 +87,9 @@ static uint32_t expected(const char *name)
 
 static void expect(const char *what, uint32_t got, const char *variable)
 {
-    if (got != expected(variable))
+    if (getenv(variable) == NULL)
+        complain("%s is not set: who starts this client must say what is right", variable);
+    else if (got != expected(variable))
         complain("%s is %u, not %u", what, got, expected(variable));
 }
 
