@@ -181,6 +181,7 @@ void membership_check(const struct overlay *overlay)
     assert((overlay->guests_count == 0) == (overlay->guests == NULL));
     assert(overlay->started || overlay->children_count == 0);
     assert(!overlay->settled || overlay->started);
+    assert(!overlay->started || ranges_contains(&overlay->arrived, overlay->place));
 }
 
 struct child *membership_child_of(const struct overlay *overlay, uint32_t place)

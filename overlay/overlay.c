@@ -304,8 +304,6 @@ static const struct {
     [OVERLAY_QUERY] = {collective_on_query, ROLE_PARENT},
     [OVERLAY_RELEASE] = {collective_on_release, ROLE_PARENT},
     [OVERLAY_CANCEL] = {collective_on_cancel, ROLE_CHILD},
-    [OVERLAY_UNANSWERED] = {retell_on_unanswered, ROLE_CHILD},
-    [OVERLAY_AGAIN] = {retell_on_again, ROLE_PARENT},
     [OVERLAY_HEIRS] = {heirs_on_heirs, ROLE_PARENT | ROLE_CHILD},
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
@@ -500,9 +498,9 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     /* The world may speak before the start (a child may be up early), those above may not. */
     assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
     assert(event->now_ns >= overlay->now_ns);
-    assert(overlay->actions == NULL && actions != NULL); /* steps do not nest */
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
+    overlay_check(overlay);
     lease_expire(overlay);
     if (!overlay->ended)
         lease_stalled(overlay);

@@ -84,11 +84,11 @@ int hello_read(const void *data, size_t bytes, struct hello *ret_hello)
         return -EBADMSG;
     if (hello.is_client) {
         namespace = get_string(&reader);
-        hello.process.rank = get_u32(&reader);
+        hello.rank = get_u32(&reader);
         (void)get_string(&reader);
-        if (reader.at == NULL || strlen(namespace) >= sizeof(hello.process.namespace))
+        if (reader.at == NULL || strlen(namespace) >= sizeof(hello.namespace))
             return -EBADMSG;
-        memcpy(hello.process.namespace, namespace, strlen(namespace) + 1);
+        memcpy(hello.namespace, namespace, strlen(namespace) + 1);
     }
     *ret_hello = hello;
     return 0;

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "pmix/host.h"
+#include "pmix/pmi.h"
 
 #define HELLO_HEADER_BYTES 16u
 /* With the header; real ones have 150 to 400 bytes, those with a credential of MUNGE 200 more. */
@@ -19,7 +19,8 @@
 
 struct hello {
     int is_client; /* 0: a tool, or a process that nobody has registered */
-    struct host_process process;
+    char namespace[PMI_NAMESPACE_BYTES];
+    uint32_t rank;
 };
 
 /* From the first HELLO_HEADER_BYTES the length of the whole; -EMSGSIZE if that is too much. */

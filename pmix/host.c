@@ -71,16 +71,16 @@ static pmix_server_module_t module = {
 
 void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process)
 {
-    _Static_assert(sizeof(from->nspace) <= HOST_NAMESPACE_BYTES, "a namespace fits");
+    _Static_assert(sizeof(from->nspace) <= PMI_NAMESPACE_BYTES, "a namespace fits");
     memcpy(ret_process->namespace, from->nspace, sizeof(from->nspace));
     ret_process->namespace[sizeof(from->nspace) - 1] = '\0';
-    ret_process->rank = from->rank == PMIX_RANK_WILDCARD ? HOST_RANK_ALL : from->rank;
+    ret_process->rank = from->rank == PMIX_RANK_WILDCARD ? PMI_RANK_ALL : from->rank;
 }
 
 void host_process_to_pmix(const struct host_process *from, pmix_proc_t *ret_proc)
 {
     PMIX_LOAD_PROCID(ret_proc, from->namespace,
-                     from->rank == HOST_RANK_ALL ? PMIX_RANK_WILDCARD : from->rank);
+                     from->rank == PMI_RANK_ALL ? PMIX_RANK_WILDCARD : from->rank);
 }
 
 int host_process_is(const struct host_process *a, const struct host_process *b)
@@ -214,11 +214,30 @@ static void environment_clean(void)
     }
 }
 
+/* Of the process; libpmix's threads use it until that ends. */
+static struct host *self;
+
+struct host *host_self(void)
+{
+    return self;
+}
+
+uint64_t host_next_id(struct host *host)
+{
+    uint64_t id;
+
+    pthread_mutex_lock(&host->mutex);
+    id = ++host->last_id;
+    pthread_mutex_unlock(&host->mutex);
+    return id;
+}
+
 static struct host *state_create(const struct host_config *config)
 {
     struct host *host = memory_allocate_zeroed(sizeof(*host));
 
-    host->world = *config->world;
+    pthread_mutex_init(&host->mutex, NULL);
+    host->ops = *config->ops;
     host->jobs = map_create();
     host->fences = map_create();
     host->modexes = map_create();
@@ -228,49 +247,24 @@ static struct host *state_create(const struct host_config *config)
     return host;
 }
 
-static void state_destroy(struct host *host)
-{
-    map_destroy(host->jobs);
-    map_destroy(host->fences);
-    map_destroy(host->modexes);
-    map_destroy(host->fetches);
-    map_destroy(host->aborts);
-    free(host->node_name);
-    free(host);
-}
-
-/* libpmix's server.  It is started once and never finalized: PMIx_server_finalize hangs or crashes
- * after a client has died at the wrong moment (host_job.c), and it cannot be started twice.  Its
- * threads sleep until the process ends. */
-static struct {
-    int started;
-    char *directory;
-    struct host_listener listener;
-} library;
-
-/* libpmix listens where only this daemon's user can come. */
-static int library_listen(const char *directory, struct error *error)
+/* libpmix listens where only this user can come. */
+static int server_listen(struct host_listener *listener, const char *directory, struct error *error)
 {
     int fd = host_entry_listen(directory, error), rc;
 
     if (fd < 0)
         return fd;
-    rc = host_listener_hand_over(&library.listener, fd, error);
+    rc = host_listener_hand_over(listener, fd, error);
     close(fd);
     return rc;
 }
 
 static int library_start(const struct host_config *config, struct error *error)
 {
+    struct host_listener listener;
     pmix_status_t status;
-    int rc;
+    int rc = host_listener_prepare(&listener, error);
 
-    if (library.started && strcmp(library.directory, config->directory) != 0)
-        return error_set(error, -EBUSY, "the PMIx server of this process has its files in %s",
-                         library.directory);
-    if (library.started)
-        return 0;
-    rc = host_listener_prepare(&library.listener, error);
     if (rc < 0)
         return rc;
     environment_clean();
@@ -278,45 +272,24 @@ static int library_start(const struct host_config *config, struct error *error)
     if (status != PMIX_SUCCESS)
         return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",
                          PMIx_Error_string(status));
-    library.started = 1;
-    library.directory = memory_copy_string(config->directory);
-    return library_listen(config->directory, error);
+    return server_listen(&listener, config->directory, error);
 }
 
+/* One that could not be created is not tried again. */
 static struct host *host_create(const struct host_config *config, struct error *error)
 {
     if (host_thread_open(error) < 0)
         return NULL;
-    if (library_start(config, error) == 0 && host_entry_watch(host_thread_descriptor(), error) == 0)
-        return state_create(config);
-    host_thread_close();
-    return NULL;
+    self = state_create(config);
+    if (library_start(config, error) < 0 || host_entry_watch(host_thread_descriptor(), error) < 0)
+        return NULL;
+    return self;
 }
 
-static void host_destroy(struct host *host)
-{
-    if (host == NULL)
-        return;
-    host_job_deregister_all(host);
-    host_fence_fail(host, NULL, -ESHUTDOWN);
-    host_modex_fail(host, NULL, -ESHUTDOWN);
-    host_client_fail(host, NULL, -ESHUTDOWN);
-    host_entry_close();
-    host_thread_close();
-    host->is_doomed = 1;
-    if (!host->is_running)
-        state_destroy(host);
-}
-
-/* What is told to the daemon here may make it destroy the host. */
 static void host_process(struct host *host)
 {
-    host->is_running = 1;
     host_entry_refused(host);
     host_thread_run(host);
-    host->is_running = 0;
-    if (host->is_doomed)
-        state_destroy(host);
 }
 
 static int host_descriptor(const struct host *host)
@@ -324,24 +297,39 @@ static int host_descriptor(const struct host *host)
     return host_entry_descriptor();
 }
 
-static void host_process_gone(struct host *host, const struct host_process *process)
+/* pmi_events.done: ids are unique among all that is asked. */
+static void host_done(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes)
 {
-    host_job_process_gone(host, process);
-    host_modex_process_gone(host, process);
+    struct host *host = speaker;
+
+    if (!host_fence_done(host, id, status, data, data_bytes) &&
+        !host_modex_done(host, id, status, data, data_bytes))
+        host_client_abort_done(host, id, status);
+}
+
+static void host_provide(void *speaker, uint64_t id, const struct pmi_process *process,
+                         const char *key)
+{
+    host_modex_provide(speaker, id, process, key);
+}
+
+static void host_gone(void *speaker, const struct pmi_process *process)
+{
+    struct host_process named;
+
+    if (host_job_process(speaker, process, &named) < 0)
+        return;
+    host_job_process_gone(speaker, &named);
+    host_modex_process_gone(speaker, &named);
 }
 
 __attribute__((visibility("default"))) const struct host_table host_table = {
     .abi = HOST_ABI,
     .create = host_create,
-    .destroy = host_destroy,
     .descriptor = host_descriptor,
     .process = host_process,
-    .job_register = host_job_register,
-    .job_deregister = host_job_deregister,
+    .job_open = host_job_open,
+    .job_close = host_job_close,
     .admit = host_entry_admit,
-    .process_gone = host_process_gone,
-    .abort_done = host_client_abort_done,
-    .fence_done = host_fence_done,
-    .modex_done = host_modex_done,
-    .modex_fetch = host_modex_fetch,
+    .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
 };

@@ -60,8 +60,10 @@ static void connected_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;
 
-    if (host != NULL)
-        host->world.connected(host->world.context, &notice->process);
+    struct pmi_process process;
+
+    process = host_job_pmi(host, &notice->process);
+    host->ops.connected(host->ops.context, &process);
     notice_free(notice);
 }
 
@@ -79,11 +81,12 @@ static void finalized_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;
 
-    if (host != NULL) {
-        host->world.finalized(host->world.context, &notice->process);
-        if (notice->callback != NULL)
-            notice->callback(PMIX_SUCCESS, notice->context);
-    }
+    struct pmi_process process;
+
+    process = host_job_pmi(host, &notice->process);
+    host->ops.finalized(host->ops.context, &process);
+    if (notice->callback != NULL)
+        notice->callback(PMIX_SUCCESS, notice->context);
     notice_free(notice);
 }
 
@@ -96,14 +99,11 @@ pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
 
 static void event_run(struct host *host, struct host_call *call)
 {
-    static const char text[] =
-        "an event is not passed on to other nodes, which is not supported yet";
     struct host_notice *notice = (struct host_notice *)call;
+    struct pmi_process process;
 
-    if (host != NULL && !host->told_of_events) {
-        host->told_of_events = 1;
-        host->world.text(host->world.context, &notice->process, text, strlen(text));
-    }
+    process = host_job_pmi(host, &notice->process);
+    host->ops.unserved(host->ops.context, &process, PMI_SERVICE_EVENT);
     notice_free(notice);
 }
 
@@ -125,15 +125,16 @@ static void abort_free(struct host_abort *abort)
 static void abort_run(struct host *host, struct host_call *call)
 {
     struct host_abort *abort = (struct host_abort *)call;
+    struct pmi_process caller, *targets;
 
-    if (host == NULL) {
-        abort_free(abort);
-        return;
-    }
-    abort->id = ++host->last_id;
+    abort->id = host_next_id(host);
     map_put_u64(host->aborts, abort->id, abort);
-    host->world.abort(host->world.context, abort->id, &abort->caller, abort->status, abort->message,
-                      abort->targets, abort->targets_count);
+    caller = host_job_pmi(host, &abort->caller);
+    targets = host_job_pmi_all(host, abort->targets, abort->targets_count);
+    /* The answer may come at once: abort is not touched after this. */
+    host->ops.abort(host->ops.context, abort->id, &caller, abort->status, abort->message, targets,
+                    abort->targets_count);
+    free(targets);
 }
 
 pmix_status_t host_client_abort(const pmix_proc_t *proc, void *object, int status,
@@ -178,7 +179,7 @@ void host_client_fail(struct host *host, const char *namespace, int status)
     size_t cursor = 0;
 
     while ((abort = map_next(host->aborts, &cursor)) != NULL) {
-        if (namespace == NULL || strcmp(abort->caller.namespace, namespace) == 0)
+        if (strcmp(abort->caller.namespace, namespace) == 0)
             abort_answer(host, abort, status);
     }
 }
@@ -189,11 +190,13 @@ static void log_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;
     const struct buffer *text = &notice->text;
+    struct pmi_process process;
 
-    if (host != NULL && text->length_bytes > 0)
-        host->world.text(host->world.context, &notice->process, (const char *)text->data,
-                         text->length_bytes);
-    if (host != NULL && notice->callback != NULL)
+    if (text->length_bytes > 0) {
+        process = host_job_pmi(host, &notice->process);
+        host->ops.text(host->ops.context, &process, (const char *)text->data, text->length_bytes);
+    }
+    if (notice->callback != NULL)
         notice->callback(text->length_bytes > 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED,
                          notice->context);
     notice_free(notice);

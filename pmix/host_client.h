@@ -27,15 +27,15 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
                      pmix_op_cbfunc_t callback, void *context);
 
 /* .notify_event: an event that is meant for more than this node, whose processes have it by now, is
- * not supported.  libpmix (4.2.2) swallows the refusal and tells the caller success, so the user is
- * told, once. */
+ * not supported.  libpmix (4.2.2) swallows the refusal and tells the caller success, so the daemon is
+ * told that it was not served. */
 pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_data_range_t range, pmix_info_t info[], size_t info_count,
                                 pmix_op_cbfunc_t callback, void *context);
 
-/* host_table.abort_done; an id that is not open any more is ignored. */
+/* pmi_events.done; an id that is not open any more is ignored. */
 void host_client_abort_done(struct host *host, uint64_t id, int status);
-/* Ends every abort that a process of the namespace (NULL: any) asked for. */
+/* Ends every abort that a process of the namespace asked for. */
 void host_client_fail(struct host *host, const char *namespace, int status);
 
 #endif

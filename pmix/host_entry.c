@@ -162,14 +162,18 @@ static void entry_free(struct entry *entry)
 }
 
 /* The lock is held while libpmix is told, so that the upcall finds the entry complete. */
-void host_entry_admit(struct host *host, int fd, const struct host_process *process,
+void host_entry_admit(struct host *host, int fd, const struct pmi_process *process,
                       const void *message, size_t message_bytes)
 {
     struct entry *entry = memory_allocate_zeroed(sizeof(*entry));
     int rc;
 
     entry->client = fd;
-    entry->process = *process;
+    entry->ours = -1;
+    if (host_job_process(host, process, &entry->process) < 0) {
+        entry_free(entry);
+        return;
+    }
     pthread_mutex_lock(&door.mutex);
     entry->id = ++door.last_id;
     rc = announce_open(entry);
@@ -251,6 +255,7 @@ void host_entry_refused(struct host *host)
     int count = epoll_wait(door.refusals, events, REFUSALS, 0);
 
     for (int i = 0; i < count; i++) {
+        struct pmi_process process;
         struct entry *entry;
 
         pthread_mutex_lock(&door.mutex);
@@ -259,19 +264,9 @@ void host_entry_refused(struct host *host)
         if (entry == NULL)
             continue;
         host_job_spoiled(host, &entry->process);
+        process = host_job_pmi(host, &entry->process);
+        host->ops.rejected(host->ops.context, &process);
         reply_pass_on(entry);
         entry_free(entry);
     }
-}
-
-void host_entry_close(void)
-{
-    struct list_node *node;
-
-    pthread_mutex_lock(&door.mutex);
-    while (door.refusals >= 0 && (node = list_first(&door.entries)) != NULL) {
-        list_remove(node);
-        entry_free(list_entry(node, struct entry, node));
-    }
-    pthread_mutex_unlock(&door.mutex);
 }

@@ -18,10 +18,12 @@
 #include "base/error.h"
 #include "pmix/host.h"
 
+struct host_process;
+
 /* The socket on which libpmix is to listen, in directory; -errno. */
 int host_entry_listen(const char *directory, struct error *error);
 /* host_table.admit. */
-void host_entry_admit(struct host *host, int fd, const struct host_process *process,
+void host_entry_admit(struct host *host, int fd, const struct pmi_process *process,
                       const void *message, size_t message_bytes);
 /* In the upcall, on libpmix's thread: the process has shaken hands. */
 void host_entry_connected(const struct host_process *process);
@@ -30,7 +32,5 @@ void host_entry_connected(const struct host_process *process);
 int host_entry_watch(int fd, struct error *error);
 int host_entry_descriptor(void);
 void host_entry_refused(struct host *host);
-/* Closes those that libpmix has not yet taken. */
-void host_entry_close(void);
 
 #endif

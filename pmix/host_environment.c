@@ -56,8 +56,8 @@ static const char *const foreign_names[] = {
  * 4.2.2, CPU of server and clients of a node, socket and files: 1 client of 64 processes 11 and
  * 22 ms, 16 of 256 67 and 74, 16 of 1024 105 and 88, 4 of 4096 94 and 89. */
 #define SOCKET_PRODUCT_MAX 8192
-/* To register so many clients of one node takes libpmix time with their square, during which the daemon
- * stands still: 0.1 s for these, 15 s for 100,000.  Beyond, only who connects has to wait for it. */
+/* To register so many clients of one node takes libpmix time with their square, for which an eager job
+ * would have to wait: 0.1 s for these, 15 s for 100,000.  Beyond, only who connects waits for it. */
 #define EAGER_CLIENTS_MAX 8192
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -25,7 +25,7 @@ struct host_environment {
     const char *server_namespace;
     uint32_t server_rank;
     uint16_t server_port;         /* on 127.0.0.1 */
-    int32_t server_pid;           /* of the daemon that hosts libpmix; 0: this process */
+    int32_t server_pid;           /* of the process that hosts libpmix; 0: this one */
     const char *server_directory; /* host_config.directory */
     /* For the segments of Open MPI and UCX: ours, removed with the job.  On tmpfs, for on a disk
      * every page that a message touches would be written back.  NULL: their default, /dev/shm. */

@@ -10,8 +10,8 @@
 
 #include "base/buffer.h"
 #include "pmix/host_internal.h"
+#include "pmix/host_job.h"
 #include "pmix/host_status.h"
-#include "pmix/host_thread.h"
 
 #include <pmix.h>
 
@@ -22,14 +22,10 @@
 #define CONNECT_ANSWER_MS  200u
 
 struct host_fence {
-    struct host_call call;
     uint64_t id;
-    enum host_operation operation;
+    enum pmi_kind kind;
     struct host_process *participants;
     size_t participants_count;
-    void *data; /* this node's contribution; gone once the daemon has seen it */
-    size_t data_bytes;
-    int collect;
     uint32_t timeout_ms;
     int64_t answer_until_ms; /* libpmix answers from then on; 0: never */
     pmix_modex_cbfunc_t callback;
@@ -56,7 +52,6 @@ static int64_t now_ms(void)
 static void fence_free(struct host_fence *fence)
 {
     free(fence->participants);
-    free(fence->data);
     free(fence);
 }
 
@@ -78,33 +73,39 @@ static void fence_answer(struct host_fence *fence, int status, const void *data,
     fence_free(fence);
 }
 
-static void fence_run(struct host *host, struct host_call *call)
+/* Here the way leaves libpmix's thread without another being woken: the daemon is told at once. */
+static void fence_ask(struct host_fence *fence, const void *data, size_t data_bytes)
 {
-    struct host_fence *fence = (struct host_fence *)call;
-    void *data = fence->data;
+    struct host *host = host_self();
+    struct pmi_collective collective;
+    struct pmi_process *members;
 
-    if (host == NULL) {
-        fence_free(fence);
-        return;
-    }
-    fence->id = ++host->last_id;
-    fence->data = NULL;
+    fence->id = host_next_id(host);
+    pthread_mutex_lock(&host->mutex);
+    members = host_job_pmi_all(host, fence->participants, fence->participants_count);
+    collective = (struct pmi_collective){
+        .id = fence->id,
+        .kind = fence->kind,
+        .members = members,
+        .members_count = fence->participants_count,
+        .data = data,
+        .data_bytes = data_bytes,
+        .timeout_ms = fence->timeout_ms,
+    };
     map_put_u64(host->fences, fence->id, fence);
-    /* The daemon may answer at once: fence is not touched after this. */
-    host->world.fence(host->world.context, fence->id, fence->operation, fence->participants,
-                      fence->participants_count, data, fence->data_bytes, fence->collect,
-                      fence->timeout_ms);
-    free(data);
+    pthread_mutex_unlock(&host->mutex);
+    /* The answer may come at once, on the main thread: fence is not touched after this. */
+    host->ops.collective(host->ops.context, &collective);
+    free(members);
 }
 
-static struct host_fence *fence_create(enum host_operation operation, const pmix_proc_t procs[],
+static struct host_fence *fence_create(enum pmi_kind kind, const pmix_proc_t procs[],
                                        size_t procs_count, const pmix_info_t info[],
                                        size_t info_count, void *context)
 {
     struct host_fence *fence = memory_allocate_zeroed(sizeof(*fence));
 
-    fence->call.run = fence_run;
-    fence->operation = operation;
+    fence->kind = kind;
     fence->participants = memory_allocate(procs_count * sizeof(*fence->participants));
     fence->participants_count = procs_count;
     for (size_t i = 0; i < procs_count; i++)
@@ -124,36 +125,31 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
         free(data);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    fence = fence_create(HOST_FENCE, procs, procs_count, info, info_count, context);
+    fence = fence_create(PMI_FENCE, procs, procs_count, info, info_count, context);
+    fence->callback = callback;
+    fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none is to be collected */
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
      * its pointer when it calls up, so that nobody else could free it. */
-    fence->data = data;
-    fence->data_bytes = data == NULL ? 0 : data_bytes;
-    for (size_t i = 0; i < info_count; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_COLLECT_DATA))
-            fence->collect = PMIX_INFO_TRUE(&info[i]);
-    }
-    fence->callback = callback;
-    host_thread_post(&fence->call);
+    free(data);
     return PMIX_SUCCESS;
 }
 
 /* A fence without data. */
-static pmix_status_t op_upcall(enum host_operation operation, const pmix_proc_t procs[],
-                               size_t procs_count, const pmix_info_t info[], size_t info_count,
+static pmix_status_t op_upcall(enum pmi_kind kind, const pmix_proc_t procs[], size_t procs_count,
+                               const pmix_info_t info[], size_t info_count,
                                pmix_op_cbfunc_t callback, void *context)
 {
     struct host_fence *fence;
 
     if (host_refuses(info, info_count, known))
         return PMIX_ERR_NOT_SUPPORTED;
-    fence = fence_create(operation, procs, procs_count, info, info_count, context);
+    fence = fence_create(kind, procs, procs_count, info, info_count, context);
     fence->op_callback = callback;
-    if (operation == HOST_CONNECT && fence->timeout_ms > 0) {
+    if (kind == PMI_CONNECT && fence->timeout_ms > 0) {
         fence->answer_until_ms = now_ms() + fence->timeout_ms - CONNECT_ANSWER_MS;
         fence->timeout_ms -= CONNECT_GIVE_UP_MS;
     }
-    host_thread_post(&fence->call);
+    fence_ask(fence, NULL, 0);
     return PMIX_SUCCESS;
 }
 
@@ -161,43 +157,55 @@ pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
                                   const pmix_info_t info[], size_t info_count,
                                   pmix_op_cbfunc_t callback, void *context)
 {
-    return op_upcall(HOST_CONNECT, procs, procs_count, info, info_count, callback, context);
+    return op_upcall(PMI_CONNECT, procs, procs_count, info, info_count, callback, context);
 }
 
 pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
                                      const pmix_info_t info[], size_t info_count,
                                      pmix_op_cbfunc_t callback, void *context)
 {
-    return op_upcall(HOST_DISCONNECT, procs, procs_count, info, info_count, callback, context);
+    return op_upcall(PMI_DISCONNECT, procs, procs_count, info, info_count, callback, context);
 }
 
-void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
-                     size_t data_bytes)
+int host_fence_done(struct host *host, uint64_t id, int status, const void *data, size_t data_bytes)
 {
-    struct host_fence *fence = map_remove_u64(host->fences, id);
+    struct host_fence *fence;
 
+    pthread_mutex_lock(&host->mutex);
+    fence = map_remove_u64(host->fences, id);
+    pthread_mutex_unlock(&host->mutex);
     if (fence != NULL)
         fence_answer(fence, status, data, data_bytes);
+    return fence != NULL;
 }
 
 static int fence_has(const struct host_fence *fence, const char *namespace)
 {
     for (size_t i = 0; i < fence->participants_count; i++) {
-        if (namespace == NULL || strcmp(fence->participants[i].namespace, namespace) == 0)
+        if (strcmp(fence->participants[i].namespace, namespace) == 0)
             return 1;
     }
     return 0;
 }
 
-void host_fence_fail(struct host *host, const char *namespace, int status)
+static struct host_fence *fence_take(struct host *host, const char *namespace)
 {
     struct host_fence *fence;
     size_t cursor = 0;
 
-    while ((fence = map_next(host->fences, &cursor)) != NULL) {
-        if (!fence_has(fence, namespace))
-            continue;
+    pthread_mutex_lock(&host->mutex);
+    while ((fence = map_next(host->fences, &cursor)) != NULL && !fence_has(fence, namespace))
+        ;
+    if (fence != NULL)
         map_remove_u64(host->fences, fence->id);
+    pthread_mutex_unlock(&host->mutex);
+    return fence;
+}
+
+void host_fence_fail(struct host *host, const char *namespace, int status)
+{
+    struct host_fence *fence;
+
+    while ((fence = fence_take(host, namespace)) != NULL)
         fence_answer(fence, status, NULL, 0);
-    }
 }

@@ -27,10 +27,10 @@ pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
 pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
                                      const pmix_info_t info[], size_t info_count,
                                      pmix_op_cbfunc_t callback, void *context);
-/* host_table.fence_done; an id that is not open any more is ignored. */
-void host_fence_done(struct host *host, uint64_t id, int status, const void *data,
-                     size_t data_bytes);
-/* Ends every fence in which the namespace takes part (NULL: every one) with status. */
+/* pmi_events.done: 1 if the id is one of these. */
+int host_fence_done(struct host *host, uint64_t id, int status, const void *data,
+                    size_t data_bytes);
+/* Ends every fence in which the namespace takes part with status. */
 void host_fence_fail(struct host *host, const char *namespace, int status);
 
 #endif

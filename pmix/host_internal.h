@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files host_*.c share: the host's own state, used by the daemon's thread only, and the
- * form in which they hold on to an upcall of libpmix until the daemon has answered it.
+ * What the files host_*.c share: the host's own state, and the form in which they hold on to an upcall
+ * of libpmix until the daemon has answered it.  The state is used by the main thread only, but for what
+ * the mutex guards: libpmix's thread enters fences.  No callback of libpmix is called with it held.
  *
  * libpmix wants every callback once and only once: a second one touches freed memory, and a missing
  * one leaves a client waiting.  So each pending upcall stands in a table under an id that is never
@@ -13,12 +14,21 @@
 #define PMIX_HOST_INTERNAL_H
 
 #include <pmix_server.h>
+#include <pthread.h>
 
 #include "base/map.h"
 #include "pmix/host.h"
 
+/* As libpmix names it. */
+struct host_process {
+    char namespace[PMI_NAMESPACE_BYTES];
+    uint32_t rank; /* or PMI_RANK_ALL */
+};
+
 struct host {
-    struct host_world world;
+    struct pmi_ops ops;
+    pthread_mutex_t
+        mutex;           /* guards jobs, which only the main thread changes, fences, and last_id */
     struct map *jobs;    /* namespace -> struct host_registration */
     struct map *fences;  /* id -> struct host_fence */
     struct map *modexes; /* id -> struct host_modex: what we ask of others */
@@ -26,12 +36,14 @@ struct host {
     struct map *aborts;  /* id -> struct host_abort */
     uint64_t last_id;
     char *node_name;
-    int is_running; /* inside host_table.process */
-    int told_of_events;
-    int is_doomed; /* destroyed from within it: freed at its end */
 };
 
-/* Copies the name, and turns PMIX_RANK_WILDCARD into HOST_RANK_ALL and back. */
+/* The host of this process; NULL until it has been created. */
+struct host *host_self(void);
+/* For what is asked next; never used again. */
+uint64_t host_next_id(struct host *host);
+
+/* Copies the name, and turns PMIX_RANK_WILDCARD into PMI_RANK_ALL and back. */
 void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process);
 void host_process_to_pmix(const struct host_process *from, pmix_proc_t *ret_proc);
 int host_process_is(const struct host_process *a, const struct host_process *b);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "pmix/host_client.h"
@@ -21,6 +22,7 @@
 
 /* A registered job, as far as it is needed afterwards. */
 struct host_registration {
+    uint32_t number;
     uint32_t local_count;
     uint32_t *local_ranks; /* ascending */
     unsigned char *gone;   /* by local rank */
@@ -66,7 +68,7 @@ static void info_add_true(struct info_list *list, const char *key)
 }
 
 /* The node and rank maps, in libpmix's own short form. */
-static pmix_status_t add_maps(struct info_list *list, const struct host_job *job)
+static pmix_status_t add_maps(struct info_list *list, const struct pmi_job *job)
 {
     char *nodes = NULL, *ranks = NULL;
     pmix_status_t status = PMIx_generate_regex(job->node_names, &nodes);
@@ -95,7 +97,7 @@ static uint32_t node_rank_base(const struct host *host)
 }
 
 /* "0-1:2-3": of the local processes in their order; those that are not bound have none. */
-static void add_local_cpusets(struct info_list *list, const struct host_job *job)
+static void add_local_cpusets(struct info_list *list, const struct pmi_job *job)
 {
     struct buffer sets = {0};
     int is_bound = 0;
@@ -112,8 +114,7 @@ static void add_local_cpusets(struct info_list *list, const struct host_job *job
     buffer_fini(&sets);
 }
 
-static void add_job_keys(struct info_list *list, const struct host *host,
-                         const struct host_job *job)
+static void add_job_keys(struct info_list *list, const struct host *host, const struct pmi_job *job)
 {
     struct buffer peers = {0};
 
@@ -159,7 +160,7 @@ static void load_array(pmix_info_t *ret_info, const char *key, const struct info
 }
 
 /* The application of a rank; their ranks follow each other. */
-static uint32_t app_of(const struct host_job *job, uint32_t rank)
+static uint32_t app_of(const struct pmi_job *job, uint32_t rank)
 {
     uint32_t app = 0;
 
@@ -169,7 +170,7 @@ static uint32_t app_of(const struct host_job *job, uint32_t rank)
 }
 
 /* What is told of every process, here or elsewhere: what identifies it. */
-static void add_identity(struct info_list *list, const struct host_job *job, uint32_t rank)
+static void add_identity(struct info_list *list, const struct pmi_job *job, uint32_t rank)
 {
     uint32_t app = app_of(job, rank);
 
@@ -180,7 +181,7 @@ static void add_identity(struct info_list *list, const struct host_job *job, uin
                       rank - (job->apps != NULL ? job->apps[app].first_rank : 0));
 }
 
-static void add_binding(struct info_list *list, const struct host_binding *binding)
+static void add_binding(struct info_list *list, const struct pmi_binding *binding)
 {
     if (binding->cpus == NULL)
         return;
@@ -192,7 +193,7 @@ static void add_binding(struct info_list *list, const struct host_binding *bindi
 
 /* One local process.  libpmix takes a process array whose first key is the rank, and once there is
  * one it does not derive local and node ranks any more (4.2.2). */
-static void add_process(const struct host *host, const struct host_job *job, uint32_t index,
+static void add_process(const struct host *host, const struct pmi_job *job, uint32_t index,
                         pmix_info_t *ret_info)
 {
     struct info_list list = {.count = 0};
@@ -213,7 +214,7 @@ static void add_process(const struct host *host, const struct host_job *job, uin
 }
 
 /* One of another node, of which libpmix itself tells the host name only. */
-static void add_remote(const struct host_job *job, uint32_t rank, pmix_info_t *ret_info)
+static void add_remote(const struct pmi_job *job, uint32_t rank, pmix_info_t *ret_info)
 {
     struct info_list list = {.count = 0};
 
@@ -226,9 +227,9 @@ static void add_remote(const struct host_job *job, uint32_t rank, pmix_info_t *r
     load_array(ret_info, PMIX_PROC_DATA, &list);
 }
 
-static void add_app(const struct host_job *job, uint32_t app, pmix_info_t *ret_info)
+static void add_app(const struct pmi_job *job, uint32_t app, pmix_info_t *ret_info)
 {
-    const struct host_app *own = &job->apps[app];
+    const struct pmi_app *own = &job->apps[app];
     struct info_list list = {.count = 0};
 
     info_add_u32(&list, PMIX_APPNUM, app);
@@ -242,7 +243,7 @@ static void add_app(const struct host_job *job, uint32_t app, pmix_info_t *ret_i
 }
 
 /* Local processes, those elsewhere if there are not too many, applications. */
-static size_t add_arrays(const struct host *host, const struct host_job *job, pmix_info_t *ret_info)
+static size_t add_arrays(const struct host *host, const struct pmi_job *job, pmix_info_t *ret_info)
 {
     size_t count = 0;
 
@@ -257,7 +258,7 @@ static size_t add_arrays(const struct host *host, const struct host_job *job, pm
     return count;
 }
 
-static pmix_status_t register_namespace(struct host *host, const struct host_job *job)
+static pmix_status_t register_namespace(struct host *host, const struct pmi_job *job)
 {
     struct info_list list = {.count = 0};
     pmix_info_t *info;
@@ -280,7 +281,7 @@ static pmix_status_t register_namespace(struct host *host, const struct host_job
     return status;
 }
 
-static pmix_status_t register_clients(const struct host_job *job)
+static pmix_status_t register_clients(const struct pmi_job *job)
 {
     pmix_status_t status = PMIX_OPERATION_SUCCEEDED;
     pmix_proc_t proc;
@@ -294,18 +295,21 @@ static pmix_status_t register_clients(const struct host_job *job)
     return status;
 }
 
-static void remember(struct host *host, const struct host_job *job)
+static void remember(struct host *host, const struct pmi_job *job)
 {
     size_t name_bytes = strlen(job->namespace) + 1;
     struct host_registration *registration =
         memory_allocate_zeroed(sizeof(*registration) + name_bytes);
 
     memcpy(registration->namespace, job->namespace, name_bytes);
+    registration->number = job->number;
     registration->local_count = job->local_count;
     registration->local_ranks =
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
     registration->gone = memory_allocate_zeroed(job->local_count);
+    pthread_mutex_lock(&host->mutex);
     map_put(host->jobs, job->namespace, name_bytes, registration);
+    pthread_mutex_unlock(&host->mutex);
 }
 
 static void forgotten(pmix_status_t status, void *context)
@@ -326,14 +330,26 @@ static struct host_registration *find(const struct host *host, const char *names
     return map_get(host->jobs, namespace, strlen(namespace) + 1);
 }
 
-int host_job_register(struct host *host, const struct host_job *job, struct error *error)
+static struct host_registration *find_number(const struct host *host, uint32_t number)
+{
+    struct host_registration *registration;
+    size_t cursor = 0;
+
+    while ((registration = map_next(host->jobs, &cursor)) != NULL) {
+        if (registration->number == number)
+            break;
+    }
+    return registration;
+}
+
+static int job_register(struct host *host, const struct pmi_job *job, struct error *error)
 {
     pmix_status_t status;
 
     if (strlen(job->namespace) > PMIX_MAX_NSLEN)
         return error_set(error, -ENAMETOOLONG, "PMIx namespace %.32s... is longer than %d bytes",
                          job->namespace, PMIX_MAX_NSLEN);
-    if (find(host, job->namespace) != NULL)
+    if (find(host, job->namespace) != NULL || find_number(host, job->number) != NULL)
         return error_set(error, -EEXIST, "PMIx namespace %s is registered already", job->namespace);
     status = register_namespace(host, job);
     if (host_status_to_errno(status) < 0)
@@ -351,6 +367,14 @@ int host_job_register(struct host *host, const struct host_job *job, struct erro
     return 0;
 }
 
+void host_job_open(struct host *host, const struct pmi_job *job)
+{
+    struct error error = ERROR_NONE;
+    int rc = job_register(host, job, &error);
+
+    host->ops.opened(host->ops.context, job->number, rc, error.text, (int32_t)getpid());
+}
+
 /* Clients may still be connected: libpmix keeps what they refer to until they close.  What is open
  * is answered before, for libpmix works in the order of calls. */
 static void deregister(struct host *host, struct host_registration *registration)
@@ -362,26 +386,19 @@ static void deregister(struct host *host, struct host_registration *registration
     host_client_fail(host, namespace, 0);
     if (!registration->is_spoiled)
         forget_in_libpmix(namespace);
+    pthread_mutex_lock(&host->mutex);
     map_remove(host->jobs, namespace, strlen(namespace) + 1);
+    pthread_mutex_unlock(&host->mutex);
     free(registration->local_ranks);
     free(registration->gone);
     free(registration);
 }
 
-void host_job_deregister(struct host *host, const char *namespace)
+void host_job_close(struct host *host, uint32_t number)
 {
-    struct host_registration *registration = find(host, namespace);
+    struct host_registration *registration = find_number(host, number);
 
     if (registration != NULL)
-        deregister(host, registration);
-}
-
-void host_job_deregister_all(struct host *host)
-{
-    struct host_registration *registration;
-    size_t cursor = 0;
-
-    while ((registration = map_next(host->jobs, &cursor)) != NULL)
         deregister(host, registration);
 }
 
@@ -421,4 +438,34 @@ int host_job_is_gone(const struct host *host, const struct host_process *process
     const unsigned char *gone = gone_of(host, process);
 
     return gone != NULL && *gone;
+}
+
+struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process)
+{
+    const struct host_registration *registration = find(host, process->namespace);
+
+    return (struct pmi_process){.job = registration != NULL ? registration->number : PMI_JOB_NONE,
+                                .rank = process->rank};
+}
+
+struct pmi_process *host_job_pmi_all(const struct host *host, const struct host_process *processes,
+                                     size_t count)
+{
+    struct pmi_process *all = memory_allocate(count * sizeof(*all));
+
+    for (size_t i = 0; i < count; i++)
+        all[i] = host_job_pmi(host, &processes[i]);
+    return all;
+}
+
+int host_job_process(const struct host *host, const struct pmi_process *process,
+                     struct host_process *ret_process)
+{
+    const struct host_registration *registration = find_number(host, process->job);
+
+    if (registration == NULL)
+        return -ENOENT;
+    memcpy(ret_process->namespace, registration->namespace, strlen(registration->namespace) + 1);
+    ret_process->rank = process->rank;
+    return 0;
 }

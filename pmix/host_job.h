@@ -12,10 +12,19 @@
 
 #include "pmix/host.h"
 
-/* host_table.job_register and job_deregister. */
-int host_job_register(struct host *host, const struct host_job *job, struct error *error);
-void host_job_deregister(struct host *host, const char *namespace);
-void host_job_deregister_all(struct host *host);
+struct host_process;
+
+/* host_table.job_open and job_close. */
+void host_job_open(struct host *host, const struct pmi_job *job);
+void host_job_close(struct host *host, uint32_t number);
+
+/* Between libpmix's names and ours; a namespace that is not open is PMI_JOB_NONE, a job that is not is
+ * -ENOENT. */
+struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process);
+struct pmi_process *host_job_pmi_all(const struct host *host, const struct host_process *processes,
+                                     size_t count);
+int host_job_process(const struct host *host, const struct pmi_process *process,
+                     struct host_process *ret_process);
 
 /* libpmix has refused a client that says to be this process. */
 void host_job_spoiled(struct host *host, const struct host_process *process);

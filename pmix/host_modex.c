@@ -29,6 +29,7 @@ struct host_modex {
 /* Another node wants a blob from here. */
 struct host_fetch {
     uint64_t id;
+    uint32_t job;
     uint64_t asked; /* libpmix was asked for it at that time, as host.last_id counts */
     struct host_process process;
     char *key; /* or "" */
@@ -73,15 +74,13 @@ static void modex_answer(struct host_modex *modex, int status, const void *data,
 static void modex_run(struct host *host, struct host_call *call)
 {
     struct host_modex *modex = (struct host_modex *)call;
+    struct pmi_process process;
 
-    if (host == NULL) {
-        modex_free(modex);
-        return;
-    }
-    modex->id = ++host->last_id;
+    modex->id = host_next_id(host);
     map_put_u64(host->modexes, modex->id, modex);
-    host->world.modex(host->world.context, modex->id, &modex->process, modex->key,
-                      modex->timeout_ms);
+    process = host_job_pmi(host, &modex->process);
+    /* The answer may come at once, and frees modex: its key is used before. */
+    host->ops.fetch(host->ops.context, modex->id, &process, modex->key, modex->timeout_ms);
 }
 
 static const char *required_key(const pmix_info_t info[], size_t info_count)
@@ -114,25 +113,27 @@ pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[
     return PMIX_SUCCESS;
 }
 
-void host_modex_done(struct host *host, uint64_t id, int status, const void *data,
-                     size_t data_bytes)
+int host_modex_done(struct host *host, uint64_t id, int status, const void *data, size_t data_bytes)
 {
     struct host_modex *modex = map_remove_u64(host->modexes, id);
 
     if (modex != NULL)
         modex_answer(modex, status, data, data_bytes);
+    return modex != NULL;
 }
 
 static void fetch_answer(struct host *host, uint64_t id, int status, const void *data,
                          size_t data_bytes)
 {
     struct host_fetch *fetch = map_remove_u64(host->fetches, id);
+    uint32_t job;
 
     if (fetch == NULL)
         return;
+    job = fetch->job;
     free(fetch->key);
     free(fetch);
-    host->world.modex_fetched(host->world.context, id, status, data, data_bytes);
+    host->ops.provided(host->ops.context, job, id, status, data, data_bytes);
 }
 
 /* The byte that libpmix puts in front of a text that it packs, which is the last of the length,
@@ -172,7 +173,7 @@ static int has_key(const char *blob, size_t blob_bytes, const char *key)
 static void fetched_run(struct host *host, struct host_call *call)
 {
     struct host_fetched *fetched = (struct host_fetched *)call;
-    const struct host_fetch *fetch = host == NULL ? NULL : map_get_u64(host->fetches, fetched->id);
+    const struct host_fetch *fetch = map_get_u64(host->fetches, fetched->id);
 
     if (fetch != NULL && fetched->status == 0 && fetch->key[0] != '\0' &&
         !host_job_is_gone(host, &fetch->process) &&
@@ -197,7 +198,7 @@ static void fetch_response(pmix_status_t status, char *data, size_t data_bytes, 
     host_thread_post(&fetched->call);
 }
 
-/* The first fetch that concerns the process, or the namespace if rank is HOST_RANK_ALL, and was asked
+/* The first fetch that concerns the process, or the namespace if rank is PMI_RANK_ALL, and was asked
  * for until then. */
 static struct host_fetch *fetch_find(struct host *host, const char *namespace, uint32_t rank,
                                      uint64_t until)
@@ -206,8 +207,8 @@ static struct host_fetch *fetch_find(struct host *host, const char *namespace, u
     size_t cursor = 0;
 
     while ((fetch = map_next(host->fetches, &cursor)) != NULL) {
-        if ((namespace == NULL || strcmp(fetch->process.namespace, namespace) == 0) &&
-            (rank == HOST_RANK_ALL || fetch->process.rank == rank) && fetch->asked <= until)
+        if (strcmp(fetch->process.namespace, namespace) == 0 &&
+            (rank == PMI_RANK_ALL || fetch->process.rank == rank) && fetch->asked <= until)
             break;
     }
     return fetch;
@@ -227,8 +228,7 @@ static void sync_run(struct host *host, struct host_call *call)
 {
     struct host_sync *sync = (struct host_sync *)call;
 
-    if (host != NULL)
-        fetch_fail(host, sync->process.namespace, sync->process.rank, sync->asked, -ESRCH);
+    fetch_fail(host, sync->process.namespace, sync->process.rank, sync->asked, -ESRCH);
     free(sync);
 }
 
@@ -241,39 +241,47 @@ static void sync_response(pmix_status_t status, void *context)
 
 /* libpmix works in the order of requests, and has nothing to do for a client of no namespace.  What is
  * asked after this is not concerned: it has a sync of its own. */
-static void sync_start(const struct host *host, const struct host_process *process)
+static void sync_start(struct host *host, const struct host_process *process)
 {
     struct host_sync *sync = memory_allocate_zeroed(sizeof(*sync));
     pmix_proc_t nobody;
 
     sync->call.run = sync_run;
-    sync->asked = host->last_id;
+    sync->asked = host_next_id(host);
     sync->process = *process;
     PMIX_LOAD_PROCID(&nobody, "", 0);
     PMIx_server_deregister_client(&nobody, sync_response, sync);
 }
 
-void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process,
-                      const char *key)
+void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process *wanted,
+                        const char *key)
 {
-    struct host_fetch *fetch = memory_allocate_zeroed(sizeof(*fetch));
-    struct host_fetched *fetched = memory_allocate_zeroed(sizeof(*fetched));
+    struct host_fetch *fetch;
+    struct host_fetched *fetched;
+    struct host_process process;
     pmix_proc_t proc;
     pmix_status_t status;
 
+    if (host_job_process(host, wanted, &process) < 0) {
+        host->ops.provided(host->ops.context, wanted->job, id, -ENOENT, NULL, 0);
+        return;
+    }
+    fetch = memory_allocate_zeroed(sizeof(*fetch));
+    fetched = memory_allocate_zeroed(sizeof(*fetched));
     fetch->id = id;
-    fetch->asked = ++host->last_id;
-    fetch->process = *process;
+    fetch->job = wanted->job;
+    fetch->asked = host_next_id(host);
+    fetch->process = process;
     fetch->key = memory_copy_string(key);
     map_put_u64(host->fetches, id, fetch);
     fetched->call.run = fetched_run;
     fetched->id = id;
-    host_process_to_pmix(process, &proc);
+    host_process_to_pmix(&process, &proc);
     status = PMIx_server_dmodex_request(&proc, fetch_response, fetched);
     if (status != PMIX_SUCCESS)
         fetch_response(status, NULL, 0, fetched);
-    else if (host_job_is_gone(host, process))
-        sync_start(host, process);
+    else if (host_job_is_gone(host, &process))
+        sync_start(host, &process);
 }
 
 void host_modex_process_gone(struct host *host, const struct host_process *process)
@@ -288,10 +296,10 @@ void host_modex_fail(struct host *host, const char *namespace, int status)
     size_t cursor = 0;
 
     while ((modex = map_next(host->modexes, &cursor)) != NULL) {
-        if (namespace != NULL && strcmp(modex->process.namespace, namespace) != 0)
+        if (strcmp(modex->process.namespace, namespace) != 0)
             continue;
         map_remove_u64(host->modexes, modex->id);
         modex_answer(modex, status, NULL, 0);
     }
-    fetch_fail(host, namespace, HOST_RANK_ALL, UINT64_MAX, status);
+    fetch_fail(host, namespace, PMI_RANK_ALL, UINT64_MAX, status);
 }

@@ -14,18 +14,20 @@
 
 #include "pmix/host.h"
 
+struct host_process;
+
 /* pmix_server_module_t.direct_modex. */
 pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[],
                                 size_t info_count, pmix_modex_cbfunc_t callback, void *context);
-/* host_table.modex_done; an id that is not open any more is ignored. */
-void host_modex_done(struct host *host, uint64_t id, int status, const void *data,
-                     size_t data_bytes);
-/* host_table.modex_fetch. */
-void host_modex_fetch(struct host *host, uint64_t id, const struct host_process *process,
-                      const char *key);
+/* pmi_events.done: 1 if the id is one of these. */
+int host_modex_done(struct host *host, uint64_t id, int status, const void *data,
+                    size_t data_bytes);
+/* pmi_events.provide. */
+void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process *wanted,
+                        const char *key);
 /* The process will commit nothing more. */
 void host_modex_process_gone(struct host *host, const struct host_process *process);
-/* Ends all that concerns the namespace (NULL: all) with status, at once. */
+/* Ends all that concerns the namespace with status, at once. */
 void host_modex_fail(struct host *host, const char *namespace, int status);
 
 #endif

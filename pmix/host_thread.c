@@ -18,7 +18,7 @@ static struct {
     pthread_mutex_t mutex; /* guards all */
     struct host_call *first;
     struct host_call *last;
-    int descriptor; /* -1: closed */
+    int descriptor; /* -1: not open yet */
 } queue = {.mutex = PTHREAD_MUTEX_INITIALIZER, .descriptor = -1};
 
 int host_thread_open(struct error *error)
@@ -31,41 +31,8 @@ int host_thread_open(struct error *error)
     if (descriptor < 0)
         return error_set(error, -errno, "cannot start the PMIx server: eventfd: %s",
                          strerror(errno));
-    pthread_mutex_lock(&queue.mutex);
     queue.descriptor = descriptor;
-    pthread_mutex_unlock(&queue.mutex);
     return 0;
-}
-
-static struct host_call *take_all(void)
-{
-    struct host_call *first = queue.first;
-
-    queue.first = NULL;
-    queue.last = NULL;
-    return first;
-}
-
-static void run_all(struct host *host, struct host_call *call)
-{
-    struct host_call *next;
-
-    for (; call != NULL; call = next) {
-        next = call->next;
-        call->run(host != NULL && host->is_doomed ? NULL : host, call);
-    }
-}
-
-void host_thread_close(void)
-{
-    struct host_call *calls;
-
-    pthread_mutex_lock(&queue.mutex);
-    calls = take_all();
-    close(queue.descriptor);
-    queue.descriptor = -1;
-    pthread_mutex_unlock(&queue.mutex);
-    run_all(NULL, calls);
 }
 
 int host_thread_descriptor(void)
@@ -73,9 +40,11 @@ int host_thread_descriptor(void)
     return queue.descriptor;
 }
 
-/* A write fails only when the counter is full, and then the daemon is woken anyway. */
-static void append(struct host_call *call)
+/* A write fails only when the counter is full, and then the main thread is woken anyway. */
+void host_thread_post(struct host_call *call)
 {
+    call->next = NULL;
+    pthread_mutex_lock(&queue.mutex);
     if (queue.first != NULL) {
         queue.last->next = call;
     } else {
@@ -84,32 +53,31 @@ static void append(struct host_call *call)
             assert(errno == EAGAIN);
     }
     queue.last = call;
+    pthread_mutex_unlock(&queue.mutex);
 }
 
-void host_thread_post(struct host_call *call)
+static struct host_call *take_all(void)
 {
-    int is_open;
+    struct host_call *first;
 
-    call->next = NULL;
     pthread_mutex_lock(&queue.mutex);
-    is_open = queue.descriptor >= 0;
-    if (is_open)
-        append(call);
+    first = queue.first;
+    queue.first = NULL;
+    queue.last = NULL;
     pthread_mutex_unlock(&queue.mutex);
-    if (!is_open)
-        call->run(NULL, call);
+    return first;
 }
 
 void host_thread_run(struct host *host)
 {
-    struct host_call *calls;
+    struct host_call *call, *next;
     uint64_t count;
 
     /* The wake-up is taken before the calls: one that is posted in between wakes us again. */
     if (read(queue.descriptor, &count, sizeof(count)) < 0)
         assert(errno == EAGAIN);
-    pthread_mutex_lock(&queue.mutex);
-    calls = take_all();
-    pthread_mutex_unlock(&queue.mutex);
-    run_all(host, calls);
+    for (call = take_all(); call != NULL; call = next) {
+        next = call->next;
+        call->run(host, call);
+    }
 }

@@ -34,15 +34,19 @@ struct pmi1_client {
 };
 
 struct pmi1_server {
-    struct pmi1_world world;
+    struct pmi_ops ops;
+    pmi1_reply_function *reply;
+    uint32_t job;
     char *kvs_name;
     uint32_t universe_size;
     uint32_t local_count;
+    uint32_t *local_ranks;
     uint32_t *local_apps;
     struct pmi1_client *clients;
     struct map *values;       /* key -> value, both with their NUL */
     struct buffer puts;       /* of this node since the last barrier */
     uint32_t in_barrier;      /* clients that wait */
+    uint64_t barriers;        /* so far: the id of the last */
     int barrier_is_under_way; /* the other nodes have been asked */
 };
 
@@ -80,20 +84,27 @@ __attribute__((format(printf, 3, 4))) static void answer(const struct pmi1_serve
     va_end(arguments);
     assert(bytes >= 0 && bytes < PMI1_LINE_BYTES);
     line[bytes] = '\n';
-    server->world.reply(server->world.context, index, line, (size_t)bytes + 1);
+    server->reply(server->ops.context, index, line, (size_t)bytes + 1);
+}
+
+static struct pmi_process process_of(const struct pmi1_server *server, uint32_t index)
+{
+    return (struct pmi_process){.job = server->job, .rank = server->local_ranks[index]};
 }
 
 static int on_init(struct pmi1_server *server, uint32_t index, const char *line,
                    struct error *error)
 {
     int fits = pmi1_wire_number(line, "pmi_version", -1) == 1;
+    struct pmi_process process;
 
     answer(server, index, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d",
            fits ? 0 : -1);
     if (!fits)
         return error_set(error, -EPROTO, "PMI-1: the client speaks another version: %s", line);
     server->clients[index].state = CLIENT_READY;
-    server->world.connected(server->world.context, index);
+    process = process_of(server, index);
+    server->ops.connected(server->ops.context, &process);
     return 0;
 }
 
@@ -187,6 +198,8 @@ static uint32_t living(const struct pmi1_server *server)
 /* Nobody waits for a client that has finalized or is gone. */
 static void barrier_check(struct pmi1_server *server)
 {
+    struct pmi_process all = {.job = server->job, .rank = PMI_RANK_ALL};
+    struct pmi_collective barrier = {.kind = PMI_BARRIER, .members = &all, .members_count = 1};
     struct buffer puts = {0};
 
     if (server->in_barrier == 0 || server->barrier_is_under_way ||
@@ -194,8 +207,11 @@ static void barrier_check(struct pmi1_server *server)
         return;
     server->barrier_is_under_way = 1;
     buffer_swap(&puts, &server->puts);
+    barrier.id = ++server->barriers;
+    barrier.data = puts.data;
+    barrier.data_bytes = puts.length_bytes;
     /* The answer may come at once. */
-    server->world.barrier(server->world.context, puts.data, puts.length_bytes);
+    server->ops.collective(server->ops.context, &barrier);
     buffer_fini(&puts);
 }
 
@@ -223,9 +239,11 @@ static int values_merge(struct pmi1_server *server, const void *data, size_t byt
     return wire_finish(&reader);
 }
 
-void pmi1_barrier_done(struct pmi1_server *server, int status, const void *data, size_t bytes)
+static void barrier_done(void *speaker, uint64_t id, int status, const void *data, size_t bytes)
 {
-    if (!server->barrier_is_under_way)
+    struct pmi1_server *server = speaker;
+
+    if (!server->barrier_is_under_way || id != server->barriers)
         return;
     server->barrier_is_under_way = 0;
     if (status == 0)
@@ -242,6 +260,8 @@ void pmi1_barrier_done(struct pmi1_server *server, int status, const void *data,
     }
 }
 
+const struct pmi_events pmi1_events = {.done = barrier_done};
+
 int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index)
 {
     return server->clients[local_index].state == CLIENT_IN_BARRIER;
@@ -252,8 +272,10 @@ int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index)
 static int on_finalize(struct pmi1_server *server, uint32_t index, const char *line,
                        struct error *error)
 {
+    struct pmi_process process = process_of(server, index);
+
     server->clients[index].state = CLIENT_FINALIZED;
-    server->world.finalized(server->world.context, index);
+    server->ops.finalized(server->ops.context, &process);
     answer(server, index, "cmd=finalize_ack rc=0");
     barrier_check(server);
     return 0;
@@ -262,42 +284,47 @@ static int on_finalize(struct pmi1_server *server, uint32_t index, const char *l
 static int on_abort(struct pmi1_server *server, uint32_t index, const char *line,
                     struct error *error)
 {
+    struct pmi_process process = process_of(server, index);
     char message[PMI1_VALUE_BYTES];
 
     if (!pmi1_wire_text(line, "msg", message, sizeof(message)))
         message[0] = '\0';
-    server->world.abort(server->world.context, index, (int)pmi1_wire_number(line, "exitcode", 1),
-                        message);
+    server->ops.abort(server->ops.context, 0, &process, (int)pmi1_wire_number(line, "exitcode", 1),
+                      message, NULL, 0);
     return 0;
 }
 
 /* ---- what is not served yet ---- */
 
-static void refuse(struct pmi1_server *server, uint32_t index, const char *what, const char *result)
+static void refuse(struct pmi1_server *server, uint32_t index, enum pmi_service service,
+                   const char *result)
 {
-    server->world.refused(server->world.context, index, what);
+    struct pmi_process process = process_of(server, index);
+
+    server->ops.unserved(server->ops.context, &process, service);
     answer(server, index, "cmd=%s_result%s rc=-1 msg=%s_is_not_supported", result,
-           strcmp(what, "publishing") == 0 ? " info=no" : "", what);
+           service == PMI_SERVICE_NAMES ? " info=no" : "",
+           service == PMI_SERVICE_NAMES ? "publishing" : "spawning");
 }
 
 static int on_publish_name(struct pmi1_server *server, uint32_t index, const char *line,
                            struct error *error)
 {
-    refuse(server, index, "publishing", "publish");
+    refuse(server, index, PMI_SERVICE_NAMES, "publish");
     return 0;
 }
 
 static int on_unpublish_name(struct pmi1_server *server, uint32_t index, const char *line,
                              struct error *error)
 {
-    refuse(server, index, "publishing", "unpublish");
+    refuse(server, index, PMI_SERVICE_NAMES, "unpublish");
     return 0;
 }
 
 static int on_lookup_name(struct pmi1_server *server, uint32_t index, const char *line,
                           struct error *error)
 {
-    refuse(server, index, "publishing", "lookup");
+    refuse(server, index, PMI_SERVICE_NAMES, "lookup");
     return 0;
 }
 
@@ -324,7 +351,7 @@ static void spawn_line(struct pmi1_server *server, uint32_t index, const char *l
     }
     client->state = CLIENT_READY;
     if (client->spawns_so_far >= client->spawns_total)
-        refuse(server, index, "spawning", "spawn");
+        refuse(server, index, PMI_SERVICE_SPAWN, "spawn");
 }
 
 /* ---- lines ---- */
@@ -430,10 +457,14 @@ struct pmi1_server *pmi1_create(const struct pmi1_config *config)
     struct pmi1_server *server = memory_allocate_zeroed(sizeof(*server));
 
     assert(strlen(config->kvs_name) < PMI1_KVSNAME_BYTES);
-    server->world = *config->world;
+    server->ops = *config->ops;
+    server->reply = config->reply;
+    server->job = config->job;
     server->kvs_name = memory_copy_string(config->kvs_name);
     server->universe_size = config->universe_size;
     server->local_count = config->local_count;
+    server->local_ranks =
+        memory_copy(config->local_ranks, config->local_count * sizeof(*config->local_ranks));
     server->local_apps =
         memory_copy(config->local_apps, config->local_count * sizeof(*config->local_apps));
     server->clients = memory_allocate_zeroed(config->local_count * sizeof(*server->clients));
@@ -457,6 +488,7 @@ void pmi1_destroy(struct pmi1_server *server)
         buffer_fini(&server->clients[i].line);
     buffer_fini(&server->puts);
     free(server->clients);
+    free(server->local_ranks);
     free(server->local_apps);
     free(server->kvs_name);
     free(server);

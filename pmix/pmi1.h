@@ -13,25 +13,16 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "pmix/pmi.h"
 
 struct pmi1_server;
 
-struct pmi1_world {
-    void *context;
-    /* Bytes for the client of a local rank (index from 0). */
-    void (*reply)(void *context, uint32_t local_index, const void *data, size_t bytes);
-    /* All local clients are in the barrier: exchange data (this node's puts since the last one,
-     * opaque, may be empty) with all nodes of the job, then call pmi1_barrier_done. */
-    void (*barrier)(void *context, const void *data, size_t bytes);
-    void (*connected)(void *context, uint32_t local_index); /* cmd=init */
-    void (*finalized)(void *context, uint32_t local_index);
-    void (*abort)(void *context, uint32_t local_index, int status, const char *message);
-    /* What a client has asked for is not served: "publishing", "spawning".  It is told so too, but
-     * MPICH keeps the reason to itself. */
-    void (*refused)(void *context, uint32_t local_index, const char *what);
-};
+/* Bytes for the client of a local rank (index from 0). */
+typedef void pmi1_reply_function(void *context, uint32_t local_index, const void *data,
+                                 size_t bytes);
 
 struct pmi1_config {
+    uint32_t job;
     const char *kvs_name; /* the namespace */
     uint32_t size;
     uint32_t universe_size;
@@ -40,7 +31,10 @@ struct pmi1_config {
     const uint32_t *local_apps;
     /* Value of PMI_process_mapping, "(vector,(first node,nodes,ranks per node),...)" */
     const char *process_mapping;
-    const struct pmi1_world *world; /* copied */
+    /* connected is cmd=init; collective is a barrier of the job, whose data are this node's puts since
+     * the last one (may be empty).  Copied. */
+    const struct pmi_ops *ops;
+    pmi1_reply_function *reply; /* with the context of ops */
 };
 
 /* Nodes [first_node, first_node + nodes) each take the next ranks_per_node ranks. */
@@ -64,7 +58,7 @@ int pmi1_input(struct pmi1_server *server, uint32_t local_index, const void *dat
 int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index);
 /* The client's socket has closed.  A client gone without finalize after init is abnormal: 1. */
 int pmi1_closed(struct pmi1_server *server, uint32_t local_index);
-/* All nodes' data, concatenated in any order; status < 0 fails the barrier. */
-void pmi1_barrier_done(struct pmi1_server *server, int status, const void *data, size_t bytes);
+/* done: all nodes' data of a barrier, concatenated in any order; status < 0 fails it. */
+extern const struct pmi_events pmi1_events;
 
 #endif

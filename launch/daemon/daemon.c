@@ -265,6 +265,21 @@ static void root_own_virtual_base(struct daemon *daemon)
     helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
 }
 
+static void open_pmi_node(struct daemon *daemon)
+{
+    struct pmi_node_config config = {
+        .loop = daemon->loop,
+        .helper = daemon->helper,
+        .session = &daemon->session,
+        .session_id = daemon->record.instance.session,
+        .node_name = daemon->record.name,
+        .place = daemon->record.place,
+        .first_id = DAEMON_PMI_ID,
+    };
+
+    daemon->pmi_node = pmi_node_create(&config);
+}
+
 static int open_parts(struct daemon *daemon, struct error *error)
 {
     int rc;
@@ -280,6 +295,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
         return rc;
     daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
+    open_pmi_node(daemon);
     /* In one go, for one wake-up of the helper. */
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
@@ -336,6 +352,7 @@ static void close_parts(struct daemon *daemon)
         loop_timer_destroy(daemon->end_timer);
         loop_timer_destroy(daemon->lease_timer);
     }
+    pmi_node_destroy(daemon->pmi_node);
     helper_close(daemon->helper);
     remove_left(daemon, helper_died);
     instance_destroy(daemon->instance);

@@ -143,6 +143,10 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
 
     if (is_survey(id)) /* its end of the pipe is closed: that tells */
         return;
+    if (pmi_node_has_id(daemon->pmi_node, id)) {
+        pmi_node_failed(daemon->pmi_node, id, code, step);
+        return;
+    }
     if (!is_rank(id)) {
         starter_process_failed(daemon->starter, (uint32_t)id, code, step);
         daemon_check_end(daemon);
@@ -162,6 +166,10 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
 
     if (is_survey(id))
         return;
+    if (pmi_node_has_id(daemon->pmi_node, id)) {
+        pmi_node_exited(daemon->pmi_node, id, wait_status);
+        return;
+    }
     if (!is_rank(id)) {
         starter_process_exited(daemon->starter, (uint32_t)id, wait_status);
         daemon_check_end(daemon);

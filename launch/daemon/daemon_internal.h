@@ -19,6 +19,7 @@
 #include "launch/rank/input.h"
 #include "launch/job/instance.h"
 #include "launch/rank/output.h"
+#include "launch/rank/pmi_node.h"
 #include "launch/rank/services.h"
 #include "launch/exec/session.h"
 #include "launch/start/starter.h"
@@ -27,6 +28,7 @@
 
 /* Ids of processes at the helper that are no ranks: the starter's are below. */
 #define DAEMON_SURVEY_ID 0x80000000u
+#define DAEMON_PMI_ID    (DAEMON_SURVEY_ID - PMI_NODE_IDS)
 
 struct root;
 struct join_root;
@@ -71,8 +73,9 @@ struct daemon {
     struct root *root;                /* the front end's side; NULL elsewhere than at place 0 */
     struct list surveys;              /* struct daemon_survey: the node is being looked at */
     uint32_t surveys_made;
-    struct list jobs;     /* struct daemon_job: those that have a part here */
-    struct map *requests; /* id of a request on its way -> number of the job that asks */
+    struct pmi_node *pmi_node; /* the PMIx server of all jobs */
+    struct list jobs;          /* struct daemon_job: those that have a part here */
+    struct map *requests;      /* id of a request on its way -> number of the job that asks */
     char
         jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
     uint32_t helper_behind; /* so often in a row it had not read what it was told a second ago */

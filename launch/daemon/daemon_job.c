@@ -139,6 +139,12 @@ static void services_failed(void *context, const struct error *why)
     daemon_job_event(job->daemon, &event);
 }
 
+/* The ranks that had to wait for it may start. */
+static void services_ready(void *context)
+{
+    daemon_start_more(context);
+}
+
 static void services_missed(void *context, const struct node_key *key)
 {
     struct daemon_job *job = context;
@@ -164,13 +170,14 @@ static void open_services(struct daemon_job *job)
         .missed = services_missed,
         .text = services_text,
         .failed = services_failed,
+        .ready = services_ready,
     };
     struct services_config config = {
         .loop = daemon->loop,
         .job = job->local,
         .allocation = instance_roster(daemon->instance),
         .session = &daemon->session,
-        .session_id = daemon->record.instance.session,
+        .pmi_node = daemon->pmi_node,
         .jobs_name = daemon->jobs_name,
         .node_name = daemon->record.name,
         .net = daemon->record.instance.net,

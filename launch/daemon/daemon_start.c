@@ -64,7 +64,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
 
     if (takes_stdin)
         start.stdin_fd = job->input_fd;
-    if (job->services) {
+    if (job->services && !services_have_failed(job->services)) {
         step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);
     }
@@ -117,6 +117,8 @@ void daemon_start_more(void *context)
     struct helper *helper = job->daemon->helper;
     uint32_t count = 0;
 
+    if (job->services && services_must_wait(job->services))
+        return;
     while (has_starts(job) && count++ < STARTS_PER_TURN && !helper_is_busy(helper)) {
         if (must_wait(job))
             return;

@@ -17,6 +17,7 @@
 #include "launch/daemon/daemon.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/exec/process_title.h"
+#include "launch/rank/pmi_process.h"
 #include "launch/daemon/roll_call.h"
 #include "launch/proto/exit_status.h"
 
@@ -464,7 +465,7 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     daemon.root->credits = map_create();
     daemon.root->timers = map_create();
     daemon.root->channel_fd = channel_fd;
-    helper_set_daemon_entry(daemon_main);
+    helper_set_entries(daemon_main, pmi_process_main);
     daemon.helper = fork_helper(spec, &error);
     if (!daemon.helper) {
         fprintf(stderr, "banyan: %s\n", error.text);

@@ -73,16 +73,20 @@ struct helper {
     uint32_t refused_capacity;
 };
 
-static int (*daemon_entry)(const char *virtual_node);
+static struct {
+    int (*daemon)(const char *virtual_node);
+    int (*server)(void);
+} entries;
 
-void helper_set_daemon_entry(int (*entry)(const char *virtual_node))
+void helper_set_entries(int (*daemon_entry)(const char *virtual_node), int (*server_entry)(void))
 {
-    daemon_entry = entry;
+    entries.daemon = daemon_entry;
+    entries.server = server_entry;
 }
 
 struct helper *helper_fork(struct error *error)
 {
-    struct helper_setup setup = {.daemon_entry = daemon_entry};
+    struct helper_setup setup = {.daemon_entry = entries.daemon, .server_entry = entries.server};
     struct helper *helper;
     int fds[2];
     pid_t pid;
@@ -435,6 +439,16 @@ void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual
 
     request.value = (uint32_t)helper->spares_daemons;
     set_fds(&request, plain, fds, fds_count);
+    send_request(helper, &request, plain);
+}
+
+void helper_start_server(struct helper *helper, uint64_t id, int fd)
+{
+    struct helper_request request = {.type = HELPER_START_SERVER, .id = id};
+    const struct helper_fd fds = {.fd = fd, .target = STDIN_FILENO};
+    int plain[HELPER_FDS_MAX];
+
+    set_fds(&request, plain, &fds, 1);
     send_request(helper, &request, plain);
 }
 

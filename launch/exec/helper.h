@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The helper: a small process that a daemon forks before it loads anything.  It starts processes
- * (several at once; fork from a small process is 60 times cheaper than from a daemon that hosts
- * libpmix), reaps and reports them, enforces the lease, and, when its daemon dies, kills what is
- * left and removes the daemon's directories.  It is a subreaper, and whatever it adopts of a job
+ * (several at once; fork from a small process is 60 times cheaper than from a large one), reaps and
+ * reports them, enforces the lease, and, when its daemon dies, kills what is left and removes the
+ * daemon's directories.  It is a subreaper, and whatever it adopts of a job
  * (double forks, setsid) it kills with the job.  Daemon and helper watch each other through one
  * SOCK_SEQPACKET pair; descriptors travel in it.  The helper has a session without terminal; each
  * process gets PDEATHSIG, a process group of its own and, per job, a cgroup v2 where the system
@@ -69,8 +69,9 @@ struct helper_events {
     void (*gone)(void *context);
 };
 
-/* What helper_start_daemon runs: daemon_main.  To be set before helper_fork. */
-void helper_set_daemon_entry(int (*entry)(const char *virtual_node));
+/* What helper_start_daemon runs, daemon_main, and helper_start_server, pmi_process_main.  To be set before
+ * helper_fork. */
+void helper_set_entries(int (*daemon_entry)(const char *virtual_node), int (*server_entry)(void));
 
 /* Forks it.  Makes the caller a subreaper, too.  Call before libevent, OpenSSL or threads exist.  Returns in the daemon only. */
 struct helper *helper_fork(struct error *error);
@@ -97,6 +98,9 @@ void helper_spare_daemons(struct helper *helper);
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */
 void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count);
+/* Starts a PMIx server without exec: its entry runs with a duplicate of fd as standard input.  It dies
+ * with the helper. */
+void helper_start_server(struct helper *helper, uint64_t id, int fd);
 /* Looks at this machine, in a process of its own: survey_read (survey.h), whose answer is written to
  * fd, of which a duplicate travels.  Ends with it. */
 void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,

@@ -274,25 +274,60 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
     _exit(status);
 }
 
-static void start_daemon(struct helper_state *state, const struct helper_request *request)
+/* It keeps our limit of descriptors, which is as high as may be: each client takes one. */
+static void run_server(struct helper_state *state, const struct helper_request *request,
+                       pid_t helper)
 {
-    pid_t helper = getpid();
-    pid_t pid;
+    sigset_t none;
 
-    if (state->setup.daemon_entry == NULL) {
-        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
-        return;
-    }
-    pid = fork();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != helper)
+        _exit(EXIT_STATUS_FAILED);
+    (void)setsid(); /* beside ranks that poll: see child_detach */
+    process_title_set(SERVER_NAME, NULL);
+    place_standard_fds(state, request);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    _exit(state->setup.server_entry());
+}
+
+/* NULL: it could not be forked, which has been told. */
+static struct worker *fork_worker(struct helper_state *state, const struct helper_request *request,
+                                  void (*run)(struct helper_state *, const struct helper_request *,
+                                              pid_t))
+{
+    pid_t helper = getpid(), pid = fork();
+
     if (pid == 0)
-        run_daemon(state, request, helper);
+        run(state, request, helper);
     if (pid < 0) {
         helper_tell(state, HELPER_FAILED, request->id, -errno, START_STEP_FORK);
-        return;
+        return NULL;
     }
-    add_worker(state, request, pid)->outlives = request->value != 0;
-    state->spares_daemons |= request->value != 0;
     helper_tell(state, HELPER_STARTED, request->id, pid, 0);
+    return add_worker(state, request, pid);
+}
+
+static void start_daemon(struct helper_state *state, const struct helper_request *request)
+{
+    struct worker *worker = NULL;
+
+    if (state->setup.daemon_entry == NULL)
+        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
+    else
+        worker = fork_worker(state, request, run_daemon);
+    if (worker == NULL)
+        return;
+    worker->outlives = request->value != 0;
+    state->spares_daemons |= request->value != 0;
+}
+
+static void start_server(struct helper_state *state, const struct helper_request *request)
+{
+    if (state->setup.server_entry == NULL)
+        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
+    else
+        (void)fork_worker(state, request, run_server);
 }
 
 /* ---- What the machine is like: in a process of its own, as it may take long ---- */
@@ -394,6 +429,9 @@ static void obey(struct helper_state *state, struct helper_order *order)
         break;
     case HELPER_START_DAEMON:
         start_daemon(state, request);
+        break;
+    case HELPER_START_SERVER:
+        start_server(state, request);
         break;
     case HELPER_SURVEY:
         start_survey(state, order);

@@ -67,60 +67,12 @@ static void client_flush(struct client *client)
 
 static void pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
-    struct services *services = context;
-    struct client *client = &services->clients[index];
+    struct client *client = &((struct speaker *)context)->services->clients[index];
 
     if (client->fd < 0)
         return;
     buffer_append(&client->unsent, data, bytes);
     client_flush(client);
-}
-
-static void pmi1_barrier(void *context, const void *data, size_t bytes)
-{
-    struct services *services = context;
-    struct node_key key = {
-        .set_id = job_set_id(services->config.job->number, JOB_OPERATION_PMI1),
-        .owner = services->config.job->number,
-        .generation = ++services->pmi1_generation,
-        .kind = JOB_OPERATION_PMI1,
-        .merge = JOB_MERGE_CONCATENATE,
-        .target = NODE_TARGET_ALL,
-    };
-
-    services->world.contribute(services->world.context, &key, &services->config.job->places,
-                               message_create(data, bytes));
-}
-
-static void pmi1_connected(void *context, uint32_t index)
-{
-    ((struct services *)context)->clients[index].pmi1_state = CLIENT_CONNECTED;
-}
-
-static void pmi1_finalized(void *context, uint32_t index)
-{
-    ((struct services *)context)->clients[index].pmi1_state = CLIENT_FINALIZED;
-}
-
-static void pmi1_abort(void *context, uint32_t index, int status, const char *message)
-{
-    struct services *services = context;
-
-    services->world.aborted(services->world.context, index, status, message);
-}
-
-static void pmi1_refused(void *context, uint32_t index, const char *what)
-{
-    struct services *services = context;
-    struct client *client = &services->clients[index];
-    char text[HOST_NAME_BYTES_MAX + 128];
-
-    if (client->was_refused)
-        return;
-    client->was_refused = 1;
-    snprintf(text, sizeof text, "rank %u on %s was refused what it asked for: %s is not supported",
-             services->ranks[index], services->config.node_name, what);
-    services->world.text(services->world.context, text, strlen(text));
 }
 
 struct mapping_runs {
@@ -180,31 +132,26 @@ static void process_mapping(const struct services *services, struct buffer *out)
 /* With the first word of a client: a job that does not speak PMI-1 does not pay for it. */
 static void pmi1_open(struct services *services)
 {
-    static const struct pmi1_world world_functions = {
-        .reply = pmi1_reply,
-        .barrier = pmi1_barrier,
-        .connected = pmi1_connected,
-        .finalized = pmi1_finalized,
-        .abort = pmi1_abort,
-        .refused = pmi1_refused,
-    };
+    struct speaker *speaker = &services->speakers[SPEAKER_PMI1];
     const struct job_local *job = services->config.job;
-    struct pmi1_world world = world_functions;
+    struct pmi_ops ops = services_ops(speaker);
     struct buffer mapping = {0};
     struct pmi1_config config = {
+        .job = job->number,
         .kvs_name = services->namespace,
         .size = job->map.processes,
         .universe_size = (uint32_t)allocation_slots(services->config.allocation),
         .local_count = job->count,
         .local_ranks = services->ranks,
         .local_apps = services->apps,
-        .world = &world,
+        .ops = &ops,
+        .reply = pmi1_reply,
     };
 
-    world.context = services;
     process_mapping(services, &mapping);
     config.process_mapping = buffer_string(&mapping);
     services->pmi1 = pmi1_create(&config);
+    speaker->handle = services->pmi1;
     buffer_fini(&mapping);
     for (uint32_t i = 0; i < job->count; i++)
         if (services->clients[i].is_gone)
@@ -269,6 +216,15 @@ static void net_open(struct services *services)
         log_info("the processes are not told of a network: %s", error.text);
 }
 
+static void speakers_create(struct services *services)
+{
+    static const struct pmi_events *const events[SPEAKER_COUNT] = {&pmi1_events, &pmi_node_events};
+
+    for (int kind = 0; kind < SPEAKER_COUNT; kind++)
+        services->speakers[kind] = (struct speaker){
+            .services = services, .kind = (enum speaker_kind)kind, .events = events[kind]};
+}
+
 struct services *services_create(const struct services_config *config, struct error *error)
 {
     struct services *services = memory_allocate_zeroed(sizeof *services);
@@ -276,14 +232,13 @@ struct services *services_create(const struct services_config *config, struct er
 
     services->config = *config;
     services->world = *config->world;
-    list_init(&services->pmix.fences);
-    list_init(&services->pmix.fetches);
     list_init(&services->stand_ins);
+    services_collective_open(services);
+    services_fetch_open(services);
     job_namespace(config->jobs_name, config->job->number, services->namespace,
                   sizeof services->namespace);
-    snprintf(services->server_namespace, sizeof services->server_namespace, "banyan-%s",
-             config->session_id);
     clients_create(services);
+    speakers_create(services);
     net_open(services);
     if (config->job->spec.mpi & JOB_MPI_PMIX)
         rc = services_pmix_open(services, error);
@@ -299,6 +254,8 @@ void services_destroy(struct services *services)
     if (!services)
         return;
     services_pmix_close(services);
+    services_fetch_close(services);
+    services_collective_close(services);
     services_stand_in_close(services);
     for (uint32_t i = 0; i < services->config.job->count; i++)
         client_close(&services->clients[i]);
@@ -352,10 +309,11 @@ void services_environment(struct services *services, uint32_t index, int target_
         .local_rank = index,
         .local_size = job->count,
         .node_name = services->config.node_name,
-        .server_namespace = services->server_namespace,
+        .server_namespace = pmi_node_namespace(services->config.pmi_node),
         .server_rank = services->config.place,
         .server_port = services->pmix.port,
-        .server_directory = session->directory,
+        .server_pid = services->pmix.pid,
+        .server_directory = pmi_node_directory(services->config.pmi_node),
         .shared_memory_directory = session->shared_directory[0] ? session->shared_directory : NULL,
         .pmi_fd = job->spec.mpi & JOB_MPI_PMI1 ? target_fd : -1,
         .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
@@ -369,25 +327,6 @@ void services_environment(struct services *services, uint32_t index, int target_
     host_environment_write(&environment, out);
 }
 
-/* A job that goes on does so without the ranks of this node: whoever fences with them need not ask. */
-static void stand_in(struct services *services)
-{
-    const struct job_local *job = services->config.job;
-    struct node_key key = {
-        .set_id = job_set_id(job->number, JOB_OPERATION_PMI1),
-        .owner = job->number,
-        .generation = services->pmi1_generation + 1,
-        .kind = JOB_OPERATION_PMI1,
-        .merge = JOB_MERGE_CONCATENATE,
-        .target = NODE_TARGET_ALL,
-    };
-
-    if (job->spec.mpi & JOB_MPI_PMI1)
-        services_stand_in(services, &key, &job->places);
-    if (job->spec.mpi & JOB_MPI_PMIX)
-        services_pmix_stand_in(services);
-}
-
 int services_exited(struct services *services, uint32_t index)
 {
     const struct job_local *job = services->config.job;
@@ -396,15 +335,9 @@ int services_exited(struct services *services, uint32_t index)
     services_pmix_exited(services, index);
     if (++services->ended_count == job->count && job->nodes > 1 &&
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
-        stand_in(services);
-    return client->pmi1_state == CLIENT_CONNECTED || client->pmix_state == CLIENT_CONNECTED;
-}
-
-uint32_t services_last_generation(const struct services *services, const struct node_key *key)
-{
-    if (key->kind == JOB_OPERATION_PMI1)
-        return services->pmi1_generation;
-    return services_pmix_last_generation(services, key->set_id);
+        services_collective_stand_in(services); /* whoever fences with them need not ask */
+    return client->state[SPEAKER_PMI1] == CLIENT_CONNECTED ||
+           client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
 }
 
 enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
@@ -412,7 +345,7 @@ enum job_roll_state services_roll_state(const struct services *services, const s
 {
     const struct client *client = &services->clients[index];
     enum client_state state =
-        key->kind == JOB_OPERATION_PMI1 ? client->pmi1_state : client->pmix_state;
+        client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_PMI1 : SPEAKER_PMIX];
 
     if (key->kind == JOB_OPERATION_PMI1 && services->pmi1 && pmi1_in_barrier(services->pmi1, index))
         return JOB_ROLL_ARRIVED;
@@ -424,10 +357,6 @@ enum job_roll_state services_roll_state(const struct services *services, const s
 void services_result(struct services *services, const struct node_key *key, int status,
                      struct message *payload)
 {
-    if (key->kind == JOB_OPERATION_PMIX)
-        services_pmix_result(services, key, status, payload);
-    else if (key->kind == JOB_OPERATION_PMI1 && services->pmi1)
-        pmi1_barrier_done(services->pmi1, status, payload ? payload->data : NULL,
-                          payload ? payload->length_bytes : 0);
+    services_collective_result(services, key, status, payload);
     services_stand_in_result(services, key, status);
 }

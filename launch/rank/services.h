@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMIx and PMI-1 for the local ranks of one job: both stand on the overlay's exchange.  PMI-1 speaks
- * over a socket pair per rank; libpmix is started when the first client connects or another node asks
- * for a blob, but before the first process where clients read the job's map from files
- * (host_environment_is_eager).  Memory: O(local ranks), and what libpmix demands: O(ranks of the job).
+ * PMIx and PMI-1 for the local ranks of one job: two speakers of one contract (pmix/pmi.h), which stands
+ * on the overlay's exchange.  PMI-1 speaks over a socket pair per rank; the node's PMIx server is told
+ * of the job when its first client connects or another node asks for a blob, but before the first
+ * process where clients read the job's map from files (host_environment_is_eager).
+ * Memory: O(local ranks).
  */
 #ifndef LAUNCH_RANK_SERVICES_H
 #define LAUNCH_RANK_SERVICES_H
@@ -14,6 +15,7 @@
 #include "fabric/loop.h"
 #include "launch/job/job.h"
 #include "launch/exec/session.h"
+#include "launch/rank/pmi_node.h"
 
 struct services;
 
@@ -32,8 +34,10 @@ struct services_world {
     void (*missed)(void *context, const struct node_key *key);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
-    /* The services cannot go on (libpmix did not start): the job must end. */
+    /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */
     void (*failed)(void *context, const struct error *why);
+    /* services_must_wait is not so any more. */
+    void (*ready)(void *context);
 };
 
 struct services_config {
@@ -41,7 +45,7 @@ struct services_config {
     const struct job_local *job;
     const struct allocation *allocation;
     const struct session *session;
-    const char *session_id;
+    struct pmi_node *pmi_node;
     const char *jobs_name; /* of namespaces, beside the job's number */
     const char *node_name;
     const char *net; /* of the instance; NULL: the libraries of programs choose their network */
@@ -52,6 +56,10 @@ struct services_config {
 
 struct services *services_create(const struct services_config *config, struct error *error);
 void services_destroy(struct services *services);
+/* The ranks may not start yet: their clients need the PMIx server from the first moment. */
+int services_must_wait(const struct services *services);
+/* The services have failed: no rank may start any more. */
+int services_have_failed(const struct services *services);
 /* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to close
  * after the start; -1 if PMI-1 is not offered. -errno if the system has no more descriptors. */
 int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What services.c (PMI-1 and the whole) and services_pmix.c (the PMIx host) share; for them only.
+ * What the files services*.c share; for them only.
  */
 #ifndef LAUNCH_RANK_SERVICES_INTERNAL_H
 #define LAUNCH_RANK_SERVICES_INTERNAL_H
@@ -9,10 +9,20 @@
 #include "base/map.h"
 #include "launch/rank/services.h"
 #include "launch/rank/services_door.h"
-#include "pmix/host.h"
+#include "pmix/pmi.h"
 #include "pmix/pmi1.h"
 
 enum client_state { CLIENT_NEVER, CLIENT_CONNECTED, CLIENT_FINALIZED };
+
+enum speaker_kind { SPEAKER_PMI1, SPEAKER_PMIX, SPEAKER_COUNT };
+
+/* Who asks by pmi_ops, of which this is the context. */
+struct speaker {
+    struct services *services;
+    enum speaker_kind kind;
+    const struct pmi_events *events;
+    void *handle; /* first argument of the events; NULL: it does not speak, or no more */
+};
 
 struct client {
     struct services *services;
@@ -20,60 +30,95 @@ struct client {
     struct buffer unsent;     /* replies that the socket did not take yet */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
-    uint8_t is_gone;     /* closed its PMI-1 socket */
-    uint8_t was_refused; /* said once */
-    uint8_t pmi1_state;  /* enum client_state */
-    uint8_t pmix_state;
+    uint8_t is_gone;              /* closed its PMI-1 socket */
+    uint8_t was_refused;          /* said once */
+    uint8_t state[SPEAKER_COUNT]; /* enum client_state */
+};
+
+/* How it is with the node's PMIx server. */
+enum server_state {
+    SERVER_NONE,    /* nobody has needed it */
+    SERVER_OPENING, /* it is being told of the job */
+    SERVER_OPEN,
+    SERVER_LOST /* the job ends of it */
 };
 
 /* The PMIx half. */
 struct services_pmix {
     struct door *door; /* NULL: no PMIx */
     uint16_t port;
-    const struct host_table *table;
-    struct host *host;
-    struct loop_watch *host_watch;
-    struct map *sets;      /* set_id -> struct fence_set, that were fenced here */
-    struct list fences;    /* struct pmix_fence, open */
+    int32_t pid; /* of the server, once it is open */
+    enum server_state state;
+    uint8_t is_eager; /* no rank may start before it is open */
+    uint8_t told_of_events;
     struct map *connected; /* name of a set of processes -> it is connected */
     struct map *requests;  /* overlay request id -> struct modex_wait */
-    struct list fetches;   /* struct pmix_fetch, open */
+    struct list fetches;   /* struct fetch_wait, open */
     uint64_t fetch_next;
     struct loop_timer
         *fetch_timer; /* looks for fetches that wait for long; NULL before the first */
-    uint8_t failed;
 };
 
 struct services {
     struct services_config config;
     struct services_world world;
-    char namespace[HOST_NAMESPACE_BYTES];
-    char server_namespace[64];
+    char namespace[PMI_NAMESPACE_BYTES];
     uint32_t *ranks; /* local, ascending */
     uint32_t *apps;
     struct buffer net_interfaces; /* empty: not told to the processes */
     struct buffer net_devices;
     struct client *clients;
     struct pmi1_server *pmi1; /* from the first word of a client on */
-    uint32_t pmi1_generation;
+    struct speaker speakers[SPEAKER_COUNT];
+    struct map *sets;        /* set_id -> struct collective_set, that met here */
+    struct list collectives; /* struct collective, open */
     struct services_pmix pmix;
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
     uint32_t ended_count; /* local ranks */
 };
 
+/* services_ops.c: what every speaker asks. */
+struct pmi_ops services_ops(struct speaker *speaker);
+/* If there is still somebody who waits for it. */
+void services_answer(const struct speaker *speaker, uint64_t id, int status, const void *data,
+                     size_t data_bytes);
+/* A line for the user. */
+void services_say(struct services *services, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* services_collective.c */
+void services_collective_open(struct services *services);
+void services_collective_close(struct services *services);
+void services_collective(struct speaker *speaker, const struct pmi_collective *collective);
+void services_collective_result(struct services *services, const struct node_key *key, int status,
+                                struct message *payload);
+/* No rank is left: stands in for them in all that others may do with them. */
+void services_collective_stand_in(struct services *services);
+/* The last operation of this set that was contributed to, 0: none. */
+uint32_t services_last_generation(const struct services *services, uint64_t set_id);
+
+/* services_fetch.c */
+void services_fetch_open(struct services *services);
+void services_fetch_close(struct services *services);
+void services_fetch(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
+                    const char *key, uint32_t timeout_ms);
+void services_provided(struct services *services, uint64_t id, int status, const void *data,
+                       size_t data_bytes);
+
+/* services_pmix.c */
 int services_pmix_open(struct services *services, struct error *error);
 void services_pmix_close(struct services *services);
 void services_pmix_exited(struct services *services, uint32_t index);
-void services_pmix_result(struct services *services, const struct node_key *key, int status,
-                          struct message *payload);
-/* Tells the PMIx host about the job (services_job.c). */
-int services_job_register(struct services *services, struct error *error);
-uint32_t services_pmix_last_generation(const struct services *services, uint64_t set_id);
-/* The last operation of this set that was contributed to, 0: none. */
-uint32_t services_last_generation(const struct services *services, const struct node_key *key);
-/* No rank is left: stands in for them in all that others may fence. */
-void services_pmix_stand_in(struct services *services);
+/* The server is needed: -ENOTCONN if there is none. */
+int services_pmix_need(struct services *services);
+void services_pmix_opened(struct services *services, int status, const char *why, int32_t pid);
+void services_pmix_lost(struct services *services, const char *why);
+
+/* services_job.c: tells the PMIx server about the job. */
+int services_job_open(struct services *services, struct error *error);
+
+/* services_stand_in.c */
 /* An operation has ended: perhaps one that we stand in for others in. */
 void services_stand_in_result(struct services *services, const struct node_key *key, int status);
 int services_stands_in(const struct services *services, uint64_t set_id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job as the PMIx host must know it: the whole map, which libpmix wants in every daemon that serves
+ * A job as the PMIx server must know it: the whole map, which libpmix wants on every node that serves
  * a client, applications, and where the local processes are bound.  O(processes of the job).
  */
 #include "config.h"
@@ -21,11 +21,11 @@ struct job_facts {
     struct buffer map_by;
     uint32_t *nodes; /* by rank; NULL: the job is too large for that */
     uint16_t *local_numbers;
-    struct host_app *apps;
-    struct host_binding *bindings;
+    struct pmi_app *apps;
+    struct pmi_binding *bindings;
 };
 
-static void facts_fini(struct job_facts *facts, const struct host_job *job)
+static void facts_fini(struct job_facts *facts, const struct pmi_job *job)
 {
     for (uint32_t i = 0; facts->apps != NULL && i < job->apps_count; i++)
         free((char *)facts->apps[i].arguments);
@@ -65,7 +65,7 @@ static void make_maps(const struct services *services, struct job_facts *facts,
     char name[HOST_NAME_BYTES_MAX + 1];
     uint32_t place = 0, index = 0;
 
-    if (job->map.processes <= HOST_DETAILS_MAX) {
+    if (job->map.processes <= PMI_DETAILS_MAX) {
         facts->nodes = memory_allocate_zeroed(job->map.processes * sizeof(*facts->nodes));
         facts->local_numbers =
             memory_allocate_zeroed(job->map.processes * sizeof(*facts->local_numbers));
@@ -95,10 +95,10 @@ static void make_apps(const struct job_local *job, struct job_facts *facts)
 {
     facts->apps = memory_allocate_zeroed(job->map.apps_count * sizeof(*facts->apps));
     for (uint32_t i = 0; i < job->map.apps_count; i++)
-        facts->apps[i] = (struct host_app){.size = job->map.apps[i].processes,
-                                           .first_rank = job->map.apps[i].first_rank,
-                                           .directory = job->spec.apps[i].directory,
-                                           .arguments = join_arguments(job->spec.apps[i].argv)};
+        facts->apps[i] = (struct pmi_app){.size = job->map.apps[i].processes,
+                                          .first_rank = job->map.apps[i].first_rank,
+                                          .directory = job->spec.apps[i].directory,
+                                          .arguments = join_arguments(job->spec.apps[i].argv)};
 }
 
 static uint32_t package_of(const struct topology *view, const struct place_seat *seat)
@@ -120,7 +120,7 @@ static void make_bindings(const struct services *services, struct job_facts *fac
     facts->bindings = memory_allocate_zeroed(job->count * sizeof(*facts->bindings));
     for (uint32_t i = 0; i < job->count; i++) {
         const struct place_seat *seat = &job->seats.items[i];
-        struct host_binding *binding = &facts->bindings[i];
+        struct pmi_binding *binding = &facts->bindings[i];
         struct buffer text = {0};
 
         if (ranges_is_empty(&seat->cpus))
@@ -139,14 +139,16 @@ static void make_bindings(const struct services *services, struct job_facts *fac
     }
 }
 
-int services_job_register(struct services *services, struct error *error)
+int services_job_open(struct services *services, struct error *error)
 {
     const struct job_local *local = services->config.job;
     const struct map_rule *rule = local->map.apps[0].rule;
     enum topology_level bind = map_rule_bind_level(rule, local->map.in_threads);
     struct job_facts facts = {.nodes = NULL};
     char number[16];
-    struct host_job job = {
+    struct pmi_ops ops = services_ops(&services->speakers[SPEAKER_PMIX]);
+    struct pmi_job job = {
+        .number = local->number,
         .namespace = services->namespace,
         .size = local->map.processes,
         .universe_size = (uint32_t)allocation_slots(services->config.allocation),
@@ -176,7 +178,7 @@ int services_job_register(struct services *services, struct error *error)
     job.local_numbers = facts.local_numbers;
     job.apps = facts.apps;
     job.bindings = facts.bindings;
-    rc = services->pmix.table->job_register(services->pmix.host, &job, error);
+    rc = pmi_node_open(services->config.pmi_node, &job, &ops, error);
     facts_fini(&facts, &job);
     return rc;
 }

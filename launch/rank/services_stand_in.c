@@ -49,7 +49,7 @@ void services_stand_in(struct services *services, const struct node_key *key,
     struct stand_in *stand_in;
 
     if (services->stand_ins_count == STAND_INS_MAX || stand_in_find(services, key->set_id) ||
-        services_last_generation(services, key) >= key->generation)
+        services_last_generation(services, key->set_id) >= key->generation)
         return;
     stand_in = memory_allocate_zeroed(sizeof *stand_in);
     stand_in->key = *key;

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     if (data_bytes >= HELLO_HEADER_BYTES && hello_length(data, &bytes) == 0)
         assert(bytes >= HELLO_HEADER_BYTES && bytes <= HELLO_BYTES_MAX);
     if (hello_read(data, data_bytes, &hello) == 0 && hello.is_client)
-        assert(strlen(hello.process.namespace) < data_bytes);
+        assert(strlen(hello.namespace) < data_bytes);
     return 0;
 }
 
@@ -41,7 +41,6 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     memcpy(buffer + HELLO_HEADER_BYTES, text, text_bytes);
     assert(hello_read(buffer, HELLO_HEADER_BYTES + text_bytes, &hello) == 0);
     assert(hello.is_client == (number == 0));
-    assert(number > 0 ||
-           (strcmp(hello.process.namespace, "space") == 0 && hello.process.rank == 7));
+    assert(number > 0 || (strcmp(hello.namespace, "space") == 0 && hello.rank == 7));
     return HELLO_HEADER_BYTES + text_bytes;
 }

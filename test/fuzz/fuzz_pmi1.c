@@ -16,30 +16,40 @@ static void on_reply(void *context, uint32_t index, const void *data, size_t byt
     assert(index == 0 && bytes > 0 && memchr(data, '\n', bytes) == (const char *)data + bytes - 1);
 }
 
-static void on_barrier(void *context, const void *data, size_t bytes)
+static uint64_t barrier_id;
+
+static void on_barrier(void *context, const struct pmi_collective *barrier)
 {
+    assert(barrier->kind == PMI_BARRIER && barrier->members_count == 1);
+    barrier_id = barrier->id;
 }
 
-static void on_client(void *context, uint32_t index)
+static void on_client(void *context, const struct pmi_process *process)
 {
+    assert(process->job == 1 && process->rank == 0);
 }
 
-static void on_refused(void *context, uint32_t index, const char *what)
+static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
 {
-    assert(strlen(what) > 0);
+    assert(service == PMI_SERVICE_NAMES || service == PMI_SERVICE_SPAWN);
 }
 
-static void on_abort(void *context, uint32_t index, int status, const char *message)
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *message, const struct pmi_process *targets, size_t targets_count)
 {
     assert(strlen(message) < 2000);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    const struct pmi1_world world = {NULL,      on_reply, on_barrier, on_client,
-                                     on_client, on_abort, on_refused};
+    const struct pmi_ops ops = {.connected = on_client,
+                                .finalized = on_client,
+                                .collective = on_barrier,
+                                .abort = on_abort,
+                                .unserved = on_unserved};
     const uint32_t zero = 0;
     const struct pmi1_config config = {
+        .job = 1,
         .kvs_name = "job",
         .size = 2,
         .universe_size = 2,
@@ -47,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         .local_ranks = &zero,
         .local_apps = &zero,
         .process_mapping = "(vector,(0,2,1))",
-        .world = &world,
+        .ops = &ops,
+        .reply = on_reply,
     };
     struct pmi1_server *server = pmi1_create(&config);
     const uint8_t *end = data + data_bytes;
@@ -57,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         size_t bytes = *data++ % 32;
 
         if (bytes == 0)
-            pmi1_barrier_done(server, 0, data, (size_t)(end - data));
+            pmi1_events.done(server, barrier_id, 0, data, (size_t)(end - data));
         if (bytes > (size_t)(end - data))
             bytes = (size_t)(end - data);
         rc = pmi1_input(server, 0, data, bytes, NULL);

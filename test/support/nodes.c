@@ -69,20 +69,20 @@ static uint32_t node_of(const struct hub *hub, uint32_t rank)
     return rank / hub->it->per_node;
 }
 
-static uint32_t expected_nodes(const struct hub *hub, const struct host_process *processes,
+static uint32_t expected_nodes(const struct hub *hub, const struct pmi_process *processes,
                                uint32_t count)
 {
     uint32_t bits = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (processes[i].rank == HOST_RANK_ALL)
+        if (processes[i].rank == PMI_RANK_ALL)
             return (1u << hub->it->nodes) - 1;
         bits |= 1u << node_of(hub, processes[i].rank);
     }
     return bits;
 }
 
-static uint32_t key_of(const struct host_process *processes, uint32_t count)
+static uint32_t key_of(const struct pmi_process *processes, uint32_t count)
 {
     uint32_t key = 1;
 
@@ -112,7 +112,7 @@ static struct operation *operation_find(struct hub *hub, uint32_t key, uint32_t 
 static void fence_join(struct hub *hub, uint32_t node, const struct node_message *message,
                        const char *data, size_t data_bytes)
 {
-    const struct host_process *processes = (const struct host_process *)(const void *)data;
+    const struct pmi_process *processes = (const struct pmi_process *)(const void *)data;
     size_t skip = message->participants * sizeof(*processes);
     uint32_t key = key_of(processes, message->participants);
     struct operation *operation = operation_find(hub, key, node);

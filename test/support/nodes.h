@@ -20,7 +20,6 @@ struct nodes_case {
     const char *directory;  /* exists; one folder per node is made and removed in it */
     uint32_t descriptors;   /* so many more are open in a node before libpmix starts */
     uint32_t jobs;          /* so many one after the other; 0 means 1 */
-    int destroy_in_text;    /* 1: the first text from a client ends the host and all clients */
     uint32_t deregister_at; /* the namespace is deregistered after so many fences; 0: at the end */
 };
 

@@ -40,6 +40,7 @@ struct node {
     uint32_t index;
     char name[32];
     char namespace[32];
+    uint32_t job;
     char directory[256];
     int hub;
     int signals;
@@ -47,6 +48,8 @@ struct node {
     uint16_t port;
     const struct host_table *table;
     struct host *host;
+    int own[2];  /* what libpmix's thread says to the main one */
+    int is_open; /* the host knows the job */
     struct pmi1_server *pmi1;
     pid_t pids[CLIENTS_MAX];
     int pmi_fds[CLIENTS_MAX];
@@ -76,18 +79,18 @@ static void clients_kill(const struct node *node)
 
 /* ---- what the host asks for ---- */
 
-static void on_connected(void *context, const struct host_process *process)
+static void on_connected(void *context, const struct pmi_process *process)
 {
     ((struct node *)context)->result.connected++;
 }
 
-static void on_finalized(void *context, const struct host_process *process)
+static void on_finalized(void *context, const struct pmi_process *process)
 {
     ((struct node *)context)->result.finalized++;
 }
 
-static void on_abort(void *context, uint64_t id, const struct host_process *caller, int status,
-                     const char *text, const struct host_process *targets, size_t targets_count)
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *text, const struct pmi_process *targets, size_t targets_count)
 {
     struct node *node = context;
     struct node_message message = {.type = NODE_ABORT, .status = status, .process = *caller};
@@ -95,35 +98,49 @@ static void on_abort(void *context, uint64_t id, const struct host_process *call
     node_send(node->hub, &message, NULL, 0);
     message.type = NODE_TEXT;
     node_send(node->hub, &message, text, strlen(text));
-    node->table->abort_done(node->host, id, 0);
-    node->table->abort_done(node->host, id, 0);
+    if (node->host == NULL)
+        return;
+    node->table->events.done(node->host, id, 0, NULL, 0);
+    node->table->events.done(node->host, id, 0, NULL, 0);
 }
 
-static void on_fence(void *context, uint64_t id, enum host_operation operation,
-                     const struct host_process *participants, size_t participants_count,
-                     const void *data, size_t data_bytes, int collect, uint32_t timeout_ms)
+/* On libpmix's thread. */
+static void on_collective(void *context, const struct pmi_collective *collective)
 {
-    struct node *node = context;
-    struct node_message message = {
-        .type = NODE_FENCE, .id = id, .participants = (uint32_t)participants_count};
+    struct node_message message = {.type = NODE_FENCE,
+                                   .id = collective->id,
+                                   .status = (int)collective->timeout_ms,
+                                   .participants = (uint32_t)collective->members_count};
     struct buffer packet = {0};
 
-    buffer_append(&packet, participants, participants_count * sizeof(*participants));
-    buffer_append(&packet, data, data_bytes);
-    node_send(node->hub, &message, packet.data, packet.length_bytes);
+    buffer_append(&packet, collective->members,
+                  collective->members_count * sizeof(*collective->members));
+    buffer_append(&packet, collective->data, collective->data_bytes);
+    node_send(((struct node *)context)->own[1], &message, packet.data, packet.length_bytes);
     buffer_fini(&packet);
+}
+
+static void fence_pass_on(struct node *node)
+{
+    static char data[NODE_PACKET_BYTES];
+    struct node_message message;
+    size_t got = node_receive(node->own[0], &message, data, sizeof(data));
+    int timeout_ms = message.status;
+
+    message.status = 0;
+    node_send(node->hub, &message, data, got - sizeof(message));
     for (size_t i = 0; timeout_ms > 0 && i < TIMERS_MAX; i++) {
         if (node->timers[i].id != 0)
             continue;
-        node->timers[i] = (struct timer){id, now_ms() + timeout_ms};
+        node->timers[i] = (struct timer){message.id, now_ms() + timeout_ms};
         break;
     }
     if (++node->fences == node->it->deregister_at)
-        node->table->job_deregister(node->host, node->namespace);
+        node->table->job_close(node->host, node->job);
 }
 
-static void on_modex(void *context, uint64_t id, const struct host_process *process,
-                     const char *key, uint32_t timeout_ms)
+static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
+                     uint32_t timeout_ms)
 {
     struct node *node = context;
     struct node_message message = {.type = NODE_MODEX, .id = id, .process = *process};
@@ -131,8 +148,8 @@ static void on_modex(void *context, uint64_t id, const struct host_process *proc
     node_send(node->hub, &message, NULL, 0);
 }
 
-static void on_modex_fetched(void *context, uint64_t id, int status, const void *data,
-                             size_t data_bytes)
+static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
+                        size_t data_bytes)
 {
     struct node *node = context;
     struct node_message message = {.type = NODE_FETCHED, .id = id, .status = status};
@@ -140,24 +157,49 @@ static void on_modex_fetched(void *context, uint64_t id, int status, const void 
     node_send(node->hub, &message, data, data_bytes);
 }
 
-static void on_text(void *context, const struct host_process *from, const char *text,
+static void on_text(void *context, const struct pmi_process *from, const char *text,
                     size_t text_bytes)
 {
     struct node *node = context;
     struct node_message message = {.type = NODE_TEXT, .process = *from};
 
     node_send(node->hub, &message, text, text_bytes);
-    if (node->it->destroy_in_text && node->host != NULL) {
-        node->table->destroy(node->host);
-        node->host = NULL;
-        clients_kill(node);
-    }
 }
 
 static void complain(struct node *node, const char *text)
 {
-    on_text(node, &(struct host_process){.rank = 0}, text, strlen(text));
-    on_text(node, &(struct host_process){.rank = 0}, "\n", 1);
+    on_text(node, &(struct pmi_process){.rank = 0}, text, strlen(text));
+    on_text(node, &(struct pmi_process){.rank = 0}, "\n", 1);
+}
+
+static void on_rejected(void *context, const struct pmi_process *process)
+{
+    complain(context, "a client is not let in");
+}
+
+static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)
+{
+    if (status < 0)
+        complain(context, why);
+}
+
+static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
+{
+}
+
+static struct pmi_ops make_ops(struct node *node)
+{
+    return (struct pmi_ops){.context = node,
+                            .opened = on_opened,
+                            .connected = on_connected,
+                            .rejected = on_rejected,
+                            .finalized = on_finalized,
+                            .collective = on_collective,
+                            .fetch = on_fetch,
+                            .provided = on_provided,
+                            .abort = on_abort,
+                            .text = on_text,
+                            .unserved = on_unserved};
 }
 
 /* ---- PMI-1 ---- */
@@ -170,53 +212,22 @@ static void on_pmi1_reply(void *context, uint32_t index, const void *data, size_
         (void)send(node->pmi_fds[index], data, bytes, MSG_NOSIGNAL);
 }
 
-static void on_pmi1_barrier(void *context, const void *data, size_t bytes)
-{
-    on_fence(context, 1, HOST_FENCE, &(struct host_process){.rank = HOST_RANK_ALL}, 1, data, bytes,
-             1, 0);
-}
-
-static void on_pmi1_connected(void *context, uint32_t index)
-{
-    ((struct node *)context)->result.connected++;
-}
-
-static void on_pmi1_finalized(void *context, uint32_t index)
-{
-    ((struct node *)context)->result.finalized++;
-}
-
-static void on_pmi1_abort(void *context, uint32_t index, int status, const char *text)
-{
-    struct node_message message = {.type = NODE_ABORT, .status = status};
-
-    node_send(((struct node *)context)->hub, &message, NULL, 0);
-}
-
-static void on_pmi1_refused(void *context, uint32_t index, const char *what)
-{
-}
-
 static void pmi1_start(struct node *node)
 {
-    struct pmi1_world world = {.context = node,
-                               .reply = on_pmi1_reply,
-                               .barrier = on_pmi1_barrier,
-                               .connected = on_pmi1_connected,
-                               .finalized = on_pmi1_finalized,
-                               .abort = on_pmi1_abort,
-                               .refused = on_pmi1_refused};
+    struct pmi_ops ops = make_ops(node);
     struct pmi1_run run = {0, node->it->nodes, node->it->per_node};
     static const uint32_t apps[CLIENTS_MAX];
     struct buffer mapping = {0};
     struct pmi1_config config = {
+        .job = node->job,
         .kvs_name = node->namespace,
         .size = node->it->nodes * node->it->per_node,
         .universe_size = 99,
         .local_count = node->it->per_node,
         .local_ranks = node->ranks,
         .local_apps = apps,
-        .world = &world,
+        .ops = &ops,
+        .reply = on_pmi1_reply,
     };
 
     pmi1_mapping(&run, 1, &mapping);
@@ -243,12 +254,12 @@ static void pmi1_serve(struct node *node, uint32_t index)
 
 /* ---- the host ---- */
 
-static void job_register(struct node *node)
+static void job_open(struct node *node)
 {
     static const uint32_t apps[CLIENTS_MAX];
     struct buffer nodes = {0}, ranks = {0};
-    struct error error = ERROR_NONE;
-    struct host_job job = {
+    struct pmi_job job = {
+        .number = node->job,
         .namespace = node->namespace,
         .size = node->it->nodes * node->it->per_node,
         .universe_size = node->it->nodes * node->it->per_node,
@@ -273,32 +284,29 @@ static void job_register(struct node *node)
     }
     job.node_names = buffer_string(&nodes);
     job.ranks_by_node = buffer_string(&ranks);
-    if (node->table->job_register(node->host, &job, &error) < 0)
-        complain(node, error.text);
+    node->table->job_open(node->host, &job);
     buffer_fini(&nodes);
     buffer_fini(&ranks);
 }
 
 static void host_start(struct node *node)
 {
-    struct host_world world = {.context = node,
-                               .connected = on_connected,
-                               .finalized = on_finalized,
-                               .abort = on_abort,
-                               .fence = on_fence,
-                               .modex = on_modex,
-                               .modex_fetched = on_modex_fetched,
-                               .text = on_text};
+    struct pmi_ops ops = make_ops(node);
     struct host_config config = {
         .directory = node->directory,
         .node_name = node->name,
         .server_namespace = "banyan",
         .server_rank = node->index,
-        .world = &world,
+        .ops = &ops,
     };
     void *plugin = dlopen(node->it->plugin, RTLD_NOW | RTLD_LOCAL);
     struct error error = ERROR_NONE;
 
+    node->is_open = 1;
+    if (node->host != NULL) {
+        job_open(node);
+        return;
+    }
     if (plugin == NULL) {
         complain(node, dlerror());
         _exit(1);
@@ -309,13 +317,14 @@ static void host_start(struct node *node)
     if (node->host == NULL)
         complain(node, error.text);
     else
-        job_register(node);
+        job_open(node);
 }
 
 /* A client says its first message at once. */
 static void client_admit(struct node *node)
 {
     static char message[HELLO_BYTES_MAX];
+    struct pmi_process process = {.job = node->job};
     int fd = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC);
     struct hello hello;
     size_t bytes;
@@ -331,12 +340,13 @@ static void client_admit(struct node *node)
         close(fd);
         return;
     }
-    if (node->host == NULL)
+    process.rank = hello.rank;
+    if (!node->is_open)
         host_start(node);
     if (node->host == NULL)
         close(fd);
     else
-        node->table->admit(node->host, fd, &hello.process, message, bytes);
+        node->table->admit(node->host, fd, &process, message, bytes);
 }
 
 /* ---- processes ---- */
@@ -403,7 +413,7 @@ static void client_start(struct node *node, uint32_t index, const sigset_t *mask
 
 static void clients_reap(struct node *node)
 {
-    struct host_process process;
+    struct pmi_process process;
     struct signalfd_siginfo ignored;
     int status;
 
@@ -417,10 +427,9 @@ static void clients_reap(struct node *node)
             node->result.exited++;
         else
             node->result.failed++;
-        snprintf(process.namespace, sizeof(process.namespace), "%s", node->namespace);
-        process.rank = node->ranks[i];
+        process = (struct pmi_process){.job = node->job, .rank = node->ranks[i]};
         if (node->host != NULL)
-            node->table->process_gone(node->host, &process);
+            node->table->events.gone(node->host, &process);
         if (node->running == 0)
             node_send(node->hub, &(struct node_message){.type = NODE_ENDED}, NULL, 0);
     }
@@ -455,17 +464,15 @@ static void hub_serve(struct node *node)
     else if (message.type == NODE_NEXT)
         node->next = 1;
     else if (message.type == NODE_FENCE_RESULT && node->pmi1 != NULL)
-        pmi1_barrier_done(node->pmi1, message.status, data, got);
+        pmi1_events.done(node->pmi1, message.id, message.status, data, got);
     else if (node->host == NULL)
         return;
     else if (message.type == NODE_FETCH)
-        node->table->modex_fetch(node->host, message.id, &message.process, "");
+        node->table->events.provide(node->host, message.id, &message.process, "");
     /* Every answer is given twice: the second is for an id that is forgotten. */
     for (int i = 0; i < 2 && node->host != NULL; i++) {
-        if (message.type == NODE_FENCE_RESULT)
-            node->table->fence_done(node->host, message.id, message.status, data, got);
-        else if (message.type == NODE_MODEX_RESULT)
-            node->table->modex_done(node->host, message.id, message.status, data, got);
+        if (message.type == NODE_FENCE_RESULT || message.type == NODE_MODEX_RESULT)
+            node->table->events.done(node->host, message.id, message.status, data, got);
     }
 }
 
@@ -478,7 +485,7 @@ static int next_timeout_ms(struct node *node)
         if (node->timers[i].id != 0 && node->timers[i].deadline_ms <= now) {
             message.id = node->timers[i].id;
             node_send(node->hub, &message, NULL, 0);
-            node->table->fence_done(node->host, message.id, -ETIMEDOUT, NULL, 0);
+            node->table->events.done(node->host, message.id, -ETIMEDOUT, NULL, 0);
             node->timers[i].id = 0;
         } else if (node->timers[i].id != 0 && node->timers[i].deadline_ms - now < next) {
             next = node->timers[i].deadline_ms - now;
@@ -489,7 +496,7 @@ static int next_timeout_ms(struct node *node)
 
 static void loop(struct node *node)
 {
-    struct pollfd fds[4 + CLIENTS_MAX];
+    struct pollfd fds[5 + CLIENTS_MAX];
 
     node->next = 0;
     while (!node->next) {
@@ -501,14 +508,17 @@ static void loop(struct node *node)
         fds[2] = (struct pollfd){.fd = node->listener, .events = POLLIN};
         fds[3].fd = node->host != NULL ? node->table->descriptor(node->host) : -1;
         fds[3].events = POLLIN;
+        fds[4] = (struct pollfd){.fd = node->own[0], .events = POLLIN};
         for (uint32_t i = 0; i < clients; i++)
-            fds[4 + i] = (struct pollfd){.fd = node->pmi_fds[i], .events = POLLIN};
-        if (poll(fds, 4 + clients, timeout_ms) < 0)
+            fds[5 + i] = (struct pollfd){.fd = node->pmi_fds[i], .events = POLLIN};
+        if (poll(fds, 5 + clients, timeout_ms) < 0)
             continue;
         for (uint32_t i = 0; i < clients; i++) {
-            if (fds[4 + i].revents != 0)
+            if (fds[5 + i].revents != 0)
                 pmi1_serve(node, i);
         }
+        if (fds[4].revents != 0)
+            fence_pass_on(node);
         if (fds[3].revents != 0)
             node->table->process(node->host);
         if (fds[2].revents != 0)
@@ -532,6 +542,8 @@ static void run_job(struct node *node, uint32_t number, const sigset_t *mask)
     const struct nodes_case *it = node->it;
 
     snprintf(node->namespace, sizeof(node->namespace), "test.%u", number);
+    node->job = number;
+    node->is_open = 0;
     listen_anywhere(node);
     if (it->pmi1)
         pmi1_start(node);
@@ -542,10 +554,8 @@ static void run_job(struct node *node, uint32_t number, const sigset_t *mask)
     open_many(it->descriptors);
     loop(node);
     if (node->host != NULL) {
-        node->table->job_deregister(node->host, node->namespace);
-        node->table->job_deregister(node->host, node->namespace);
-        node->table->destroy(node->host);
-        node->host = NULL;
+        node->table->job_close(node->host, node->job);
+        node->table->job_close(node->host, node->job);
     }
     if (node->listener >= 0)
         close(node->listener);
@@ -565,6 +575,8 @@ void node_main(const struct nodes_case *it, uint32_t index, int hub)
     snprintf(node->name, sizeof(node->name), "node%u", index);
     snprintf(node->directory, sizeof(node->directory), "%s/%s", it->directory, node->name);
     mkdir(node->directory, 0700);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, node->own) < 0)
+        abort();
     for (uint32_t i = 0; i < it->per_node; i++)
         node->ranks[i] = index * it->per_node + i;
     sigemptyset(&set);

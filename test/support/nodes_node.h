@@ -15,7 +15,7 @@
 #define NODE_PACKET_BYTES (160 * 1024)
 
 enum node_message_type {
-    NODE_FENCE,        /* up: data = participants (host_process), then the contribution */
+    NODE_FENCE,        /* up: data = participants (pmi_process), then the contribution */
     NODE_FENCE_RESULT, /* down */
     NODE_TIMED_OUT,    /* up: the fence is over here, and so for all */
     NODE_MODEX,        /* up: process wanted */
@@ -35,7 +35,7 @@ struct node_message {
     enum node_message_type type;
     int status;
     uint32_t participants;
-    struct host_process process;
+    struct pmi_process process;
 };
 
 /* Returns 0 if the other side has closed. */

@@ -25,12 +25,15 @@ agent=$scratch/agent
 places=(virtual ssh one)
 times=(start run end)
 parts=(front root root-helper daemon daemon-helper rank agent)
+client=$top_builddir/test/tool/pmix_calls
+[ ! -x "$client" ] || parts+=(server)
 
 cat >"$scratch/stubborn" <<'SH'
 #!/bin/sh
 trap '' TERM
 sleep 1000 &
 setsid sleep 1000 &
+[ -z "$2" ] || "$2" fence sleep:1000000 >/dev/null 2>&1 &
 echo up
 [ -p "$1" ] || exit 1
 read -r word <"$1"
@@ -79,7 +82,7 @@ find_part() {
     while read -r pid parent name; do
         case $1:$name in
         front:*) [ "$pid" = "$front" ] && found+=("$pid") ;;
-        root:banyan-root | daemon:banyand | rank:stubborn) found+=("$pid") ;;
+        root:banyan-root | daemon:banyand | rank:stubborn | server:banyan-pmix) found+=("$pid") ;;
         agent:cat) found+=("$pid") ;;
         root-helper:banyan-helper) [ "$parent" = "$root" ] && found+=("$pid") ;;
         daemon-helper:banyan-helper) [ "$parent" != "$root" ] && found+=("$pid") ;;
@@ -149,9 +152,11 @@ until_nothing() {
 
 # ---- One cell ----
 
-# begin_run WHERE
+# begin_run WHERE PART...: with clients of PMIx if their server is one of the parts
 begin_run() {
     local -a where
+    local speaks=
+    [[ " $* " != *" server "* ]] || speaks=$client
     case $1 in
     virtual) where=(--virtual-nodes 4 --per-node 1) ranks=4 ;;
     ssh) where=(--host "n[1-4]" --starter ssh --ssh-agent "$agent" --per-node 1) ranks=4 ;;
@@ -161,7 +166,7 @@ begin_run() {
     : >"$scratch/out"
     new_mark
     BT_MARK=$mark FAKESSH_KEEP=BT_MARK,TMPDIR,BANYAN_PKGLIBDIR "$banyan" run "${where[@]}" -x BT_MARK="$mark" \
-        "$scratch/stubborn" "$scratch/gate" >"$scratch/out" 2>"$scratch/err" </dev/null &
+        "$scratch/stubborn" "$scratch/gate" "$speaks" >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
 }
 
@@ -184,7 +189,7 @@ kill_cell() {
     IFS=/ read -r where when who delay <<<"$1"
     IFS=+ read -ra who_list <<<"$who"
     pick=$delay
-    begin_run "$where"
+    begin_run "$where" "${who_list[@]}"
     if [ "$when" != start ]; then
         until_true 20 all_up
         # Who takes part is looked for before the end, in which it may be gone.

@@ -444,7 +444,7 @@ static void give_up(struct simulation *simulation)
     const char *name = operation_names[outcome->operation.kind];
 
     snprintf(outcome->text, sizeof outcome->text, "is not over in time");
-    if (sim_machine_is_usurped(simulation->machine))
+    if (simulation->is_damaged || sim_machine_is_usurped(simulation->machine))
         return; /* daemons that say what is wrong, or take part in nothing, may be waited for */
     if (counts_places(outcome->operation.kind))
         simulation_fail(simulation, "%s: %u of %u places have not been told in time", name,

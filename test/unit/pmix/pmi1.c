@@ -13,6 +13,7 @@
 #include "pmix/pmi1_wire.h"
 
 #define CLIENTS 2
+#define JOB     5
 
 /* One node's server and all that it said. */
 struct node {
@@ -20,6 +21,7 @@ struct node {
     struct buffer replies[CLIENTS];
     struct buffer puts; /* of the last barrier that it asked for */
     int barriers;
+    uint64_t barrier_id;
     int connected;
     int finalized;
     int aborts;
@@ -28,49 +30,63 @@ struct node {
     int done_at_once; /* 1: a barrier is answered within the call */
 };
 
+/* All nodes' data of the last barrier. */
+static void barrier_done(struct node *node, int status, const void *data, size_t bytes)
+{
+    pmi1_events.done(node->server, node->barrier_id, status, data, bytes);
+}
+
 static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
     buffer_append(&((struct node *)context)->replies[index], data, bytes);
 }
 
-static void on_barrier(void *context, const void *data, size_t bytes)
+static void on_barrier(void *context, const struct pmi_collective *barrier)
 {
     struct node *node = context;
 
-    node->barriers++;
+    node->barriers += barrier->kind == PMI_BARRIER && barrier->members_count == 1 &&
+                      barrier->members[0].job == JOB && barrier->members[0].rank == PMI_RANK_ALL;
+    node->barrier_id = barrier->id;
     buffer_clear(&node->puts);
-    buffer_append(&node->puts, data, bytes);
+    buffer_append(&node->puts, barrier->data, barrier->data_bytes);
     if (node->done_at_once)
-        pmi1_barrier_done(node->server, 0, data, bytes);
+        barrier_done(node, 0, barrier->data, barrier->data_bytes);
 }
 
-static void on_connected(void *context, uint32_t index)
+static void on_connected(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->connected++;
+    ((struct node *)context)->connected += process->job == JOB;
 }
 
-static void on_finalized(void *context, uint32_t index)
+static void on_finalized(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->finalized++;
+    ((struct node *)context)->finalized += process->job == JOB;
 }
 
-static void on_refused(void *context, uint32_t index, const char *what)
+static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
 {
-    ((struct node *)context)->refusals++;
+    ((struct node *)context)->refusals += process->job == JOB && service != PMI_SERVICE_EVENT;
 }
 
-static void on_abort(void *context, uint32_t index, int status, const char *message)
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *message, const struct pmi_process *targets, size_t targets_count)
 {
-    ((struct node *)context)->aborts++;
+    ((struct node *)context)->aborts += id == 0 && caller->job == JOB && targets_count == 0;
     ((struct node *)context)->abort_status = status;
 }
 
 static void node_init(struct node *node, uint32_t first_rank, const char *mapping)
 {
-    struct pmi1_world world = {node,         on_reply, on_barrier, on_connected,
-                               on_finalized, on_abort, on_refused};
+    struct pmi_ops ops = {.context = node,
+                          .connected = on_connected,
+                          .finalized = on_finalized,
+                          .collective = on_barrier,
+                          .abort = on_abort,
+                          .unserved = on_unserved};
     uint32_t ranks[CLIENTS] = {first_rank, first_rank + 1}, apps[CLIENTS] = {0, 3};
     struct pmi1_config config = {
+        .job = JOB,
         .kvs_name = "job",
         .size = 4,
         .universe_size = 16,
@@ -78,7 +94,8 @@ static void node_init(struct node *node, uint32_t first_rank, const char *mappin
         .local_ranks = ranks,
         .local_apps = apps,
         .process_mapping = mapping,
-        .world = &world,
+        .ops = &ops,
+        .reply = on_reply,
     };
 
     memset(node, 0, sizeof(*node));
@@ -197,9 +214,9 @@ static void test_barrier(void)
                "who waits says nothing else");
     for (uint32_t n = 0; n < 2; n++) {
         buffer_clear(&nodes[n].replies[1]);
-        pmi1_barrier_done(nodes[n].server, 0, all.data, all.length_bytes);
+        barrier_done(&nodes[n], 0, all.data, all.length_bytes);
         is_string(buffer_string(&nodes[n].replies[1]), "cmd=barrier_out rc=0\n", "all go on");
-        pmi1_barrier_done(nodes[n].server, 0, all.data, all.length_bytes);
+        barrier_done(&nodes[n], 0, all.data, all.length_bytes);
         is_string(buffer_string(&nodes[n].replies[1]), "cmd=barrier_out rc=0\n",
                   "a second answer is ignored");
         is_string(say(&nodes[n], 1, "cmd=get kvsname=job key=k3\n"),
@@ -226,13 +243,13 @@ static void test_barrier_ends(void)
     node.done_at_once = 0;
     say(&node, 0, "cmd=barrier_in\n");
     say(&node, 1, "cmd=barrier_in\n");
-    pmi1_barrier_done(node.server, -ETIMEDOUT, NULL, 0);
+    barrier_done(&node, -ETIMEDOUT, NULL, 0);
     is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=barrier_failed\n",
               "a barrier may fail");
     say(&node, 0, "cmd=barrier_in\n");
     say(&node, 1, "cmd=barrier_in\n");
     buffer_clear(&node.replies[1]);
-    pmi1_barrier_done(node.server, 0, "\x05ugly", 5);
+    barrier_done(&node, 0, "\x05ugly", 5);
     is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=barrier_failed\n",
               "also by what another node sent");
     say(&node, 0, "cmd=barrier_in\n");

@@ -129,18 +129,6 @@ static void test_cut(void)
     nodes_result_fini(&result);
 }
 
-/* The host is destroyed out of a call of its own, with more calls behind it. */
-static void test_destroy(void)
-{
-    struct nodes_case it = {.nodes = 1, .per_node = 4, .destroy_in_text = 1};
-    struct nodes_result result;
-
-    run(&it, client, "log", NULL, &result);
-    ok(!result.timed_out, "a host may be destroyed while it tells something");
-    is_uint(result.exited + result.failed, 4, "nobody is left");
-    nodes_result_fini(&result);
-}
-
 static void test_jobs(uint32_t per_node)
 {
     struct nodes_case it = {.nodes = 2, .per_node = per_node, .jobs = 3};
@@ -228,7 +216,6 @@ int main(void)
     test_abort(4, 4);
     test_log();
     test_cut();
-    test_destroy();
     test_jobs(2);
     test_jobs(66);
     test_descriptors();

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/rank/pmi_node.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "launch/exec/descriptor.h"
+#include "pmix/pmi_remote.h"
+
+#define READ_BYTES (64u * 1024)
+
+struct pmi_node {
+    struct pmi_node_config config;
+    char namespace[64];
+    char directory[128];
+    struct pmi_remote *remote; /* NULL: no server runs */
+    struct loop_watch *watch;
+    int fd;
+    uint32_t servers; /* started so far */
+    int has_session;  /* its directory has been made */
+    int is_hearing;
+};
+
+/* One for each server: what a dead one has left must not confuse the next. */
+static void name_directory(struct pmi_node *node)
+{
+    snprintf(node->directory, sizeof(node->directory), "%s/p%u", node->config.session->directory,
+             node->servers);
+}
+
+static uint64_t server_id(const struct pmi_node *node)
+{
+    return node->config.first_id + node->servers % PMI_NODE_IDS;
+}
+
+/* ---- Sending ---- */
+
+static int send_piece(int fd, const struct pmi_piece *piece, size_t *ret_sent)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)piece->data, piece->bytes};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t sent;
+
+    if (piece->fd >= 0) {
+        header.msg_control = control.bytes;
+        header.msg_controllen = sizeof(control.bytes);
+        control.align.cmsg_level = SOL_SOCKET;
+        control.align.cmsg_type = SCM_RIGHTS;
+        control.align.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.align), &piece->fd, sizeof(int));
+    }
+    sent = sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    *ret_sent = sent > 0 ? (size_t)sent : 0;
+    return sent < 0 ? -errno : 0;
+}
+
+/* Sends what the server takes; that it is gone is noticed by reading. */
+static void flush(struct pmi_node *node)
+{
+    struct pmi_piece piece;
+    size_t sent;
+    int rc = 0;
+
+    if (node->remote == NULL)
+        return;
+    pmi_remote_output(node->remote, &piece);
+    while (piece.bytes > 0 && (rc == 0 || rc == -EINTR)) {
+        rc = send_piece(node->fd, &piece, &sent);
+        pmi_remote_sent(node->remote, sent);
+        pmi_remote_output(node->remote, &piece);
+    }
+    loop_watch_set(node->watch, LOOP_READ | (rc == -EAGAIN || rc == -ENOBUFS ? LOOP_WRITE : 0));
+}
+
+/* ---- Its end ---- */
+
+/* The server is not ours any more, whatever it does. */
+static struct pmi_remote *let_go(struct pmi_node *node)
+{
+    struct pmi_remote *remote = node->remote;
+
+    loop_watch_destroy(node->watch);
+    close(node->fd);
+    node->watch = NULL;
+    node->fd = -1;
+    node->remote = NULL;
+    helper_signal(node->config.helper, server_id(node), SIGKILL);
+    (void)session_remove_tree(node->directory);
+    node->servers++;
+    name_directory(node);
+    return remote;
+}
+
+static void lose(struct pmi_node *node, const char *how)
+{
+    struct pmi_remote *remote = let_go(node);
+    char why[HOST_NAME_BYTES_MAX + 256];
+
+    snprintf(
+        why, sizeof(why),
+        "the PMIx server process %s; run the job again, and if that happens again look into the "
+        "kernel log of %s (out of memory?)",
+        how, node->config.node_name);
+    log_info("%s", why);
+    pmi_remote_lose(remote, why);
+    pmi_remote_destroy(remote);
+}
+
+/* ---- Reading ---- */
+
+/* 1: there may be more. */
+static int hear(struct pmi_node *node)
+{
+    char data[READ_BYTES];
+    ssize_t got = recv(node->fd, data, sizeof(data), MSG_DONTWAIT);
+    int rc;
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return errno == EINTR;
+    if (got <= 0) {
+        lose(node, "died");
+        return 0;
+    }
+    node->is_hearing = 1;
+    rc = pmi_remote_input(node->remote, data, (size_t)got);
+    node->is_hearing = 0;
+    if (rc < 0)
+        lose(node, "said what it should not and was killed");
+    else
+        flush(node);
+    return rc == 0 && (size_t)got == sizeof(data);
+}
+
+static void ready(void *context, int fd, unsigned int what)
+{
+    struct pmi_node *node = context;
+
+    (void)fd;
+    if (what & LOOP_WRITE)
+        flush(node);
+    if (what & LOOP_READ)
+        (void)hear(node);
+    if (node->remote != NULL && pmi_remote_jobs(node->remote) == 0 &&
+        pmi_remote_memory_kib(node->remote) > PMI_NODE_GROWN_KIB) {
+        log_debug("the PMIx server has grown to %u KiB: the next job gets another",
+                  pmi_remote_memory_kib(node->remote));
+        pmi_remote_destroy(let_go(node));
+    }
+}
+
+/* What an op of the server has led to is not heard within it. */
+void pmi_node_catch_up(struct pmi_node *node)
+{
+    while (node->remote != NULL && !node->is_hearing && hear(node))
+        ;
+}
+
+/* ---- Its start ---- */
+
+static int directory_make(struct pmi_node *node, struct error *error)
+{
+    if (!node->has_session && session_create(node->config.session, error) < 0)
+        return error->code;
+    node->has_session = 1;
+    if (mkdir(node->directory, 0700) < 0 && errno != EEXIST)
+        return error_set(error, -errno, "cannot make the directory %s of the PMIx server: %s",
+                         node->directory, strerror(errno));
+    return 0;
+}
+
+static int server_start(struct pmi_node *node, struct error *error)
+{
+    struct host_config config = {
+        .directory = node->directory,
+        .node_name = node->config.node_name,
+        .server_namespace = node->namespace,
+        .server_rank = node->config.place,
+    };
+    int ends[2], rc = directory_make(node, error);
+
+    if (rc < 0)
+        return rc;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return error_set(error, -errno, "cannot start the PMIx server: socketpair: %s",
+                         strerror(errno));
+    node->fd = descriptor_move_high(ends[0]);
+    node->remote = pmi_remote_create(&config);
+    node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, ready, node);
+    helper_start_server(node->config.helper, server_id(node), ends[1]);
+    close(ends[1]);
+    return 0;
+}
+
+int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct pmi_ops *ops,
+                  struct error *error)
+{
+    int rc = node->remote == NULL ? server_start(node, error) : 0;
+
+    if (rc < 0)
+        return rc;
+    pmi_remote_open(node->remote, job, ops);
+    flush(node);
+    return 0;
+}
+
+void pmi_node_close(struct pmi_node *node, uint32_t job)
+{
+    if (node->remote == NULL)
+        return;
+    pmi_remote_close(node->remote, job);
+    flush(node);
+}
+
+void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *process,
+                    const void *message, size_t message_bytes)
+{
+    if (node->remote == NULL) {
+        close(fd);
+        return;
+    }
+    pmi_remote_admit(node->remote, fd, process, message, message_bytes);
+    flush(node);
+}
+
+static void node_done(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes)
+{
+    struct pmi_node *node = speaker;
+
+    if (node->remote == NULL)
+        return;
+    pmi_remote_events.done(node->remote, id, status, data, data_bytes);
+    flush(node);
+}
+
+static void node_provide(void *speaker, uint64_t id, const struct pmi_process *process,
+                         const char *key)
+{
+    struct pmi_node *node = speaker;
+
+    if (node->remote == NULL)
+        return;
+    pmi_remote_events.provide(node->remote, id, process, key);
+    flush(node);
+}
+
+static void node_gone(void *speaker, const struct pmi_process *process)
+{
+    struct pmi_node *node = speaker;
+
+    if (node->remote == NULL)
+        return;
+    pmi_remote_events.gone(node->remote, process);
+    flush(node);
+}
+
+const struct pmi_events pmi_node_events = {
+    .done = node_done,
+    .provide = node_provide,
+    .gone = node_gone,
+};
+
+/* ---- What the helper tells ---- */
+
+int pmi_node_has_id(const struct pmi_node *node, uint64_t id)
+{
+    return id - node->config.first_id < PMI_NODE_IDS;
+}
+
+void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step)
+{
+    char how[128];
+
+    (void)step; /* there is nothing but the fork */
+    if (node->remote == NULL || id != server_id(node))
+        return;
+    snprintf(how, sizeof(how), "could not be forked (%s)", strerror(-code));
+    lose(node, how);
+}
+
+void pmi_node_exited(struct pmi_node *node, uint64_t id, int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        log_debug("a PMIx server was ended by signal %d", WTERMSIG(wait_status));
+    if (id == server_id(node))
+        pmi_node_catch_up(node); /* to the end of its socket */
+}
+
+/* ---- Life ---- */
+
+const char *pmi_node_namespace(const struct pmi_node *node)
+{
+    return node->namespace;
+}
+
+const char *pmi_node_directory(const struct pmi_node *node)
+{
+    return node->directory;
+}
+
+struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
+{
+    struct pmi_node *node = memory_allocate_zeroed(sizeof(*node));
+
+    node->config = *config;
+    node->fd = -1;
+    snprintf(node->namespace, sizeof(node->namespace), "banyan-%s", config->session_id);
+    name_directory(node);
+    return node;
+}
+
+void pmi_node_destroy(struct pmi_node *node)
+{
+    if (node == NULL)
+        return;
+    if (node->remote != NULL)
+        pmi_remote_destroy(let_go(node));
+    free(node);
+}

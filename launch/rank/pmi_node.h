@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked by the helper
+ * when the first job needs it and used by all jobs of the instance that run here.  When it dies the
+ * jobs that it serves are lost, and the next job that is opened gets a new one; one that has grown is
+ * replaced once no job is open.  It dies with the daemon: by the end of its socket, and by the
+ * helper, whose child it is.
+ *
+ * Cost: nothing until the first job is opened.
+ */
+#ifndef LAUNCH_RANK_PMI_NODE_H
+#define LAUNCH_RANK_PMI_NODE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fabric/loop.h"
+#include "launch/exec/helper.h"
+#include "launch/exec/session.h"
+#include "pmix/pmi.h"
+
+/* Ids of its processes at the helper: [first, first + PMI_NODE_IDS). */
+#define PMI_NODE_IDS 16u
+/* A server that has more memory when its last job has ended is not used again; one that has served a
+ * client of a small job has 17 MiB. */
+#define PMI_NODE_GROWN_KIB (96u * 1024)
+
+struct pmi_node;
+
+struct pmi_node_config {
+    struct loop *loop;
+    struct helper *helper;
+    const struct session *session;
+    const char *session_id;
+    const char *node_name;
+    uint32_t place;
+    uint64_t first_id;
+};
+
+struct pmi_node *pmi_node_create(const struct pmi_node_config *config);
+/* Jobs that are open are told nothing. */
+void pmi_node_destroy(struct pmi_node *node);
+
+/* What clients are told of the server that runs, or will be the next. */
+const char *pmi_node_namespace(const struct pmi_node *node);
+const char *pmi_node_directory(const struct pmi_node *node);
+
+/* Tells the server of the job, and starts it if it does not run; ops.opened or ops.lost follows.
+ * Negative errno if there is no descriptor or directory for it. */
+int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct pmi_ops *ops,
+                  struct error *error);
+void pmi_node_close(struct pmi_node *node, uint32_t job);
+/* Takes fd. */
+void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *process,
+                    const void *message, size_t message_bytes);
+/* speaker: the node. */
+extern const struct pmi_events pmi_node_events;
+/* Hears what the server has said so far: before the end of a process is told of, so that its finalize
+ * comes before. */
+void pmi_node_catch_up(struct pmi_node *node);
+
+/* helper_events of a process with one of its ids. */
+int pmi_node_has_id(const struct pmi_node *node, uint64_t id);
+void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step);
+void pmi_node_exited(struct pmi_node *node, uint64_t id, int wait_status);
+
+#endif

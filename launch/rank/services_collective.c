@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What processes do together: fence, connect and disconnect of PMIx and the barrier of PMI-1 are one
+ * operation of the overlay, named by its members, its kind, and its generation, which every member
+ * counts for itself.  Operations of one set and kind follow each other; those of others do not mix.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "launch/rank/services_internal.h"
+
+/* One that waits for the other nodes. */
+struct collective {
+    struct list_node node;
+    const struct speaker *speaker;
+    struct loop_timer *timer; /* NULL: no time-out */
+    uint64_t id;              /* the speaker's */
+    struct node_key key;
+    enum pmi_kind kind;
+    uint64_t members; /* of whom, whatever the kind */
+};
+
+struct collective_set {
+    uint32_t generation; /* the last one used */
+    uint32_t operation;  /* enum job_operation */
+    struct ranges places;
+};
+
+static void collective_free(struct collective *collective)
+{
+    list_remove(&collective->node);
+    loop_timer_destroy(collective->timer);
+    free(collective);
+}
+
+/* It ends for everyone or, if it has been decided, not at all. */
+static void timed_out(void *context)
+{
+    struct collective *collective = context;
+    const struct services_world *world = &collective->speaker->services->world;
+
+    world->cancel(world->context, &collective->key);
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct pmi_process *left = a, *right = b;
+
+    if (left->job != right->job)
+        return left->job < right->job ? -1 : 1;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* Places of the members; -ENOENT or -EINVAL if one is not of this job. */
+static int add_places(const struct services *services, const struct pmi_process *member,
+                      struct ranges *ret_places)
+{
+    const struct job_local *job = services->config.job;
+    uint32_t node, local_index;
+
+    if (member->job != job->number)
+        return -ENOENT;
+    if (member->rank == PMI_RANK_ALL) {
+        ranges_add_all(ret_places, &job->places);
+        return 0;
+    }
+    if (member->rank >= job->map.processes)
+        return -EINVAL;
+    place_map_find(&job->map, member->rank, &node, &local_index);
+    ranges_add(ret_places, node + 1, node + 1);
+    return 0;
+}
+
+/* Name and places of a set of processes, the same at all its members whatever order they gave. */
+static int members_set(const struct services *services, const struct pmi_process *list,
+                       size_t count, uint64_t *ret_members, struct ranges *ret_places)
+{
+    struct pmi_process *sorted = memory_copy(list, count * sizeof *list);
+    uint64_t members = hash_mix(JOB_OPERATION_PMIX);
+    int rc = 0;
+
+    qsort(sorted, count, sizeof *sorted, compare_processes);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        members = hash_mix(members ^ sorted[i].job) + hash_mix(sorted[i].rank);
+        rc = add_places(services, &sorted[i], ret_places);
+    }
+    free(sorted);
+    *ret_members = members;
+    return rc;
+}
+
+static struct node_key make_key(const struct services *services, enum pmi_kind kind,
+                                uint64_t members)
+{
+    uint32_t number = services->config.job->number;
+    struct node_key key = {
+        .set_id = kind == PMI_FENCE ? members : hash_mix(members + (uint64_t)kind),
+        .owner = number,
+        .kind = JOB_OPERATION_PMIX,
+        .merge = JOB_MERGE_CONCATENATE,
+        .target = NODE_TARGET_ALL,
+    };
+
+    if (kind == PMI_BARRIER) { /* of all ranks always: the roll call knows it by that name */
+        key.set_id = job_set_id(number, JOB_OPERATION_PMI1);
+        key.kind = JOB_OPERATION_PMI1;
+    }
+    return key;
+}
+
+static uint32_t generation_next(struct services *services, const struct node_key *key,
+                                const struct ranges *places)
+{
+    struct collective_set *set = map_get_u64(services->sets, key->set_id);
+
+    if (!set) {
+        set = memory_allocate_zeroed(sizeof *set);
+        set->operation = key->kind;
+        ranges_copy(&set->places, places);
+        (void)map_put_u64(services->sets, key->set_id, set);
+    }
+    return ++set->generation;
+}
+
+uint32_t services_last_generation(const struct services *services, uint64_t set_id)
+{
+    const struct collective_set *set = map_get_u64(services->sets, set_id);
+
+    return set ? set->generation : 0;
+}
+
+static void stand_in_set(struct services *services, struct node_key key,
+                         const struct ranges *places)
+{
+    key.generation = services_last_generation(services, key.set_id) + 1;
+    services_stand_in(services, &key, places);
+}
+
+/* In the sets that met here, and in those of all. */
+void services_collective_stand_in(struct services *services)
+{
+    const struct job_local *job = services->config.job;
+    struct pmi_process everyone = {.job = job->number, .rank = PMI_RANK_ALL};
+    struct ranges places = {0};
+    const void *name;
+    size_t cursor = 0, name_bytes;
+    const struct collective_set *set;
+    uint64_t members;
+
+    while ((set = map_next_entry(services->sets, &cursor, &name, &name_bytes)) != NULL) {
+        struct node_key key = make_key(services, PMI_FENCE, 0);
+
+        memcpy(&key.set_id, name, sizeof key.set_id);
+        key.kind = (uint8_t)set->operation;
+        stand_in_set(services, key, &set->places);
+    }
+    (void)members_set(services, &everyone, 1, &members, &places);
+    if (job->spec.mpi & JOB_MPI_PMI1)
+        stand_in_set(services, make_key(services, PMI_BARRIER, members), &places);
+    if (job->spec.mpi & JOB_MPI_PMIX)
+        stand_in_set(services, make_key(services, PMI_FENCE, members), &places);
+    ranges_fini(&places);
+}
+
+/* Of the time limits of its members the first ends it. */
+static void set_limit(struct collective *collective, uint32_t timeout_ms)
+{
+    if (timeout_ms == 0)
+        return;
+    collective->timer =
+        loop_timer_create(collective->speaker->services->config.loop, timed_out, collective);
+    loop_timer_set(collective->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
+}
+
+void services_collective(struct speaker *speaker, const struct pmi_collective *wanted)
+{
+    struct services *services = speaker->services;
+    struct ranges places = {0};
+    struct collective *collective;
+    uint64_t members;
+    int rc = members_set(services, wanted->members, wanted->members_count, &members, &places);
+    struct node_key key = make_key(services, wanted->kind, members);
+
+    if (rc == 0 && services_stands_in(services, key.set_id))
+        rc = -ESRCH; /* of ranks that have ended since */
+    if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
+        !map_get_u64(services->pmix.connected, members))
+        rc = -ENOTCONN;
+    if (rc < 0) {
+        services_answer(speaker, wanted->id, rc, NULL, 0);
+        ranges_fini(&places);
+        return;
+    }
+    collective = memory_allocate_zeroed(sizeof *collective);
+    collective->id = wanted->id;
+    collective->key = key;
+    collective->kind = wanted->kind;
+    collective->members = members;
+    collective->speaker = speaker;
+    set_limit(collective, wanted->timeout_ms);
+    collective->key.generation = generation_next(services, &key, &places);
+    list_append(&services->collectives, &collective->node);
+    services->world.contribute(services->world.context, &collective->key, &places,
+                               message_create(wanted->data, wanted->data_bytes));
+    ranges_fini(&places);
+}
+
+/* Every node of a member has seen the same result, so all know the same. */
+static void connection_change(struct services *services, const struct collective *collective)
+{
+    static char present;
+
+    if (collective->kind == PMI_CONNECT)
+        (void)map_put_u64(services->pmix.connected, collective->members, &present);
+    else if (collective->kind == PMI_DISCONNECT)
+        (void)map_remove_u64(services->pmix.connected, collective->members);
+}
+
+void services_collective_result(struct services *services, const struct node_key *key, int status,
+                                struct message *payload)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&services->collectives, node, spare)
+    {
+        struct collective *collective = list_entry(node, struct collective, node);
+        const struct speaker *speaker = collective->speaker;
+        uint64_t id = collective->id;
+
+        if (collective->key.set_id != key->set_id || collective->key.generation != key->generation)
+            continue;
+        if (status == 0)
+            connection_change(services, collective);
+        collective_free(collective); /* the answer may be followed by the next at once */
+        services_answer(speaker, id, status, payload ? payload->data : NULL,
+                        payload ? payload->length_bytes : 0);
+        return;
+    }
+}
+
+void services_collective_open(struct services *services)
+{
+    list_init(&services->collectives);
+    services->sets = map_create();
+    services->pmix.connected = map_create();
+}
+
+void services_collective_close(struct services *services)
+{
+    struct list_node *node;
+    struct collective_set *set;
+    size_t cursor = 0;
+
+    while ((node = list_first(&services->collectives)) != NULL)
+        collective_free(list_entry(node, struct collective, node));
+    while ((set = map_next(services->sets, &cursor)) != NULL) {
+        ranges_fini(&set->places);
+        free(set);
+    }
+    map_destroy(services->sets);
+    map_destroy(services->pmix.connected);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Direct modex, both ways: what a process elsewhere has put, for a local one, and what a local one has
+ * put, for another node.  Requests of the overlay carry both.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/wire.h"
+#include "launch/rank/services_internal.h"
+
+/* A rank whose data others have waited for so long is named. */
+#define FETCH_LATE_NS (5 * NS_PER_S)
+/* A key that a rank has not committed, though others, is waited for so long if the caller has not said
+ * how long, as libpmix does for a rank of the same node (4.2.2); looked for that often. */
+#define FETCH_KEY_NS       (2 * NS_PER_S)
+#define FETCH_SLACK_NS     (1 * NS_PER_S) /* the caller's own node ends it in time */
+#define FETCH_AGAIN_NS     (10 * NS_PER_MS)
+#define FETCH_AGAIN_NS_MAX (160 * NS_PER_MS)
+#define FETCH_KEY_BYTES    512u
+
+/* A blob of a process elsewhere that a local one has asked for. */
+struct modex_wait {
+    const struct speaker *speaker;
+    struct loop_timer *timer; /* NULL: no time-out */
+    uint64_t id;              /* the host's */
+    uint32_t request;         /* the overlay's */
+};
+
+/* A blob of a local process that another node has asked for. */
+struct fetch_wait {
+    struct list_node node;
+    struct services *services;
+    struct loop_timer *timer; /* asks again, for the key was not there */
+    char *key;                /* or "" */
+    uint64_t key_until_ns;
+    uint64_t again_ns; /* after how long */
+    uint64_t id;
+    uint32_t source;
+    uint32_t request;
+    uint32_t rank;
+    uint64_t since_ns;
+    int told;
+};
+
+static void modex_free(struct modex_wait *modex)
+{
+    loop_timer_destroy(modex->timer);
+    free(modex);
+}
+
+/* An answer that comes later finds nobody. */
+static void modex_timed_out(void *context)
+{
+    struct modex_wait *modex = context;
+    const struct speaker *speaker = modex->speaker;
+    uint64_t id = modex->id;
+
+    (void)map_remove_u64(speaker->services->pmix.requests, modex->request);
+    modex_free(modex);
+    services_answer(speaker, id, -ETIMEDOUT, NULL, 0);
+}
+
+void services_fetch(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
+                    const char *key, uint32_t timeout_ms)
+{
+    struct services *services = speaker->services;
+    const struct job_local *job = services->config.job;
+    struct buffer payload = {0};
+    uint32_t node, local_index;
+    struct modex_wait *modex;
+
+    if (process->job != job->number || process->rank >= job->map.processes) {
+        services_answer(speaker, id, -ENOENT, NULL, 0);
+        return;
+    }
+    place_map_find(&job->map, process->rank, &node, &local_index);
+    wire_put_u8(&payload, JOB_MESSAGE_MODEX);
+    wire_put_u32(&payload, job->number);
+    wire_put_u32(&payload, process->rank);
+    wire_put_u32(&payload, timeout_ms);
+    wire_put_string(&payload, key);
+    modex = memory_allocate_zeroed(sizeof *modex);
+    modex->speaker = speaker;
+    modex->id = id;
+    modex->request =
+        services->world.request(services->world.context, node + 1, message_from_buffer(&payload));
+    buffer_fini(&payload);
+    if (timeout_ms > 0) {
+        modex->timer = loop_timer_create(services->config.loop, modex_timed_out, modex);
+        loop_timer_set(modex->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
+    }
+    (void)map_put_u64(services->pmix.requests, modex->request, modex);
+}
+
+void services_reply(struct services *services, uint32_t id, int status, struct message *payload)
+{
+    struct modex_wait *modex = map_remove_u64(services->pmix.requests, id);
+    struct wire_reader reader;
+
+    if (!modex)
+        return;
+    wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
+    if (status == 0)
+        status = (int32_t)wire_get_u32(&reader);
+    if (wire_status(&reader) < 0)
+        status = -EBADMSG;
+    services_answer(modex->speaker, modex->id, status, reader.position, wire_left(&reader));
+    modex_free(modex);
+}
+
+static void fetch_answer(struct services *services, uint32_t source, uint32_t request, int status,
+                         const void *data, size_t data_bytes)
+{
+    struct buffer payload = {0};
+
+    wire_put_u32(&payload, (uint32_t)status);
+    buffer_append(&payload, data, data_bytes);
+    services->world.reply(services->world.context, source, request, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void fetch_free(struct fetch_wait *fetch)
+{
+    list_remove(&fetch->node);
+    loop_timer_destroy(fetch->timer);
+    free(fetch->key);
+    free(fetch);
+}
+
+/* When the time for the key is over, for what there is. */
+static void fetch_ask(struct fetch_wait *fetch)
+{
+    const struct services *services = fetch->services;
+    const struct speaker *speaker = &services->speakers[SPEAKER_PMIX];
+    struct pmi_process process = {.job = services->config.job->number, .rank = fetch->rank};
+    int has_time = loop_now_ns() < fetch->key_until_ns;
+
+    if (speaker->handle != NULL)
+        speaker->events->provide(speaker->handle, fetch->id, &process, has_time ? fetch->key : "");
+}
+
+static void fetch_ask_again(void *context)
+{
+    fetch_ask(context);
+}
+
+static void fetch_later(struct fetch_wait *fetch)
+{
+    if (fetch->timer == NULL)
+        fetch->timer = loop_timer_create(fetch->services->config.loop, fetch_ask_again, fetch);
+    loop_timer_set(fetch->timer, loop_now_ns() + fetch->again_ns);
+    if (fetch->again_ns < FETCH_AGAIN_NS_MAX)
+        fetch->again_ns *= 2;
+}
+
+void services_provided(struct services *services, uint64_t id, int status, const void *data,
+                       size_t data_bytes)
+{
+    struct list_node *node, *spare;
+
+    list_for_each(&services->pmix.fetches, node, spare)
+    {
+        struct fetch_wait *fetch = list_entry(node, struct fetch_wait, node);
+
+        if (fetch->id != id)
+            continue;
+        if (status == -EAGAIN) {
+            fetch_later(fetch);
+            return;
+        }
+        fetch_answer(services, fetch->source, fetch->request, status, data, data_bytes);
+        fetch_free(fetch);
+        return;
+    }
+}
+
+/* Others wait for what a rank has not committed: said once for each rank. */
+static void fetch_tell(struct services *services, const struct fetch_wait *fetch)
+{
+    int64_t index = services_local_index(services, fetch->rank);
+    uint8_t state = 0;
+
+    if (index >= 0)
+        state = services->world.process_state(services->world.context, (uint32_t)index);
+    services_say(services, "others wait for data that rank %u on %s has not committed (alive%s%s)",
+                 fetch->rank, services->config.node_name,
+                 state == 'T' || state == 't' ? ", stopped in state " : "",
+                 state == 'T'   ? "T"
+                 : state == 't' ? "t"
+                                : "");
+}
+
+static void fetches_late(void *context)
+{
+    struct services *services = context;
+    struct services_pmix *pmix = &services->pmix;
+    uint64_t now_ns = loop_now_ns();
+    struct list_node *node, *spare, *other, *other_spare;
+
+    list_for_each(&pmix->fetches, node, spare)
+    {
+        struct fetch_wait *fetch = list_entry(node, struct fetch_wait, node);
+
+        if (fetch->told || now_ns < fetch->since_ns + FETCH_LATE_NS)
+            continue;
+        fetch_tell(services, fetch);
+        list_for_each(&pmix->fetches, other, other_spare)
+        {
+            struct fetch_wait *same = list_entry(other, struct fetch_wait, node);
+
+            same->told |= same->rank == fetch->rank;
+        }
+    }
+    if (!list_is_empty(&pmix->fetches))
+        loop_timer_set(pmix->fetch_timer, now_ns + FETCH_LATE_NS);
+}
+
+static void fetch_watch(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+
+    if (!pmix->fetch_timer)
+        pmix->fetch_timer = loop_timer_create(services->config.loop, fetches_late, services);
+    if (list_is_empty(&pmix->fetches))
+        loop_timer_set(pmix->fetch_timer, loop_now_ns() + FETCH_LATE_NS);
+}
+
+void services_request(struct services *services, uint32_t source, uint32_t id,
+                      struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    uint32_t rank = wire_get_u32(reader);
+    uint32_t timeout_ms = wire_get_u32(reader);
+    char *key = wire_get_string(reader, FETCH_KEY_BYTES);
+    struct fetch_wait *fetch;
+
+    if (wire_finish(reader) < 0 || number != services->config.job->number ||
+        services_local_index(services, rank) < 0 || services_pmix_need(services) < 0) {
+        fetch_answer(services, source, id, -ENOENT, NULL, 0);
+        free(key);
+        return;
+    }
+    fetch = memory_allocate_zeroed(sizeof *fetch);
+    fetch->services = services;
+    fetch->key = key;
+    fetch->again_ns = FETCH_AGAIN_NS;
+    fetch->key_until_ns =
+        loop_now_ns() + (timeout_ms > 0 ? timeout_ms * NS_PER_MS + FETCH_SLACK_NS : FETCH_KEY_NS);
+    fetch->id = ++services->pmix.fetch_next;
+    fetch->source = source;
+    fetch->request = id;
+    fetch->rank = rank;
+    fetch->since_ns = loop_now_ns();
+    fetch_watch(services);
+    list_append(&services->pmix.fetches, &fetch->node);
+    fetch_ask(fetch);
+}
+
+void services_fetch_open(struct services *services)
+{
+    list_init(&services->pmix.fetches);
+    services->pmix.requests = map_create();
+}
+
+void services_fetch_close(struct services *services)
+{
+    struct services_pmix *pmix = &services->pmix;
+    struct list_node *node;
+    struct modex_wait *waiting;
+    size_t cursor = 0;
+
+    if (pmix->fetch_timer)
+        loop_timer_destroy(pmix->fetch_timer);
+    while ((node = list_first(&pmix->fetches)) != NULL)
+        fetch_free(list_entry(node, struct fetch_wait, node));
+    while ((waiting = map_next(pmix->requests, &cursor)) != NULL)
+        modex_free(waiting);
+    map_destroy(pmix->requests);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The daemon's end of the contract's wire (pmi_wire.h): what it tells the host of libpmix becomes
+ * messages, and the messages that come become calls of the pmi_ops of the job that they concern.
+ * Pure: bytes in, bytes and descriptors out.  What a job that is not open here is said to want is
+ * answered with -ENOENT.
+ *
+ * Cost: O(jobs that are open) + what has not been sent.
+ */
+#ifndef PMIX_PMI_REMOTE_H
+#define PMIX_PMI_REMOTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pmix/host.h"
+
+struct pmi_remote;
+
+/* The next bytes to send; fd goes with the first of them, -1: none. */
+struct pmi_piece {
+    const void *data;
+    size_t bytes;
+    int fd;
+};
+
+/* The first message is START with this configuration. */
+struct pmi_remote *pmi_remote_create(const struct host_config *config);
+/* Closes what has not been sent. */
+void pmi_remote_destroy(struct pmi_remote *remote);
+
+/* ops is copied; `opened` or `lost` follows. */
+void pmi_remote_open(struct pmi_remote *remote, const struct pmi_job *job,
+                     const struct pmi_ops *ops);
+/* Nothing is told of the job any more. */
+void pmi_remote_close(struct pmi_remote *remote, uint32_t job);
+/* Takes fd. */
+void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_process *process,
+                      const void *message, size_t message_bytes);
+/* speaker: the remote. */
+extern const struct pmi_events pmi_remote_events;
+
+/* -EPROTO if it is none of the server's messages.  An op may open and close jobs. */
+int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes);
+/* What is to be sent; 0 bytes: nothing. */
+void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_piece);
+/* So much of it has been sent; its descriptor, which is closed here, with the first byte. */
+void pmi_remote_sent(struct pmi_remote *remote, size_t bytes);
+
+/* The server is gone: every open job is told `lost` and closed. */
+void pmi_remote_lose(struct pmi_remote *remote, const char *why);
+uint32_t pmi_remote_jobs(const struct pmi_remote *remote);
+/* What the server needed when the last job ended, in KiB; 0: not known. */
+uint32_t pmi_remote_memory_kib(const struct pmi_remote *remote);
+
+#endif

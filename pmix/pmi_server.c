@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/pmi_server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "pmix/pmi_wire.h"
+
+/* Clients that are admitted at a time; the daemon has said no ADMIT for them yet. */
+#define FDS_MAX 4096u
+/* Input and output that grew beyond are given back when they are empty. */
+#define KEEP_BYTES_MAX (1024u * 1024)
+
+struct pmi_server {
+    struct pmi_server_config config;
+    const struct host_table *table;
+    struct host *host;
+    struct error error; /* why there is none */
+    struct buffer in;
+    pthread_mutex_t mutex; /* guards out, and the order of what is written */
+    struct buffer out;
+    int *fds; /* in the order of their ADMITs */
+    uint32_t fds_count;
+};
+
+/* ---- What the host asks ---- */
+
+/* On any thread: the host calls `collective` on libpmix's own. */
+static int tell(struct pmi_server *server, const struct pmi_message *message)
+{
+    int rc;
+
+    pthread_mutex_lock(&server->mutex);
+    rc = pmi_message_encode(message, &server->out);
+    if (rc == 0)
+        server->config.write(server->config.context, server->out.data, server->out.length_bytes);
+    if (server->out.capacity_bytes > KEEP_BYTES_MAX)
+        buffer_fini(&server->out);
+    buffer_clear(&server->out);
+    pthread_mutex_unlock(&server->mutex);
+    return rc;
+}
+
+static void tell_process(void *context, enum pmi_message_kind kind,
+                         const struct pmi_process *process)
+{
+    struct pmi_message message = {.kind = kind, .process = *process};
+
+    (void)tell(context, &message);
+}
+
+static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_OPENED,
+                                  .process.job = job,
+                                  .status = status,
+                                  .text = why,
+                                  .number = (uint32_t)pid};
+
+    (void)tell(context, &message);
+}
+
+static void on_connected(void *context, const struct pmi_process *process)
+{
+    tell_process(context, PMI_MESSAGE_CONNECTED, process);
+}
+
+static void on_rejected(void *context, const struct pmi_process *process)
+{
+    tell_process(context, PMI_MESSAGE_REJECTED, process);
+}
+
+static void on_finalized(void *context, const struct pmi_process *process)
+{
+    tell_process(context, PMI_MESSAGE_FINALIZED, process);
+}
+
+static void on_collective(void *context, const struct pmi_collective *collective)
+{
+    struct pmi_server *server = context;
+    struct pmi_message message = {.kind = PMI_MESSAGE_COLLECTIVE,
+                                  .id = collective->id,
+                                  .number = collective->kind,
+                                  .timeout_ms = collective->timeout_ms,
+                                  .members = collective->members,
+                                  .members_count = collective->members_count,
+                                  .data = collective->data,
+                                  .data_bytes = collective->data_bytes};
+
+    /* The host must not be answered within this call: a daemon that is told of the operation without
+     * its data ends it for all. */
+    if (tell(server, &message) < 0) {
+        message.data_bytes = 0;
+        message.status = -EMSGSIZE;
+        (void)tell(server, &message);
+    }
+}
+
+static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
+                     uint32_t timeout_ms)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_FETCH,
+                                  .id = id,
+                                  .process = *process,
+                                  .text = key,
+                                  .timeout_ms = timeout_ms};
+
+    (void)tell(context, &message);
+}
+
+static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
+                        size_t data_bytes)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_PROVIDED,
+                                  .id = id,
+                                  .process.job = job,
+                                  .status = status,
+                                  .data = data,
+                                  .data_bytes = data_bytes};
+
+    if (tell(context, &message) == -EMSGSIZE) {
+        message.status = -EMSGSIZE;
+        message.data_bytes = 0;
+        (void)tell(context, &message);
+    }
+}
+
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *text, const struct pmi_process *targets, size_t targets_count)
+{
+    struct pmi_server *server = context;
+    struct pmi_message message = {.kind = PMI_MESSAGE_ABORT,
+                                  .id = id,
+                                  .process = *caller,
+                                  .number = (uint32_t)status,
+                                  .text = text,
+                                  .members = targets,
+                                  .members_count = targets_count};
+    int rc = tell(server, &message);
+
+    if (rc < 0)
+        server->table->events.done(server->host, id, rc, NULL, 0);
+}
+
+static void on_text(void *context, const struct pmi_process *from, const char *text,
+                    size_t text_bytes)
+{
+    struct pmi_message message = {
+        .kind = PMI_MESSAGE_TEXT, .process = *from, .data = text, .data_bytes = text_bytes};
+
+    (void)tell(context, &message);
+}
+
+static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
+{
+    struct pmi_message message = {
+        .kind = PMI_MESSAGE_UNSERVED, .process = *from, .number = service};
+
+    (void)tell(context, &message);
+}
+
+static const struct pmi_ops ops = {
+    .opened = on_opened,
+    .connected = on_connected,
+    .rejected = on_rejected,
+    .finalized = on_finalized,
+    .collective = on_collective,
+    .fetch = on_fetch,
+    .provided = on_provided,
+    .abort = on_abort,
+    .text = on_text,
+    .unserved = on_unserved,
+};
+
+/* ---- What the daemon says ---- */
+
+static int obey_start(struct pmi_server *server, const struct pmi_message *message)
+{
+    struct pmi_ops own = ops;
+    struct host_config config;
+    int rc = server->table != NULL ? -EPROTO
+                                   : pmi_start_decode(&config, message->data, message->data_bytes);
+
+    if (rc < 0)
+        return rc;
+    own.context = server;
+    config.ops = &own;
+    server->table = server->config.load(server->config.context, &server->error);
+    if (server->table != NULL)
+        server->host = server->table->create(&config, &server->error);
+    pmi_start_fini(&config);
+    return 0;
+}
+
+static int obey_open(struct pmi_server *server, const struct pmi_message *message)
+{
+    struct pmi_job job;
+    int rc = pmi_job_decode(&job, message->data, message->data_bytes);
+
+    if (rc < 0)
+        return rc;
+    if (server->host != NULL)
+        server->table->job_open(server->host, &job);
+    else
+        on_opened(server, job.number, server->error.code < 0 ? server->error.code : -ENOTCONN,
+                  server->error.text, 0);
+    pmi_job_fini(&job);
+    return 0;
+}
+
+static void obey_close(struct pmi_server *server, const struct pmi_message *message)
+{
+    struct pmi_message closed = {.kind = PMI_MESSAGE_CLOSED, .process = message->process};
+
+    if (server->host != NULL)
+        server->table->job_close(server->host, message->process.job);
+    closed.number = server->config.memory_kib(server->config.context);
+    (void)tell(server, &closed);
+}
+
+static int obey_admit(struct pmi_server *server, const struct pmi_message *message)
+{
+    int fd;
+
+    if (server->fds_count == 0)
+        return -EPROTO;
+    fd = server->fds[0];
+    server->fds_count--;
+    for (uint32_t i = 0; i < server->fds_count; i++)
+        server->fds[i] = server->fds[i + 1];
+    if (server->host != NULL)
+        server->table->admit(server->host, fd, &message->process, message->data,
+                             message->data_bytes);
+    else
+        close(fd);
+    return 0;
+}
+
+static int obey(void *context, const struct pmi_message *message)
+{
+    struct pmi_server *server = context;
+
+    switch (message->kind) {
+    case PMI_MESSAGE_START:
+        return obey_start(server, message);
+    case PMI_MESSAGE_OPEN:
+        return obey_open(server, message);
+    case PMI_MESSAGE_CLOSE:
+        obey_close(server, message);
+        return 0;
+    case PMI_MESSAGE_ADMIT:
+        return obey_admit(server, message);
+    case PMI_MESSAGE_DONE:
+        if (server->host != NULL)
+            server->table->events.done(server->host, message->id, message->status, message->data,
+                                       message->data_bytes);
+        return 0;
+    case PMI_MESSAGE_PROVIDE:
+        if (server->host != NULL)
+            server->table->events.provide(server->host, message->id, &message->process,
+                                          message->text);
+        else
+            on_provided(server, message->process.job, message->id, -ENOENT, NULL, 0);
+        return 0;
+    case PMI_MESSAGE_GONE:
+        if (server->host != NULL)
+            server->table->events.gone(server->host, &message->process);
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes)
+{
+    int rc;
+
+    buffer_append(&server->in, data, bytes);
+    rc = pmi_frames_take(&server->in, obey, server);
+    if (server->in.length_bytes == 0 && server->in.capacity_bytes > KEEP_BYTES_MAX)
+        buffer_fini(&server->in);
+    return rc;
+}
+
+void pmi_server_take_fd(struct pmi_server *server, int fd)
+{
+    if (server->fds_count == FDS_MAX) {
+        close(fd);
+        return;
+    }
+    server->fds = memory_resize(server->fds, (server->fds_count + 1) * sizeof(*server->fds));
+    server->fds[server->fds_count++] = fd;
+}
+
+int pmi_server_descriptor(const struct pmi_server *server)
+{
+    return server->host != NULL ? server->table->descriptor(server->host) : -1;
+}
+
+void pmi_server_process(struct pmi_server *server)
+{
+    if (server->host != NULL)
+        server->table->process(server->host);
+}
+
+struct pmi_server *pmi_server_create(const struct pmi_server_config *config)
+{
+    struct pmi_server *server = memory_allocate_zeroed(sizeof(*server));
+
+    assert(config->load != NULL && config->write != NULL && config->memory_kib != NULL);
+    server->config = *config;
+    pthread_mutex_init(&server->mutex, NULL);
+    return server;
+}
+
+void pmi_server_destroy(struct pmi_server *server)
+{
+    if (server == NULL)
+        return;
+    for (uint32_t i = 0; i < server->fds_count; i++)
+        close(server->fds[i]);
+    free(server->fds);
+    buffer_fini(&server->in);
+    buffer_fini(&server->out);
+    pthread_mutex_destroy(&server->mutex);
+    free(server);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The node's PMIx server as a process of a real helper, with a scripted host in the place of libpmix:
+ * what becomes of jobs when it dies, speaks noise, cannot be forked, or has grown.
+ */
+#include "config.h"
+
+#include "launch/rank/pmi_node.h"
+#include "test/support/tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "pmix/pmi_server.h"
+
+#define FIRST_ID    (1ull << 40)
+#define PATIENCE_NS 20000000000ull
+
+/* What the scripted host does, by the number of the job. */
+enum { GOOD = 1, DIES_AT_OPEN, SPEAKS_NOISE, GROWS, DIES_IN_FENCE, GOOD_TOO, HANGS };
+
+/* ---- The server process ---- */
+
+static struct pmi_ops host_ops;
+static int server_fd;
+static int has_grown;
+
+static struct host *host_create(const struct host_config *config, struct error *error)
+{
+    host_ops = *config->ops;
+    return (struct host *)&host_ops;
+}
+
+static int host_descriptor(const struct host *host)
+{
+    return -1;
+}
+
+static void host_process(struct host *host)
+{
+}
+
+static void host_open(struct host *host, const struct pmi_job *job)
+{
+    struct pmi_process all = {job->number, PMI_RANK_ALL};
+    struct pmi_collective fence = {
+        .id = 5, .members = &all, .members_count = 1, .data = "x", .data_bytes = 1};
+
+    if (job->number == DIES_AT_OPEN)
+        _exit(3);
+    while (job->number == HANGS)
+        pause();
+    if (job->number == SPEAKS_NOISE)
+        (void)!write(server_fd, "noise noise noise", 17);
+    has_grown |= job->number == GROWS;
+    host_ops.opened(host_ops.context, job->number, 0, "", (int32_t)getpid());
+    host_ops.collective(host_ops.context, &fence);
+}
+
+static void host_close(struct host *host, uint32_t number)
+{
+}
+
+/* The client gets its own message back: the descriptor is the one that was given. */
+static void host_admit(struct host *host, int fd, const struct pmi_process *process,
+                       const void *message, size_t message_bytes)
+{
+    (void)!write(fd, message, message_bytes);
+    close(fd);
+    host_ops.connected(host_ops.context, process);
+}
+
+static void host_done(void *host, uint64_t id, int status, const void *data, size_t data_bytes)
+{
+    if (data_bytes == 3 && memcmp(data, "die", 3) == 0)
+        _exit(4);
+    host_ops.text(host_ops.context, &(struct pmi_process){GOOD, 0}, data, data_bytes);
+}
+
+static void host_provide(void *host, uint64_t id, const struct pmi_process *process,
+                         const char *key)
+{
+    host_ops.provided(host_ops.context, process->job, id, 0, key, strlen(key));
+}
+
+static void host_gone(void *host, const struct pmi_process *process)
+{
+    host_ops.finalized(host_ops.context, process);
+}
+
+static const struct host_table *load(void *context, struct error *error)
+{
+    static const struct host_table table = {
+        .abi = HOST_ABI,
+        .create = host_create,
+        .descriptor = host_descriptor,
+        .process = host_process,
+        .job_open = host_open,
+        .job_close = host_close,
+        .admit = host_admit,
+        .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
+    };
+
+    return &table;
+}
+
+static void write_all(void *context, const void *data, size_t bytes)
+{
+    (void)!write(server_fd, data, bytes);
+}
+
+static uint32_t memory_kib(void *context)
+{
+    return has_grown ? PMI_NODE_GROWN_KIB + 1 : 10;
+}
+
+static int server_main(void)
+{
+    struct pmi_server_config config = {.load = load, .write = write_all, .memory_kib = memory_kib};
+    struct pmi_server *server = pmi_server_create(&config);
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    char data[256];
+
+    server_fd = STDIN_FILENO;
+    for (;;) {
+        struct iovec part = {data, sizeof(data)};
+        struct msghdr header = {.msg_iov = &part,
+                                .msg_iovlen = 1,
+                                .msg_control = control.bytes,
+                                .msg_controllen = sizeof(control.bytes)};
+        ssize_t got = recvmsg(server_fd, &header, 0);
+        int fd;
+
+        if (got <= 0)
+            return 0;
+        if (CMSG_FIRSTHDR(&header) != NULL) {
+            memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(fd));
+            pmi_server_take_fd(server, fd);
+        }
+        if (pmi_server_input(server, data, (size_t)got) < 0)
+            return 1;
+    }
+}
+
+/* ---- The daemon ---- */
+
+static struct helper *helper;
+static struct loop *loop;
+static struct loop_timer *timer;
+static struct pmi_node *node;
+static struct session session;
+static struct buffer calls;
+static const char *awaited;
+static int32_t server_pid;
+static int late;
+
+static void note(const char *text)
+{
+    buffer_append_string(&calls, text);
+    if (awaited != NULL && strstr(buffer_string(&calls), awaited) != NULL)
+        loop_stop(loop);
+}
+
+static void on_started(void *context, uint64_t id, pid_t pid)
+{
+}
+
+static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
+{
+    pmi_node_failed(node, id, code, step);
+}
+
+static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
+{
+    ok(pmi_node_has_id(node, id), "the helper tells of one of its processes");
+    pmi_node_exited(node, id, wait_status);
+}
+
+static void on_group_empty(void *context, uint32_t group)
+{
+}
+
+static void on_gone(void *context)
+{
+    bail_out("the helper is gone");
+}
+
+static const struct helper_events events = {.started = on_started,
+                                            .failed = on_failed,
+                                            .exited = on_exited,
+                                            .group_empty = on_group_empty,
+                                            .gone = on_gone};
+
+static void too_late(void *context)
+{
+    late = 1;
+    loop_stop(loop);
+}
+
+/* Until a call with this text has come. */
+static void await(const char *text)
+{
+    awaited = text;
+    if (strstr(buffer_string(&calls), text) == NULL) {
+        late = 0;
+        loop_timer_set(timer, loop_now_ns() + PATIENCE_NS);
+        (void)loop_run(loop);
+        loop_timer_cancel(timer);
+    }
+    awaited = NULL;
+    has_string(buffer_string(&calls), text, "there comes: %s", text);
+    if (late)
+        diag("it hung");
+}
+
+static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)
+{
+    char line[64];
+
+    server_pid = pid;
+    snprintf(line, sizeof(line), "opened %u %d;", job, status);
+    note(line);
+}
+
+static void on_lost(void *context, uint32_t job, const char *why)
+{
+    char line[400];
+
+    snprintf(line, sizeof(line), "lost %u: %s;", job, why);
+    note(line);
+}
+
+static void on_process(void *context, const struct pmi_process *process)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "process %u.%u;", process->job, process->rank);
+    note(line);
+}
+
+static void on_collective(void *context, const struct pmi_collective *collective)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "fence of %u;", collective->members[0].job);
+    note(line);
+}
+
+static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
+                        size_t data_bytes)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "provided %u %.*s;", job, (int)data_bytes, (const char *)data);
+    note(line);
+}
+
+static void on_text(void *context, const struct pmi_process *from, const char *text,
+                    size_t text_bytes)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "text of %zu;", text_bytes);
+    note(line);
+}
+
+static void open_job(uint32_t number)
+{
+    static const uint32_t zero;
+    static const struct pmi_ops ops = {.opened = on_opened,
+                                       .lost = on_lost,
+                                       .connected = on_process,
+                                       .finalized = on_process,
+                                       .collective = on_collective,
+                                       .provided = on_provided,
+                                       .text = on_text};
+    struct error error = ERROR_NONE;
+    struct pmi_job job = {.number = number,
+                          .namespace = "space",
+                          .size = 1,
+                          .apps_count = 1,
+                          .job_id = "1",
+                          .node_names = "n",
+                          .ranks_by_node = "0",
+                          .directory = session.directory,
+                          .local_ranks = &zero,
+                          .local_apps = &zero,
+                          .local_count = 1};
+
+    buffer_clear(&calls);
+    is_int(pmi_node_open(node, &job, &ops, &error), 0, "job %u is opened%s", number, error.text);
+}
+
+static void test_good(void)
+{
+    static char blob[600000];
+    int ends[2];
+    char data[8] = "";
+
+    open_job(GOOD);
+    await("opened 1 0;fence of 1;");
+    ok(server_pid > 0 && server_pid != (int32_t)getpid(), "by a process of its own");
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        bail_out("socketpair");
+    pmi_node_admit(node, ends[1], &(struct pmi_process){GOOD, 0}, "hello", 5);
+    await("process 1.0;");
+    ok(read(ends[0], data, sizeof(data)) == 5 && strcmp(data, "hello") == 0,
+       "its client is handed on with what it said");
+    close(ends[0]);
+    pmi_node_events.provide(node, 1, &(struct pmi_process){GOOD, 0}, "key");
+    await("provided 1 key;");
+    /* More than a socket takes at once, and more after it. */
+    pmi_node_events.done(node, 5, 0, blob, sizeof(blob));
+    pmi_node_events.done(node, 6, 0, blob, 2);
+    await("text of 600000;text of 2;");
+}
+
+/* What the server said before the end of a process is told comes before it. */
+static void test_catch_up(void)
+{
+    buffer_clear(&calls);
+    pmi_node_events.gone(node, &(struct pmi_process){GOOD, 3});
+    for (int i = 0; i < 2000 && strstr(buffer_string(&calls), "process 1.3;") == NULL; i++) {
+        usleep(1000);
+        pmi_node_catch_up(node);
+    }
+    has_string(buffer_string(&calls), "process 1.3;", "the loop need not run to hear it");
+}
+
+static void test_dies(void)
+{
+    char *first = memory_copy_string(pmi_node_directory(node));
+    int32_t pid = server_pid;
+
+    buffer_clear(&calls);
+    kill(pid, SIGKILL);
+    await("lost 1: the PMIx server process died; run the job again, and if that happens again look "
+          "into the kernel log of here");
+    ok(strcmp(first, pmi_node_directory(node)) != 0, "the next has another directory");
+    is_int(access(first, F_OK), -1, "and that of the dead one is gone");
+    pmi_node_events.done(node, 5, 0, "die", 3); /* to nobody */
+    open_job(GOOD_TOO);
+    await("opened 6 0;fence of 6;");
+    ok(server_pid != pid, "the next job has another server");
+    free(first);
+}
+
+static void test_others(void)
+{
+    int32_t pid;
+
+    open_job(DIES_AT_OPEN);
+    await("lost 2: the PMIx server process died");
+    has_string(buffer_string(&calls), "lost 6:", "all of its jobs are told");
+    open_job(SPEAKS_NOISE);
+    await("lost 3: the PMIx server process said what it should not and was killed");
+    open_job(DIES_IN_FENCE);
+    await("fence of 5;");
+    pmi_node_events.done(node, 5, 0, "die", 3);
+    await("lost 5: the PMIx server process died");
+    open_job(GROWS);
+    await("fence of 4;");
+    pid = server_pid;
+    pmi_node_close(node, GROWS);
+    for (int i = 0; i < 2000 && kill(pid, 0) == 0; i++) {
+        loop_timer_set(timer, loop_now_ns() + 1000000);
+        (void)loop_run(loop);
+    }
+    is_int(kill(pid, 0), -1, "a server that has grown is not used again");
+    open_job(GOOD);
+    await("opened 1 0;");
+    pid = server_pid;
+    pmi_node_close(node, GOOD);
+    open_job(GOOD_TOO);
+    await("opened 6 0;");
+    is_int(server_pid, pid, "one that has not serves the next job, too");
+}
+
+/* A server that does not answer holds up nobody, and dies with its helper. */
+static void test_hangs(void)
+{
+    pmi_node_close(node, GOOD_TOO);
+    open_job(HANGS);
+    buffer_clear(&calls);
+    loop_timer_set(timer, loop_now_ns() + 50000000);
+    (void)loop_run(loop);
+    is_string(buffer_string(&calls), "", "the loop goes on while the server is busy");
+}
+
+int main(void)
+{
+    char base[] = "/tmp/bt.XXXXXX", command[64];
+    struct error error = ERROR_NONE;
+    struct pmi_node_config config = {.session = &session,
+                                     .session_id = "s",
+                                     .node_name = "here",
+                                     .place = 1,
+                                     .first_id = FIRST_ID};
+    int32_t pid;
+
+    if (mkdtemp(base) == NULL)
+        bail_out("mkdtemp");
+    snprintf(session.directory, sizeof(session.directory), "%s/u/s.1", base);
+    helper_set_entries(NULL, server_main);
+    config.helper = helper = helper_fork(&error);
+    config.loop = loop = loop_create(&error);
+    if (helper == NULL || loop == NULL || helper_attach(helper, loop, &events, NULL) < 0)
+        bail_out("%s", error.text);
+    timer = loop_timer_create(loop, too_late, NULL);
+    node = pmi_node_create(&config);
+    test_good();
+    test_catch_up();
+    test_dies();
+    test_others();
+    pid = server_pid;
+    test_hangs();
+    pmi_node_destroy(node);
+    helper_close(helper);
+    is_int(kill(pid, 0), -1, "nothing is left of the last");
+    loop_timer_destroy(timer);
+    loop_destroy(loop);
+    buffer_fini(&calls);
+    snprintf(command, sizeof(command), "rm -rf %s", base);
+    if (system(command) != 0)
+        diag("%s failed", command);
+    return done_testing();
+}
