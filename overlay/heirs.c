@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/address_wire.h"
 #include "overlay/core.h"
 
 struct search *heirs_search(struct overlay *overlay)
@@ -117,7 +118,7 @@ static void list_own(const struct overlay *overlay, struct heir_list *list)
         if (child->state != CHILD_LINKED)
             continue;
         wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
-        overlay_get_addresses(&reader, &addresses);
+        address_wire_get(&reader, &addresses);
         list_add(overlay, list, child->head, &addresses);
     }
     for (uint32_t i = 0; i < overlay->children_count; i++)

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/address_wire.h"
 #include "base/hash.h"
 #include "overlay/core.h"
 
@@ -41,7 +42,7 @@ static void ancestor_read(const struct overlay *overlay, uint32_t index, uint32_
     wire_reader_init(&reader, overlay->join.ancestors->data, overlay->join.ancestors->length_bytes);
     for (uint32_t i = 0; i <= index; i++) {
         *ret_place = wire_get_u32(&reader);
-        overlay_get_addresses(&reader, ret_addresses);
+        address_wire_get(&reader, ret_addresses);
     }
 }
 
@@ -214,7 +215,7 @@ void join_up(struct overlay *overlay, uint32_t place)
 
     assert(place == overlay->join.target && overlay->join.state == JOIN_CONNECTING);
     wire_reader_init(&reader, overlay->own->data, overlay->own->length_bytes);
-    overlay_get_addresses(&reader, &message.addresses);
+    address_wire_get(&reader, &message.addresses);
     membership_waiting(overlay, &message.waiting);
     overlay_encode_join(&message, &frame);
     ranges_fini(&message.waiting);

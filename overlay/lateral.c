@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "overlay/core.h"
 #include "overlay/stream.h"
 
@@ -234,7 +235,7 @@ void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_
     struct wire_reader reader;
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
-    overlay_get_addresses(&reader, &addresses);
+    address_wire_get(&reader, &addresses);
     if (lateral != NULL && lateral->state == LATERAL_UP && wire_finish(&reader) == 0) {
         free(lateral->again);
         lateral->again = memory_copy(&addresses, sizeof(addresses));

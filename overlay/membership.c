@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "overlay/core.h"
 #include "overlay/limits.h"
 
@@ -99,7 +100,7 @@ static void guest_redirect(struct overlay *overlay, struct guest *guest, const s
 
     assert(child->state == CHILD_LINKED && child->head != guest->place);
     wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
-    overlay_get_addresses(&reader, &redirect.addresses);
+    address_wire_get(&reader, &redirect.addresses);
     overlay_encode_redirect(&redirect, &frame);
     overlay_send(overlay, guest->place, &frame);
     guest_dismiss(guest);
@@ -350,7 +351,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     child->echo_received_ns = guest->received_ns;
     child_set_state(overlay, child, CHILD_LINKED);
     lease_watch(overlay);
-    overlay_put_addresses(&join->addresses, &packed);
+    address_wire_put(&join->addresses, &packed);
     child->addresses = message_from_buffer(&packed);
     buffer_fini(&packed);
     child_check(overlay, child);

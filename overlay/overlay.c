@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "base/buffer.h"
 #include "overlay/core.h"
 #include "overlay/stream_cost.h"
@@ -96,7 +97,7 @@ static struct message *pack_addresses(const struct addresses *addresses)
     struct buffer packed = {0};
     struct message *message;
 
-    overlay_put_addresses(addresses, &packed);
+    address_wire_put(addresses, &packed);
     message = message_from_buffer(&packed);
     buffer_fini(&packed);
     return message;
@@ -109,7 +110,7 @@ static struct message *pack_ancestors(const struct node_config *config)
 
     for (uint32_t i = 0; i < config->ancestors_count; i++) {
         wire_put_u32(&packed, config->ancestors[i].place);
-        overlay_put_addresses(&config->ancestors[i].addresses, &packed);
+        address_wire_put(&config->ancestors[i].addresses, &packed);
     }
     message = message_from_buffer(&packed);
     buffer_fini(&packed);
@@ -562,7 +563,7 @@ int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_p
             continue;
         *ret_place = child->head;
         wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
-        overlay_get_addresses(&reader, ret_addresses);
+        address_wire_get(&reader, ret_addresses);
         return 1;
     }
     return 0;

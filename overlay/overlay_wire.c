@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "base/buffer.h"
 #include "overlay/tree.h"
 
@@ -57,29 +58,6 @@ static struct range get_range(struct wire_reader *reader)
     return range;
 }
 
-void overlay_put_addresses(const struct addresses *addresses, struct buffer *out)
-{
-    wire_put_u8(out, addresses->count);
-    for (uint8_t i = 0; i < addresses->count; i++)
-        wire_put_bytes(out, addresses->items[i].bytes, addresses->items[i].length_bytes);
-}
-
-void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses)
-{
-    ret_addresses->count = wire_get_u8(reader);
-    if (ret_addresses->count > ADDRESSES_MAX) {
-        wire_fail(reader);
-        ret_addresses->count = 0;
-    }
-    for (uint8_t i = 0; i < ret_addresses->count; i++) {
-        struct wire_bytes bytes = wire_get_bytes(reader, ADDRESS_BYTES_MAX);
-
-        ret_addresses->items[i].length_bytes = (uint8_t)bytes.length_bytes;
-        if (bytes.length_bytes > 0)
-            memcpy(ret_addresses->items[i].bytes, bytes.data, bytes.length_bytes);
-    }
-}
-
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame)
 {
     struct buffer out = {0};
@@ -90,7 +68,7 @@ void overlay_encode_join(const struct overlay_join *join, struct frame *ret_fram
     wire_put_varint(&out, join->received);
     wire_put_varint(&out, join->stamp_ns);
     put_range(join->scope, &out);
-    overlay_put_addresses(&join->addresses, &out);
+    address_wire_put(&join->addresses, &out);
     ranges_encode(&join->arrived, &out);
     ranges_encode(&join->waiting, &out);
     wire_put_u8(&out, join->fresh);
@@ -109,7 +87,7 @@ int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join
     ret_join->received = wire_get_varint(&reader);
     ret_join->stamp_ns = wire_get_varint(&reader);
     ret_join->scope = get_range(&reader);
-    overlay_get_addresses(&reader, &ret_join->addresses);
+    address_wire_get(&reader, &ret_join->addresses);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->arrived);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_join->waiting);
     ret_join->fresh = wire_get_u8(&reader);
@@ -222,7 +200,7 @@ void overlay_encode_redirect(const struct overlay_redirect *redirect, struct fra
 
     wire_put_varint(&out, redirect->place);
     wire_put_u8(&out, redirect->whole);
-    overlay_put_addresses(&redirect->addresses, &out);
+    address_wire_put(&redirect->addresses, &out);
     wire_frame_of(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
 }
 
@@ -235,7 +213,7 @@ int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *
     ret_redirect->whole = wire_get_u8(&reader);
     if (ret_redirect->whole > 1)
         wire_fail(&reader);
-    overlay_get_addresses(&reader, &ret_redirect->addresses);
+    address_wire_get(&reader, &ret_redirect->addresses);
     return wire_finish(&reader);
 }
 
@@ -331,13 +309,13 @@ int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner)
 void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out)
 {
     wire_put_varint(out, place);
-    overlay_put_addresses(addresses, out);
+    address_wire_put(addresses, out);
 }
 
 void overlay_get_heir(struct wire_reader *reader, struct overlay_heir *ret_heir)
 {
     ret_heir->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
-    overlay_get_addresses(reader, &ret_heir->addresses);
+    address_wire_get(reader, &ret_heir->addresses);
 }
 
 void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct frame *ret_frame)

@@ -239,10 +239,6 @@ struct wire_bytes wire_get_rest(struct wire_reader *reader);
 void wire_put_key(const struct node_key *key, struct buffer *out);
 void wire_get_key(struct wire_reader *reader, struct node_key *ret_key);
 
-/* Packed form of a place's addresses: what JOIN and REDIRECT carry and what a core keeps. */
-void overlay_put_addresses(const struct addresses *addresses, struct buffer *out);
-void overlay_get_addresses(struct wire_reader *reader, struct addresses *ret_addresses);
-
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);
 void overlay_join_fini(struct overlay_join *join);

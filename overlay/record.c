@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "base/hash.h"
 #include "overlay/overlay_print.h"
 #include "overlay/overlay_wire.h"
@@ -122,11 +123,11 @@ void record_encode_config(const struct node_config *config, struct buffer *out)
     wire_put_u64(&text, config->costs.hop_ns);
     wire_put_u64(&text, config->costs.message_ns);
     wire_put_u64(&text, config->costs.byte_ps);
-    overlay_put_addresses(&config->own, &text);
+    address_wire_put(&config->own, &text);
     wire_put_u32(&text, config->ancestors_count);
     for (uint32_t i = 0; i < config->ancestors_count; i++) {
         wire_put_u32(&text, config->ancestors[i].place);
-        overlay_put_addresses(&config->ancestors[i].addresses, &text);
+        address_wire_put(&config->ancestors[i].addresses, &text);
     }
     buffer_append_string(out, RECORD_MAGIC);
     wire_put_u32(out, (uint32_t)text.length_bytes);
@@ -153,7 +154,7 @@ int record_decode_config(struct wire_reader *reader, struct node_config *ret_con
     config.costs.hop_ns = wire_get_u64(reader);
     config.costs.message_ns = wire_get_u64(reader);
     config.costs.byte_ps = wire_get_u64(reader);
-    overlay_get_addresses(reader, &config.own);
+    address_wire_get(reader, &config.own);
     config.ancestors_count = wire_get_u32(reader);
     if (config.ancestors_count > TREE_DEPTH_MAX || config.places == 0 ||
         config.places > TREE_PLACES_MAX || config.place >= TREE_PLACES_MAX || config.radix < 1 ||
@@ -164,7 +165,7 @@ int record_decode_config(struct wire_reader *reader, struct node_config *ret_con
     ancestors = memory_allocate_zeroed((config.ancestors_count + 1) * sizeof *ancestors);
     for (uint32_t i = 0; i < config.ancestors_count; i++) {
         ancestors[i].place = wire_get_u32(reader);
-        overlay_get_addresses(reader, &ancestors[i].addresses);
+        address_wire_get(reader, &ancestors[i].addresses);
         if (ancestors[i].place >= TREE_PLACES_MAX)
             wire_fail(reader);
     }
@@ -195,7 +196,7 @@ static void put_event(struct buffer *out, const struct overlay_event *event)
         put_frame(out, event->frame);
     wire_put_u8(out, event->own != NULL);
     if (event->own != NULL)
-        overlay_put_addresses(event->own, out);
+        address_wire_put(event->own, out);
     wire_put_u8(out, event->set != NULL);
     if (event->set != NULL)
         ranges_encode(event->set, out);
@@ -220,7 +221,7 @@ static void get_event(struct wire_reader *reader, struct record_step *step)
         event->frame = &step->frame;
     }
     if (wire_get_varint_max(reader, 1)) {
-        overlay_get_addresses(reader, &step->own);
+        address_wire_get(reader, &step->own);
         event->own = &step->own;
     }
     if (wire_get_varint_max(reader, 1)) {
@@ -308,7 +309,7 @@ static void put_action(struct buffer *out, const struct overlay_action *action)
     ranges_encode(&action->places, out);
     wire_put_u8(out, action->addresses != NULL);
     if (action->addresses != NULL)
-        overlay_put_addresses(action->addresses, out);
+        address_wire_put(action->addresses, out);
     wire_put_string(out, action->text != NULL ? action->text : "");
 }
 

@@ -29,7 +29,7 @@
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 #include "launch/proto/spec.h"
-#include "overlay/node.h"
+#include "overlay/node_types.h"
 
 struct job_part;
 

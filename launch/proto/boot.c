@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address_wire.h"
 #include "launch/proto/compress.h"
-#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define BOOT_NAMES_BYTES_MAX (BOOT_RECORD_BYTES_MAX / 2)
@@ -68,13 +68,13 @@ static struct hostlist *get_names(struct wire_reader *reader, uint32_t expected)
 static void put_ancestor(struct buffer *out, const struct node_ancestor *ancestor)
 {
     wire_put_varint(out, ancestor->place);
-    overlay_put_addresses(&ancestor->addresses, out);
+    address_wire_put(&ancestor->addresses, out);
 }
 
 static void get_ancestor(struct wire_reader *reader, struct node_ancestor *ret_ancestor)
 {
     ret_ancestor->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
-    overlay_get_addresses(reader, &ret_ancestor->addresses);
+    address_wire_get(reader, &ret_ancestor->addresses);
 }
 
 static void get_ancestors(struct wire_reader *reader, struct boot_record *record)

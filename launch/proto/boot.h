@@ -18,7 +18,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/spec.h"
-#include "overlay/node.h"
+#include "overlay/node_types.h"
 
 #define BOOT_PROTOCOL_VERSION 1
 #define BOOT_RECORD_BYTES_MAX (64u * 1024 * 1024)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "overlay/overlay_wire.h"
+#include "base/address_wire.h"
 #include "overlay/tree.h"
 
 #define PEERS_MAX      1024u
@@ -29,14 +29,14 @@ void doctor_request_encode(const struct doctor_request *request, struct buffer *
     wire_put_string(out, request->session);
     wire_put_string(out, request->version);
     wire_put_string(out, request->tmpdir != NULL ? request->tmpdir : "");
-    overlay_put_addresses(&request->own, out);
+    address_wire_put(&request->own, out);
     wire_put_u8(out, request->is_virtual);
     wire_put_u8(out, request->has_parent);
     wire_put_varint(out, request->peers_count);
     for (uint32_t i = 0; i < request->peers_count; i++) {
         wire_put_varint(out, request->peers[i].place);
         wire_put_string(out, request->peers[i].name);
-        overlay_put_addresses(&request->peers[i].addresses, out);
+        address_wire_put(&request->peers[i].addresses, out);
     }
     wire_put_u8(out, request->has_program);
     if (request->has_program)
@@ -53,7 +53,7 @@ static void get_peers(struct wire_reader *reader, struct doctor_request *request
         struct doctor_peer *peer = &request->peers[i];
         peer->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
         wire_get_string_into(reader, peer->name, sizeof(peer->name));
-        overlay_get_addresses(reader, &peer->addresses);
+        address_wire_get(reader, &peer->addresses);
     }
 }
 
@@ -70,7 +70,7 @@ int doctor_request_decode(struct doctor_request *ret_request, struct wire_reader
         free(request.tmpdir);
         request.tmpdir = NULL;
     }
-    overlay_get_addresses(reader, &request.own);
+    address_wire_get(reader, &request.own);
     get_peers(reader, &request);
     if (wire_get_varint_max(reader, 1) == 1) {
         if (wire_status(reader) == 0 && job_spec_decode(&request.program, reader) == 0)

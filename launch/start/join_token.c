@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "base/hash.h"
 #include "launch/proto/boot.h"
-#include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define PREFIX       "banyan-join-"
@@ -35,7 +35,7 @@ void join_token_print(const struct join_token *token, struct buffer *out)
     buffer_reserve(out, JOIN_TOKEN_BYTES_MAX);
     wire_put_string(&body, token->session);
     wire_put_varint(&body, token->place);
-    overlay_put_addresses(&token->addresses, &body);
+    address_wire_put(&token->addresses, &body);
     wire_put_bytes(&body, token->secret, sizeof(token->secret));
     wire_put_u32(&body, check_sum(body.data, body.length_bytes));
     buffer_printf(out, PREFIX "%d-", BOOT_PROTOCOL_VERSION);
@@ -77,7 +77,7 @@ static int read_body(const unsigned char *data, size_t bytes, struct join_token 
     wire_reader_init(&reader, data, bytes);
     wire_get_string_into(&reader, token->session, sizeof(token->session));
     token->place = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX - 1);
-    overlay_get_addresses(&reader, &token->addresses);
+    address_wire_get(&reader, &token->addresses);
     secret = wire_get_bytes(&reader, SECRET_BYTES);
     if (secret.length_bytes == SECRET_BYTES)
         memcpy(token->secret, secret.data, SECRET_BYTES);

@@ -2,6 +2,7 @@
 /* How many links beside the tree one place has, and who of the two closes them: one core. */
 #include "config.h"
 
+#include "base/address_wire.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/stream_wire.h"
@@ -35,7 +36,7 @@ static void routed(struct bench *bench, uint8_t type, uint32_t source, uint32_t 
     struct frame frame;
 
     if (type == OVERLAY_ASK)
-        overlay_put_addresses(&addresses, &packed);
+        address_wire_put(&addresses, &packed);
     data.payload = (struct wire_bytes){packed.data, packed.length_bytes};
     overlay_encode_data(type, FRAME_COLLECTIVE, &data, &frame);
     bench_step_frame(bench, parent_of(place), &frame);

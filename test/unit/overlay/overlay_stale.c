@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address_wire.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/stream_wire.h"
@@ -504,7 +505,7 @@ static void ask_link(struct bench *bench)
     struct buffer packed = {0};
     struct frame frame;
 
-    overlay_put_addresses(&addresses, &packed);
+    address_wire_put(&addresses, &packed);
     data.payload = (struct wire_bytes){packed.data, packed.length_bytes};
     overlay_encode_data(OVERLAY_ASK, FRAME_COLLECTIVE, &data, &frame);
     step_frame(bench, 0, &frame);
