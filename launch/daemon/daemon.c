@@ -23,6 +23,7 @@
 #include "launch/exec/descriptor.h"
 #include "launch/daemon/join_daemon.h"
 #include "launch/daemon/join_root.h"
+#include "launch/start/boot_tell.h"
 #include "launch/start/one_shot.h"
 #include "launch/daemon/recorder.h"
 #include "launch/exec/virtual_node.h"

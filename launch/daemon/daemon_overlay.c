@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "launch/start/boot_tell.h"
 
 #define REFUSALS_TOLD 3
 

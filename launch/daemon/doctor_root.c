@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
-#include "launch/proto/last_words.h"
+#include "launch/proto/report_line.h"
 #include "launch/daemon/doctor_daemon.h"
 
 /* Beyond the start time-outs of all levels: for messages on their way. */
@@ -138,7 +138,7 @@ static char *try_by_hand(const struct instance_spec *instance)
 {
     if (instance->starter != STARTER_SSH)
         return memory_copy_string("");
-    return memory_printf("try by hand: %s " LAST_WORDS_NODE " %s --version",
+    return memory_printf("try by hand: %s " REPORT_LINE_NODE " %s --version",
                          instance->agent != NULL ? instance->agent : "ssh", instance->banyand);
 }
 

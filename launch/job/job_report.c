@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "launch/proto/exit_status.h"
-#include "launch/proto/last_words.h"
+#include "launch/proto/report_line.h"
 
 #define SEEN_MAX          64
 #define REPORT_RANGES_MAX 16 /* of ranks in one line */
@@ -277,7 +277,7 @@ static void report_group(const struct instance *instance, uint32_t leader, uint8
     job_report_places(instance, &places, out);
     buffer_append_string(out, ": ");
     place_name(instance, root->start_failures[leader].place, name);
-    last_words_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
+    report_line_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
                      ranges_count(&places), out);
     if (ranges_count(&places) > 1)
         buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/address_wire.h"
 #include "launch/proto/compress.h"
@@ -191,21 +190,4 @@ void boot_record_newcomer(const struct boot_record *root, const struct addresses
     ret_child->names = hostlist_create();
     hostlist_append(ret_child->names, name);
     set_ancestors(ret_child, root, root_addresses);
-}
-
-int boot_tell(const char *marker, const char *text)
-{
-    char line[ERROR_TEXT_BYTES + 64];
-    int length = snprintf(line, sizeof line, "%s%.*s\n", marker, ERROR_TEXT_BYTES, text);
-
-    return write(STDOUT_FILENO, line, (size_t)length) < 0 ? -errno : 0;
-}
-
-int boot_tell_waiting(const char *what, const char *why)
-{
-    char *text = memory_printf("%s%s", what, why);
-    int rc = boot_tell(BOOT_WAITING_MARKER, text);
-
-    free(text);
-    return rc;
 }

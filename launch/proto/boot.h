@@ -54,8 +54,4 @@ void boot_record_child(const struct boot_record *parent, const struct addresses 
 void boot_record_newcomer(const struct boot_record *root, const struct addresses *root_addresses,
                           uint32_t place, const char *name, struct boot_record *ret_child);
 
-/* Both are written to descriptor 1, which is the starter's, as one line; -errno of that. */
-int boot_tell(const char *marker, const char *text);
-int boot_tell_waiting(const char *what, const char *why);
-
 #endif

@@ -37,6 +37,7 @@ enum control_message {
 
 #define CONTROL_STDIN_WINDOW  (256u * 1024)
 #define CONTROL_OUTPUT_WINDOW (4u * 1024 * 1024) /* all daemons together, at the root */
+#define CONTROL_NODE_WINDOW   (256u * 1024)      /* of one of them, at most */
 
 struct control_end {
     uint32_t status;  /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */

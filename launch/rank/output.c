@@ -81,8 +81,8 @@ uint32_t output_window_bytes(uint32_t nodes)
 {
     uint32_t share_bytes = CONTROL_OUTPUT_WINDOW / (nodes > 0 ? nodes : 1);
 
-    if (share_bytes > OUTPUT_WINDOW_BYTES)
-        return OUTPUT_WINDOW_BYTES;
+    if (share_bytes > CONTROL_NODE_WINDOW)
+        return CONTROL_NODE_WINDOW;
     return share_bytes < OUTPUT_WINDOW_BYTES_MIN ? OUTPUT_WINDOW_BYTES_MIN : share_bytes;
 }
 
@@ -376,8 +376,8 @@ void output_credit(struct output *output, uint32_t bytes)
 
 void output_credit_renew(struct output *output)
 {
-    if (output->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
-        output_credit(output, (uint32_t)(OUTPUT_WINDOW_BYTES - output->credit_bytes));
+    if (output->credit_bytes < (int64_t)CONTROL_NODE_WINDOW)
+        output_credit(output, (uint32_t)(CONTROL_NODE_WINDOW - output->credit_bytes));
 }
 
 /* Reads the next of what is left; 0 if it has to wait for credit. */

@@ -20,7 +20,6 @@
 
 struct output;
 
-#define OUTPUT_WINDOW_BYTES     (256u * 1024) /* at most, of one node */
 #define OUTPUT_WINDOW_BYTES_MIN (4u * 1024)
 #define OUTPUT_TAIL_BYTES       (16u * 1024)
 #define OUTPUT_TAIL_MS          100

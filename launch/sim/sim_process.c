@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/time.h"
+#include "launch/proto/control.h"
 #include "launch/sim/sim_internal.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 
 #include "base/wire.h"
-#include "launch/rank/output.h"
 
 /* A process that is told to end, or calls abort, ends within. */
 #define DYING_NS 2000000u
@@ -135,8 +135,8 @@ void sim_process_credit(struct sim_part *part, uint32_t bytes)
 
 void sim_process_credit_renew(struct sim_part *part)
 {
-    if (part->processes_count > 0 && part->credit_bytes < (int64_t)OUTPUT_WINDOW_BYTES)
-        part->credit_bytes = OUTPUT_WINDOW_BYTES;
+    if (part->processes_count > 0 && part->credit_bytes < (int64_t)CONTROL_NODE_WINDOW)
+        part->credit_bytes = CONTROL_NODE_WINDOW;
     forward(part);
 }
 
@@ -386,7 +386,7 @@ void sim_process_open(struct sim_part *part)
     assert(!part->processes);
     part->processes = memory_allocate_zeroed((count + 1) * sizeof *part->processes);
     part->processes_count = count;
-    part->credit_bytes = OUTPUT_WINDOW_BYTES;
+    part->credit_bytes = CONTROL_NODE_WINDOW;
     for (uint32_t i = 0; i < count; i++)
         plan(part->daemon->machine, &part->job->program, &part->processes[i]);
 }

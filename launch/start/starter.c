@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "base/wire.h"
 #include "launch/start/boot_carry.h"
-#include "launch/proto/last_words.h"
+#include "launch/start/last_words.h"
 #include "launch/start/one_shot.h"
 #include "launch/start/starter_method.h"
 

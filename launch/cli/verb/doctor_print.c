@@ -13,7 +13,7 @@
 
 #include "launch/proto/doctor_report.h"
 #include "launch/cli/option/json_text.h"
-#include "launch/proto/last_words.h"
+#include "launch/proto/report_line.h"
 
 #define NODES_WIDTH_MAX 32
 #define ROOT_NAME       "(here)" /* place 0: where the user is */
@@ -61,8 +61,8 @@ static void name_texts(const struct doctor_finding *finding, const struct hostli
     char name[HOST_NAME_BYTES_MAX + 1];
 
     first_name(&finding->places, names, name);
-    last_words_print(finding->text, name, ranges_count(&finding->places), text);
-    last_words_print(finding->remedy, name, 1, remedy);
+    report_line_print(finding->text, name, ranges_count(&finding->places), text);
+    report_line_print(finding->remedy, name, 1, remedy);
 }
 
 static size_t nodes_width(const struct doctor_report *report, const struct hostlist *names)

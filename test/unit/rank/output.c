@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/time.h"
+#include "launch/proto/control.h"
 #include "launch/rank/output.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #define RANKS_MAX   256u
 #define PATIENCE_MS 30000u /* never reached */
 /* What may be under way: the window, and what one more read brings. */
-#define UNDER_WAY_BYTES_MAX (OUTPUT_WINDOW_BYTES + 32u * 1024)
+#define UNDER_WAY_BYTES_MAX (CONTROL_NODE_WINDOW + 32u * 1024)
 
 struct bench {
     struct loop *loop;
@@ -125,7 +126,7 @@ static struct bench *setup(uint32_t ranks)
     bench->loop = loop_create(NULL);
     bench->patience = loop_timer_create(bench->loop, out_of_patience, bench);
     bench->turn = loop_timer_create(bench->loop, stop, bench);
-    bench->output = output_create(bench->loop, ranks, OUTPUT_WINDOW_BYTES, &events, bench);
+    bench->output = output_create(bench->loop, ranks, CONTROL_NODE_WINDOW, &events, bench);
     bench->wanted_bytes = UINT64_MAX;
     bench->echo_fd = -1;
     for (uint32_t i = 0; i < RANKS_MAX; i++)
@@ -442,17 +443,17 @@ static void test_credit(void)
     open_pipe(bench, 0, 1);
     written = exhaust(bench);
     stuck = bench->seen_bytes;
-    ok(stuck >= OUTPUT_WINDOW_BYTES && stuck <= UNDER_WAY_BYTES_MAX,
+    ok(stuck >= CONTROL_NODE_WINDOW && stuck <= UNDER_WAY_BYTES_MAX,
        "without credit about a window is under way: %llu bytes", (unsigned long long)stuck);
     ok(written > stuck, "the rest stays in the pipe");
     open_pipe(bench, 1, 1);
     say(bench, 1, 1, "hello\n");
     run_ready(bench);
     is_uint(bench->seen_bytes, stuck, "also that of a process that starts now");
-    output_credit(bench->output, (uint32_t)(stuck - OUTPUT_WINDOW_BYTES));
+    output_credit(bench->output, (uint32_t)(stuck - CONTROL_NODE_WINDOW));
     run_ready(bench);
     is_uint(bench->seen_bytes, stuck, "credit for what was read beyond the window is no credit");
-    output_credit(bench->output, OUTPUT_WINDOW_BYTES);
+    output_credit(bench->output, CONTROL_NODE_WINDOW);
     run_bytes(bench, written + 6);
     is_string(seen(bench, 1, 1), "hello\n", "with credit it goes on");
     close_fd(bench, 0, 1);

@@ -5,7 +5,8 @@
 #include "config.h"
 
 #include "base/time.h"
-#include "launch/proto/last_words.h"
+#include "launch/proto/report_line.h"
+#include "launch/start/last_words.h"
 #include "launch/start/starter.h"
 
 #include <errno.h>
@@ -731,7 +732,7 @@ static void printed_is(const char *line, uint64_t nodes, const char *expected)
 {
     struct buffer out = {0};
 
-    last_words_print(line, "n7", nodes, &out);
+    report_line_print(line, "n7", nodes, &out);
     is_string(buffer_string(&out), expected, "%s of %u", line, (unsigned int)nodes);
     buffer_fini(&out);
 }

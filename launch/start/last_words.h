@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The last words of a starter: at most the last KiB of what it wrote, and the one line made of it for
- * people.  The node's name in it becomes LAST_WORDS_NODE, so that the same failure of many nodes
+ * people.  The node's name in it becomes REPORT_LINE_NODE, so that the same failure of many nodes
  * is the same text, until it is printed.
  */
-#ifndef LAUNCH_PROTO_LAST_WORDS_H
-#define LAUNCH_PROTO_LAST_WORDS_H
+#ifndef LAUNCH_START_LAST_WORDS_H
+#define LAUNCH_START_LAST_WORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,6 @@
 #include "base/error.h"
 
 #define LAST_WORDS_BYTES_MAX 1024
-#define LAST_WORDS_NODE      "<node>"
 
 void last_words_add(struct buffer *words, const void *data, size_t bytes);
 /* program ended before its time, with this wait status. */
@@ -23,8 +22,5 @@ void last_words_of_end(struct buffer *words, const char *program, const char *no
 /* program has not led to a running daemon within so many seconds. */
 void last_words_of_timeout(struct buffer *words, const char *program, const char *node_name,
                            unsigned int seconds, struct error *ret_why);
-/* Appends the line for people: with the name of the node, which is the first of `nodes` to which it
- * applies, where that stood. */
-void last_words_print(const char *line, const char *node_name, uint64_t nodes, struct buffer *out);
 
 #endif

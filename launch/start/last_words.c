@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/proto/last_words.h"
+#include "launch/start/last_words.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "launch/proto/exit_status.h"
+#include "launch/proto/report_line.h"
 
 #define LINE_BYTES_MAX 400u
 
@@ -66,7 +67,7 @@ static void replace_name(struct buffer *line, const char *name)
     for (const char *at = text; *at != '\0';) {
         int starts = at == text || !is_name_letter(at[-1]);
         if (length > 0 && starts && strncmp(at, name, length) == 0 && !is_name_letter(at[length])) {
-            buffer_append_string(&result, LAST_WORDS_NODE);
+            buffer_append_string(&result, REPORT_LINE_NODE);
             at += length;
         } else {
             buffer_append(&result, at++, 1);
@@ -142,19 +143,4 @@ void last_words_of_timeout(struct buffer *words, const char *program, const char
         error_set(ret_why, -ETIMEDOUT, "no answer within %u s (--start-timeout)%s%s", seconds,
                   hint != NULL ? "; " : "", hint != NULL ? hint : "");
     buffer_fini(&line);
-}
-
-void last_words_print(const char *line, const char *node_name, uint64_t nodes, struct buffer *out)
-{
-    const char *at = line;
-    const char *mark;
-
-    while ((mark = strstr(at, LAST_WORDS_NODE)) != NULL) {
-        buffer_append(out, at, (size_t)(mark - at));
-        buffer_append_string(out, node_name);
-        at = mark + strlen(LAST_WORDS_NODE);
-    }
-    buffer_append_string(out, at);
-    if (at != line && nodes > 1)
-        buffer_printf(out, " (as %s says)", node_name);
 }
