@@ -4,8 +4,8 @@
  * the next operation of a series.  Each is known at both its ends, and its lower end, who alone
  * closes it, names owners whose series live at both.
  */
-#ifndef TEST_LATERALS_H
-#define TEST_LATERALS_H
+#ifndef TEST_SUPPORT_LATERALS_H
+#define TEST_SUPPORT_LATERALS_H
 
 #include <stdbool.h>
 #include <stddef.h>
