@@ -65,7 +65,8 @@ static void test_merge(void)
     survey_merge(&merged, other.data, other.length_bytes);
     survey_merge(&merged, "\xff", 1);
     is_int(decode(&merged, merged.length_bytes, &survey), 0, "what was merged is read");
-    is_uint(ranges_count(&survey.failed), 3, "all nodes are in it, and nothing of a damaged answer");
+    is_uint(ranges_count(&survey.failed), 3,
+            "all nodes are in it, and nothing of a damaged answer");
     is_string(survey.why, "of 3", "the reason is that of the lowest node");
     survey_fini(&survey);
     buffer_fini(&merged);

@@ -12,8 +12,8 @@
 #include "test/support/tap.h"
 
 static const char *const words[] = {
-    "plain", "/usr/bin/env", "",           "two words", "it's",   "''",      "$HOME", "`id`",
-    "a\"b",  "back\\slash",  "new\nline", "*?[a]",     "~",      "a;b&c|d", "#no",   "!x",
+    "plain", "/usr/bin/env", "",          "two words", "it's", "''",      "$HOME", "`id`",
+    "a\"b",  "back\\slash",  "new\nline", "*?[a]",     "~",    "a;b&c|d", "#no",   "!x",
 };
 
 static void test_shell(const char *word)

@@ -5,8 +5,6 @@
 #include "config.h"
 
 #include "base/time.h"
-#include "launch/proto/report_line.h"
-#include "launch/start/last_words.h"
 #include "launch/start/starter.h"
 
 #include <errno.h>
@@ -728,43 +726,6 @@ static void test_one_shot(void)
     free(script);
 }
 
-static void printed_is(const char *line, uint64_t nodes, const char *expected)
-{
-    struct buffer out = {0};
-
-    report_line_print(line, "n7", nodes, &out);
-    is_string(buffer_string(&out), expected, "%s of %u", line, (unsigned int)nodes);
-    buffer_fini(&out);
-}
-
-static void test_last_words(void)
-{
-    struct buffer words = {0};
-    struct error why = ERROR_NONE;
-
-    printed_is("connect to host <node> port 22: refused", 1, "connect to host n7 port 22: refused");
-    printed_is("connect to host <node>: refused", 3, "connect to host n7: refused (as n7 says)");
-    printed_is("it said nothing", 3, "it said nothing");
-    last_words_of_timeout(&words, "srun", "n7", 60, &why);
-    is_string(why.text,
-              "no answer within 60 s (--start-timeout); try 'srun --overlap hostname' in this job",
-              "srun that waits for a step");
-    buffer_append_string(&words, "srun: cluster configuration lacks support for cpu binding\n");
-    last_words_of_timeout(&words, "/usr/bin/srun", "n7", 60, &why);
-    is_string(why.text,
-              "no answer within 60 s (--start-timeout); /usr/bin/srun said: srun: cluster "
-              "configuration lacks support for cpu binding (try 'srun --overlap hostname' in this "
-              "job)",
-              "also with a remark that is not the reason");
-    last_words_of_timeout(&words, "ssh", "n7", 60, &why);
-    is_string(
-        why.text,
-        "no answer within 60 s (--start-timeout); ssh said: srun: cluster configuration lacks "
-        "support for cpu binding",
-        "others are not srun");
-    buffer_fini(&words);
-}
-
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -796,6 +757,5 @@ int main(void)
     command = memory_printf("rm -rf %s", scratch);
     is_int(system(command), 0, "the scratch directory is removed");
     free(command);
-    test_last_words();
     return done_testing();
 }
