@@ -278,7 +278,7 @@ static void report_group(const struct instance *instance, uint32_t leader, uint8
     buffer_append_string(out, ": ");
     place_name(instance, root->start_failures[leader].place, name);
     report_line_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
-                     ranges_count(&places), out);
+                      ranges_count(&places), out);
     if (ranges_count(&places) > 1)
         buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));
     ranges_fini(&places);
