@@ -6,7 +6,8 @@
  * piece its offset: GO goes down the tree, telling every child range where its part begins, and a
  * stream (stream.h) carries the pieces to all members.  Each merges them in order.
  *
- * A hop that is no member offers nothing itself: GO hands its pieces to the first child.
+ * A hop that is no member offers nothing itself over the two trees: GO hands its pieces to the first
+ * child.  Via the top (STREAM_VIA_TOP) it does: all pieces go up the main tree to the meeting point.
  *
  * A member that has the whole stream has seen the decision: it delivers it, keeps the stream, and
  * says so (STORED) in every later attempt; then whoever stores it spreads it by the same means.  A
@@ -167,44 +168,87 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
                                  release_ns <= stream_cost_two_trees(&shape, bytes)));
 }
 
+/* Via the top goes what is offered, by each place its own; of what several hold already all would
+ * offer everything. */
 static enum stream_algorithm choose(const struct overlay *overlay, const struct series *series,
-                                    uint64_t bytes)
+                                    const struct operation *operation, uint64_t bytes)
 {
     struct stream_shape shape = shape_of(overlay, series);
+    enum stream_algorithm best = STREAM_TWO_TREES;
+    uint64_t best_ns = stream_cost_two_trees(&shape, bytes);
 
-    if (overlay->now_ns < series->narrow_ns ||
-        stream_cost_main_tree(&shape, bytes) < stream_cost_two_trees(&shape, bytes))
+    if (!large_is_held(operation) && series_is_whole(series) &&
+        stream_cost_via_top(&shape, bytes) < best_ns) {
+        best = STREAM_VIA_TOP;
+        best_ns = stream_cost_via_top(&shape, bytes);
+    }
+    if (overlay->now_ns < series->narrow_ns || stream_cost_main_tree(&shape, bytes) < best_ns)
         return STREAM_MAIN_TREE;
-    return STREAM_TWO_TREES;
+    return best;
 }
 
 /* ---- GO ---- */
 
-/* Takes part with edges by the algorithm of GO. */
-static void take_route(struct overlay *overlay, struct series *series, struct operation *operation,
-                       uint8_t algorithm)
+static void route_two_trees(struct overlay *overlay, const struct series *series,
+                            struct stream *stream, bool via_top)
 {
-    struct stream *stream = operation->stream;
+    struct tree tree = overlay_tree(overlay);
+    uint32_t top = tree_head(&tree, series->covering);
     struct ranges living = {0};
 
-    stream_route(overlay, stream, operation->attempt, operation->round,
-                 algorithm == STREAM_TWO_TREES);
-    if (algorithm == STREAM_TWO_TREES && series_is_member(overlay, series) &&
-        series_is_whole(series)) {
-        ranges_copy(&living, &series->set);
-        ranges_remove_all(&living, &overlay->dead);
+    if (!series_is_whole(series) ||
+        !(series_is_member(overlay, series) || (via_top && overlay->place == top)))
+        return;
+    ranges_copy(&living, &series->set);
+    ranges_remove_all(&living, &overlay->dead);
+    if (via_top) {
+        ranges_remove(&living, top, top);
+        stream_add_down_trees(overlay, stream, &living, top);
+    } else {
         stream_add_two_trees(overlay, stream, &living, TREE_NO_PLACE);
-        ranges_fini(&living);
     }
-    if (algorithm == STREAM_MAIN_TREE) {
-        if (!series_meets_here(overlay, series))
-            stream_add_edge(overlay, stream, overlay->join.target, STREAM_TREE_BOTH);
-        for (uint32_t i = 0; i < operation->parts_count; i++) {
-            if (part_counts(&operation->parts[i]))
-                stream_add_edge(overlay, stream, overlay->children[i].head, STREAM_TREE_BOTH);
-        }
+    ranges_fini(&living);
+}
+
+static void route_main_tree(struct overlay *overlay, const struct series *series,
+                            const struct operation *operation)
+{
+    if (!series_meets_here(overlay, series))
+        stream_add_edge(overlay, operation->stream, overlay->join.target, STREAM_TREE_BOTH);
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (part_counts(&operation->parts[i]))
+            stream_add_edge(overlay, operation->stream, overlay->children[i].head,
+                            STREAM_TREE_BOTH);
     }
-    stream_go(overlay, stream);
+}
+
+/* So many bytes from base on are ours or come from below. */
+static void route_to_top(struct overlay *overlay, const struct series *series,
+                         const struct operation *operation, uint32_t base, uint32_t bytes)
+{
+    if (!series_meets_here(overlay, series) && bytes > 0)
+        stream_add_parent(overlay, operation->stream, overlay->join.target, base, bytes);
+    for (uint32_t i = 0; i < operation->parts_count; i++) {
+        if (operation->parts[i].state == OVERLAY_PART_SIZED)
+            stream_add_child(overlay, operation->stream, overlay->children[i].head);
+    }
+}
+
+/* Takes part with edges by the algorithm of GO. */
+static void take_route(struct overlay *overlay, struct series *series, struct operation *operation,
+                       const struct stream_go *go, uint32_t bytes)
+{
+    bool via_top = go->algorithm == STREAM_VIA_TOP;
+
+    stream_route(overlay, operation->stream, operation->attempt, operation->round,
+                 go->algorithm != STREAM_MAIN_TREE);
+    if (go->algorithm == STREAM_MAIN_TREE)
+        route_main_tree(overlay, series, operation);
+    else
+        route_two_trees(overlay, series, operation->stream, via_top);
+    if (via_top)
+        route_to_top(overlay, series, operation, go->base, bytes);
+    stream_go(overlay, operation->stream);
 }
 
 /* To every child that waits; base: where what we and those below offer begins; attached goes to the
@@ -261,7 +305,7 @@ static void offer_pieces(struct overlay *overlay, const struct series *series,
                    (struct wire_bytes){piece->payload->data, piece->payload->length_bytes});
         offset += piece->bytes;
     }
-    if (!series_is_member(overlay, series))
+    if (!series_is_member(overlay, series) && go->algorithm != STREAM_VIA_TOP)
         return;
     for (uint32_t i = 0; i < ret_attached->pieces_count; i++)
         stream_offer(overlay, operation->stream, ret_attached->pieces[i].offset,
@@ -273,6 +317,7 @@ static void offer_pieces(struct overlay *overlay, const struct series *series,
 static void begin(struct overlay *overlay, struct series *series, struct operation *operation,
                   const struct stream_go *go)
 {
+    uint32_t bytes = go->result ? 0 : (uint32_t)large_bytes(operation);
     struct stream_go attached = {0};
 
     operation_step(operation, OPERATION_EVENT_GO);
@@ -285,7 +330,7 @@ static void begin(struct overlay *overlay, struct series *series, struct operati
     free(attached.pieces);
     drop_pieces(operation);
     collective_drop_payloads(operation);
-    take_route(overlay, series, operation, go->algorithm);
+    take_route(overlay, series, operation, go, bytes);
     operation_check(overlay, series, operation);
 }
 
@@ -293,7 +338,7 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
 {
     struct stream_shape shape = shape_of(overlay, series);
     uint64_t bytes = large_bytes(operation);
-    enum stream_algorithm algorithm = choose(overlay, series, bytes);
+    enum stream_algorithm algorithm = choose(overlay, series, operation, bytes);
     struct stream_go go = {.name.key = operation_key(series, operation),
                            .algorithm = (uint8_t)algorithm,
                            .result = large_is_held(operation),
@@ -313,7 +358,7 @@ static void reroute(struct overlay *overlay, struct series *series, struct opera
     assert(operation_is_going(operation) && round > operation->round);
     operation->round = round;
     pass_on(overlay, operation, go, &nothing);
-    take_route(overlay, series, operation, go->algorithm);
+    take_route(overlay, series, operation, go, 0);
 }
 
 /* The operation of a frame, if it is of its attempt and GO may concern it. */

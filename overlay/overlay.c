@@ -318,6 +318,7 @@ static const struct {
     [OVERLAY_GO] = {large_on_go, ROLE_PARENT},
     [OVERLAY_OPEN] = {stream_on_open, ROLE_ANY},
     [OVERLAY_CHUNK] = {stream_on_chunk, ROLE_ANY},
+    [OVERLAY_RISE] = {stream_on_chunk, ROLE_CHILD},
     [OVERLAY_CREDIT] = {stream_on_credit, ROLE_ANY},
     [OVERLAY_BROKEN] = {large_on_broken, ROLE_CHILD},
     [OVERLAY_DONE] = {large_on_done, ROLE_CHILD},

@@ -323,13 +323,15 @@ static void print_name(const struct stream_name *name, const struct frame *frame
 
 static int print_go(const struct frame *frame, struct buffer *out)
 {
+    static const char *const algorithms[] = {[STREAM_TWO_TREES] = " two trees",
+                                             [STREAM_MAIN_TREE] = " main tree",
+                                             [STREAM_VIA_TOP] = " via the top"};
     struct stream_go go;
 
     if (stream_decode_go(frame, &go) < 0)
         return -1;
     print_name(&go.name, frame, out);
-    buffer_printf(out, "%s%s base=%u bytes=%u",
-                  go.algorithm == STREAM_TWO_TREES ? " two trees" : " main tree",
+    buffer_printf(out, "%s%s base=%u bytes=%u", algorithms[go.algorithm],
                   go.result ? " result" : "", go.base, go.total_bytes);
     if (go.pieces_count > 0)
         buffer_printf(out, " pieces=%u", go.pieces_count);
@@ -339,7 +341,12 @@ static int print_go(const struct frame *frame, struct buffer *out)
 
 static void print_trees(uint8_t trees, struct buffer *out)
 {
-    buffer_printf(out, " trees=%s", trees == STREAM_TREE_BOTH ? "0,1" : trees == 1 ? "0" : "1");
+    static const char *const names[] = {[STREAM_TREE_FIRST] = "0",
+                                        [STREAM_TREE_SECOND] = "1",
+                                        [STREAM_TREE_BOTH] = "0,1",
+                                        [STREAM_TREE_UP] = "up"};
+
+    buffer_printf(out, " trees=%s", names[trees]);
 }
 
 static int print_open(const struct frame *frame, struct buffer *out)
@@ -446,6 +453,7 @@ static const struct {
     [OVERLAY_GO] = {"GO", print_go},
     [OVERLAY_OPEN] = {"OPEN", print_open},
     [OVERLAY_CHUNK] = {"CHUNK", print_chunk},
+    [OVERLAY_RISE] = {"RISE", print_chunk},
     [OVERLAY_CREDIT] = {"CREDIT", print_credit},
     [OVERLAY_BROKEN] = {"BROKEN", print_broken},
     [OVERLAY_DONE] = {"DONE", print_done},

@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        5
+#define OVERLAY_VERSION        6
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
@@ -58,6 +58,7 @@ enum overlay_message {
     OVERLAY_OVER,
     OVERLAY_CANCEL,
     OVERLAY_HEIRS,
+    OVERLAY_RISE, /* overlay/stream_wire.h: as CHUNK */
     OVERLAY_MESSAGE_END
 };
 

@@ -128,10 +128,18 @@ static uint8_t tree_of(const struct stream *stream, uint32_t offset)
     return offset < stream->total_bytes / 2 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
 }
 
+static bool edge_carries(const struct stream *stream, const struct stream_edge *edge,
+                         const struct stream_chunk *chunk)
+{
+    if (edge->trees == STREAM_TREE_UP)
+        return chunk->rises;
+    return (edge->trees & tree_of(stream, chunk->offset)) != 0;
+}
+
 static bool edge_needs(const struct stream *stream, const struct stream_edge *edge,
                        const struct stream_chunk *chunk)
 {
-    return (edge->trees & tree_of(stream, chunk->offset)) != 0 && chunk->from != edge->place &&
+    return edge_carries(stream, edge, chunk) && chunk->from != edge->place &&
            !ranges_contains(&edge->peer_has, chunk->offset);
 }
 
@@ -139,7 +147,7 @@ static bool edge_needs(const struct stream *stream, const struct stream_edge *ed
 static void edge_pump(struct overlay *overlay, const struct stream *stream,
                       struct stream_edge *edge)
 {
-    struct frame frame = {.type = OVERLAY_CHUNK,
+    struct frame frame = {.type = edge->trees == STREAM_TREE_UP ? OVERLAY_RISE : OVERLAY_CHUNK,
                           .class = FRAME_BULK,
                           .attempt = stream->attempt,
                           .stream = stream->round};
@@ -169,9 +177,9 @@ static uint32_t window_bytes(const struct stream *stream)
 {
     uint32_t half = stream->total_bytes / 2;
 
-    if (half < STREAM_WINDOW_BYTES_MIN)
-        return STREAM_WINDOW_BYTES_MIN;
-    return half > STREAM_WINDOW_BYTES_MAX ? STREAM_WINDOW_BYTES_MAX : half;
+    if (half > STREAM_WINDOW_BYTES_MAX - STREAM_CHUNK_BYTES_MAX)
+        return STREAM_WINDOW_BYTES_MAX;
+    return half + STREAM_CHUNK_BYTES_MAX;
 }
 
 static void edge_open(struct overlay *overlay, const struct stream *stream,
@@ -181,11 +189,17 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
         .name = stream->name, .trees = edge->trees, .credit_bytes = window_bytes(stream)};
     struct frame frame;
 
-    if (stream->have.count <= STREAM_HAVE_MAX)
-        open.have = stream->have; /* borrowed */
+    if (stream->have.count < STREAM_HAVE_MAX)
+        ranges_copy(&open.have, &stream->have);
+    /* What comes from below need not come from above, unless something is amiss. */
+    if (stream->rising_bytes > 0 && stream->stalls == 0 && edge->trees != STREAM_TREE_UP)
+        ranges_add(&open.have, stream->rising_first,
+                   stream->rising_first + stream->rising_bytes - 1);
     stream_encode_open(&open, stream->attempt, stream->round, &frame);
+    stream_open_fini(&open);
     overlay_send(overlay, edge->place, &frame);
     edge->told = true;
+    edge->open_bytes = open.credit_bytes;
     edge->owed_bytes = 0;
 }
 
@@ -196,10 +210,10 @@ static void activate(struct overlay *overlay, struct stream *stream)
         struct stream_edge *edge = &stream->edges[i];
 
         if (overlay_has_link(overlay, edge->place)) {
-            if (!edge->told && !stream_is_complete(stream))
+            if (edge->takes && !edge->told && !stream_is_complete(stream))
                 edge_open(overlay, stream, edge);
         } else if (stream->lateral && !stream->given_up && !edge->wanted &&
-                   overlay->place < edge->place) {
+                   edge->trees != STREAM_TREE_UP && overlay->place < edge->place) {
             edge->wanted = true;
             lateral_want(overlay, edge->place);
         }
@@ -251,7 +265,7 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
         uint64_t left = offset < half && bytes > half - offset ? half - offset : bytes;
         size_t length = even_chunk(left, stream->chunk_bytes);
         struct stream_chunk_frame piece = {.name = stream->name, .offset = offset};
-        struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE};
+        struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE, .rises = true};
         struct frame frame;
 
         piece.payload = (struct wire_bytes){from, length};
@@ -275,6 +289,8 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
     stream->attempt = attempt;
     stream->round = round;
     stream->lateral = lateral;
+    stream->rising_first = 0;
+    stream->rising_bytes = 0;
     stream->broken = false;
     stream->given_up = false;
     stream->complete_told = false; /* its owner has more to do with it on this route */
@@ -282,14 +298,21 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
         stream->chunks[i].from = TREE_NO_PLACE; /* what peers have they say when they open */
 }
 
-void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees)
+static void add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees,
+                     bool takes)
 {
-    assert(place < TREE_PLACES_MAX && trees >= STREAM_TREE_FIRST && trees <= STREAM_TREE_BOTH);
+    assert(place < TREE_PLACES_MAX && trees >= STREAM_TREE_FIRST && trees <= STREAM_TREE_UP);
     if (place == overlay->place || edge_find(stream, place, trees) != NULL)
         return;
     stream->edges =
         memory_resize(stream->edges, (stream->edges_count + 1) * sizeof(*stream->edges));
-    stream->edges[stream->edges_count++] = (struct stream_edge){.place = place, .trees = trees};
+    stream->edges[stream->edges_count++] =
+        (struct stream_edge){.place = place, .trees = trees, .takes = takes};
+}
+
+void stream_add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees)
+{
+    add_edge(overlay, stream, place, trees, true);
 }
 
 void stream_drop_edge(struct stream *stream, uint32_t place)
@@ -318,39 +341,66 @@ static uint32_t place_of_rank(const struct ranges *set, uint32_t rank)
 }
 
 static void add_one_tree(struct overlay *overlay, struct stream *stream,
-                         const struct ranges *living, unsigned int tree)
+                         const struct ranges *living, unsigned int tree, bool downward)
 {
     uint8_t trees = tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
     uint32_t count = (uint32_t)ranges_count(living);
     uint32_t rank = (uint32_t)ranges_count_within(living, 0, overlay->place) - 1;
+    uint32_t parent = two_trees_parent(count, tree, rank);
     uint32_t ranks[TWO_TREES_DEGREE_MAX];
     uint32_t found = two_trees_neighbours(count, tree, rank, ranks);
 
     for (uint32_t i = 0; i < found; i++)
-        stream_add_edge(overlay, stream, place_of_rank(living, ranks[i]), trees);
+        add_edge(overlay, stream, place_of_rank(living, ranks[i]), trees,
+                 !downward || ranks[i] == parent);
 }
 
 static void add_source(struct overlay *overlay, struct stream *stream, const struct ranges *living,
-                       unsigned int tree, uint32_t source)
+                       unsigned int tree, uint32_t source, bool downward)
 {
     uint8_t trees = tree == 0 ? STREAM_TREE_FIRST : STREAM_TREE_SECOND;
     uint32_t root = place_of_rank(living, two_trees_root((uint32_t)ranges_count(living), tree));
 
     if (overlay->place == source)
-        stream_add_edge(overlay, stream, root, trees);
+        add_edge(overlay, stream, root, trees, !downward);
     else if (overlay->place == root)
-        stream_add_edge(overlay, stream, source, trees);
+        add_edge(overlay, stream, source, trees, true);
+}
+
+static void add_trees(struct overlay *overlay, struct stream *stream, const struct ranges *living,
+                      uint32_t source, bool downward)
+{
+    for (unsigned int tree = 0; tree < 2 && !ranges_is_empty(living); tree++) {
+        if (ranges_contains(living, overlay->place))
+            add_one_tree(overlay, stream, living, tree, downward);
+        if (source != TREE_NO_PLACE)
+            add_source(overlay, stream, living, tree, source, downward);
+    }
 }
 
 void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
                           const struct ranges *living, uint32_t source)
 {
-    for (unsigned int tree = 0; tree < 2 && !ranges_is_empty(living); tree++) {
-        if (ranges_contains(living, overlay->place))
-            add_one_tree(overlay, stream, living, tree);
-        if (source != TREE_NO_PLACE)
-            add_source(overlay, stream, living, tree, source);
-    }
+    add_trees(overlay, stream, living, source, false);
+}
+
+void stream_add_down_trees(struct overlay *overlay, struct stream *stream,
+                           const struct ranges *living, uint32_t source)
+{
+    add_trees(overlay, stream, living, source, true);
+}
+
+void stream_add_parent(struct overlay *overlay, struct stream *stream, uint32_t place,
+                       uint32_t first, uint32_t bytes)
+{
+    stream->rising_first = first;
+    stream->rising_bytes = bytes;
+    add_edge(overlay, stream, place, STREAM_TREE_UP, false);
+}
+
+void stream_add_child(struct overlay *overlay, struct stream *stream, uint32_t place)
+{
+    add_edge(overlay, stream, place, STREAM_TREE_UP, true);
 }
 
 /* ---- what peers say ---- */
@@ -482,7 +532,21 @@ int stream_on_credit(struct overlay *overlay, uint32_t from, const struct frame 
     return 0;
 }
 
-/* Renews the window of an edge when a quarter of it has come. */
+/* What an edge may bring yet. */
+static uint64_t missing_bytes(const struct stream *stream, const struct stream_edge *edge)
+{
+    uint32_t half = stream->total_bytes / 2;
+    uint64_t missing = stream->total_bytes - stream->have_bytes;
+    uint64_t missing_first;
+
+    if (half == 0 || (edge->trees != STREAM_TREE_FIRST && edge->trees != STREAM_TREE_SECOND))
+        return missing;
+    missing_first = half - ranges_count_within(&stream->have, 0, half - 1);
+    return edge->trees == STREAM_TREE_FIRST ? missing_first : missing - missing_first;
+}
+
+/* Renews the window of an edge when a quarter of it has come, unless what is left is enough, and for one
+ * chunk more, which may be one that we have. */
 static void edge_credit(struct overlay *overlay, const struct stream *stream,
                         struct stream_edge *edge, size_t bytes)
 {
@@ -490,9 +554,12 @@ static void edge_credit(struct overlay *overlay, const struct stream *stream,
     struct frame frame;
 
     edge->owed_bytes += (uint32_t)bytes;
-    if (edge->owed_bytes < window_bytes(stream) / 4 || stream_is_complete(stream))
+    edge->open_bytes -= bytes < edge->open_bytes ? bytes : edge->open_bytes;
+    if (edge->owed_bytes < window_bytes(stream) / 4 ||
+        edge->open_bytes >= missing_bytes(stream, edge) + STREAM_CHUNK_BYTES_MAX)
         return;
     credit.bytes = edge->owed_bytes;
+    edge->open_bytes += credit.bytes;
     edge->owed_bytes = 0;
     stream_encode_credit(&credit, stream->attempt, stream->round, &frame);
     overlay_send(overlay, edge->place, &frame);
@@ -519,7 +586,8 @@ static void chunk_take(struct overlay *overlay, struct stream *stream,
     struct stream_chunk chunk = {.frame = message_reference(frame->payload),
                                  .payload = piece->payload,
                                  .offset = piece->offset,
-                                 .from = from};
+                                 .from = from,
+                                 .rises = frame->type == OVERLAY_RISE};
 
     chunk_append(stream, &chunk);
     stream_check(stream);
@@ -541,7 +609,9 @@ int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *
         return rc;
     stream = stream_find(overlay, &chunk.name);
     if (stream != NULL && frame_age(stream, frame) == 0)
-        edge = edge_find(stream, from, tree_of(stream, chunk.offset));
+        edge = edge_find(stream, from,
+                         frame->type == OVERLAY_RISE ? (uint8_t)STREAM_TREE_UP
+                                                     : tree_of(stream, chunk.offset));
     if (edge == NULL || !edge->told)
         return 0; /* of a route that is no more */
     rc = chunk_judge(stream, &chunk);

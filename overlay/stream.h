@@ -13,6 +13,11 @@
  * first of the incomplete streams, in the order of their names, which is the same everywhere, open
  * their edges.  The first of all is never held back: no deadlock with any number of streams.
  *
+ * On a route via the top bytes go one way only: up the main tree from who offers them to the meeting
+ * point, which feeds the roots of the two trees.  Then only the lower end of an edge of these opens it,
+ * and only the upper one of an edge of the main tree.  That is depth + log2(members) hops at most,
+ * where going up and down the two trees takes 2 log2(members).
+ *
  * An edge whose link is not there is opened over a lateral link (lateral.c).  The lower of its two
  * places asks for that, so it alone judges a link that closes: it asks again if the edge has not been
  * used yet; else the stream is broken, and its owner (large.c, broadcast.c) routes it anew over the
@@ -33,8 +38,8 @@
 #include "overlay/stream_wire.h"
 
 #define STREAM_ACTIVE_MAX 2
-/* Half of the stream within these; so much may wait in a link's queue, by reference. */
-#define STREAM_WINDOW_BYTES_MIN (256u * 1024)
+/* Half of the stream, which is what an edge of two trees brings, and a chunk, up to this; so much may
+ * wait in a link's queue, by reference. */
 #define STREAM_WINDOW_BYTES_MAX (4u * 1024 * 1024)
 #define STREAM_EARLY_MAX        64 /* OPENs that came before we know of the stream */
 #define STREAM_EARLY_NS         (10000 * 1000000ull) /* so long they are kept */
@@ -45,15 +50,18 @@ struct stream_chunk {
     struct wire_bytes payload;
     uint32_t offset;
     uint32_t from; /* place, or TREE_NO_PLACE if it is ours */
+    bool rises;    /* ours, or came from below: goes up, where the route is via the top */
 };
 
 struct stream_edge {
     uint32_t place;
     uint8_t trees;         /* enum stream_trees */
+    bool takes;            /* else it is for sending only: we never open it */
     bool wanted;           /* a lateral link is asked for */
     bool told;             /* OPEN is sent */
     uint32_t cursor;       /* into chunks: what was before is sent or not to be sent */
     uint64_t credit_bytes; /* so much may be sent */
+    uint64_t open_bytes;   /* so much the other end may send yet */
     uint32_t owed_bytes;   /* received, credit not yet renewed */
     struct ranges peer_has;
 };
@@ -66,6 +74,8 @@ struct stream {
     uint32_t total_bytes;
     uint32_t chunk_bytes;
     uint64_t have_bytes;
+    uint32_t rising_first; /* these come from below, on a route via the top */
+    uint32_t rising_bytes;
     uint64_t moved_ns; /* last bytes from a peer, or the route, or the last stall */
     uint32_t stalls;   /* since there were bytes */
     struct ranges have;
@@ -105,6 +115,14 @@ void stream_drop_edge(struct stream *stream, uint32_t place);
  * one.  source, or TREE_NO_PLACE: who has everything, is none of them, and stands above both roots. */
 void stream_add_two_trees(struct overlay *overlay, struct stream *stream,
                           const struct ranges *living, uint32_t source);
+/* The same, for what the source gets over other edges: nothing goes up in these trees. */
+void stream_add_down_trees(struct overlay *overlay, struct stream *stream,
+                           const struct ranges *living, uint32_t source);
+/* These other edges: up the main tree, for so many bytes that are ours or come from below, and from a
+ * child.  What came over the two trees does not go up. */
+void stream_add_parent(struct overlay *overlay, struct stream *stream, uint32_t place,
+                       uint32_t first, uint32_t bytes);
+void stream_add_child(struct overlay *overlay, struct stream *stream, uint32_t place);
 /* All edges are added: takes what peers have said already and begins. */
 void stream_go(struct overlay *overlay, struct stream *stream);
 bool stream_is_complete(const struct stream *stream);

@@ -61,10 +61,12 @@ static uint32_t log2_of(uint32_t count)
 static void describe(const struct stream_shape *shape, enum stream_algorithm algorithm,
                      uint64_t *ret_edges, uint64_t *ret_fan)
 {
-    *ret_edges = algorithm == STREAM_TWO_TREES ? log2_of(shape->members) : shape->depth;
-    if (!shape->one_source)
+    *ret_edges = algorithm == STREAM_MAIN_TREE ? shape->depth : log2_of(shape->members);
+    if (algorithm == STREAM_VIA_TOP)
+        *ret_edges += shape->depth + 1;
+    else if (!shape->one_source)
         *ret_edges *= 2; /* up and down */
-    *ret_fan = algorithm == STREAM_TWO_TREES ? 2 : shape->radix;
+    *ret_fan = algorithm == STREAM_MAIN_TREE ? shape->radix : 2;
 }
 
 /* One message a hop: it is sent radix times before the last one has it. */
@@ -87,7 +89,7 @@ static uint64_t pipeline_ns(const struct stream_shape *shape, enum stream_algori
 
     describe(shape, algorithm, &edges, &fan);
     first_ns = edges * (shape->costs.hop_ns + fan * (message_ns + bytes_ns(shape, chunk)));
-    if (algorithm == STREAM_TWO_TREES)
+    if (algorithm != STREAM_MAIN_TREE)
         return first_ns + bytes_ns(shape, bytes) + chunks * 2 * message_ns;
     return first_ns + fan * (bytes_ns(shape, bytes) + chunks * message_ns);
 }
@@ -98,11 +100,19 @@ uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
 }
 
 /* The links may have to be asked for, up the tree and down and back, and opened. */
+static uint64_t cold_ns(const struct stream_shape *shape)
+{
+    return (4ull * shape->depth + 2) * (shape->costs.hop_ns + shape->costs.message_ns);
+}
+
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes)
 {
-    uint64_t cold_ns = (4ull * shape->depth + 2) * (shape->costs.hop_ns + shape->costs.message_ns);
+    return cold_ns(shape) + pipeline_ns(shape, STREAM_TWO_TREES, bytes);
+}
 
-    return cold_ns + pipeline_ns(shape, STREAM_TWO_TREES, bytes);
+uint64_t stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes)
+{
+    return cold_ns(shape) + pipeline_ns(shape, STREAM_VIA_TOP, bytes);
 }
 
 static uint64_t square_root(uint64_t number)

@@ -31,6 +31,7 @@ uint32_t stream_inline_bytes(const struct node_costs *costs);
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes);
+uint64_t stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes);
 /* The cheapest chunk: a small one is passed on sooner, a large one costs fewer messages. */
 uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algorithm algorithm,
                             uint64_t bytes);

@@ -57,7 +57,7 @@ static uint8_t get_u8_max(struct wire_reader *reader, uint8_t maximum)
 
 static uint8_t get_trees(struct wire_reader *reader)
 {
-    uint8_t trees = get_u8_max(reader, STREAM_TREE_BOTH);
+    uint8_t trees = get_u8_max(reader, STREAM_TREE_UP);
 
     if (trees == 0)
         wire_fail(reader);
@@ -80,7 +80,7 @@ int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_
     ret_large->sequence = wire_get_varint(&reader);
     ret_large->total_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_BYTES_MAX);
     ret_large->chunk_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_CHUNK_BYTES_MAX);
-    ret_large->algorithm = get_u8_max(&reader, STREAM_ALGORITHM_COUNT - 1);
+    ret_large->algorithm = get_u8_max(&reader, STREAM_MAIN_TREE);
     if (ret_large->total_bytes == 0 || ret_large->chunk_bytes < STREAM_CHUNK_BYTES_MIN)
         wire_fail(&reader);
     return wire_finish(&reader);

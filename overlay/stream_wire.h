@@ -24,10 +24,16 @@ struct stream_name {
 enum stream_algorithm {
     STREAM_TWO_TREES, /* over lateral links, half of the data in each tree */
     STREAM_MAIN_TREE, /* over the links that there are */
+    STREAM_VIA_TOP,   /* up the main tree to the meeting point, and from there down two trees */
     STREAM_ALGORITHM_COUNT
 };
 
-enum stream_trees { STREAM_TREE_FIRST = 1, STREAM_TREE_SECOND = 2, STREAM_TREE_BOTH = 3 };
+enum stream_trees {
+    STREAM_TREE_FIRST = 1,
+    STREAM_TREE_SECOND = 2,
+    STREAM_TREE_BOTH = 3,
+    STREAM_TREE_UP = 4 /* via the top: up the main tree */
+};
 
 /* A piece of the stream that a hop, which is no member, hands to one below to offer. */
 struct stream_piece {

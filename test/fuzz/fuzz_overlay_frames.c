@@ -335,6 +335,12 @@ static void frame_of_chunk(struct frame *ret_frame)
     stream_encode_chunk(&chunk, ret_frame);
 }
 
+static void frame_of_rise(struct frame *ret_frame)
+{
+    frame_of_chunk(ret_frame);
+    ret_frame->type = OVERLAY_RISE;
+}
+
 static void frame_of_credit(struct frame *ret_frame)
 {
     struct stream_credit credit = {.name = large_name(), .trees = STREAM_TREE_FIRST, .bytes = 4096};
@@ -391,7 +397,7 @@ bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
         stream_encode_lateral,  frame_of_go,         frame_of_open,
         frame_of_chunk,         frame_of_credit,     frame_of_broken,
         frame_of_done,          frame_of_over,       frame_of_cancel,
-        frame_of_heirs,
+        frame_of_heirs,         frame_of_rise,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

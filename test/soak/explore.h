@@ -90,6 +90,7 @@ struct scenario {
     bool again;        /* all is called once before, and lateral links are about to be idle */
     bool is_patient;   /* no stall is noticed */
     bool two_trees;    /* whatever streams would cost: so few bytes would go the main tree */
+    bool via_top;      /* the same */
     bool long_sets;    /* sets are held in slices */
     uint32_t more;     /* places that CALL_GROW gives */
     uint32_t absent;   /* the last so many places never start: what is left is deeper */

@@ -45,6 +45,14 @@ uint64_t __wrap_stream_cost_two_trees(const struct stream_shape *shape, uint64_t
     return world->scenario->two_trees ? 0 : __real_stream_cost_two_trees(shape, bytes);
 }
 
+uint64_t __real_stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes);
+uint64_t __wrap_stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes);
+
+uint64_t __wrap_stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes)
+{
+    return world->scenario->via_top ? 0 : __real_stream_cost_via_top(shape, bytes);
+}
+
 /* ---- links ---- */
 
 /* The caller's then. */

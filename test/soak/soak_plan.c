@@ -352,7 +352,7 @@ static void plan_ambushes(struct world *world)
         OVERLAY_CONTRIBUTE, OVERLAY_RELEASE, OVERLAY_RELEASE, OVERLAY_ENTRY,    OVERLAY_QUERY,
         OVERLAY_JOIN,       OVERLAY_WELCOME, OVERLAY_LOST,    OVERLAY_REDIRECT, OVERLAY_GO,
         OVERLAY_OPEN,       OVERLAY_CHUNK,   OVERLAY_DONE,    OVERLAY_OVER,     OVERLAY_LATERAL,
-        OVERLAY_BROKEN,     OVERLAY_ASK};
+        OVERLAY_BROKEN,     OVERLAY_ASK,     OVERLAY_RISE};
 
     world->ambushes_count = world_below(world, 2) * (1 + world_below(world, AMBUSHES_MAX));
     world->deaths_planned += world->ambushes_count;

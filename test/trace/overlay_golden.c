@@ -198,7 +198,7 @@ static bool is_written(struct scene *scene, uint32_t from, uint32_t to, const st
 
     if (frame->type == OVERLAY_ACK)
         return scene->with_acks;
-    if (frame->type != OVERLAY_CHUNK)
+    if (frame->type != OVERLAY_CHUNK && frame->type != OVERLAY_RISE)
         return frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO &&
                frame->type != OVERLAY_HEIRS && frame->type != OVERLAY_CREDIT;
     seen = scene->chunk_seen[from][to];

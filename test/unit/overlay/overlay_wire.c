@@ -262,6 +262,7 @@ static int again_chunk(const struct frame *frame, struct frame *ret_again)
     if (status < 0)
         return status;
     stream_encode_chunk(&message, ret_again);
+    ret_again->type = frame->type;
     ret_again->attempt = frame->attempt;
     return 0;
 }
@@ -367,6 +368,7 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_GO] = again_go,
     [OVERLAY_OPEN] = again_open,
     [OVERLAY_CHUNK] = again_chunk,
+    [OVERLAY_RISE] = again_chunk,
     [OVERLAY_CREDIT] = again_credit,
     [OVERLAY_BROKEN] = again_broken,
     [OVERLAY_DONE] = again_done,
@@ -494,6 +496,8 @@ static void make_streams(struct frame *frames)
     stream_encode_go(&go, 2, 1, &frames[OVERLAY_GO]);
     stream_encode_open(&open, 2, 1, &frames[OVERLAY_OPEN]);
     stream_encode_chunk(&chunk, &frames[OVERLAY_CHUNK]);
+    stream_encode_chunk(&chunk, &frames[OVERLAY_RISE]);
+    frames[OVERLAY_RISE].type = OVERLAY_RISE;
     stream_encode_credit(&credit, 2, 0, &frames[OVERLAY_CREDIT]);
     stream_encode_broken(&operation, 2, 1, &frames[OVERLAY_BROKEN]);
     stream_encode_done(&key, 2, &frames[OVERLAY_DONE]);
