@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a front end and a root say to each other over a channel.  The front end owns the terminal,
- * the files and the signals of the user; the root owns the instance.  In a one-shot run the front
- * end forks the root (root_fork in launch/daemon/root.h) and both end together.  If the front end goes away
- * the root ends everything.
+ * What the clients of an instance and its root say to each other over channels: the front end that
+ * forked the root (root_fork in launch/daemon/root.h) over a socket pair, others of the same user over
+ * a socket in the root's session directory.  A client owns the terminal, the files and the signals of
+ * its user; the root owns the instance.  doc/control.rst has the protocol.
  *
- * Encoders and decoders stand side by side in control_wire.c.
+ * Encoders and decoders stand side by side in control_wire.c; those of messages about a job are of what
+ * follows its number.
  */
 #ifndef LAUNCH_PROTO_CONTROL_H
 #define LAUNCH_PROTO_CONTROL_H
@@ -15,25 +16,78 @@
 
 #include "base/buffer.h"
 #include "base/wire.h"
+#include "launch/proto/spec.h"
+
+#define CONTROL_VERSION 2u
+
+/* In the session directory of the root of an instance that stays. */
+#define CONTROL_SOCKET "control"
 
 enum control_message {
-    /* front end -> root */
-    CONTROL_RUN,        /* job_spec: run it as soon as the tree is complete */
+    /* client -> root */
+    CONTROL_HELLO, /* struct control_hello; the first of all */
+    CONTROL_RUN,   /* u32 request, job_spec: run it as soon as the tree is complete */
+    /* u32 job and: */
     CONTROL_SIGNAL,     /* u32 number: to every rank's process group */
-    CONTROL_END,        /* struct control_end: end the job and the instance */
-    CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file */
-    CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons */
-    CONTROL_DOCTOR,     /* string version, u8 has a program, its job_spec: examine the nodes */
-    /* root -> front end */
+    CONTROL_END,        /* struct control_end: end the job */
+    CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of its own job only */
+    CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of its own job */
+    CONTROL_SUBSCRIBE,  /* nothing: its streams, texts and end, as they come, without credit */
+    CONTROL_DETACH,     /* nothing: it goes on without this client; job 0: the instance does */
+    /* of the instance */
+    CONTROL_LEAVE,  /* struct control_end: end all jobs and the instance */
+    CONTROL_DOCTOR, /* string version, u8 has a program, its job_spec: examine the nodes */
+    /* root -> client */
+    CONTROL_WELCOME,  /* struct control_welcome */
+    CONTROL_REFUSED,  /* u32 request (0: none), string why */
+    CONTROL_ACCEPTED, /* u32 request, u32 job: the number of this RUN's job */
+    /* u32 job and: */
     CONTROL_STARTED, /* struct control_started: all processes run */
     CONTROL_OUTPUT, /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any; none: the
                        stream has ended inside a line */
     CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
-    CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, "banyan: " in front */
-    CONTROL_JOB_END,   /* struct control_job_end; then the root ends the instance */
+    CONTROL_TEXT,    /* u8 log level, string: a line for the user's stderr, "banyan: " in front; of
+                        job 0: about the instance */
+    CONTROL_JOB_END, /* struct control_job_end; the last of a job */
+    /* of the instance */
+    CONTROL_READY,         /* u32 nodes, string directory: it can run jobs */
+    CONTROL_FAILED,        /* string: why it does not come up, or does not go on */
     CONTROL_DOCTOR_REPORT, /* doctor_report; then the root ends the instance */
     CONTROL_MESSAGE_COUNT
 };
+
+/* What a client wants to hear beside what it asks for. */
+#define CONTROL_WANTS_TEXTS  1u /* about the instance, READY and FAILED */
+#define CONTROL_WANTS_ROSTER 2u
+
+struct control_hello {
+    uint32_t version; /* CONTROL_VERSION */
+    uint8_t wants;
+};
+
+struct control_welcome {
+    uint32_t version;
+    char session[SESSION_ID_BYTES];
+    uint8_t has_roster;
+    struct allocation roster; /* owned; initialised even if it is not there */
+};
+
+#define CONTROL_REASON_BYTES 512
+
+/* CONTROL_REFUSED */
+struct control_refused {
+    uint32_t request;
+    char why[CONTROL_REASON_BYTES];
+};
+
+/* CONTROL_READY */
+struct control_ready {
+    uint32_t nodes;
+    char directory[108];
+};
+
+/* What a subscriber that does not read may have queued before he is dropped. */
+#define CONTROL_SUBSCRIBER_BYTES_MAX (8u * 1024 * 1024)
 
 #define CONTROL_STDIN_WINDOW  (256u * 1024)
 #define CONTROL_OUTPUT_WINDOW (4u * 1024 * 1024) /* all daemons together, at the root */
@@ -74,6 +128,14 @@ struct control_text {
     struct wire_bytes text; /* inside the message */
 };
 
+void control_hello_encode(const struct control_hello *message, struct buffer *out);
+int control_hello_decode(struct control_hello *ret_message, struct wire_reader *reader);
+void control_welcome_encode(const struct control_welcome *message, struct buffer *out);
+int control_welcome_decode(struct control_welcome *ret_message, struct wire_reader *reader);
+void control_refused_encode(uint32_t request, const char *why, struct buffer *out);
+int control_refused_decode(struct control_refused *ret_message, struct wire_reader *reader);
+void control_ready_encode(const struct control_ready *message, struct buffer *out);
+int control_ready_decode(struct control_ready *ret_message, struct wire_reader *reader);
 void control_end_encode(const struct control_end *message, struct buffer *out);
 int control_end_decode(struct control_end *ret_message, struct wire_reader *reader);
 void control_started_encode(const struct control_started *message, struct buffer *out);

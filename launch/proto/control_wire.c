@@ -3,6 +3,7 @@
 
 #include "launch/proto/control.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* A flag has one encoding for each of its two values. */
@@ -13,6 +14,90 @@ static uint8_t get_flag(struct wire_reader *reader)
     if (flag > 1)
         wire_fail(reader);
     return flag;
+}
+
+void control_hello_encode(const struct control_hello *message, struct buffer *out)
+{
+    wire_put_u32(out, message->version);
+    wire_put_u8(out, message->wants);
+}
+
+/* What another version has behind its number is not known. */
+int control_hello_decode(struct control_hello *ret_message, struct wire_reader *reader)
+{
+    struct control_hello message = {.version = wire_get_u32(reader)};
+
+    if (wire_status(reader) == 0 && message.version != CONTROL_VERSION)
+        reader->position = reader->end;
+    else
+        message.wants =
+            (uint8_t)wire_get_varint_max(reader, CONTROL_WANTS_TEXTS | CONTROL_WANTS_ROSTER);
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+void control_welcome_encode(const struct control_welcome *message, struct buffer *out)
+{
+    wire_put_u32(out, message->version);
+    wire_put_string(out, message->session);
+    wire_put_u8(out, message->has_roster != 0);
+    if (message->has_roster)
+        allocation_encode(&message->roster, out);
+}
+
+int control_welcome_decode(struct control_welcome *ret_message, struct wire_reader *reader)
+{
+    struct control_welcome message = {.version = wire_get_u32(reader)};
+    int rc = 0;
+
+    allocation_init(&message.roster);
+    wire_get_string_into(reader, message.session, sizeof(message.session));
+    message.has_roster = get_flag(reader);
+    if (message.has_roster && wire_status(reader) == 0) {
+        allocation_fini(&message.roster);
+        rc = allocation_decode(&message.roster, reader);
+        if (rc < 0)
+            allocation_init(&message.roster);
+    }
+    if (rc < 0 || wire_finish(reader) < 0) {
+        allocation_fini(&message.roster);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void control_refused_encode(uint32_t request, const char *why, struct buffer *out)
+{
+    wire_put_u32(out, request);
+    wire_put_string(out, why);
+}
+
+int control_refused_decode(struct control_refused *ret_message, struct wire_reader *reader)
+{
+    struct control_refused message = {.request = wire_get_u32(reader)};
+
+    wire_get_string_into(reader, message.why, sizeof(message.why));
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
+void control_ready_encode(const struct control_ready *message, struct buffer *out)
+{
+    wire_put_u32(out, message->nodes);
+    wire_put_string(out, message->directory);
+}
+
+int control_ready_decode(struct control_ready *ret_message, struct wire_reader *reader)
+{
+    struct control_ready message = {.nodes = wire_get_u32(reader)};
+
+    wire_get_string_into(reader, message.directory, sizeof(message.directory));
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
 }
 
 void control_end_encode(const struct control_end *message, struct buffer *out)

@@ -156,6 +156,10 @@ struct sim_start_failure {
 extern const struct sim_start_failure sim_start_failures[];
 #define SIM_START_FAILURES 4u
 
+/* sim_user.c */
+void sim_user_output(struct sim_daemon *root, uint32_t source, struct wire_reader *reader);
+void sim_user_action(struct sim_daemon *root, const struct job_action *action);
+
 /* sim_process.c */
 void sim_process_open(struct sim_part *part);
 void sim_process_start(struct sim_part *part, uint32_t index);

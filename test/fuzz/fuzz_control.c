@@ -70,10 +70,54 @@ static int round_text(struct wire_reader *reader, struct buffer *again)
     return 0;
 }
 
+/* What another version says has no second encoding here. */
+static int round_hello(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_hello message;
+
+    if (control_hello_decode(&message, reader) < 0 || message.version != CONTROL_VERSION)
+        return -1;
+    control_hello_encode(&message, again);
+    return 0;
+}
+
+/* Names of nodes can be written in several ways. */
+static int round_welcome(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_welcome message;
+
+    if (control_welcome_decode(&message, reader) == 0) {
+        control_welcome_encode(&message, again);
+        allocation_fini(&message.roster);
+    }
+    return -1;
+}
+
+static int round_refused(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_refused message;
+    int rc = control_refused_decode(&message, reader);
+
+    if (rc == 0)
+        control_refused_encode(message.request, message.why, again);
+    return rc;
+}
+
+static int round_ready(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_ready message;
+    int rc = control_ready_decode(&message, reader);
+
+    if (rc == 0)
+        control_ready_encode(&message, again);
+    return rc;
+}
+
 typedef int round_function(struct wire_reader *reader, struct buffer *again);
 
-static round_function *const rounds[] = {round_end, round_started, round_job_end, round_output,
-                                         round_text};
+static round_function *const rounds[] = {round_end,     round_started, round_job_end,
+                                         round_output,  round_text,    round_hello,
+                                         round_welcome, round_refused, round_ready};
 
 #define ROUNDS_COUNT (sizeof(rounds) / sizeof(rounds[0]))
 
@@ -100,6 +144,11 @@ static void put_sample(unsigned number, struct buffer *out)
     static const struct control_job_end job_end = {
         .status = 7, .processes_ended = 3, .text = "rank 1 on n1 exited with status 7"};
 
+    static const struct control_hello hello = {.version = CONTROL_VERSION,
+                                               .wants = CONTROL_WANTS_ROSTER};
+    static const struct control_ready ready = {.nodes = 4, .directory = "/tmp/banyan-0/1.0"};
+    struct control_welcome welcome = {.version = CONTROL_VERSION, .session = "0123456789abcdef"};
+
     wire_put_u8(out, (uint8_t)number);
     switch (number) {
     case 0:
@@ -114,8 +163,24 @@ static void put_sample(unsigned number, struct buffer *out)
     case 3:
         control_output_encode(5, 1, "hello\n", 6, out);
         break;
-    default:
+    case 4:
         control_text_encode(1, "n1: slow", out);
+        break;
+    case 5:
+        control_hello_encode(&hello, out);
+        break;
+    case 6:
+        welcome.has_roster = 1;
+        allocation_init(&welcome.roster);
+        allocation_generate(&welcome.roster, "n", 4, 2);
+        control_welcome_encode(&welcome, out);
+        allocation_fini(&welcome.roster);
+        break;
+    case 7:
+        control_refused_encode(1, "the job cannot be read", out);
+        break;
+    default:
+        control_ready_encode(&ready, out);
     }
 }
 

@@ -281,6 +281,9 @@ static void trace_root(struct buffer *out, const struct job_action *action)
     case JOB_ACTION_LEAVE:
         buffer_append_string(out, "leave");
         break;
+    case JOB_ACTION_READY:
+        buffer_append_string(out, "ready");
+        break;
     case JOB_ACTION_FORGET:
         buffer_append_string(out, "forget the job at ");
         ranges_print(&action->places, out);
@@ -299,6 +302,8 @@ static void trace_action(struct job_world *world, uint32_t place, const struct j
     else
         buffer_printf(&world->trace, "n%u: ", place);
     trace_root(&world->trace, action);
+    if (action->job > 1)
+        buffer_printf(&world->trace, " (job %u)", action->job);
     buffer_append_string(&world->trace, "\n");
 }
 
@@ -539,6 +544,11 @@ void job_world_pass(struct job_world *world, uint32_t milliseconds)
 
 struct job_world *job_world_create(uint32_t nodes, uint32_t slots)
 {
+    return job_world_create_with(nodes, slots, INSTANCE_LEAVES_WITH_JOB);
+}
+
+struct job_world *job_world_create_with(uint32_t nodes, uint32_t slots, enum instance_policy policy)
+{
     struct job_world *world = memory_allocate_zeroed(sizeof *world);
 
     assert(nodes <= JOB_WORLD_NODES_MAX);
@@ -552,9 +562,8 @@ struct job_world *job_world_create(uint32_t nodes, uint32_t slots)
         world->deadlines_ns[job] = UINT64_MAX;
     for (uint32_t place = 0; place <= nodes; place++) {
         world->places[place].end_grace_ms = world->places[place].cut = -1;
-        world->places[place].instance =
-            instance_create(&world->instance, place, place == 0 ? &world->allocation : NULL,
-                            INSTANCE_LEAVES_WITH_JOB);
+        world->places[place].instance = instance_create(
+            &world->instance, place, place == 0 ? &world->allocation : NULL, policy);
     }
     return world;
 }

@@ -71,7 +71,10 @@ void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, co
         return;
     snprintf(end.reason, sizeof(end.reason), "%s", reason);
     control_end_encode(&end, &payload);
-    channel_send_buffer(front->channel, CONTROL_END, &payload);
+    if (front->job == 0)
+        buffer_swap(&front->early, &payload);
+    else
+        front_end_send(front, CONTROL_END, payload.data, payload.length_bytes);
     buffer_fini(&payload);
     front->ending_at_once |= at_once;
     front_end_wait_for_root(front, patience_ms);
@@ -136,7 +139,7 @@ static void on_patience(void *context)
 {
     struct front_end *front = context;
 
-    if (front->root_ended)
+    if (front->root_ended && !(front->is_guest && !front->ending_at_once))
         front_end_close_root(front);
     else if (!front->has_job_end && !front->ending_at_once && front->channel != NULL)
         front_end_ask_end(front, front->record.status, 1, "the job did not end in time");
@@ -188,7 +191,7 @@ static void on_written(void *context, size_t bytes)
     front->reader_moved = 1;
     if (bytes > 0 && front->channel != NULL) {
         wire_put_u32(&payload, (uint32_t)bytes);
-        channel_send_buffer(front->channel, CONTROL_OUTPUT_ACK, &payload);
+        front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
         buffer_fini(&payload);
     }
     front_end_check_gone(front);
@@ -236,6 +239,7 @@ static void front_end_open(struct front_end *front)
 static void front_end_close(struct front_end *front)
 {
     front_end_close_user(front);
+    buffer_fini(&front->early);
     loop_timer_destroy(front->timeout);
     loop_timer_destroy(front->patience);
     loop_timer_destroy(front->reader);
@@ -285,22 +289,25 @@ static void write_record(struct front_end *front, int record_fd)
 /* From the fork to the last words. */
 static int front_end_live(struct front_end *front, struct run_request *request, struct error *error)
 {
-    int channel_fd;
+    int channel_fd = request->instance_fd;
     int rc = make_virtual_base(front->request, error);
 
-    if (rc == 0)
-        rc = root_fork(&request->instance, &request->allocation, &front->root_pid, &channel_fd,
-                       error);
+    front->is_guest = front->root_ended = channel_fd >= 0;
+    if (rc == 0 && !front->is_guest)
+        rc = root_fork(&request->instance, &request->allocation, INSTANCE_LEAVES_WITH_JOB,
+                       &front->root_pid, &channel_fd, error);
     if (rc < 0)
         return rc;
     front->loop = loop_create(error);
     if (front->loop == NULL) {
         close(channel_fd); /* the root ends with it */
-        waitpid(front->root_pid, NULL, 0);
+        if (!front->is_guest)
+            waitpid(front->root_pid, NULL, 0);
         return error->code;
     }
     front_end_open(front);
-    front_end_phase(front, RUN_PHASE_FORKED);
+    if (!front->is_guest)
+        front_end_phase(front, RUN_PHASE_FORKED);
     front_end_open_user(front);
     front_end_attach_root(front, channel_fd);
     loop_run(front->loop);

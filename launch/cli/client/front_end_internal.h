@@ -34,6 +34,9 @@ struct front_end {
     struct input_reader *input; /* from CONTROL_STARTED on */
 
     struct channel *channel; /* NULL once it is closed */
+    uint32_t job;            /* its number; 0 until the root has accepted it */
+    int is_guest;            /* of an instance that others have started: there is no root of ours */
+    struct buffer early;     /* CONTROL_END, if the end was asked for before that */
     pid_t root_pid;
     int root_fd; /* pidfd */
     struct loop_watch *root_watch;
@@ -72,6 +75,8 @@ void front_end_phase(struct front_end *front, enum run_phase phase);
 
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);
+/* A message about the job, once it is accepted; what follows its number is taken from payload. */
+void front_end_send(struct front_end *front, uint8_t type, const void *payload, size_t bytes);
 void front_end_close_root(struct front_end *front);
 
 /* front_end_user.c */

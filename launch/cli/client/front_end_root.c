@@ -16,6 +16,7 @@
 
 #define LEAVE_WAIT_MS 10000 /* from the job's end to the end of the last daemon */
 #define LAST_WORDS_MS 1000  /* from the root's end to the end of its channel */
+#define RUN_REQUEST   1     /* there is one */
 
 static void on_unreadable(struct front_end *front)
 {
@@ -104,7 +105,45 @@ static void on_job_end(struct front_end *front, struct wire_reader *reader)
         snprintf(record->text, sizeof(record->text), "%s", end.text); /* the root knows more */
     }
     front_end_say_end(front);
-    front_end_wait_for_root(front, LEAVE_WAIT_MS);
+    if (front->is_guest)
+        front_end_close_root(front); /* the instance goes on */
+    else
+        front_end_wait_for_root(front, LEAVE_WAIT_MS);
+}
+
+static void on_welcome(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_welcome welcome;
+
+    if (control_welcome_decode(&welcome, reader) < 0)
+        on_unreadable(front);
+    else
+        allocation_fini(&welcome.roster);
+}
+
+static void on_refused(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_refused refused;
+
+    if (control_refused_decode(&refused, reader) < 0) {
+        on_unreadable(front);
+        return;
+    }
+    front_end_fail(front, EXIT_STATUS_FAILED, RUN_FAILURE_BANYAN, refused.why);
+    front->has_job_end = 1;
+    front_end_say_end(front);
+    front_end_close_root(front);
+}
+
+static void on_accepted(struct front_end *front, struct wire_reader *reader)
+{
+    (void)wire_get_u32(reader); /* there is one request */
+    front->job = wire_get_u32(reader);
+    if (wire_finish(reader) < 0 || front->job == 0)
+        on_unreadable(front);
+    else if (front->early.length_bytes > 0)
+        front_end_send(front, CONTROL_END, front->early.data, front->early.length_bytes);
+    buffer_fini(&front->early);
 }
 
 static void on_input_taken(struct front_end *front, struct wire_reader *reader)
@@ -121,9 +160,26 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
 {
     struct front_end *front = context;
     struct wire_reader reader;
+    uint32_t job = 0;
 
     wire_reader_init(&reader, payload, payload_bytes);
+    if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
+        job = wire_get_u32(&reader);
+    if (job != front->job && job != 0)
+        return; /* of no job of ours */
     switch (type) {
+    case CONTROL_WELCOME:
+        on_welcome(front, &reader);
+        break;
+    case CONTROL_REFUSED:
+        on_refused(front, &reader);
+        break;
+    case CONTROL_ACCEPTED:
+        on_accepted(front, &reader);
+        break;
+    case CONTROL_READY:
+    case CONTROL_FAILED: /* the job's end says it, too */
+        break;
     case CONTROL_STARTED:
         on_started(front, &reader);
         break;
@@ -144,6 +200,18 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     }
 }
 
+void front_end_send(struct front_end *front, uint8_t type, const void *payload, size_t bytes)
+{
+    struct buffer message = {0};
+
+    if (front->channel == NULL || front->job == 0)
+        return;
+    wire_put_u32(&message, front->job);
+    buffer_append(&message, payload, bytes);
+    channel_send_buffer(front->channel, type, &message);
+    buffer_fini(&message);
+}
+
 /* The root went without a word about the job.  If it could not begin it has told stderr why, and
  * exited with a failure. */
 static void say_root_died(struct front_end *front)
@@ -151,7 +219,9 @@ static void say_root_died(struct front_end *front)
     char text[192] = "";
     int wait_status = front->root_wait_status;
 
-    if (WIFSIGNALED(wait_status))
+    if (front->is_guest)
+        snprintf(text, sizeof(text), "the root of the instance went away; the job ends with it");
+    else if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof(text),
                  "the root of this run was killed by signal %d (%s); what it had started ends "
                  "with it",
@@ -171,7 +241,8 @@ static void root_is_gone(struct front_end *front)
 
     if (!front->root_ended || front->channel != NULL)
         return;
-    if (WIFSIGNALED(front->root_wait_status)) /* its helper may have been killed with it */
+    if (!front->is_guest &&
+        WIFSIGNALED(front->root_wait_status)) /* its helper may have been killed with it */
         (void)session_clean(instance->session, instance->tmpdir, NULL);
     if (!front->has_job_end)
         say_root_died(front);
@@ -211,8 +282,14 @@ static void on_root_exited(void *context, int fd, unsigned int ready)
 
 static void send_job(struct front_end *front)
 {
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
 
+    if (!front->is_guest) { /* who has said it to get the roster */
+        control_hello_encode(&hello, &payload);
+        channel_send_buffer(front->channel, CONTROL_HELLO, &payload);
+    }
+    wire_put_u32(&payload, RUN_REQUEST);
     job_spec_encode(&front->request->job, &payload);
     channel_send_buffer(front->channel, CONTROL_RUN, &payload);
     buffer_fini(&payload);
@@ -222,10 +299,12 @@ void front_end_attach_root(struct front_end *front, int channel_fd)
 {
     static const struct channel_events events = {.message = on_message, .closed = on_closed};
 
+    front->channel = channel_create(front->loop, channel_fd, &events, front);
+    send_job(front);
+    if (front->is_guest)
+        return;
     front->root_fd = pidfd_open(front->root_pid, 0);
     assert(front->root_fd >= 0); /* our own child, not waited for */
     front->root_watch =
         loop_watch_create(front->loop, front->root_fd, LOOP_READ, on_root_exited, front);
-    front->channel = channel_create(front->loop, channel_fd, &events, front);
-    send_job(front);
 }

@@ -15,10 +15,8 @@ static void send_signal(struct front_end *front, int number)
 {
     struct buffer payload = {0};
 
-    if (front->channel == NULL)
-        return;
     wire_put_u32(&payload, (uint32_t)number);
-    channel_send_buffer(front->channel, CONTROL_SIGNAL, &payload);
+    front_end_send(front, CONTROL_SIGNAL, payload.data, payload.length_bytes);
     buffer_fini(&payload);
 }
 
@@ -126,8 +124,7 @@ static void on_input(void *context, const void *data, size_t bytes)
 {
     struct front_end *front = context;
 
-    if (front->channel != NULL)
-        channel_send(front->channel, CONTROL_STDIN, data, bytes);
+    front_end_send(front, CONTROL_STDIN, data, bytes);
 }
 
 static void on_input_failed(void *context, const struct error *error)

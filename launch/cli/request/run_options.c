@@ -53,6 +53,20 @@ void run_help(struct buffer *out)
              "127 not found, 130 interrupted.  More in banyan(1).\n");
 }
 
+void start_help(struct buffer *out)
+{
+    buffer_append_string(
+        out,
+        "Usage: banyan start [OPTIONS]\n\n"
+        "Starts an instance that stays: its daemons run on the nodes, and 'banyan run --instance\n"
+        "DIR' runs jobs there, many at once.  Prints DIR when it is ready.  SIGTERM or SIGINT end\n"
+        "its jobs and the instance.\n");
+    options_help(start_rules(), out);
+    buffer_append_string(
+        out, "\nExit status: 0 the instance has ended in order (--daemonize: is ready), "
+             "125 it\nfailed, or the command line was wrong.  More in banyan(1).\n");
+}
+
 void doctor_help(struct buffer *out)
 {
     buffer_append_string(
@@ -372,8 +386,61 @@ static int make_job(const struct run_apps *apps, const struct run_world *world,
     return rc;
 }
 
-static int make_request(const struct run_apps *apps, const struct run_world *world,
-                        struct run_request *request, struct error *error)
+/* The nodes of an instance are given when it is started. */
+static int check_guest(const struct run_settings *settings, struct error *error)
+{
+    const struct {
+        const char *name;
+        int given;
+    } options[] = {
+        {"--host", settings->hosts.count > 0},
+        {"--hostfile", settings->host_files.count > 0},
+        {"--source", settings->source != NULL},
+        {"--virtual-nodes", settings->virtual_nodes > 0},
+        {"--slots", settings->slots > 0},
+        {"--start-timeout", settings->start_timeout_s > 0},
+        {"--kill-grace", settings->kill_grace_s != RUN_NOT_GIVEN},
+        {"--patience", settings->patience_s > 0},
+        {"--radix", settings->radix > 0},
+        {"--starter", settings->starter != NULL},
+        {"--ssh-agent", settings->agent != NULL},
+        {"--join-file", settings->join_file != NULL},
+        {"--banyand", settings->banyand != NULL},
+        {"--net", settings->net.count > 0},
+        {"--boot", settings->boot != NULL},
+        {"--port-range", settings->ports != NULL},
+        {"--fabric", settings->fabric != NULL},
+        {"--tmpdir", settings->tmpdir != NULL},
+        {"--record", settings->record != NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (options[i].given)
+            return error_set(error, -EINVAL,
+                             "option %s cannot be used with --instance: it belongs to 'banyan "
+                             "start'",
+                             options[i].name);
+    return 0;
+}
+
+static int find_nodes(const struct run_settings *settings, const struct run_world *world,
+                      struct run_nodes *nodes, struct run_request *request, struct error *error)
+{
+    int rc;
+
+    if (settings->instance == NULL)
+        return run_nodes_find(settings, world, nodes, error);
+    rc = check_guest(settings, error);
+    if (rc == 0 && world->instance == NULL)
+        rc = error_set(error, -ENOTSUP, "option --instance: no instance can be reached from here");
+    if (rc == 0)
+        rc = world->instance(settings->instance, &nodes->allocation, &request->instance_fd, error);
+    return rc;
+}
+
+static int make_request(const struct run_apps *apps, int needs_program,
+                        const struct run_world *world, struct run_request *request,
+                        struct error *error)
 {
     struct run_settings settings = apps->items[0].settings;
     struct run_nodes nodes = {.slots_given = true};
@@ -381,13 +448,14 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
 
     settings.processes = (uint32_t)run_apps_processes(apps);
     rc = check_together(&settings, error);
-    if (rc == 0 && apps->items[0].argc == 0 && !request->instance.is_doctor)
+    if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0)
-        rc = run_nodes_find(&settings, world, &nodes, error);
+        rc = find_nodes(&settings, world, &nodes, request, error);
     if (rc < 0)
         return rc;
-    rc = make_instance(&settings, world, &nodes, request, error);
+    if (settings.instance == NULL)
+        rc = make_instance(&settings, world, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* which is moved */
     if (rc == 0 && apps->items[0].argc > 0)
@@ -401,15 +469,17 @@ static int make_request(const struct run_apps *apps, const struct run_world *wor
     request->verbose = settings.verbose;
     request->json_path = copy_or_null(settings.json);
     request->json = settings.json_wanted > 0;
+    request->daemonize = settings.daemonize > 0;
     return rc;
 }
 
 /* Of `banyan doctor` the program may be left out: its nodes are examined. */
-static int parse(const struct option_rule *rules, int is_doctor, struct run_request *ret_request,
-                 int argc, char *const *argv, const struct run_world *world, struct error *error)
+static int parse(const struct option_rule *rules, int is_doctor, int needs_program,
+                 struct run_request *ret_request, int argc, char *const *argv,
+                 const struct run_world *world, struct error *error)
 {
     const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
-    struct run_request request = {.wish = RUN_WISH_JOB};
+    struct run_request request = {.wish = RUN_WISH_JOB, .instance_fd = -1};
     struct run_apps apps = {0};
     int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
 
@@ -422,7 +492,7 @@ static int parse(const struct option_rule *rules, int is_doctor, struct run_requ
     else if (rc == 0 && apps.items[0].settings.version > 0)
         request.wish = RUN_WISH_VERSION;
     else if (rc == 0)
-        rc = make_request(&apps, world, &request, error);
+        rc = make_request(&apps, needs_program, world, &request, error);
     run_apps_fini(&apps);
     if (rc < 0)
         run_request_fini(&request);
@@ -435,13 +505,26 @@ static int parse(const struct option_rule *rules, int is_doctor, struct run_requ
 int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
                       const struct run_world *world, struct error *error)
 {
-    return parse(run_rules, 0, ret_request, argc, argv, world, error);
+    return parse(run_rules, 0, 1, ret_request, argc, argv, world, error);
 }
 
 int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
                          const struct run_world *world, struct error *error)
 {
-    return parse(doctor_rules(), 1, ret_request, argc, argv, world, error);
+    return parse(doctor_rules(), 1, 0, ret_request, argc, argv, world, error);
+}
+
+int start_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                        const struct run_world *world, struct error *error)
+{
+    int rc = parse(start_rules(), 0, 0, ret_request, argc, argv, world, error);
+
+    if (rc == 0 && ret_request->job.apps_count > 0) {
+        run_request_fini(ret_request);
+        rc = error_set(error, -EINVAL,
+                       "no program is expected; start it with 'banyan run --instance DIR'");
+    }
+    return rc;
 }
 
 void run_request_fini(struct run_request *request)

@@ -32,6 +32,10 @@ struct run_world {
     int (*read_file)(const char *path, struct buffer *out, struct error *error);
     /* 1 if PATH of the environment has that program. */
     int (*has_program)(char *const *environment, const char *name);
+    /* Becomes a client of the instance with that session directory: its roster, and the connection
+     * on which hello has been said.  NULL: no instance can be reached. */
+    int (*instance)(const char *directory, struct allocation *ret_roster, int *ret_fd,
+                    struct error *error);
     /* Runs a command and takes what it writes (command_output.h); NULL: none can be run. */
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
     /* Adds what this machine is like; NULL: nobody knows. */
@@ -51,8 +55,10 @@ struct run_request {
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     int label;
     int verbose;     /* 1: phases, 2: what daemons log, too */
+    int instance_fd; /* of an instance that is there, hello said; -1: one of its own */
     char *json_path; /* NULL: no record */
     int json;        /* of doctor: JSON instead of a table */
+    int daemonize;   /* of start */
 };
 
 /* argv[0] is the verb.  ret_request must be given to run_request_fini after success. */
@@ -61,7 +67,11 @@ int run_request_parse(struct run_request *ret_request, int argc, char *const *ar
 /* The same for `banyan doctor`: a program may be given, then job has one application. */
 int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
                          const struct run_world *world, struct error *error);
+/* The same for `banyan start`, which has no program. */
+int start_request_parse(struct run_request *ret_request, int argc, char *const *argv,
+                        const struct run_world *world, struct error *error);
 void doctor_help(struct buffer *out);
+void start_help(struct buffer *out);
 void run_request_fini(struct run_request *request);
 void run_help(struct buffer *out);
 

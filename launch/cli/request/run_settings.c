@@ -115,6 +115,12 @@ const struct option_rule run_rules[] = {
      .help = "print the cores of each process"},
     {.kind = OPTION_HEADING,
      .help = "Nodes (default: those of the scheduler's job, else this machine)"},
+    {.kind = OPTION_TEXT,
+     .name = "instance",
+     .value = "DIR",
+     FIELD(instance),
+     .help = "run on the nodes of the instance that 'banyan start' has started; DIR is what it "
+             "printed"},
     {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",
@@ -374,16 +380,46 @@ static const char *const doctor_names[] = {
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 
+/* What an instance is made of; 'banyan run --instance' takes none of it. */
+static const char *const start_names[] = {
+    "host",          "hostfile",   "source",   "virtual-nodes", "slots",      "verbose",
+    "start-timeout", "kill-grace", "patience", "radix",         "starter",    "ssh-agent",
+    "join-file",     "banyand",    "net",      "boot",          "port-range", "fabric",
+    "tmpdir",        "record",     "help",     "version"};
+
+#define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
+
+static size_t copy_rules(const char *const *names, size_t names_count, struct option_rule *rules,
+                         size_t count)
+{
+    for (size_t i = 0; i < names_count; i++)
+        for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++)
+            if (rule->kind != OPTION_HEADING && strcmp(rule->name, names[i]) == 0)
+                rules[count++] = *rule;
+    return count;
+}
+
+const struct option_rule *start_rules(void)
+{
+    static struct option_rule rules[START_NAMES + 3] = {
+        {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
+    size_t count = copy_rules(start_names, START_NAMES, rules, 1);
+
+    rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
+                                          .name = "daemonize",
+                                          FIELD(daemonize),
+                                          .help = "return when the instance is ready; end it with "
+                                                  "SIGTERM to its root"};
+    rules[count] = (struct option_rule){.kind = OPTION_END};
+    return rules;
+}
+
 const struct option_rule *doctor_rules(void)
 {
     static struct option_rule rules[DOCTOR_NAMES + 3] = {
         {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
-    size_t count = 1;
+    size_t count = copy_rules(doctor_names, DOCTOR_NAMES, rules, 1);
 
-    for (size_t i = 0; i < DOCTOR_NAMES; i++)
-        for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++)
-            if (rule->kind != OPTION_HEADING && strcmp(rule->name, doctor_names[i]) == 0)
-                rules[count++] = *rule;
     rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
                                           .name = "json",
                                           FIELD(json_wanted),

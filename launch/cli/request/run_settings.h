@@ -62,6 +62,8 @@ struct run_settings {
     const char *tmpdir;
     const char *record;
     const char *json;
+    const char *instance;
+    int daemonize; /* of start */
     const char *on_failure;
     int json_wanted; /* of verbs that print it */
     struct option_list set;
@@ -79,5 +81,7 @@ void run_settings_inherit_require(struct run_settings *settings, const struct ru
 
 /* Those of `banyan doctor`, which are run's where both have them. */
 const struct option_rule *doctor_rules(void);
+/* Those of `banyan start`. */
+const struct option_rule *start_rules(void);
 
 #endif

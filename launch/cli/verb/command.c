@@ -23,6 +23,8 @@
 #include "launch/exec/command_output.h"
 #include "launch/cli/verb/clean_verb.h"
 #include "launch/cli/verb/doctor.h"
+#include "launch/cli/client/instance_dial.h"
+#include "launch/cli/client/start.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/verb/map_verb.h"
 #include "launch/cli/remote/on_login.h"
@@ -48,6 +50,7 @@ struct verb {
 };
 
 static int verb_run(int argc, char **argv);
+static int verb_start(int argc, char **argv);
 static int verb_alloc(int argc, char **argv);
 static int verb_map(int argc, char **argv);
 static int verb_doctor(int argc, char **argv);
@@ -57,6 +60,7 @@ static void help_verbs(struct buffer *out);
 
 static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
+    {"start", "start an instance in which many jobs can run", verb_start, start_help},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
     {"map", "show where a run would place its processes", verb_map, map_help},
@@ -189,6 +193,7 @@ static int facts_gather(struct facts *facts, struct run_world *world, struct err
                                 .read_file = read_file,
                                 .has_program = has_program,
                                 .command = command_output,
+                                .instance = instance_dial,
                                 .facts = facts_read,
                                 .sources = source_environment_world(facts->sources)};
     if (getrandom(world->random, sizeof(world->random), 0) != sizeof(world->random))
@@ -277,6 +282,33 @@ static int verb_run(int argc, char **argv)
         if (request.notice[0] != '\0')
             fprintf(stderr, "banyan: %s\n", request.notice);
         status = front_end_run(&request, start_ns);
+    }
+    run_request_fini(&request);
+    return status;
+}
+
+static int verb_start(int argc, char **argv)
+{
+    struct run_request request;
+    struct run_world world;
+    struct facts facts;
+    struct error error;
+    int status;
+    int rc = facts_gather(&facts, &world, &error);
+
+    if (rc == 0)
+        rc = start_request_parse(&request, argc, argv, &world, &error);
+    facts_fini(&facts, &world);
+    if (rc < 0)
+        return fail(&error);
+    if (request.wish == RUN_WISH_HELP) {
+        status = print_help(start_help);
+    } else if (request.wish == RUN_WISH_VERSION) {
+        status = verb_version(argc, argv);
+    } else {
+        if (request.notice[0] != '\0')
+            fprintf(stderr, "banyan: %s\n", request.notice);
+        status = start_run(&request);
     }
     run_request_fini(&request);
     return status;

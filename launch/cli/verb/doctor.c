@@ -86,6 +86,7 @@ static void on_text(struct wire_reader *reader)
     struct control_text message;
     char *text, *rest, *line;
 
+    (void)wire_get_u32(reader); /* no job */
     if (control_text_decode(&message, reader) < 0)
         return;
     text = strndup((const char *)message.text.data, message.text.length_bytes);
@@ -96,15 +97,17 @@ static void on_text(struct wire_reader *reader)
     free(text);
 }
 
-static void on_job_end(struct visit *visit, struct wire_reader *reader)
+/* The instance could not do it. */
+static void on_failed(struct visit *visit, struct wire_reader *reader)
 {
-    struct control_job_end end;
+    char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
 
-    if (visit->has_report || control_job_end_decode(&end, reader) < 0)
-        return;
-    if (visit->status == EXIT_STATUS_FAILED && end.text[0] != '\0')
-        say(end.text);
-    wait_for_root(visit);
+    if (!visit->has_report && wire_finish(reader) == 0) {
+        if (visit->status == EXIT_STATUS_FAILED)
+            say(why);
+        wait_for_root(visit);
+    }
+    free(why);
 }
 
 static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
@@ -117,8 +120,8 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         on_report(visit, &reader);
     else if (type == CONTROL_TEXT)
         on_text(&reader);
-    else if (type == CONTROL_JOB_END)
-        on_job_end(visit, &reader);
+    else if (type == CONTROL_FAILED)
+        on_failed(visit, &reader);
 }
 
 static void close_channel(struct visit *visit)
@@ -192,8 +195,11 @@ static void on_end_signal(void *context)
 static void send_wish(struct visit *visit)
 {
     const struct run_request *request = visit->request;
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
 
+    control_hello_encode(&hello, &payload);
+    channel_send_buffer(visit->channel, CONTROL_HELLO, &payload);
     wire_put_string(&payload, PACKAGE_VERSION);
     wire_put_u8(&payload, request->job.apps_count > 0);
     if (request->job.apps_count > 0)
@@ -244,7 +250,8 @@ static int visit_live(struct visit *visit, struct run_request *request, struct e
                        "written",
                        instance->virtual_base, strerror(errno));
     if (rc == 0)
-        rc = root_fork(instance, &request->allocation, &visit->root_pid, &channel_fd, error);
+        rc = root_fork(instance, &request->allocation, INSTANCE_LEAVES_WITH_JOB, &visit->root_pid,
+                       &channel_fd, error);
     if (rc < 0)
         return rc;
     visit->loop = loop_create(error);

@@ -9,6 +9,7 @@
 #include "launch/cli/client/front_end.h"
 #include "test/support/tap.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,6 +27,7 @@
 #include "launch/daemon/root.h"
 
 #define LARGE_BYTES (1024u * 1024)
+#define JOB         7u /* the number that the root gives the job */
 
 /* ---- the root's side: blocking, on its own ---- */
 
@@ -42,8 +44,12 @@ static void say(struct played *root, uint8_t type, struct buffer *payload)
 {
     struct buffer message = {0};
 
-    wire_put_u32(&message, (uint32_t)payload->length_bytes);
+    int is_of_job = type >= CONTROL_STARTED && type <= CONTROL_JOB_END;
+
+    wire_put_u32(&message, (uint32_t)payload->length_bytes + (is_of_job ? 4 : 0));
     wire_put_u8(&message, type);
+    if (is_of_job)
+        wire_put_u32(&message, JOB);
     buffer_append(&message, payload->data, payload->length_bytes);
     for (size_t sent = 0; sent < message.length_bytes;) {
         ssize_t rc = send(root->fd, message.data + sent, message.length_bytes - sent, MSG_NOSIGNAL);
@@ -89,7 +95,7 @@ static void say_end(struct played *root, uint32_t status, const char *text)
 static int hear(struct played *root)
 {
     unsigned char header[5];
-    uint32_t bytes;
+    uint32_t bytes, job;
 
     if (recv(root->fd, header, sizeof(header), MSG_WAITALL) != sizeof(header))
         return -1;
@@ -99,6 +105,11 @@ static int hear(struct played *root)
         recv(root->fd, buffer_reserve(&root->payload, bytes), bytes, MSG_WAITALL) != (ssize_t)bytes)
         return -1;
     buffer_commit(&root->payload, bytes);
+    if (header[4] >= CONTROL_SIGNAL && header[4] <= CONTROL_DETACH) {
+        memcpy(&job, root->payload.data, sizeof(job));
+        buffer_consume(&root->payload, sizeof(job));
+        assert(job == JOB);
+    }
     return header[4];
 }
 
@@ -123,8 +134,18 @@ static struct control_end hear_end(struct played *root)
     return end;
 }
 
-int root_fork(struct instance_spec *spec, const struct allocation *allocation, pid_t *ret_pid,
-              int *ret_channel_fd, struct error *error)
+static void accept_job(struct played *root)
+{
+    struct buffer payload = {0};
+
+    wire_put_u32(&payload, 1);
+    wire_put_u32(&payload, JOB);
+    say(root, CONTROL_ACCEPTED, &payload);
+    buffer_fini(&payload);
+}
+
+int root_fork(struct instance_spec *spec, const struct allocation *allocation,
+              enum instance_policy policy, pid_t *ret_pid, int *ret_channel_fd, struct error *error)
 {
     int fds[2];
 
@@ -134,8 +155,10 @@ int root_fork(struct instance_spec *spec, const struct allocation *allocation, p
     if (*ret_pid == 0) {
         struct played root = {.fd = fds[1]};
         close(fds[0]);
-        if (hear(&root) == CONTROL_RUN)
+        if (hear(&root) == CONTROL_HELLO && hear(&root) == CONTROL_RUN) {
+            accept_job(&root);
             play(&root);
+        }
         _exit(0);
     }
     close(fds[1]);

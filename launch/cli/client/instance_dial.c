@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/instance_dial.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "fabric/channel.h"
+#include "launch/proto/control.h"
+
+#define PATIENCE_MS  10000
+#define HEADER_BYTES 5 /* as fabric/channel.h has it: u32 length, u8 type */
+
+/* What we are about to trust is ours alone. */
+static int check_directory(const char *directory, struct error *error)
+{
+    struct stat status;
+
+    if (lstat(directory, &status) < 0)
+        return error_set(error, -errno, "no instance at %s: %s", directory, strerror(errno));
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+        return error_set(error, -EPERM,
+                         "%s is not the session directory of an instance of this user", directory);
+    return 0;
+}
+
+static int connect_to(const char *directory, int *ret_fd, struct error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t peer_bytes = sizeof(peer);
+    int fd;
+
+    if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory,
+                         CONTROL_SOCKET) >= sizeof(address.sun_path))
+        return error_set(error, -ENAMETOOLONG, "no instance at %s: the path is too long",
+                         directory);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        int rc = error_set(error, -errno, "no instance runs at %s: %s", directory,
+                           errno == ECONNREFUSED ? "its root has ended" : strerror(errno));
+
+        close(fd);
+        return rc;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 || peer.uid != geteuid()) {
+        close(fd);
+        return error_set(error, -EPERM, "the instance at %s is not of this user", directory);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static int send_hello(int fd)
+{
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
+    struct buffer payload = {0}, message = {0};
+    ssize_t sent;
+
+    control_hello_encode(&hello, &payload);
+    wire_put_u32(&message, (uint32_t)payload.length_bytes);
+    wire_put_u8(&message, CONTROL_HELLO);
+    buffer_append(&message, payload.data, payload.length_bytes);
+    sent = send(fd, message.data, message.length_bytes, MSG_NOSIGNAL);
+    buffer_fini(&payload);
+    buffer_fini(&message);
+    return sent > 0 ? 0 : -EPIPE; /* a few bytes go whole */
+}
+
+static int read_bytes(int fd, size_t bytes, struct buffer *out)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    while (bytes > 0) {
+        ssize_t got;
+
+        if (poll(&readable, 1, PATIENCE_MS) <= 0)
+            return -ETIMEDOUT;
+        got = recv(fd, buffer_reserve(out, bytes), bytes, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -EPIPE;
+        buffer_commit(out, (size_t)got);
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+/* The first message, whole, and not a byte more. */
+static int read_message(int fd, uint8_t *ret_type, struct buffer *payload)
+{
+    struct buffer header = {0};
+    struct wire_reader reader;
+    uint32_t bytes;
+    int rc = read_bytes(fd, HEADER_BYTES, &header);
+
+    if (rc == 0) {
+        wire_reader_init(&reader, header.data, header.length_bytes);
+        bytes = wire_get_u32(&reader);
+        *ret_type = wire_get_u8(&reader);
+        rc = bytes <= CHANNEL_MESSAGE_BYTES_MAX ? read_bytes(fd, bytes, payload) : -EBADMSG;
+    }
+    buffer_fini(&header);
+    return rc;
+}
+
+static int take_welcome(uint8_t type, const struct buffer *payload, struct allocation *ret_roster,
+                        struct error *error)
+{
+    struct control_welcome welcome;
+    struct control_refused refused;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    if (type == CONTROL_REFUSED && control_refused_decode(&refused, &reader) == 0)
+        return error_set(error, -EPROTO, "%s", refused.why);
+    if (type != CONTROL_WELCOME || control_welcome_decode(&welcome, &reader) < 0)
+        return error_set(error, -EPROTO, "it does not speak banyan's control protocol %u",
+                         CONTROL_VERSION);
+    if (!welcome.has_roster) {
+        allocation_fini(&welcome.roster);
+        return error_set(error, -EPROTO, "it did not say which nodes it has");
+    }
+    *ret_roster = welcome.roster;
+    return 0;
+}
+
+int instance_dial(const char *directory, struct allocation *ret_roster, int *ret_fd,
+                  struct error *error)
+{
+    struct buffer payload = {0};
+    uint8_t type = 0;
+    int fd = -1;
+    int rc = check_directory(directory, error);
+
+    if (rc == 0)
+        rc = connect_to(directory, &fd, error);
+    if (rc < 0)
+        return rc;
+    rc = send_hello(fd);
+    if (rc == 0)
+        rc = read_message(fd, &type, &payload);
+    if (rc < 0)
+        error_set(error, rc, "%s", strerror(-rc));
+    else
+        rc = take_welcome(type, &payload, ret_roster, error);
+    buffer_fini(&payload);
+    if (rc < 0) {
+        error_prefix(error, "no answer from the instance at %.100s", directory);
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    return 0;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/start.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "fabric/channel.h"
+#include "fabric/loop.h"
+#include "launch/daemon/root.h"
+#include "launch/exec/descriptor.h"
+#include "launch/exec/session.h"
+#include "launch/proto/control.h"
+#include "launch/proto/exit_status.h"
+
+/* From the wish to end to the root's end: the grace of the jobs is added. */
+#define LEAVE_PATIENCE_MS 15000
+#define FLUSH_MS          1000
+
+struct starting {
+    const struct run_request *request;
+    struct loop *loop;
+    struct channel *channel; /* NULL once it is closed */
+    pid_t root_pid;
+    int root_fd; /* pidfd */
+    struct loop_watch *root_watch;
+    struct loop_timer *patience;
+    struct loop_signal *watches[3];
+    int wishes; /* to end */
+    int is_ready;
+    int has_failed;
+    int root_ended;
+    int detached;
+    int wait_status;
+};
+
+static void say(const char *text)
+{
+    fprintf(stderr, "banyan: %s\n", text);
+}
+
+static void ask_leave(struct starting *starting, const char *reason)
+{
+    struct control_end end = {.status = EXIT_STATUS_SIGNAL + SIGTERM};
+    struct buffer payload = {0};
+
+    starting->wishes++;
+    loop_timer_set(starting->patience,
+                   loop_now_ns() +
+                       (starting->request->instance.kill_grace_ms + LEAVE_PATIENCE_MS) * NS_PER_MS);
+    if (starting->channel == NULL)
+        return;
+    end.at_once = starting->wishes > 1;
+    snprintf(end.reason, sizeof(end.reason), "%s", reason);
+    control_end_encode(&end, &payload);
+    channel_send_buffer(starting->channel, CONTROL_LEAVE, &payload);
+    buffer_fini(&payload);
+}
+
+static void on_end_signal(void *context)
+{
+    ask_leave(context, "the instance was ended");
+}
+
+/* It hangs: what it started ends with it. */
+static void on_patience(void *context)
+{
+    struct starting *starting = context;
+    char text[96];
+
+    snprintf(text, sizeof(text), "root process %d did not exit; killing it",
+             (int)starting->root_pid);
+    say(text);
+    kill(starting->root_pid, SIGKILL);
+}
+
+/* ---- what the root says ---- */
+
+/* Whoever reads our output learns from this line that the instance can be used. */
+static void on_ready(struct starting *starting, struct wire_reader *reader)
+{
+    const uint32_t instance = 0;
+    struct control_ready ready;
+    struct buffer payload = {0};
+
+    if (control_ready_decode(&ready, reader) < 0)
+        return;
+    starting->is_ready = 1;
+    printf("%s\n", ready.directory);
+    if (fflush(stdout) != 0) {
+        say("cannot write to standard output; ending the instance");
+        ask_leave(starting, "nobody was told of the instance");
+        return;
+    }
+    if (starting->request->verbose > 0)
+        fprintf(stderr, "banyan: %u nodes are ready; the root is process %d\n", ready.nodes,
+                (int)starting->root_pid);
+    if (!starting->request->daemonize)
+        return;
+    starting->detached = 1;
+    wire_put_u32(&payload, instance);
+    channel_send_buffer(starting->channel, CONTROL_DETACH, &payload);
+    buffer_fini(&payload);
+    loop_stop(starting->loop);
+}
+
+static void on_text(struct wire_reader *reader)
+{
+    struct control_text message;
+    char *text, *rest, *line;
+
+    (void)wire_get_u32(reader);
+    if (control_text_decode(&message, reader) < 0)
+        return;
+    text = strndup((const char *)message.text.data, message.text.length_bytes);
+    rest = text;
+    while ((line = strsep(&rest, "\n")) != NULL)
+        if (line[0] != '\0')
+            say(line);
+    free(text);
+}
+
+static void on_failed(struct starting *starting, struct wire_reader *reader)
+{
+    char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
+
+    if (wire_finish(reader) == 0 && !starting->has_failed)
+        say(why);
+    starting->has_failed = 1;
+    free(why);
+}
+
+static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
+{
+    struct starting *starting = context;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload, payload_bytes);
+    if (type == CONTROL_READY)
+        on_ready(starting, &reader);
+    else if (type == CONTROL_TEXT)
+        on_text(&reader);
+    else if (type == CONTROL_FAILED)
+        on_failed(starting, &reader);
+}
+
+static void check_gone(struct starting *starting)
+{
+    if (starting->root_ended && starting->channel == NULL)
+        loop_stop(starting->loop);
+}
+
+static void on_closed(void *context, const char *why)
+{
+    struct starting *starting = context;
+
+    (void)why;
+    channel_destroy(starting->channel, 0);
+    starting->channel = NULL;
+    check_gone(starting);
+}
+
+static void on_root_exited(void *context, int fd, unsigned int ready)
+{
+    struct starting *starting = context;
+
+    (void)ready;
+    if (waitpid(starting->root_pid, &starting->wait_status, WNOHANG) != starting->root_pid)
+        return;
+    loop_watch_destroy(starting->root_watch);
+    starting->root_watch = NULL;
+    close(fd);
+    starting->root_ended = 1;
+    check_gone(starting);
+}
+
+/* ---- life ---- */
+
+static void open_all(struct starting *starting, int channel_fd)
+{
+    static const struct channel_events events = {.message = on_message, .closed = on_closed};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
+    struct buffer payload = {0};
+
+    starting->root_fd = pidfd_open(starting->root_pid, 0);
+    assert(starting->root_fd >= 0); /* our own child, not waited for */
+    starting->root_watch =
+        loop_watch_create(starting->loop, starting->root_fd, LOOP_READ, on_root_exited, starting);
+    starting->patience = loop_timer_create(starting->loop, on_patience, starting);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        starting->watches[i] =
+            loop_signal_create(starting->loop, signals[i], on_end_signal, starting);
+    signal(SIGPIPE, SIG_IGN);
+    starting->channel = channel_create(starting->loop, channel_fd, &events, starting);
+    control_hello_encode(&hello, &payload);
+    channel_send_buffer(starting->channel, CONTROL_HELLO, &payload);
+    buffer_fini(&payload);
+}
+
+static void close_all(struct starting *starting)
+{
+    for (size_t i = 0; i < sizeof(starting->watches) / sizeof(starting->watches[0]); i++)
+        loop_signal_destroy(starting->watches[i]);
+    loop_timer_destroy(starting->patience);
+    loop_watch_destroy(starting->root_watch);
+    if (starting->channel != NULL)
+        channel_destroy(starting->channel, FLUSH_MS);
+    loop_destroy(starting->loop);
+}
+
+static int status_of(const struct starting *starting)
+{
+    if (starting->detached)
+        return EXIT_SUCCESS;
+    if (WIFSIGNALED(starting->wait_status) && starting->wishes == 0)
+        fprintf(stderr, "banyan: the root was killed by signal %d\n",
+                WTERMSIG(starting->wait_status));
+    if (starting->has_failed || !WIFEXITED(starting->wait_status) ||
+        WEXITSTATUS(starting->wait_status) != EXIT_SUCCESS)
+        return EXIT_STATUS_FAILED;
+    return starting->is_ready ? EXIT_SUCCESS : EXIT_STATUS_FAILED;
+}
+
+static int start_live(struct starting *starting, struct run_request *request, struct error *error)
+{
+    struct instance_spec *instance = &request->instance;
+    int channel_fd;
+    int rc = descriptor_require(error);
+
+    if (rc == 0 && instance->virtual_base != NULL && mkdir(instance->virtual_base, 0700) < 0)
+        rc = error_set(error, -errno,
+                       "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory",
+                       instance->virtual_base, strerror(errno));
+    if (rc == 0)
+        rc = root_fork(instance, &request->allocation, INSTANCE_STAYS, &starting->root_pid,
+                       &channel_fd, error);
+    if (rc < 0)
+        return rc;
+    starting->loop = loop_create(error);
+    if (starting->loop == NULL) {
+        close(channel_fd); /* the root ends with it */
+        waitpid(starting->root_pid, NULL, 0);
+        return error->code;
+    }
+    open_all(starting, channel_fd);
+    loop_run(starting->loop);
+    close_all(starting);
+    return 0;
+}
+
+int start_run(struct run_request *request)
+{
+    struct starting starting = {.request = request, .root_fd = -1};
+    struct error error = ERROR_NONE;
+    int rc;
+
+    if (!request->daemonize)
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    rc = start_live(&starting, request, &error);
+    if (rc < 0)
+        say(error.text);
+    if (starting.detached)
+        return EXIT_SUCCESS;
+    if (starting.root_ended && WIFSIGNALED(starting.wait_status))
+        (void)session_clean(request->instance.session, request->instance.tmpdir, NULL);
+    if (request->instance.virtual_base != NULL)
+        session_remove_tree(request->instance.virtual_base);
+    return rc < 0 ? EXIT_STATUS_FAILED : status_of(&starting);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The life of `banyan start`: forks the root of an instance that stays, tells where it is when it is
+ * ready, and then stands by: what is said of the instance goes to stderr, SIGTERM and SIGINT end it in
+ * order.  With --daemonize it leaves the root alone instead.
+ */
+#ifndef LAUNCH_CLI_CLIENT_START_H
+#define LAUNCH_CLI_CLIENT_START_H
+
+#include "launch/cli/request/run_options.h"
+
+/* Returns the exit status.  To be called before threads, libevent or OpenSSL are started. */
+int start_run(struct run_request *request);
+
+#endif

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/job/clients.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "launch/proto/job_wire.h"
+
+#define FIRST_CLIENT    1u
+#define STATUS_FAILED   125
+#define STATUS_DEPARTED 143 /* as by SIGTERM */
+
+struct client {
+    struct list_node node;
+    uint32_t number;
+    uint8_t greeted;
+    uint8_t wants; /* CONTROL_WANTS_* */
+    uint8_t holds; /* the instance: it ends with this client */
+};
+
+/* Output that the client has not yet written: whose it is. */
+struct unacked {
+    uint32_t place;
+    uint32_t bytes;
+};
+
+struct client_job {
+    struct list_node node;
+    uint32_t number;
+    uint32_t owner; /* 0: detached, or gone */
+    uint32_t *subscribers;
+    uint32_t subscribers_count;
+    struct unacked *unacked; /* ring of capacity, oldest at first */
+    uint32_t unacked_first;
+    uint32_t unacked_count;
+    uint32_t unacked_capacity;
+    struct map *credits; /* place -> bytes taken but not yet told (uintptr_t) */
+};
+
+struct clients {
+    struct clients_config config;
+    struct clients_ops ops;
+    void *context;
+    struct list clients;
+    struct map *by_number;
+    struct list jobs;
+    struct map *jobs_by_number;
+};
+
+static struct client *client_find(const struct clients *clients, uint32_t number)
+{
+    return map_get_u64(clients->by_number, number);
+}
+
+static struct client_job *job_find(const struct clients *clients, uint32_t number)
+{
+    return map_get_u64(clients->jobs_by_number, number);
+}
+
+struct clients *clients_create(const struct clients_config *config, const struct clients_ops *ops,
+                               void *context)
+{
+    struct clients *clients = memory_allocate_zeroed(sizeof(*clients));
+
+    clients->config = *config;
+    clients->ops = *ops;
+    clients->context = context;
+    list_init(&clients->clients);
+    list_init(&clients->jobs);
+    clients->by_number = map_create();
+    clients->jobs_by_number = map_create();
+    return clients;
+}
+
+static void job_free(struct clients *clients, struct client_job *job)
+{
+    (void)map_remove_u64(clients->jobs_by_number, job->number);
+    list_remove(&job->node);
+    map_destroy(job->credits);
+    free(job->subscribers);
+    free(job->unacked);
+    free(job);
+}
+
+static void client_free(struct clients *clients, struct client *client)
+{
+    (void)map_remove_u64(clients->by_number, client->number);
+    list_remove(&client->node);
+    free(client);
+}
+
+void clients_destroy(struct clients *clients)
+{
+    struct list_node *node;
+
+    if (clients == NULL)
+        return;
+    while ((node = list_first(&clients->jobs)) != NULL)
+        job_free(clients, list_entry(node, struct client_job, node));
+    while ((node = list_first(&clients->clients)) != NULL)
+        client_free(clients, list_entry(node, struct client, node));
+    map_destroy(clients->by_number);
+    map_destroy(clients->jobs_by_number);
+    free(clients);
+}
+
+uint32_t clients_count(const struct clients *clients)
+{
+    return (uint32_t)map_count(clients->by_number);
+}
+
+uint32_t clients_jobs(const struct clients *clients)
+{
+    return (uint32_t)map_count(clients->jobs_by_number);
+}
+
+/* ---- sending ---- */
+
+static void send_buffer(struct clients *clients, uint32_t client, uint8_t type,
+                        struct buffer *payload)
+{
+    clients->ops.send(clients->context, client, type, payload->data, payload->length_bytes);
+    buffer_fini(payload);
+}
+
+/* To the owner and all who have subscribed; one of these who does not read is not waited for. */
+static void send_job(struct clients *clients, struct client_job *job, uint8_t type,
+                     const void *payload, size_t bytes)
+{
+    const struct clients_ops *ops = &clients->ops;
+
+    if (job->owner != 0)
+        ops->send(clients->context, job->owner, type, payload, bytes);
+    for (uint32_t i = job->subscribers_count; i-- > 0;) {
+        uint32_t subscriber = job->subscribers[i];
+
+        if (ops->queued(clients->context, subscriber) <= CONTROL_SUBSCRIBER_BYTES_MAX) {
+            ops->send(clients->context, subscriber, type, payload, bytes);
+            continue;
+        }
+        job->subscribers[i] = job->subscribers[--job->subscribers_count];
+        ops->drop(clients->context, subscriber);
+    }
+}
+
+static void refuse(struct clients *clients, uint32_t client, uint32_t request, const char *why)
+{
+    struct buffer payload = {0};
+
+    control_refused_encode(request, why, &payload);
+    send_buffer(clients, client, CONTROL_REFUSED, &payload);
+}
+
+/* ---- credit ---- */
+
+static void credit_add(struct clients *clients, struct client_job *job, uint32_t place,
+                       uint32_t bytes)
+{
+    uintptr_t sum = (uintptr_t)map_get_u64(job->credits, place) + bytes;
+
+    if (sum >= clients->config.piece_bytes) {
+        clients->ops.credit(clients->context, job->number, place, (uint32_t)sum);
+        (void)map_remove_u64(job->credits, place);
+    } else if (sum > 0) {
+        (void)map_put_u64(job->credits, place, (void *)sum);
+    }
+}
+
+static void unacked_push(struct client_job *job, uint32_t place, uint32_t bytes)
+{
+    if (job->unacked_count == job->unacked_capacity) {
+        uint32_t capacity = job->unacked_capacity > 0 ? 2 * job->unacked_capacity : 16;
+        struct unacked *grown = memory_allocate(capacity * sizeof(*grown));
+
+        for (uint32_t i = 0; i < job->unacked_count; i++)
+            grown[i] = job->unacked[(job->unacked_first + i) % job->unacked_capacity];
+        free(job->unacked);
+        job->unacked = grown;
+        job->unacked_first = 0;
+        job->unacked_capacity = capacity;
+    }
+    job->unacked[(job->unacked_first + job->unacked_count++) % job->unacked_capacity] =
+        (struct unacked){.place = place, .bytes = bytes};
+}
+
+/* The client has written bytes: the daemons they came from may send as many more. */
+static void acked(struct clients *clients, struct client_job *job, uint64_t bytes)
+{
+    while (bytes > 0 && job->unacked_count > 0) {
+        struct unacked *oldest = &job->unacked[job->unacked_first];
+        uint32_t part = bytes < oldest->bytes ? (uint32_t)bytes : oldest->bytes;
+
+        credit_add(clients, job, oldest->place, part);
+        bytes -= part;
+        oldest->bytes -= part;
+        if (oldest->bytes > 0)
+            continue;
+        job->unacked_first = (job->unacked_first + 1) % job->unacked_capacity;
+        job->unacked_count--;
+    }
+}
+
+int clients_wait(const struct clients *clients, uint32_t number)
+{
+    const struct client_job *job = job_find(clients, number);
+
+    return job != NULL && job->unacked_count > 0;
+}
+
+/* ---- who comes and goes ---- */
+
+void clients_join(struct clients *clients, uint32_t number)
+{
+    struct client *client = memory_allocate_zeroed(sizeof(*client));
+
+    assert(client_find(clients, number) == NULL);
+    client->number = number;
+    client->holds = number == FIRST_CLIENT;
+    list_append(&clients->clients, &client->node);
+    (void)map_put_u64(clients->by_number, number, client);
+}
+
+static void unsubscribe(struct client_job *job, uint32_t client)
+{
+    for (uint32_t i = 0; i < job->subscribers_count; i++)
+        if (job->subscribers[i] == client)
+            job->subscribers[i--] = job->subscribers[--job->subscribers_count];
+}
+
+/* Nobody takes its output any more. */
+static void disown(struct clients *clients, struct client_job *job)
+{
+    job->owner = 0;
+    acked(clients, job, UINT64_MAX);
+}
+
+/* What runs for a client that has gone away is ended. */
+void clients_gone(struct clients *clients, uint32_t number)
+{
+    struct client *client = client_find(clients, number);
+    struct control_end end = {.status = STATUS_DEPARTED, .reason = "the front end went away"};
+    struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
+    struct list_node *node, *spare;
+    int holds;
+
+    if (client == NULL)
+        return;
+    holds = client->holds;
+    client_free(clients, client);
+    list_for_each(&clients->jobs, node, spare)
+    {
+        struct client_job *job = list_entry(node, struct client_job, node);
+
+        unsubscribe(job, number);
+        if (job->owner != number)
+            continue;
+        disown(clients, job);
+        event.job = job->number;
+        clients->ops.step(clients->context, &event); /* its end may come at once, and free it */
+    }
+    if (holds) {
+        event = (struct job_event){.kind = JOB_EVENT_LEAVE, .end = &end};
+        clients->ops.step(clients->context, &event);
+    }
+}
+
+/* ---- what clients say ---- */
+
+static void said_hello(struct clients *clients, struct client *client, struct wire_reader *reader)
+{
+    struct control_welcome welcome = {.version = CONTROL_VERSION};
+    struct control_hello hello;
+    struct buffer payload = {0};
+    char why[96];
+
+    if (control_hello_decode(&hello, reader) < 0 || client->greeted) {
+        refuse(clients, client->number, 0, "hello cannot be read, or was said twice");
+        clients->ops.drop(clients->context, client->number);
+        return;
+    }
+    if (hello.version != CONTROL_VERSION) {
+        snprintf(why, sizeof(why), "control protocol mismatch: peer %u, local %u", hello.version,
+                 CONTROL_VERSION);
+        refuse(clients, client->number, 0, why);
+        clients->ops.drop(clients->context, client->number);
+        return;
+    }
+    client->greeted = 1;
+    client->wants = hello.wants;
+    snprintf(welcome.session, sizeof(welcome.session), "%s", clients->config.session);
+    welcome.has_roster = (hello.wants & CONTROL_WANTS_ROSTER) != 0;
+    if (welcome.has_roster)
+        welcome.roster = *clients->config.roster; /* borrowed */
+    control_welcome_encode(&welcome, &payload);
+    send_buffer(clients, client->number, CONTROL_WELCOME, &payload);
+}
+
+static void said_run(struct clients *clients, const struct client *client,
+                     struct wire_reader *reader)
+{
+    uint32_t request = wire_get_u32(reader);
+    struct job_event event = {.kind = JOB_EVENT_RUN,
+                              .number = (int64_t)((uint64_t)client->number << 32 | request)};
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    if (job_spec_decode(&spec, reader) < 0) {
+        refuse(clients, client->number, request, "the job cannot be read");
+    } else {
+        event.spec = &spec;
+        clients->ops.step(clients->context, &event);
+    }
+    job_spec_fini(&spec);
+}
+
+/* Who ends a job that hangs wants to know why it did. */
+static void said_end(struct clients *clients, uint32_t number, struct wire_reader *reader)
+{
+    struct control_end end;
+    struct job_event event = {.kind = JOB_EVENT_END, .job = number, .end = &end};
+    const char *missing = clients->ops.missing(clients->context, number);
+    size_t length;
+
+    if (control_end_decode(&end, reader) < 0)
+        return;
+    length = strlen(end.reason);
+    if (missing[0] != '\0')
+        snprintf(end.reason + length, sizeof(end.reason) - length, "; %s", missing);
+    clients->ops.step(clients->context, &event);
+}
+
+static void said_subscribe(struct clients *clients, const struct client *client,
+                           struct client_job *job)
+{
+    (void)clients;
+    if (job->owner == client->number)
+        return;
+    unsubscribe(job, client->number);
+    job->subscribers =
+        memory_resize(job->subscribers, (job->subscribers_count + 1) * sizeof(*job->subscribers));
+    job->subscribers[job->subscribers_count++] = client->number;
+}
+
+static void said_detach(struct clients *clients, struct client *client, struct client_job *job)
+{
+    if (job != NULL && job->owner == client->number) {
+        disown(clients, job);
+    } else if (job != NULL) {
+        unsubscribe(job, client->number);
+    } else if (client->holds) {
+        client->holds = 0;
+        clients->ops.detached(clients->context);
+    }
+}
+
+static void said_leave(struct clients *clients, struct wire_reader *reader)
+{
+    struct control_end end;
+    struct job_event event = {.kind = JOB_EVENT_LEAVE, .end = &end};
+
+    if (control_end_decode(&end, reader) == 0)
+        clients->ops.step(clients->context, &event);
+}
+
+/* A job that has just ended is nobody's mistake. */
+static void said_of_job(struct clients *clients, struct client *client, uint8_t type,
+                        struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct client_job *job = job_find(clients, number);
+    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .job = number};
+    int is_own = job != NULL && job->owner == client->number;
+
+    if (job == NULL && !(type == CONTROL_DETACH && number == 0))
+        return;
+    switch (type) {
+    case CONTROL_SIGNAL:
+        event.number = wire_get_u32(reader);
+        if (wire_finish(reader) == 0)
+            clients->ops.step(clients->context, &event);
+        break;
+    case CONTROL_END:
+        said_end(clients, number, reader);
+        break;
+    case CONTROL_STDIN:
+        if (is_own)
+            clients->ops.input(clients->context, number, reader->position, wire_left(reader));
+        break;
+    case CONTROL_OUTPUT_ACK:
+        if (is_own)
+            acked(clients, job, wire_get_u32(reader));
+        break;
+    case CONTROL_SUBSCRIBE:
+        said_subscribe(clients, client, job);
+        break;
+    default: /* CONTROL_DETACH */
+        said_detach(clients, client, job);
+    }
+}
+
+void clients_message(struct clients *clients, uint32_t number, uint8_t type, const void *payload,
+                     size_t bytes)
+{
+    struct client *client = client_find(clients, number);
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload, bytes);
+    if (client == NULL)
+        return;
+    if (type == CONTROL_HELLO) {
+        said_hello(clients, client, &reader);
+    } else if (!client->greeted || type > CONTROL_DOCTOR) {
+        refuse(clients, number, 0, "a message that nobody expects");
+        clients->ops.drop(clients->context, number);
+    } else if (type == CONTROL_RUN) {
+        said_run(clients, client, &reader);
+    } else if (type == CONTROL_LEAVE) {
+        said_leave(clients, &reader);
+    } else if (type != CONTROL_DOCTOR) {
+        said_of_job(clients, client, type, &reader);
+    } else if (client->holds) {
+        clients->ops.doctor(clients->context, &reader);
+    }
+}
+
+/* ---- what the nodes say ---- */
+
+void clients_output(struct clients *clients, uint32_t place, const void *data, size_t bytes)
+{
+    struct wire_reader reader;
+    struct job_event event = {.kind = JOB_EVENT_OUTPUT};
+    struct client_job *job;
+
+    wire_reader_init(&reader, data, bytes);
+    event.job = wire_get_u32(&reader);
+    if (wire_left(&reader) < 5) /* rank and stream */
+        return;
+    event.number = (int64_t)wire_left(&reader) - 5;
+    job = job_find(clients, event.job);
+    if (job == NULL)
+        return; /* it has been reported */
+    send_job(clients, job, CONTROL_OUTPUT, data, bytes);
+    if (job->owner != 0 && event.number > 0)
+        unacked_push(job, place, (uint32_t)event.number);
+    else
+        credit_add(clients, job, place, (uint32_t)event.number);
+    clients->ops.step(clients->context, &event);
+}
+
+void clients_input_taken(struct clients *clients, uint32_t number, uint32_t bytes)
+{
+    const struct client_job *job = job_find(clients, number);
+    struct buffer payload = {0};
+
+    if (job == NULL || job->owner == 0)
+        return;
+    wire_put_u32(&payload, number);
+    wire_put_u32(&payload, bytes);
+    send_buffer(clients, job->owner, CONTROL_STDIN_ACK, &payload);
+}
+
+/* ---- what the job logic says ---- */
+
+static void accepted(struct clients *clients, const struct job_action *action)
+{
+    struct client_job *job = memory_allocate_zeroed(sizeof(*job));
+    struct buffer payload = {0};
+
+    assert(job_find(clients, action->job) == NULL);
+    job->number = action->job;
+    job->owner = (uint32_t)(action->token >> 32);
+    job->credits = map_create();
+    list_append(&clients->jobs, &job->node);
+    (void)map_put_u64(clients->jobs_by_number, job->number, job);
+    wire_put_u32(&payload, (uint32_t)action->token);
+    wire_put_u32(&payload, job->number);
+    send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);
+}
+
+static void ended(struct clients *clients, uint32_t number, const struct control_job_end *end)
+{
+    struct client_job *job = job_find(clients, number);
+    struct buffer payload = {0};
+
+    if (job == NULL)
+        return;
+    wire_put_u32(&payload, number);
+    control_job_end_encode(end, &payload);
+    send_job(clients, job, CONTROL_JOB_END, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+    job_free(clients, job);
+}
+
+/* To all who want to hear of the instance; whether there is one. */
+static int send_instance(struct clients *clients, uint8_t type, const struct buffer *payload)
+{
+    struct list_node *node, *spare;
+    int any = 0;
+
+    list_for_each(&clients->clients, node, spare)
+    {
+        const struct client *client = list_entry(node, struct client, node);
+
+        if (!client->greeted || !(client->wants & CONTROL_WANTS_TEXTS))
+            continue;
+        clients->ops.send(clients->context, client->number, type, payload->data,
+                          payload->length_bytes);
+        any = 1;
+    }
+    return any;
+}
+
+void clients_text(struct clients *clients, uint32_t number, uint8_t level, const char *text)
+{
+    struct client_job *job = number > 0 ? job_find(clients, number) : NULL;
+    struct buffer payload = {0};
+
+    wire_put_u32(&payload, job != NULL ? number : 0);
+    control_text_encode(level, text, &payload);
+    if (job != NULL)
+        send_job(clients, job, CONTROL_TEXT, payload.data, payload.length_bytes);
+    else if (!send_instance(clients, CONTROL_TEXT, &payload))
+        clients->ops.unheard(clients->context, text);
+    buffer_fini(&payload);
+}
+
+static void ready(struct clients *clients)
+{
+    struct control_ready ready = {.nodes = allocation_nodes(clients->config.roster)};
+    struct buffer payload = {0};
+
+    snprintf(ready.directory, sizeof(ready.directory), "%s", clients->config.directory);
+    control_ready_encode(&ready, &payload);
+    (void)send_instance(clients, CONTROL_READY, &payload);
+    buffer_fini(&payload);
+}
+
+static void failed(struct clients *clients, const char *why)
+{
+    struct buffer payload = {0};
+
+    wire_put_string(&payload, why);
+    if (!send_instance(clients, CONTROL_FAILED, &payload))
+        clients->ops.unheard(clients->context, why);
+    buffer_fini(&payload);
+}
+
+void clients_failed(struct clients *clients, const char *why)
+{
+    struct control_job_end end = {.status = STATUS_FAILED, .banyan_failed = 1};
+    struct list_node *node, *spare;
+    int has_jobs = !list_is_empty(&clients->jobs);
+
+    snprintf(end.text, sizeof(end.text), "the root cannot go on: %s", why);
+    list_for_each(&clients->jobs, node, spare)
+        ended(clients, list_entry(node, struct client_job, node)->number, &end);
+    if (!has_jobs)
+        failed(clients, end.text);
+}
+
+void clients_action(struct clients *clients, const struct job_action *action)
+{
+    struct client_job *job = job_find(clients, action->job);
+    struct buffer payload = {0};
+
+    switch (action->kind) {
+    case JOB_ACTION_ACCEPTED:
+        accepted(clients, action);
+        break;
+    case JOB_ACTION_STARTED:
+        wire_put_u32(&payload, action->job);
+        control_started_encode(&action->started, &payload);
+        if (job != NULL)
+            send_job(clients, job, CONTROL_STARTED, payload.data, payload.length_bytes);
+        buffer_fini(&payload);
+        break;
+    case JOB_ACTION_ENDED:
+        ended(clients, action->job, action->end);
+        break;
+    case JOB_ACTION_TEXT:
+        clients_text(clients, action->job, action->text.level, action->text.words);
+        break;
+    case JOB_ACTION_READY:
+        ready(clients);
+        break;
+    case JOB_ACTION_FAILED:
+        failed(clients, action->text.words);
+        break;
+    default:
+        log_error("an action of the job logic has no hand: %d", (int)action->kind);
+    }
+}

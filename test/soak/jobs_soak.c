@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random worlds of whole daemons in which several jobs overlap: sizes, programs, failures, wishes of
+ * users and deaths of daemons follow from the seed.  Every job is reported once; one that nothing has
+ * happened to ends well, whatever the others do; nothing is kept of jobs that are over; at the end the
+ * instance leaves.  JOBS_SOAK_SEEDS says how many, JOBS_SOAK_SEED which is the first.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "launch/sim/sim.h"
+#include "test/support/tap.h"
+
+#define JOBS_MAX    12u
+#define FLAT_JOBS   400u
+#define FLAT_PLACES 14u
+#define SEEDS       400u
+#define LAST_NS     (4000ull * NS_PER_MS)
+#define LEAVE_NS    (60ull * NS_PER_S)
+#define END_NS      (400ull * NS_PER_S)
+#define PLACES_MAX  24u
+
+struct job_fact {
+    uint32_t reports;
+    uint32_t status;
+    uint8_t harmless;     /* its program does nothing wrong */
+    uint8_t is_wished;    /* its user has asked for its end */
+    uint8_t has_dead;     /* a node of it was killed */
+    uint8_t has_vanished; /* a process of it was */
+    char text[1024];
+};
+
+struct soak {
+    struct sim_machine *machine;
+    struct random_state random;
+    struct job_fact jobs[2 * FLAT_JOBS + 1];
+    uint32_t jobs_count;
+    uint32_t deaths;
+    uint64_t seed;
+    const char *wrong;
+    uint32_t wrong_job;
+};
+
+/* Of all worlds: a soak in which nothing happens tests nothing. */
+static struct {
+    uint32_t jobs, well, failed, wished, refused, lost, most_at_once;
+} totals;
+
+static void wrong(struct soak *soak, uint32_t job, const char *what)
+{
+    if (soak->wrong == NULL) {
+        soak->wrong = what;
+        soak->wrong_job = job;
+    }
+}
+
+static void on_report(void *context, uint64_t now_ns, uint32_t job,
+                      const struct control_job_end *end)
+{
+    struct soak *soak = context;
+    struct job_fact *fact = &soak->jobs[job];
+
+    fact->status = end->status;
+    snprintf(fact->text, sizeof(fact->text), "%s", end->text);
+    if (++fact->reports > 1)
+        wrong(soak, job, "is reported twice");
+}
+
+static void on_process(void *context, const struct sim_process_fact *process)
+{
+    struct soak *soak = context;
+
+    if (process->fate == SIM_FATE_VANISHED)
+        soak->jobs[process->job].has_vanished = 1;
+    if (process->fate == SIM_FATE_STARTED && soak->jobs[process->job].reports > 0 &&
+        soak->deaths == 0)
+        wrong(soak, process->job, "starts a process after its report");
+}
+
+static void on_started(void *context, uint64_t now_ns, uint32_t job,
+                       const struct control_started *started)
+{
+    struct soak *soak = context;
+    uint32_t jobs = instance_jobs(sim_machine_instance(soak->machine, 0));
+
+    if (jobs > totals.most_at_once)
+        totals.most_at_once = jobs;
+}
+
+static const struct sim_watch watch = {.started = on_started,
+                                       .report = on_report,
+                                       .process = on_process};
+
+static uint64_t pick(struct soak *soak, uint64_t bound)
+{
+    return random_below(&soak->random, bound);
+}
+
+static void plan_job(struct soak *soak, uint32_t slots)
+{
+    struct map_rule rule = {.policy = pick(soak, 2) ? MAP_BY_NODE : MAP_BY_SLOT,
+                            .processes =
+                                1 + (uint32_t)pick(soak, pick(soak, 3) ? slots / 4 + 1 : slots)};
+    struct sim_program program = {.start_ns_max = 5 * NS_PER_MS,
+                                  .step_ns_max = (1 + pick(soak, 200)) * NS_PER_MS,
+                                  .fences = (uint32_t)pick(soak, 4),
+                                  .output_bytes_max = pick(soak, 2) ? 20000 : 0};
+    const struct control_end end = {.status = 130, .reason = "interrupted"};
+    uint64_t time_ns = pick(soak, LAST_NS);
+    uint32_t job = ++soak->jobs_count;
+    struct job_fact *fact = &soak->jobs[job];
+
+    fact->harmless = pick(soak, 3) > 0;
+    if (!fact->harmless) {
+        program.fails = 0.3;
+        program.cannot_start = 0.05;
+        program.endless = 0.1;
+        program.stubborn = 0.3;
+    }
+    sim_machine_run_job_at(soak->machine, time_ns, &rule, &program);
+    /* Numbers are given in the order of time, so the wish may be another job's: all are equal. */
+    if (pick(soak, 4) == 0)
+        sim_machine_end_at(soak->machine, time_ns + pick(soak, 500 * NS_PER_MS), job, &end);
+}
+
+static void plan_world(struct soak *soak, uint32_t places, uint32_t slots)
+{
+    const struct control_end leave = {.status = 143, .reason = "the instance was ended"};
+    uint32_t jobs = 2 + (uint32_t)pick(soak, JOBS_MAX - 1);
+
+    for (uint32_t i = 0; i < jobs; i++)
+        plan_job(soak, slots);
+    soak->deaths = pick(soak, 3) == 0 ? 1 + (uint32_t)pick(soak, 2) : 0;
+    for (uint32_t i = 0; i < soak->deaths; i++)
+        sim_machine_kill_at(soak->machine, pick(soak, LAST_NS), 1 + (uint32_t)pick(soak, places));
+    sim_machine_leave_at(soak->machine, LEAVE_NS, &leave);
+}
+
+/* Which wishes and programs are whose is not known after the times were drawn, so only the kinds of
+ * ends are checked: well, by its own failure, by a wish, refused, lost. */
+static void check_job(struct soak *soak, uint32_t job)
+{
+    const struct job_fact *fact = &soak->jobs[job];
+
+    if (fact->reports != 1)
+        wrong(soak, job, "is not reported");
+    else if (soak->deaths == 0 && strstr(fact->text, "lost node") != NULL)
+        wrong(soak, job, "has lost a node, and none was");
+    else if (soak->deaths == 0 && fact->has_vanished)
+        wrong(soak, job, "has lost a process, and no daemon died");
+    else if (fact->status == 125 && soak->deaths == 0 && strstr(fact->text, "slot") == NULL &&
+             strstr(fact->text, "cannot") == NULL)
+        wrong(soak, job, "was refused for another reason than slots");
+}
+
+static void count(const struct job_fact *fact)
+{
+    totals.jobs++;
+    totals.well += fact->status == 0;
+    totals.wished += fact->status == 130;
+    totals.refused += strstr(fact->text, "slots") != NULL;
+    totals.lost += strstr(fact->text, "lost node") != NULL;
+    totals.failed += strstr(fact->text, "rank ") != NULL;
+}
+
+static void check_kept(struct soak *soak, uint32_t places)
+{
+    const struct instance *root = sim_machine_instance(soak->machine, 0);
+
+    if (root != NULL && instance_kept_jobs(root) > 0)
+        wrong(soak, 0, "the root keeps jobs that are over");
+    for (uint32_t place = 1; place <= places; place++) {
+        const struct instance *instance = sim_machine_instance(soak->machine, place);
+
+        if (instance != NULL && instance_parts(instance) > 0)
+            wrong(soak, place, "this place keeps a part of a job that is over");
+    }
+}
+
+static void soak_run(uint64_t seed)
+{
+    struct soak soak = {.seed = seed};
+    struct sim_machine_config config = {.latency_ns = 50000,
+                                        .jitter_ns = 20000,
+                                        .seed = seed,
+                                        .daemon_ns = NS_PER_MS,
+                                        .idle = 1,
+                                        .policy = INSTANCE_STAYS};
+    struct allocation allocation;
+    uint32_t places, slots;
+
+    random_init(&soak.random, seed);
+    places = 1 + (uint32_t)pick(&soak, PLACES_MAX);
+    slots = 1 + (uint32_t)pick(&soak, 4);
+    config.radix = 2 + (uint32_t)pick(&soak, 4);
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", places, slots);
+    config.allocation = &allocation;
+    soak.machine = sim_machine_create(&config, &watch, &soak);
+    plan_world(&soak, places, places * slots);
+    (void)sim_machine_run(soak.machine, LEAVE_NS - NS_PER_S);
+    for (uint32_t job = 1; job <= soak.jobs_count; job++)
+        if (soak.jobs[job].reports > 0)
+            check_job(&soak, job);
+    if (soak.deaths == 0 && sim_machine_instance(soak.machine, 0) != NULL &&
+        instance_jobs(sim_machine_instance(soak.machine, 0)) == 0)
+        check_kept(&soak, places);
+    if (!sim_machine_run(soak.machine, END_NS))
+        wrong(&soak, 0, "the instance does not end");
+    for (uint32_t job = 1; job <= soak.jobs_count; job++) {
+        check_job(&soak, job);
+        count(&soak.jobs[job]);
+    }
+    if (soak.wrong != NULL)
+        fail("seed %llu: job %u %s (status %u: %s); again: JOBS_SOAK_SEED=%llu JOBS_SOAK_SEEDS=1",
+             (unsigned long long)seed, soak.wrong_job, soak.wrong, soak.jobs[soak.wrong_job].status,
+             soak.jobs[soak.wrong_job].text, (unsigned long long)seed);
+    sim_machine_destroy(soak.machine);
+    allocation_fini(&allocation);
+}
+
+/* What the overlay keeps at all places together. */
+static uint32_t kept_in_tree(const struct sim_machine *machine, uint32_t places)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t place = 0; place <= places; place++) {
+        const struct node *node = sim_machine_node(machine, place);
+
+        kept += node_kept_entries(node) + node_kept_operations(node) + node_kept_series(node);
+    }
+    return kept;
+}
+
+/* Hundreds of jobs one after the other and beside each other: nothing grows with them. */
+static void test_flat(void)
+{
+    struct soak soak = {.jobs_count = 0};
+    struct sim_machine_config config = {.latency_ns = 50000,
+                                        .seed = 1,
+                                        .radix = 2,
+                                        .daemon_ns = NS_PER_MS,
+                                        .idle = 1,
+                                        .policy = INSTANCE_STAYS};
+    const struct map_rule rule = {.policy = MAP_BY_SLOT, .processes = 2};
+    const struct sim_program program = {.step_ns_max = 5 * NS_PER_MS, .fences = 1};
+    struct allocation allocation;
+    uint32_t kept = 0;
+
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", FLAT_PLACES, 1);
+    config.allocation = &allocation;
+    soak.machine = sim_machine_create(&config, &watch, &soak);
+    for (uint32_t round = 0; round < 2; round++) {
+        uint64_t now_ns = sim_machine_now_ns(soak.machine);
+
+        for (uint32_t i = 0; i < FLAT_JOBS; i++, soak.jobs_count++)
+            sim_machine_run_job_at(soak.machine, now_ns + i * 3 * NS_PER_MS, &rule, &program);
+        (void)sim_machine_run(soak.machine, now_ns + FLAT_JOBS * 3 * NS_PER_MS + 10 * NS_PER_S);
+        if (round == 0)
+            kept = kept_in_tree(soak.machine, FLAT_PLACES);
+        is_uint(instance_kept_jobs(sim_machine_instance(soak.machine, 0)), 0,
+                "the root keeps nothing of %u jobs", soak.jobs_count);
+    }
+    is_uint(kept_in_tree(soak.machine, FLAT_PLACES), kept,
+            "nor do relays and nodes: %u things after %u jobs as after %u", kept, soak.jobs_count,
+            FLAT_JOBS);
+    ok(soak.wrong == NULL, "each is reported once");
+    sim_machine_leave(soak.machine);
+    (void)sim_machine_run(soak.machine, sim_machine_now_ns(soak.machine) + 60 * NS_PER_S);
+    sim_machine_destroy(soak.machine);
+    allocation_fini(&allocation);
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+int main(void)
+{
+    uint64_t first = setting("JOBS_SOAK_SEED", 1), seeds = setting("JOBS_SOAK_SEEDS", SEEDS);
+
+    test_flat();
+    for (uint64_t seed = first; seed < first + seeds; seed++)
+        soak_run(seed);
+    diag("%u jobs: %u ended well, %u by a rank, %u by their user, %u were refused, %u lost a node; "
+         "at most %u at once",
+         totals.jobs, totals.well, totals.failed, totals.wished, totals.refused, totals.lost,
+         totals.most_at_once);
+    ok(seeds < SEEDS || (totals.well > 0 && totals.failed > 0 && totals.wished > 0 &&
+                         totals.refused > 0 && totals.lost > 0 && totals.most_at_once > 2),
+       "%llu worlds with several jobs each", (unsigned long long)seeds);
+    return done_testing();
+}
