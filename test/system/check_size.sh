@@ -50,6 +50,20 @@ size
 like "$out" "# test/a.sh is longer than 400 lines" "a script of 401 lines is named"
 rm "$scratch/test/a.sh"
 
+{ echo 'long() {'; lines 69 '    :'; echo '}'; } >"$scratch/test/a.sh"
+size
+like "$status $out" "1 .*# test/a.sh:1: long\(\) has 71 lines" "a long function of a shell script is named"
+rm "$scratch/test/a.sh"
+{ echo 'def short():'; lines 69 '    pass'; echo; echo 'def long(a,'; echo '         b):'; lines 69 '    pass'; } \
+    >"$scratch/test/a.py"
+size
+like "$status $out" "1 .*# test/a.py:72: long has 71 lines" "a long function of a Python script is named"
+unlike "$out" "short has" "a short one is not"
+lines 801 'pass' >"$scratch/test/a.py"
+size
+like "$out" "# test/a.py is longer than 800 lines" "a Python script of 801 lines is named"
+rm "$scratch/test/a.py"
+
 lines 699 'int x;' >"$scratch/base/a.c"
 { lines 292 'int x;'; lines 9 '    assert(x > 0);'; echo ' * assert(x > 0);'; } >"$scratch/base/b.c"
 size
