@@ -322,15 +322,27 @@ static int heed(void *context, const struct pmi_message *message)
     return 0;
 }
 
-int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes)
+void *pmi_remote_room(struct pmi_remote *remote, size_t min_bytes, size_t *ret_bytes)
+{
+    *ret_bytes = pmi_frame_wanted(&remote->in, min_bytes);
+    return buffer_reserve(&remote->in, *ret_bytes);
+}
+
+int pmi_remote_came(struct pmi_remote *remote, size_t bytes)
 {
     int rc;
 
-    buffer_append(&remote->in, data, bytes);
+    buffer_commit(&remote->in, bytes);
     rc = pmi_frames_take(&remote->in, heed, remote);
     if (remote->in.length_bytes == 0 && remote->in.capacity_bytes > KEEP_BYTES_MAX)
         buffer_fini(&remote->in);
     return rc;
+}
+
+int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes)
+{
+    memcpy(buffer_reserve(&remote->in, bytes), data, bytes);
+    return pmi_remote_came(remote, bytes);
 }
 
 void pmi_remote_lose(struct pmi_remote *remote, const char *why)

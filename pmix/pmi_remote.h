@@ -42,6 +42,10 @@ extern const struct pmi_events pmi_remote_events;
 
 /* -EPROTO if it is none of the server's messages.  An op may open and close jobs. */
 int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes);
+/* The same without a copy: room for what comes next, the whole rest of a long message, at least
+ * min_bytes; and so many bytes have been put there. */
+void *pmi_remote_room(struct pmi_remote *remote, size_t min_bytes, size_t *ret_bytes);
+int pmi_remote_came(struct pmi_remote *remote, size_t bytes);
 /* What is to be sent; 0 bytes: nothing. */
 void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_piece);
 /* So much of it has been sent; its descriptor, which is closed here, with the first byte. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "pmix/pmi_wire.h"
@@ -276,15 +277,27 @@ static int obey(void *context, const struct pmi_message *message)
     }
 }
 
-int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes)
+void *pmi_server_room(struct pmi_server *server, size_t min_bytes, size_t *ret_bytes)
+{
+    *ret_bytes = pmi_frame_wanted(&server->in, min_bytes);
+    return buffer_reserve(&server->in, *ret_bytes);
+}
+
+int pmi_server_came(struct pmi_server *server, size_t bytes)
 {
     int rc;
 
-    buffer_append(&server->in, data, bytes);
+    buffer_commit(&server->in, bytes);
     rc = pmi_frames_take(&server->in, obey, server);
     if (server->in.length_bytes == 0 && server->in.capacity_bytes > KEEP_BYTES_MAX)
         buffer_fini(&server->in);
     return rc;
+}
+
+int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes)
+{
+    memcpy(buffer_reserve(&server->in, bytes), data, bytes);
+    return pmi_server_came(server, bytes);
 }
 
 void pmi_server_take_fd(struct pmi_server *server, int fd)

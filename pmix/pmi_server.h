@@ -29,6 +29,10 @@ void pmi_server_destroy(struct pmi_server *server);
 void pmi_server_take_fd(struct pmi_server *server, int fd);
 /* -EPROTO if it is none of the daemon's messages. */
 int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes);
+/* The same without a copy: room for what comes next, the whole rest of a long message, at least
+ * min_bytes; and so many bytes have been put there. */
+void *pmi_server_room(struct pmi_server *server, size_t min_bytes, size_t *ret_bytes);
+int pmi_server_came(struct pmi_server *server, size_t bytes);
 /* Readable when pmi_server_process must be called; -1: there is no host. */
 int pmi_server_descriptor(const struct pmi_server *server);
 void pmi_server_process(struct pmi_server *server);

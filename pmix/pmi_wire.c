@@ -199,6 +199,16 @@ void pmi_message_fini(struct pmi_message *message)
     message->text = NULL;
 }
 
+size_t pmi_frame_wanted(const struct buffer *in, size_t min_bytes)
+{
+    size_t bytes = 0;
+
+    if (in->length_bytes < PMI_FRAME_HEADER_BYTES || pmi_frame_length(in->data, &bytes) < 0 ||
+        bytes + PMI_FRAME_HEADER_BYTES < in->length_bytes + min_bytes)
+        return min_bytes;
+    return bytes + PMI_FRAME_HEADER_BYTES - in->length_bytes;
+}
+
 int pmi_frames_take(struct buffer *in, pmi_frame_function *function, void *context)
 {
     size_t taken = 0, bytes = 0;

@@ -72,6 +72,8 @@ int pmi_frame_length(const unsigned char *header, size_t *ret_bytes);
 int pmi_message_decode(struct pmi_message *ret_message, const void *frame, size_t bytes);
 void pmi_message_fini(struct pmi_message *message);
 
+/* How many bytes to read next: the rest of the frame that has begun, at least min_bytes. */
+size_t pmi_frame_wanted(const struct buffer *in, size_t min_bytes);
 /* Hands out the whole frames of what has come, until one is refused (-errno), and drops them. */
 typedef int pmi_frame_function(void *context, const struct pmi_message *message);
 int pmi_frames_take(struct buffer *in, pmi_frame_function *function, void *context);

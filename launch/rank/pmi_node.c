@@ -19,7 +19,7 @@
 #include "launch/exec/descriptor.h"
 #include "pmix/pmi_remote.h"
 
-#define READ_BYTES (64u * 1024)
+#define READ_BYTES (16u * 1024)
 
 struct pmi_node {
     struct pmi_node_config config;
@@ -127,8 +127,9 @@ static void lose(struct pmi_node *node, const char *how)
 /* 1: there may be more. */
 static int hear(struct pmi_node *node)
 {
-    char data[READ_BYTES];
-    ssize_t got = recv(node->fd, data, sizeof(data), MSG_DONTWAIT);
+    size_t room;
+    void *data = pmi_remote_room(node->remote, READ_BYTES, &room);
+    ssize_t got = recv(node->fd, data, room, MSG_DONTWAIT);
     int rc;
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -138,13 +139,13 @@ static int hear(struct pmi_node *node)
         return 0;
     }
     node->is_hearing = 1;
-    rc = pmi_remote_input(node->remote, data, (size_t)got);
+    rc = pmi_remote_came(node->remote, (size_t)got);
     node->is_hearing = 0;
     if (rc < 0)
         lose(node, "said what it should not and was killed");
     else
         flush(node);
-    return rc == 0 && (size_t)got == sizeof(data);
+    return rc == 0 && (size_t)got == room;
 }
 
 static void ready(void *context, int fd, unsigned int what)

@@ -16,7 +16,7 @@
 #include "launch/exec/plugin.h"
 #include "pmix/pmi_server.h"
 
-#define READ_BYTES   (64u * 1024)
+#define READ_BYTES   (16u * 1024)
 #define FDS_AT_ONCE  8 /* each comes with bytes of its own, so one does */
 #define KIB          1024
 #define EXIT_REFUSED 1 /* the daemon said what it should not */
@@ -79,8 +79,9 @@ static void hear(struct pmi_server *server, int fd)
         char bytes[CMSG_SPACE(sizeof(int) * FDS_AT_ONCE)];
         struct cmsghdr align;
     } control;
-    char data[READ_BYTES];
-    struct iovec part = {data, sizeof(data)};
+    size_t room;
+    void *data = pmi_server_room(server, READ_BYTES, &room);
+    struct iovec part = {data, room};
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = control.bytes,
@@ -92,7 +93,7 @@ static void hear(struct pmi_server *server, int fd)
     if (got <= 0)
         _exit(0);
     take_fds(server, &header);
-    if (pmi_server_input(server, data, (size_t)got) < 0)
+    if (pmi_server_came(server, (size_t)got) < 0)
         _exit(EXIT_REFUSED);
 }
 
