@@ -116,6 +116,7 @@ struct join {
     uint32_t round;
     uint32_t redirects; /* in this round */
     uint32_t avoid;     /* the parent just lost: asked last in the first round */
+    uint32_t silent;    /* the same, if it fell silent: asked in every fourth round only */
     bool ever;          /* has had a parent */
     bool held;          /* ASKING: the target has a way to the root and lets us wait */
     bool doubted;       /* in doubt_round somebody neither answered nor refused */

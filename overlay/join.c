@@ -24,6 +24,7 @@
 #define RETRY_MIN_NS      (10 * 1000000ull)
 #define RETRY_MAX_NS      (500 * 1000000ull)
 #define FIRST_NEAR_ROUNDS 5 /* a third of a second */
+#define SILENT_ROUNDS     4
 
 static uint64_t jittered(const struct overlay *overlay, uint64_t delay_ns)
 {
@@ -115,8 +116,9 @@ static void join_wait(struct overlay *overlay)
     join->state = JOIN_WAITING;
     join->target = TREE_NO_PLACE;
     join->retry_ns = overlay->now_ns + jittered(overlay, delay_ns);
-    join->avoid = TREE_NO_PLACE;
     join->round++;
+    /* Those above know better whether a parent that fell silent is back: it alone is asked rarely. */
+    join->avoid = join->round % SILENT_ROUNDS == 0 ? TREE_NO_PLACE : join->silent;
     join->candidate = 0;
     join->redirects = 0;
     join->refused = true;
@@ -183,6 +185,7 @@ void join_check(const struct overlay *overlay)
 void join_start(struct overlay *overlay)
 {
     assert(!overlay_is_root(overlay) && overlay->join.state == JOIN_IDLE);
+    overlay->join.silent = TREE_NO_PLACE;
     join_seek(overlay, TREE_NO_PLACE);
 }
 
@@ -255,17 +258,18 @@ void join_down(struct overlay *overlay, enum node_loss loss)
     }
     if (loss != NODE_LOSS_REFUSED)
         join->refused = false;
-    if (loss == NODE_LOSS_SILENT) {
-        join->doubted = true;
-        join->doubt_round = join->round;
-    }
     if (join->held && join->state == JOIN_ASKING)
         join_is_near(overlay); /* it had a way to the root a moment ago */
     join->held = false;
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
     if (join->state == JOIN_ASKING)
         join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
+    if (loss == NODE_LOSS_SILENT) {
+        join->doubted = true;
+        join->doubt_round = join->round;
+    }
     if (join->state == JOIN_JOINED) {
+        join->silent = loss == NODE_LOSS_SILENT ? join->target : TREE_NO_PLACE;
         join_seek(overlay, join->target);
         lease_beat(overlay);
     } else if (join->redirects > 0) {
@@ -301,8 +305,7 @@ static uint64_t bound_ns(const struct overlay *overlay)
     if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return OVERLAY_NEVER_NS;
     if (join->ever) /* our lease bounds it in any case */
-        return has_doubt(join) || (join->state == JOIN_ASKING && join->held) ? OVERLAY_NEVER_NS
-                                                                             : join->end_ns;
+        return has_doubt(join) || join->state == JOIN_ASKING ? OVERLAY_NEVER_NS : join->end_ns;
     if (join->state == JOIN_ASKING)
         return OVERLAY_NEVER_NS;
     if (has_doubt(join) && overlay->first_join_ns < overlay->lease_ns / 2)
@@ -312,13 +315,16 @@ static uint64_t bound_ns(const struct overlay *overlay)
 
 /* When to give up connecting to one who may be stopped or cut off, and try the next.  An orphan does
  * not leave who has a link and does not answer yet: it has its reasons, and leaving it might be
- * taken for being gone (absence.c).  Before the first join there is no other bound on that. */
+ * taken for being gone (absence.c).  Should it be stopped, its parent drops it after half a lease; so
+ * after 5/8 of one the orphan asks the next, as it leaves a parent that is silent.  Before the first join there is no other bound on that. */
 static uint64_t patience_end_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
 
     if (join->state == JOIN_ASKING && !join->ever)
         return join->asked_ns + overlay->first_join_ns;
+    if (join->state == JOIN_ASKING)
+        return join->asked_ns + overlay->lease_ns / 8 * 5;
     if (join->state != JOIN_CONNECTING)
         return OVERLAY_NEVER_NS;
     if (!join->ever)

@@ -254,9 +254,6 @@ static void stop_place(void *context, uint64_t place)
 
     if (!cluster_is_alive(world->cluster, (uint32_t)place))
         return;
-    /* Who has lost its parent and waits at the root may have to wait for longer than it does. */
-    for (uint32_t other = 1; other < world->places && place == 0; other++)
-        checker_troubled(&world->checker, other, now_ns(world));
     sim_stop(world->cluster->sim, (uint32_t)place);
 }
 

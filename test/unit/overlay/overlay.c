@@ -697,6 +697,31 @@ static void test_orphan_in_vain(void)
        (unsigned long long)unreachable_ms);
 }
 
+/* An orphan asks one who takes the connection and says nothing: it may be stopped. */
+static void test_orphan_waits(void)
+{
+    struct bench bench;
+    uint64_t begin_ns;
+
+    bench_open(&bench, 2, 7);
+    bench_welcome(&bench, 1, 2, 2, 0, 0);
+    bench_step(&bench, (struct overlay_event){
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+    begin_ns = bench.now_ns;
+    bench_step_up(&bench, 0);
+    ok(bench_sent(&bench, 0, OVERLAY_JOIN) != NULL, "an orphan asks the root");
+    while (bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL && !bench_closed(&bench, 0) &&
+           bench.now_ns < begin_ns + 9000 * MS) {
+        bench.now_ns += 10 * MS;
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    }
+    ok(bench_closed(&bench, 0) && bench.now_ns >= begin_ns + 5000 * MS,
+       "it leaves who is silent after 5/8 of a lease (%llu ms)",
+       (unsigned long long)((bench.now_ns - begin_ns) / MS));
+    ok(bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL, "and looks on while its lease lasts");
+    bench_close(&bench);
+}
+
 int main(void)
 {
     test_root();
@@ -704,6 +729,7 @@ int main(void)
     test_pending();
     test_first_join_in_vain();
     test_orphan_in_vain();
+    test_orphan_waits();
     test_lease();
     test_silent_parent();
     test_silent_child();
