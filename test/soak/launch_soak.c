@@ -32,6 +32,9 @@
 #define OVER_MS 100000u
 /* What a slow reader may take for all output. */
 #define READER_MS 5000u
+/* Silent for so long nobody is lost: half of a lease less two heartbeats. */
+#define LEASE_MS 8000u
+#define BLUR_MS  500u
 /* At most so many relays die at the worst moment. */
 #define HUNTED_MAX 3u
 
@@ -174,7 +177,7 @@ static void pick_config(struct random_state *random, uint64_t seed,
     uint32_t places = allocation_nodes(allocation) + 1;
 
     *ret_config = (struct sim_machine_config){
-        .lease_ms = 8000, /* as in the checker's bounds */
+        .lease_ms = LEASE_MS, /* as in the checker's bounds */
         .allocation = allocation,
         .radix = (uint32_t)(random_chance(random, 0.5) ? pick(random, 2, 4) : pick(random, 5, 32)),
         .seed = seed,
@@ -228,6 +231,28 @@ static void pick_death(struct random_state *random, struct checker *checker, uin
     if (checker->verbose)
         diag("n%u is %s at %.3f ms", place, only_stopped ? "stopped" : "killed",
              (double)time_ns / NS_PER_MS);
+}
+
+/* Daemons, or the root, do nothing for a while, most of them for about an eighth or a quarter of a
+ * lease: that may cost time and nothing else. */
+static void pick_stops(struct random_state *random, struct checker *checker)
+{
+    uint32_t nodes = allocation_nodes(checker->config->allocation);
+    uint32_t stops = (uint32_t)pick(random, 1, 3);
+
+    for (uint32_t i = 0; i < stops; i++) {
+        uint32_t place = (uint32_t)pick(random, 0, nodes);
+        uint64_t time_ns = pick_time(random);
+        uint64_t length_ms = LEASE_MS / 8 * pick(random, 0, 2) + random_below(random, BLUR_MS);
+
+        sim_machine_stop_at(checker->machine, time_ns, place);
+        sim_machine_continue_at(checker->machine, time_ns + length_ms * NS_PER_MS, place);
+        disturbed(checker, time_ns + length_ms * NS_PER_MS);
+        checker->paused_ms += length_ms;
+        if (checker->verbose)
+            diag("n%u is stopped at %.3f ms for %llu ms", place, (double)time_ns / NS_PER_MS,
+                 (unsigned long long)length_ms);
+    }
 }
 
 /* What a process's end sends up is lost with the relay above, if that dies now. */
@@ -324,6 +349,8 @@ static int run_seed(uint64_t seed, struct totals *totals, int verbose)
     if (random_chance(&random, 0.4))
         pick_deaths(&random, &checker);
     random_init(&hunter, seed);
+    if (random_chance(&hunter, 0.3))
+        pick_stops(&hunter, &checker);
     if (random_chance(&random, 0.2))
         checker.process_ended = hunt;
     pick_user(&random, &checker);

@@ -368,7 +368,8 @@ static int member_died(const struct checker *checker)
 
 static void judge_wish(struct checker *checker)
 {
-    uint64_t news_ms = somebody_died(checker) ? NEWS_AFTER_DEATH_MS : NEWS_MS;
+    uint64_t news_ms =
+        checker->paused_ms + (somebody_died(checker) ? NEWS_AFTER_DEATH_MS : NEWS_MS);
 
     if (checker->end_ns > checker->report_ns)
         wrong(checker, "reported as ended by the user before he said so");
@@ -441,7 +442,8 @@ static void judge_time(struct checker *checker)
 {
     uint64_t way_ms = HOPS * (checker->config->latency_ns + checker->config->jitter_ns) / NS_PER_MS;
     uint64_t limit_ms = way_ms + (somebody_died(checker) ? REPORT_AFTER_DEATH_MS : REPORT_MS);
-    uint64_t leave_ms = way_ms + (somebody_died(checker) ? LEAVE_AFTER_DEATH_MS : LEAVE_MS);
+    uint64_t leave_ms =
+        way_ms + checker->paused_ms + (somebody_died(checker) ? LEAVE_AFTER_DEATH_MS : LEAVE_MS);
 
     if (checker->reports != 1)
         wrong(checker, "%u reports", checker->reports);

@@ -38,6 +38,7 @@ struct checker {
     struct ranges killed;  /* or stopped, at any time */
     struct ranges lost;    /* for the root */
     int stopped;           /* some were */
+    uint64_t paused_ms;    /* so long in all places were stopped that nobody may lose */
     uint64_t disturbed_ns; /* the last kill, stop, continue or wish */
     /* what happened */
     uint64_t processes_started;
