@@ -160,6 +160,17 @@ is "$status $out" "0 30 worlds from seed 1 on, 0 of them wrong" "thirty worlds w
 run "$banyan" sim -N 1000 exchange=1K exchange=1K
 took=$(awk '/^exchange/ {last = $3} END {print last}' <<<"$out")
 ok "1 MB are exchanged by 1,000 nodes in $took ms" awk "BEGIN {exit !($took < 0.9)}"
+# A contribution or release that one daemon spoils is told again: each of these hung.
+for seed in 14 73 76; do
+    run "$banyan" sim --seed $seed -N 30 --radix 3 --jitter 50us --random-faults 3 --fault mutate \
+        barrier exchange=20K broadcast=30K barrier heal=2
+    is "$status $err" "0 " "nobody waits for ever for a spoiled message (seed $seed)"
+done
+# What says something else than before costs a place, not the operation.
+run "$banyan" sim --seeds 200 -N 30 --radix 3 --jitter 50us --fault mutate=any@0.05ms \
+    --fault mutate=any@0.6ms --fault mutate=any@1ms --fault mutate=any@2.1ms --fault mutate=any@3.1ms \
+    exchange=200K broadcast=200K exchange=200K
+is "$status $out" "0 200 worlds from seed 1 on, 0 of them wrong" "nor in streams"
 # Lateral links idle out while a stream begins, or are lost to somebody who joins anew.
 for pause in 9997.60ms 9997.65ms 9997.70ms 9997.75ms; do
     run "$banyan" sim -N 14 --radix 4 --latency 100us --pause $pause broadcast=200K broadcast=200K
