@@ -227,6 +227,11 @@ static int transport_send(void *transport, uint32_t place, const struct frame *f
     sim->frames_sent++;
     sim->bytes_sent += FRAME_HEADER_BYTES;
     sim->bytes_sent += frame->payload != NULL ? frame->payload->length_bytes : 0;
+    if (from->damage == SIM_DAMAGE_LOSE) {
+        from->damage = SIM_DAMAGE_NONE;
+        message_release(frame->payload);
+        return 0;
+    }
     if (from->damage != SIM_DAMAGE_NONE)
         damage_frame(from, &damaged);
     frame_leaves(sim, &end->link->ends[1 - end->side], &damaged);

@@ -118,8 +118,8 @@ void sim_set_secret(struct sim *sim, uint32_t slot, uint32_t secret);
 void sim_set_slow(struct sim *sim, uint32_t slot, uint32_t factor);
 /* Everything that a place sends takes so much longer on its way. */
 void sim_set_delay(struct sim *sim, uint32_t slot, uint64_t delay_ns);
-/* The next frame that the place sends arrives cut off or altered. */
-enum sim_damage { SIM_DAMAGE_NONE, SIM_DAMAGE_TRUNCATE, SIM_DAMAGE_MUTATE };
+/* The next frame that the place sends arrives cut off or altered, or never. */
+enum sim_damage { SIM_DAMAGE_NONE, SIM_DAMAGE_TRUNCATE, SIM_DAMAGE_MUTATE, SIM_DAMAGE_LOSE };
 void sim_damage(struct sim *sim, uint32_t slot, enum sim_damage damage);
 /* A partition: nothing that is sent from a place of one side (0 or 1) passes to one of the other
  * where blocked[from][to]; it arrives when the network is whole again, an attempt to connect ends

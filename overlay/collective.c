@@ -41,8 +41,9 @@ static struct wire_bytes bytes_of(const struct message *payload)
     return (struct wire_bytes){payload->data, payload->length_bytes};
 }
 
-static void send_query(struct overlay *overlay, const struct series *series,
-                       const struct operation *operation, uint32_t place, enum overlay_want want)
+void collective_send_query(struct overlay *overlay, const struct series *series,
+                           const struct operation *operation, uint32_t place,
+                           enum overlay_want want)
 {
     const struct child *child = membership_linked(overlay, place);
     struct overlay_query query = {.key = operation_key(series, operation),
@@ -96,6 +97,16 @@ static void release_parts(struct overlay *overlay, const struct series *series,
         overlay_send_copy(overlay, child->head, &frame);
     }
     message_release(frame.payload);
+}
+
+void collective_release_child(struct overlay *overlay, const struct series *series,
+                              struct operation *operation, uint32_t index)
+{
+    struct frame frame;
+
+    encode_release(series, operation, &frame);
+    operation_part(overlay, operation, index)->answered = true;
+    overlay_send(overlay, overlay->children[index].head, &frame);
 }
 
 bool collective_can_contribute(const struct overlay *overlay, const struct series *series)
@@ -218,10 +229,13 @@ void collective_raise_stable(struct overlay *overlay, struct series *series, uin
 
 void collective_drop_payloads(struct operation *operation)
 {
-    for (uint32_t i = 0; i < operation->parts_count; i++) {
-        message_release(operation->parts[i].frame);
-        operation->parts[i].frame = NULL;
-        operation->parts[i].payload = (struct wire_bytes){NULL, 0};
+    for (uint32_t i = 0; i < operation->parts_count && !operation_is_going(operation); i++) {
+        struct part *part = &operation->parts[i];
+
+        part->dropped |= part->frame != NULL;
+        message_release(part->frame);
+        part->frame = NULL;
+        part->payload = (struct wire_bytes){NULL, 0};
     }
 }
 
@@ -320,8 +334,9 @@ static void send_collected(struct overlay *overlay, struct series *series,
     contribute.payload = (struct wire_bytes){out.data, out.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
-    buffer_fini(&out);
     operation->sent = operation->attempt;
+    operation->offered = large_bytes_said(&contribute);
+    buffer_fini(&out);
     collective_drop_payloads(operation);
 }
 
@@ -403,8 +418,9 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
         (is_asked || (operation->attempt > 0 && large_is_held(operation))) &&
         series_suffices(overlay, series) && series_expects(overlay, series, child) &&
         !part_counts(operation_part(overlay, operation, index)))
-        send_query(overlay, series, operation, child->head,
-                   operation->cancel != CANCEL_NONE ? OVERLAY_WANT_CANCEL : OVERLAY_WANT_NOTHING);
+        collective_send_query(overlay, series, operation, child->head,
+                              operation->cancel != CANCEL_NONE ? OVERLAY_WANT_CANCEL
+                                                               : OVERLAY_WANT_NOTHING);
 }
 
 /* Counts who is still to be heard in this attempt, and asks who must be asked. */
@@ -481,7 +497,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     series->count++;
     series_count_open(overlay, series, 1);
     operation_restart(overlay, series, operation);
-    roll_call_progress(overlay, series, operation);
+    roll_call_progress(overlay, operation);
     return operation;
 }
 
@@ -530,7 +546,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     operation->own = message_reference(event->payload);
     if (series_is_member(overlay, series) && !operation_is_hopeless(overlay, series, operation))
         operation_count_down(operation);
-    roll_call_progress(overlay, series, operation);
+    roll_call_progress(overlay, operation);
     operation_advance(overlay, series, operation);
 }
 
@@ -598,7 +614,7 @@ static void take_decision(struct overlay *overlay, struct series *series,
     if (operation_is_decided(operation))
         return;
     if (contribute->state == OVERLAY_PART_HELD) {
-        send_query(overlay, series, operation, from, OVERLAY_WANT_RESULT);
+        collective_send_query(overlay, series, operation, from, OVERLAY_WANT_RESULT);
         return;
     }
     large_reset(overlay, operation);
@@ -642,7 +658,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
         operation_query_child(overlay, series, operation, i);
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
         operation_count_down(operation);
-    roll_call_progress(overlay, series, operation);
+    roll_call_progress(overlay, operation);
     operation_advance(overlay, series, operation);
 }
 

@@ -212,7 +212,7 @@ struct gather {
     struct ranges places;
     uint64_t since_ns; /* the first entry of the present burst */
     uint64_t last_ns;  /* the last one; 0: none yet */
-    uint64_t due_ns;   /* when the next one may go */
+    uint64_t due_ns;   /* when the next one may go; not at the root: when reports are repeated */
 };
 
 struct overlay {
@@ -515,14 +515,15 @@ bool forget_is_done(const struct overlay *overlay, uint32_t owner);
 void roll_call_check(const struct overlay *overlay);
 void roll_call_forget(struct overlay *overlay, uint32_t owner);
 /* Something was heard of an operation: it is looked at again if nothing follows. */
-void roll_call_progress(struct overlay *overlay, const struct series *series,
-                        struct operation *operation);
+void roll_call_progress(struct overlay *overlay, struct operation *operation);
 /* It is over: who was told that it is not hears so. */
 void roll_call_decided(struct overlay *overlay, const struct series *series,
                        struct operation *operation);
 void roll_call_ask(struct overlay *overlay, const struct overlay_event *event);
 void roll_call_timer(struct overlay *overlay);
 uint64_t roll_call_deadline_ns(const struct overlay *overlay);
+int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int retell_on_unanswered(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reports of deaths, on their way into the root's log.  Each place keeps what it has reported, and
- * repeats it to each new parent until the entry comes; the root gathers what it hears before it logs it.
+ * repeats it to each new parent, and every stall_ns, until the entry comes; the root gathers what it
+ * hears before it logs it.
  */
 #include "config.h"
 
@@ -38,6 +39,15 @@ static void lost_send(struct overlay *overlay, const struct overlay_death *items
         return;
     overlay_encode_lost(&lost, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
+}
+
+/* Should a report be lost with whoever passed it on, everybody would wait for the dead. */
+static void lost_send_again(struct overlay *overlay)
+{
+    if (overlay->lost_count == 0 || overlay->now_ns < overlay->gather.due_ns)
+        return;
+    overlay->gather.due_ns = overlay->now_ns + overlay->stall_ns;
+    lost_send(overlay, overlay->lost, overlay->lost_count);
 }
 
 /* ---- the root's log of deaths ---- */
@@ -97,6 +107,8 @@ static void gather_death(struct overlay *overlay, const struct overlay_death *de
 
 uint64_t deaths_deadline_ns(const struct overlay *overlay)
 {
+    if (overlay->lost_count > 0)
+        return overlay->gather.due_ns;
     return ranges_is_empty(&overlay->gather.places) ? OVERLAY_NEVER_NS : overlay->gather.due_ns;
 }
 
@@ -105,6 +117,7 @@ void deaths_log(struct overlay *overlay)
     struct gather *gather = &overlay->gather;
     struct ranges places = {0};
 
+    lost_send_again(overlay);
     if (ranges_is_empty(&gather->places) || overlay->now_ns < gather->due_ns)
         return;
     if (!is_in_burst(overlay))
@@ -131,6 +144,8 @@ void deaths_report(struct overlay *overlay, const struct overlay_death *death)
         return;
     overlay->lost =
         memory_resize(overlay->lost, (overlay->lost_count + 1) * sizeof(*overlay->lost));
+    if (overlay->lost_count == 0)
+        overlay->gather.due_ns = overlay->now_ns + overlay->stall_ns;
     overlay->lost[overlay->lost_count++] = *death;
     lost_send(overlay, death, 1);
 }

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "overlay/series.h"
 #include "overlay/stream.h"
 #include "overlay/stream_cost.h"
@@ -125,6 +126,8 @@ uint64_t large_bytes_said(const struct overlay_contribute *contribute)
     struct wire_reader reader;
     uint64_t bytes;
 
+    if (contribute->state != OVERLAY_PART_SIZED && contribute->state != OVERLAY_PART_STORED)
+        return 0;
     wire_reader_init(&reader, contribute->payload.data, contribute->payload.length_bytes);
     bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
     return wire_finish(&reader) == 0 ? bytes : 0;
@@ -275,6 +278,8 @@ static void pass_on(struct overlay *overlay, const struct operation *operation,
             continue;
         first = false;
         stream_encode_go(&below, operation->attempt, operation->round, &frame);
+        if (operation->round == 0)
+            operation->parts[i].frame = message_reference(frame.payload);
         overlay_send(overlay, overlay->children[i].head, &frame);
     }
 }
@@ -320,6 +325,7 @@ static void begin(struct overlay *overlay, struct series *series, struct operati
     uint32_t bytes = go->result ? 0 : (uint32_t)large_bytes(operation);
     struct stream_go attached = {0};
 
+    collective_drop_payloads(operation);
     operation_step(operation, OPERATION_EVENT_GO);
     if (operation->stream == NULL)
         operation->stream =
@@ -329,7 +335,6 @@ static void begin(struct overlay *overlay, struct series *series, struct operati
     pass_on(overlay, operation, go, &attached);
     free(attached.pieces);
     drop_pieces(operation);
-    collective_drop_payloads(operation);
     take_route(overlay, series, operation, go, bytes);
     operation_check(overlay, series, operation);
 }
@@ -347,6 +352,37 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
 
     assert(bytes > 0 && bytes <= STREAM_BYTES_MAX);
     begin(overlay, series, operation, &go);
+}
+
+/* Of a round that is not the first. */
+static struct stream_go over_main_tree(const struct series *series,
+                                       const struct operation *operation)
+{
+    return (struct stream_go){.name.key = operation_key(series, operation),
+                              .algorithm = STREAM_MAIN_TREE,
+                              .result = 1, /* what there was to offer has been offered */
+                              .total_bytes = operation->stream->total_bytes,
+                              .chunk_bytes = operation->stream->chunk_bytes};
+}
+
+void large_go_again(struct overlay *overlay, const struct series *series,
+                    struct operation *operation, uint32_t index)
+{
+    const struct part *part = operation_part(overlay, operation, index);
+    struct frame frame = {.type = OVERLAY_GO,
+                          .class = FRAME_COLLECTIVE,
+                          .attempt = operation->attempt,
+                          .payload = part->frame};
+
+    if (part->frame == NULL)
+        return; /* it has not been heard: nobody counts on it */
+    overlay_send_copy(overlay, overlay->children[index].head, &frame);
+    if (operation->round > 0) {
+        struct stream_go go = over_main_tree(series, operation);
+
+        stream_encode_go(&go, operation->attempt, operation->round, &frame);
+        overlay_send(overlay, overlay->children[index].head, &frame);
+    }
 }
 
 /* The meeting point has found another way, or we are told so. */
@@ -374,6 +410,11 @@ static struct operation *operation_of(struct overlay *overlay, const struct node
     return operation;
 }
 
+static uint64_t hash_of(const struct frame *frame)
+{
+    return hash_bytes(frame->payload->data, frame->payload->length_bytes, 0);
+}
+
 int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct operation *operation;
@@ -386,14 +427,17 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
     if (rc < 0)
         return rc;
     operation = operation_of(overlay, &go.name.key, frame->attempt, &series);
-    is_first = operation != NULL && operation->sent == operation->attempt &&
+    is_first = operation != NULL && operation->sent == operation->attempt && frame->stream == 0 &&
                operation_phase_allows(operation->phase, OPERATION_EVENT_GO);
     if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL ||
         (is_first && !go.result && large_bytes(operation) > go.total_bytes - go.base))
         rc = -EBADMSG;
     if (rc == 0 && is_first) {
-        operation->round = frame->stream;
+        operation->went = hash_of(frame);
         begin(overlay, series, operation, &go);
+    } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
+               frame->stream == 0) {
+        rc = operation->went == hash_of(frame) ? 0 : -EBADMSG; /* said again: one is wrong */
     } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream > operation->round) {
         reroute(overlay, series, operation, &go, frame->stream);
@@ -415,6 +459,7 @@ static void end(struct overlay *overlay, struct operation *operation)
 {
     operation_step(operation, OPERATION_EVENT_OVER);
     large_reset(overlay, operation);
+    collective_drop_payloads(operation); /* what was kept of GO */
 }
 
 /* Tells everyone below, and forgets. */
@@ -487,12 +532,38 @@ static bool is_done(const struct overlay *overlay, const struct series *series,
     return true;
 }
 
-/* The operation may be gone afterwards. */
-static void check_done(struct overlay *overlay, struct series *series, struct operation *operation)
+static void say_done(struct overlay *overlay, const struct series *series,
+                     const struct operation *operation)
 {
     struct node_key key = operation_key(series, operation);
     struct frame frame;
 
+    stream_encode_done(&key, operation->attempt, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+static void say_broken(struct overlay *overlay, const struct series *series,
+                       const struct operation *operation)
+{
+    struct stream_name name = {.key = operation_key(series, operation)};
+    struct frame frame;
+
+    stream_encode_broken(&name, operation->attempt, operation->round, &frame);
+    overlay_send(overlay, overlay->join.target, &frame);
+}
+
+void large_say_again(struct overlay *overlay, const struct series *series,
+                     const struct operation *operation)
+{
+    if (operation_is_going(operation) && operation->broken > operation->round)
+        say_broken(overlay, series, operation);
+    if (operation->phase == OPERATION_DONE || operation->phase == OPERATION_RELAYED)
+        say_done(overlay, series, operation);
+}
+
+/* The operation may be gone afterwards. */
+static void check_done(struct overlay *overlay, struct series *series, struct operation *operation)
+{
     if (!operation_phase_allows(operation->phase, OPERATION_EVENT_DONE) ||
         !is_done(overlay, series, operation))
         return;
@@ -506,8 +577,7 @@ static void check_done(struct overlay *overlay, struct series *series, struct op
         collective_raise_stable(overlay, series, low);
     } else if (collective_can_contribute(overlay, series)) {
         operation_step(operation, OPERATION_EVENT_DONE);
-        stream_encode_done(&key, operation->attempt, &frame);
-        overlay_send(overlay, overlay->join.target, &frame);
+        say_done(overlay, series, operation);
     }
 }
 
@@ -569,13 +639,7 @@ void large_stream_complete(struct overlay *overlay, struct stream *stream)
 
 static void tell_broken(struct overlay *overlay, struct series *series, struct operation *operation)
 {
-    struct stream_name name = {.key = operation_key(series, operation)};
-    struct stream_go go = {.name = name,
-                           .algorithm = STREAM_MAIN_TREE,
-                           .result = 1, /* what there was to offer has been offered */
-                           .total_bytes = operation->stream->total_bytes,
-                           .chunk_bytes = operation->stream->chunk_bytes};
-    struct frame frame;
+    struct stream_go go = over_main_tree(series, operation);
 
     if (operation->broken > operation->round)
         return;
@@ -584,8 +648,7 @@ static void tell_broken(struct overlay *overlay, struct series *series, struct o
         series->narrow_ns = overlay->now_ns + NARROW_NS;
         reroute(overlay, series, operation, &go, operation->round + 1);
     } else if (collective_can_contribute(overlay, series)) {
-        stream_encode_broken(&name, operation->attempt, operation->round, &frame);
-        overlay_send(overlay, overlay->join.target, &frame);
+        say_broken(overlay, series, operation);
     }
 }
 

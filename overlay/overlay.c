@@ -305,6 +305,8 @@ static const struct {
     [OVERLAY_QUERY] = {collective_on_query, ROLE_PARENT},
     [OVERLAY_RELEASE] = {collective_on_release, ROLE_PARENT},
     [OVERLAY_CANCEL] = {collective_on_cancel, ROLE_CHILD},
+    [OVERLAY_UNANSWERED] = {retell_on_unanswered, ROLE_CHILD},
+    [OVERLAY_AGAIN] = {retell_on_again, ROLE_PARENT},
     [OVERLAY_HEIRS] = {heirs_on_heirs, ROLE_PARENT | ROLE_CHILD},
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},

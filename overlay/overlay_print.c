@@ -203,6 +203,8 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
         buffer_append_string(out, " too large");
     else if (status == OVERLAY_STATUS_TIMED_OUT)
         buffer_append_string(out, " timed out");
+    else if (status == OVERLAY_STATUS_GONE)
+        buffer_append_string(out, " gone");
     else
         buffer_append_string(out, " ok");
 }
@@ -243,14 +245,16 @@ static int print_contribute(const struct frame *frame, struct buffer *out)
 
 static int print_query(const struct frame *frame, struct buffer *out)
 {
+    static const char *const wants[OVERLAY_WANT_COUNT] = {
+        [OVERLAY_WANT_RESULT] = " want", [OVERLAY_WANT_CANCEL] = " cancel"};
     struct overlay_query query;
 
     if (overlay_decode_query(frame, &query) < 0)
         return -1;
     print_ranges("set", &query.set, out);
     print_key(&query.key, frame, out);
-    if (query.want != OVERLAY_WANT_NOTHING)
-        buffer_append_string(out, query.want == OVERLAY_WANT_RESULT ? " want" : " cancel");
+    if (wants[query.want] != NULL)
+        buffer_append_string(out, wants[query.want]);
     overlay_query_fini(&query);
     return 0;
 }
@@ -291,6 +295,21 @@ static int print_roll_call(const struct frame *frame, struct buffer *out)
     print_ranges("set", &call.set, out);
     buffer_printf(out, " gen=%u", call.key.generation);
     overlay_roll_call_fini(&call);
+    return 0;
+}
+
+static int print_again(const struct frame *frame, struct buffer *out)
+{
+    struct overlay_again again;
+
+    if (overlay_decode_again(frame, &again) < 0)
+        return -1;
+    if (!ranges_is_empty(&again.set))
+        print_ranges("set", &again.set, out);
+    print_key(&again.key, frame, out);
+    if (again.bytes > 0)
+        buffer_printf(out, " bytes=%llu", (unsigned long long)again.bytes);
+    overlay_again_fini(&again);
     return 0;
 }
 
@@ -459,6 +478,8 @@ static const struct {
     [OVERLAY_DONE] = {"DONE", print_done},
     [OVERLAY_OVER] = {"OVER", print_over},
     [OVERLAY_CANCEL] = {"CANCEL", print_roll_call},
+    [OVERLAY_UNANSWERED] = {"UNANSWERED", print_again},
+    [OVERLAY_AGAIN] = {"AGAIN", print_again},
     [OVERLAY_HEIRS] = {"HEIRS", print_heirs},
 };
 

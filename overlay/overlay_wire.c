@@ -489,10 +489,9 @@ void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
 int overlay_status_errno(uint8_t status)
 {
     static const int codes[OVERLAY_STATUS_COUNT] = {
-        [OVERLAY_STATUS_LOST] = -EHOSTDOWN,
-        [OVERLAY_STATUS_TOO_LARGE] = -EMSGSIZE,
-        [OVERLAY_STATUS_BUSY] = -EAGAIN,
-        [OVERLAY_STATUS_TIMED_OUT] = -ETIMEDOUT,
+        [OVERLAY_STATUS_LOST] = -EHOSTDOWN, [OVERLAY_STATUS_TOO_LARGE] = -EMSGSIZE,
+        [OVERLAY_STATUS_BUSY] = -EAGAIN,    [OVERLAY_STATUS_TIMED_OUT] = -ETIMEDOUT,
+        [OVERLAY_STATUS_GONE] = -ECANCELED,
     };
 
     return codes[status];
@@ -698,6 +697,39 @@ int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *re
     if (wire_finish(&reader) < 0)
         overlay_roll_call_fini(ret_call);
     return wire_finish(&reader);
+}
+
+void overlay_encode_again(enum overlay_message type, const struct overlay_again *again,
+                          uint32_t attempt, struct frame *ret_frame)
+{
+    struct buffer out = {0};
+
+    wire_put_key(&again->key, &out);
+    ranges_encode(&again->set, &out);
+    wire_put_u64(&out, again->dead);
+    wire_put_varint(&out, again->bytes);
+    wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
+    ret_frame->attempt = attempt;
+}
+
+int overlay_decode_again(const struct frame *frame, struct overlay_again *ret_again)
+{
+    struct wire_reader reader;
+
+    wire_open(frame, &reader);
+    memset(ret_again, 0, sizeof(*ret_again));
+    wire_get_key(&reader, &ret_again->key);
+    ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_again->set);
+    ret_again->dead = wire_get_u64(&reader);
+    ret_again->bytes = wire_get_varint(&reader);
+    if (wire_finish(&reader) < 0)
+        overlay_again_fini(ret_again);
+    return wire_finish(&reader);
+}
+
+void overlay_again_fini(struct overlay_again *again)
+{
+    ranges_fini(&again->set);
 }
 
 void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_frame)

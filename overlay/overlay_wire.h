@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        6
+#define OVERLAY_VERSION        7
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
@@ -59,6 +59,8 @@ enum overlay_message {
     OVERLAY_CANCEL,
     OVERLAY_HEIRS,
     OVERLAY_RISE, /* overlay/stream_wire.h: as CHUNK */
+    OVERLAY_UNANSWERED,
+    OVERLAY_AGAIN,
     OVERLAY_MESSAGE_END
 };
 
@@ -171,6 +173,7 @@ enum overlay_status {
     OVERLAY_STATUS_TOO_LARGE, /* -EMSGSIZE */
     OVERLAY_STATUS_BUSY,      /* -EAGAIN: some limit is reached (overlay/limits.h) */
     OVERLAY_STATUS_TIMED_OUT, /* -ETIMEDOUT: a member waited no longer */
+    OVERLAY_STATUS_GONE,      /* -ECANCELED: it counts as ended at every member */
     OVERLAY_STATUS_COUNT
 };
 
@@ -224,6 +227,14 @@ struct overlay_roll_call {
     struct node_key key;
     struct ranges set;
     uint64_t patience_ns; /* the answer is of use for so long */
+};
+
+/* UNANSWERED and AGAIN (overlay/retell.c); frame.attempt carries the attempt. */
+struct overlay_again {
+    struct node_key key;
+    struct ranges set;
+    uint64_t dead;  /* hash of the dead in the covering range */
+    uint64_t bytes; /* up: so much was offered to a stream */
 };
 
 struct overlay_roll {
@@ -307,6 +318,11 @@ void overlay_roll_call_fini(struct overlay_roll_call *call);
 void overlay_encode_named(enum overlay_message type, const struct overlay_roll_call *call,
                           struct frame *ret_frame);
 int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *ret_call);
+/* type: OVERLAY_UNANSWERED or _AGAIN. */
+void overlay_encode_again(enum overlay_message type, const struct overlay_again *again,
+                          uint32_t attempt, struct frame *ret_frame);
+int overlay_decode_again(const struct frame *frame, struct overlay_again *ret_again);
+void overlay_again_fini(struct overlay_again *again);
 void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_frame);
 int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll);
 void overlay_roll_fini(struct overlay_roll *roll);

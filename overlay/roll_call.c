@@ -13,6 +13,7 @@
  * The answer is bounded: so many ranges of each set, and how many more members there are.  A roll
  * call changes nothing in the operation; what is lost of it is asked again with the next one.
  * Cost: none while operations go on; per roll call a message each way per link that is waited for.
+ * What is told again of the operation itself, by the same clock, is in retell.c.
  */
 #include "config.h"
 
@@ -106,6 +107,16 @@ static void tell_upward(struct overlay *overlay, const struct roll *roll)
     action->payload = frame.payload;
 }
 
+/* It has ended meanwhile, and whoever was told that it waits has been told that, too. */
+static bool is_settled(const struct overlay *overlay, const struct roll *roll)
+{
+    const struct series *series = series_find(overlay, &roll->key);
+    const struct operation *operation =
+        series != NULL ? series_operation(series, roll->key.generation) : NULL;
+
+    return operation != NULL && operation_is_decided(operation) && operation->stalls > 0;
+}
+
 static void roll_finish(struct overlay *overlay, struct roll *roll)
 {
     struct roll **link = &overlay->roll_call.first;
@@ -122,7 +133,8 @@ static void roll_finish(struct overlay *overlay, struct roll *roll)
     if (missing->more > UINT32_MAX)
         missing->more = UINT32_MAX; /* only a peer's error makes it so */
     if (roll->is_ours) {
-        tell_upward(overlay, roll);
+        if (!is_settled(overlay, roll))
+            tell_upward(overlay, roll);
     } else if (join_has_parent(overlay)) {
         overlay_encode_roll(&roll->result, &frame);
         overlay_send(overlay, overlay->join.target, &frame);
@@ -261,12 +273,11 @@ int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame
 
 /* ---- time ---- */
 
-void roll_call_progress(struct overlay *overlay, const struct series *series,
-                        struct operation *operation)
+void roll_call_progress(struct overlay *overlay, struct operation *operation)
 {
     uint64_t due_ns = overlay->now_ns + overlay->stall_ns;
 
-    if (series->key.target != NODE_TARGET_ALL || operation_is_decided(operation))
+    if (operation_is_decided(operation) && !operation_is_stored(operation))
         return;
     operation->progress_ns = overlay->now_ns;
     if (due_ns < overlay->roll_call.watch_ns)
@@ -278,7 +289,8 @@ void roll_call_decided(struct overlay *overlay, const struct series *series,
 {
     struct overlay_action *action;
 
-    if (operation->stalls == 0 || !series_meets_here(overlay, series))
+    if (operation->stalls == 0 || series->key.target != NODE_TARGET_ALL ||
+        !series_meets_here(overlay, series))
         return;
     action = overlay_act(overlay, OVERLAY_ACTION_MISSING); /* nobody any more */
     action->key = series->key;
@@ -292,8 +304,8 @@ static void stalled(struct overlay *overlay, struct series *series, struct opera
     struct frame frame;
 
     assert(!operation_is_decided(operation) && operation->stalls <= TOLD_MAX);
-    if (operation->stalls < TOLD_MAX)
-        operation->stalls++;
+    if (series->key.target != NODE_TARGET_ALL)
+        return; /* a gather may take as long as a job */
     call.key.generation = operation->generation;
     if (series_meets_here(overlay, series)) {
         roll_start(overlay, &call.key, &series->set, true, PATIENCE_NS);
@@ -310,10 +322,14 @@ static void check_operation(struct overlay *overlay, struct series *series,
 {
     uint64_t due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
 
-    if (operation_is_decided(operation) || operation_is_over(operation))
+    if (operation_is_over(operation) || operation->phase == OPERATION_DECIDED)
         return;
     if (overlay->now_ns >= due_ns) {
-        stalled(overlay, series, operation);
+        if (operation->stalls < TOLD_MAX)
+            operation->stalls++;
+        if (!operation_is_decided(operation))
+            stalled(overlay, series, operation);
+        retell_stalled(overlay, series, operation);
         due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
         if (due_ns <= overlay->now_ns)
             due_ns = overlay->now_ns + (overlay->stall_ns << TOLD_MAX);
@@ -322,20 +338,24 @@ static void check_operation(struct overlay *overlay, struct series *series,
         overlay->roll_call.watch_ns = due_ns;
 }
 
-static void check_operations(struct overlay *overlay)
+static void check_list(struct overlay *overlay, struct list *list)
 {
     struct list_node *spare;
     struct series *series;
 
-    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
-    series_for_each(&overlay->collective.open, series, spare)
+    series_for_each(list, series, spare)
     {
-        if (series->key.target != NODE_TARGET_ALL)
-            continue;
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
             check_operation(overlay, series, operation);
     }
+}
+
+static void check_operations(struct overlay *overlay)
+{
+    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
+    check_list(overlay, &overlay->collective.at_rest); /* some may be stored, and wait to be over */
+    check_list(overlay, &overlay->collective.open);
 }
 
 /* Whoever is below waits; what we know of the operation may be nothing yet. */
@@ -346,8 +366,10 @@ int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct fr
     int rc = collective_open_named(overlay, frame, &series, &operation);
 
     (void)from;
-    if (operation != NULL && !operation_is_decided(operation) && operation->stalls == 0)
+    if (operation != NULL && !operation_is_decided(operation) && operation->stalls == 0) {
+        operation->stalls++;
         stalled(overlay, series, operation);
+    }
     return rc;
 }
 

@@ -36,8 +36,9 @@ struct part {
     uint8_t status;        /* COLLECTED: OVERLAY_STATUS_TOO_LARGE if it was too much */
     bool answered;         /* RELEASE was sent */
     bool done;             /* all members below have the whole stream */
+    bool dropped;          /* the payload was passed on, and is not here any more */
     uint64_t bytes;        /* SIZED, STORED */
-    struct message *frame; /* holds payload */
+    struct message *frame; /* holds payload; when the stream goes: the GO that was sent */
     struct wire_bytes payload;
 };
 
@@ -75,6 +76,8 @@ struct operation {
     struct part *parts;     /* by index of the child range */
     uint32_t parts_count;
     /* Of a large operation; large.c. */
+    uint64_t offered;     /* to our parent, in this attempt: SIZED or STORED so many bytes */
+    uint64_t went;        /* hash of the GO that we were given in this attempt */
     struct piece *pieces; /* offered in this attempt */
     uint32_t pieces_count;
     struct stream *stream; /* in this attempt, or complete and kept */
@@ -227,6 +230,18 @@ void cancel_take(struct overlay *overlay, struct series *series, struct operatio
 /* Tells our parent, if it does not know. */
 void cancel_tell(struct overlay *overlay, struct series *series, struct operation *operation);
 
+/* collective.c, for retell.c */
+void collective_send_query(struct overlay *overlay, const struct series *series,
+                           const struct operation *operation, uint32_t place,
+                           enum overlay_want want);
+/* Tells a child what has been decided. */
+void collective_release_child(struct overlay *overlay, const struct series *series,
+                              struct operation *operation, uint32_t index);
+
+/* retell.c */
+/* Nothing has been heard of an operation for long. */
+void retell_stalled(struct overlay *overlay, struct series *series, struct operation *operation);
+
 /* collective.c, for large.c */
 /* May we speak to our parent about this series now?  What we would say before we are ready would be
  * for a tree that is no more. */
@@ -250,7 +265,7 @@ bool large_is_held(const struct operation *operation);
 bool large_fold(struct overlay *overlay, struct series *series, struct operation *operation,
                 struct buffer *ret_inline);
 uint64_t large_bytes(const struct operation *operation); /* of the pieces, or that are held */
-/* Of SIZED and STORED; 0 if it is none. */
+/* Of SIZED and STORED; 0 of what is neither. */
 uint64_t large_bytes_said(const struct overlay_contribute *contribute);
 /* What a contribution says of a large operation can be. */
 bool large_is_said_well(const struct overlay_contribute *contribute);
@@ -259,6 +274,12 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
                               size_t bytes);
 /* The meeting point: begins the stream. */
 void large_go(struct overlay *overlay, struct series *series, struct operation *operation);
+/* Tells a child once more that the stream goes, and which way. */
+void large_go_again(struct overlay *overlay, const struct series *series,
+                    struct operation *operation, uint32_t index);
+/* What our parent may not have heard of a stream that goes. */
+void large_say_again(struct overlay *overlay, const struct series *series,
+                     const struct operation *operation);
 /* Everyone may have it, as far as we know. */
 bool large_may_be_over(const struct overlay *overlay, const struct series *series,
                        const struct operation *operation);

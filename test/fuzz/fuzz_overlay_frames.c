@@ -299,6 +299,22 @@ static void frame_of_cancel(struct frame *ret_frame)
     overlay_roll_call_fini(&call);
 }
 
+static void frame_of_unanswered(struct frame *ret_frame)
+{
+    struct overlay_again again = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL), .bytes = 70000};
+
+    some_places(&again.set);
+    overlay_encode_again(OVERLAY_UNANSWERED, &again, 0, ret_frame);
+    overlay_again_fini(&again);
+}
+
+static void frame_of_again(struct frame *ret_frame)
+{
+    struct overlay_again again = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL)};
+
+    overlay_encode_again(OVERLAY_AGAIN, &again, 0, ret_frame);
+}
+
 static void frame_of_stalled(struct frame *ret_frame)
 {
     struct overlay_roll_call call = roll_call();
@@ -383,21 +399,18 @@ static void frame_of_heirs(struct frame *ret_frame)
 bool fuzz_overlay_frame(unsigned number, struct frame *ret_frame)
 {
     static void (*const makers[])(struct frame *) = {
-        frame_of_join,          frame_of_waiting,    frame_of_welcome,
-        frame_of_redirect,      overlay_encode_hold, frame_of_refuse,
-        frame_of_arrived,       frame_of_lost,       frame_of_lease,
-        frame_of_echo,          frame_of_user_entry, frame_of_death,
-        frame_of_own_death,     frame_of_leave,      frame_of_grow,
-        frame_of_forget,        frame_of_departure,  frame_of_own_departure,
-        frame_of_first_welcome, frame_of_ack,        frame_of_collected,
-        frame_of_held,          frame_of_decided,    frame_of_sized,
-        frame_of_query,         frame_of_release,    frame_of_data,
-        frame_of_request,       frame_of_reply,      frame_of_ask,
-        frame_of_answer,        frame_of_stalled,    frame_of_roll_call,
-        stream_encode_lateral,  frame_of_go,         frame_of_open,
-        frame_of_chunk,         frame_of_credit,     frame_of_broken,
-        frame_of_done,          frame_of_over,       frame_of_cancel,
-        frame_of_heirs,         frame_of_rise,
+        frame_of_join,       frame_of_waiting,       frame_of_welcome,       frame_of_redirect,
+        overlay_encode_hold, frame_of_refuse,        frame_of_arrived,       frame_of_lost,
+        frame_of_lease,      frame_of_echo,          frame_of_user_entry,    frame_of_death,
+        frame_of_own_death,  frame_of_leave,         frame_of_grow,          frame_of_forget,
+        frame_of_departure,  frame_of_own_departure, frame_of_first_welcome, frame_of_ack,
+        frame_of_collected,  frame_of_held,          frame_of_decided,       frame_of_sized,
+        frame_of_query,      frame_of_release,       frame_of_data,          frame_of_request,
+        frame_of_reply,      frame_of_ask,           frame_of_answer,        frame_of_stalled,
+        frame_of_roll_call,  frame_of_unanswered,    frame_of_again,         stream_encode_lateral,
+        frame_of_go,         frame_of_open,          frame_of_chunk,         frame_of_credit,
+        frame_of_broken,     frame_of_done,          frame_of_over,          frame_of_cancel,
+        frame_of_heirs,      frame_of_rise,
     };
 
     if (number >= sizeof(makers) / sizeof(makers[0]))

@@ -508,6 +508,18 @@ static void scene_silent(struct scene *scene)
     scene_run(scene, 1500 * MS);
 }
 
+/* The contribution of 3 is lost, and so is the release to 5: both are told again. */
+static void scene_told_again(struct scene *scene)
+{
+    scene_begin(scene);
+    sim_damage(scene->cluster->sim, 3, SIM_DAMAGE_LOSE);
+    for (uint32_t place = 2; place <= 5; place++)
+        contribute(scene, place, 2, 5, 1);
+    scene_run(scene, 5000 * MS + 4 * MS / 10);
+    sim_damage(scene->cluster->sim, 4, SIM_DAMAGE_LOSE);
+    scene_run(scene, 20000 * MS);
+}
+
 static void scene_leave(struct scene *scene)
 {
     scene_begin(scene);
@@ -583,6 +595,7 @@ static const struct {
     {"fence_times_out", scene_fence_times_out, true},
     {"missing", scene_missing, true},
     {"silent", scene_silent, false},
+    {"told_again", scene_told_again, true},
     {"grow", scene_grow, true},
     {"shrink", scene_shrink, true},
     {"leave", scene_leave, true},

@@ -219,6 +219,18 @@ static int again_named(const struct frame *frame, struct frame *ret_again)
     return status;
 }
 
+static int again_again(const struct frame *frame, struct frame *ret_again)
+{
+    struct overlay_again message;
+    int status = overlay_decode_again(frame, &message);
+
+    if (status == 0)
+        overlay_encode_again((enum overlay_message)frame->type, &message, frame->attempt,
+                             ret_again);
+    overlay_again_fini(&message);
+    return status;
+}
+
 static int again_roll(const struct frame *frame, struct frame *ret_again)
 {
     struct overlay_roll message;
@@ -359,6 +371,8 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
     [OVERLAY_REPLY] = again_data,
     [OVERLAY_STALLED] = again_named,
     [OVERLAY_CANCEL] = again_named,
+    [OVERLAY_UNANSWERED] = again_again,
+    [OVERLAY_AGAIN] = again_again,
     [OVERLAY_HEIRS] = again_heirs,
     [OVERLAY_ROLL_CALL] = again_roll_call,
     [OVERLAY_ROLL] = again_roll,
@@ -456,11 +470,15 @@ static void make_working(struct frame *frames)
                                       .status = OVERLAY_STATUS_OK,
                                       .payload = payload};
     const struct overlay_roll_call call = {.key = key, .set = set, .patience_ns = 5000};
+    const struct overlay_again unanswered = {
+        .key = key, .set = set, .dead = 1ull << 60, .bytes = 300};
     const struct overlay_roll roll = {
         .key = key, .missing = {.absent = set, .unjoined = set, .silent = set, .more = 70}};
 
     overlay_encode_named(OVERLAY_STALLED, &call, &frames[OVERLAY_STALLED]);
     overlay_encode_named(OVERLAY_CANCEL, &call, &frames[OVERLAY_CANCEL]);
+    overlay_encode_again(OVERLAY_UNANSWERED, &unanswered, 8, &frames[OVERLAY_UNANSWERED]);
+    overlay_encode_again(OVERLAY_AGAIN, &unanswered, 9, &frames[OVERLAY_AGAIN]);
     overlay_encode_roll_call(&call, &frames[OVERLAY_ROLL_CALL]);
     overlay_encode_roll(&roll, &frames[OVERLAY_ROLL]);
     overlay_encode_entry(&entry, &frames[OVERLAY_ENTRY]);
