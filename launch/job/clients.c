@@ -11,10 +11,10 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "launch/proto/exit_status.h"
 #include "launch/proto/job_wire.h"
 
 #define FIRST_CLIENT    1u
-#define STATUS_FAILED   125
 #define STATUS_DEPARTED 143 /* as by SIGTERM */
 
 struct client {
@@ -554,7 +554,7 @@ static void failed(struct clients *clients, const char *why)
 
 void clients_failed(struct clients *clients, const char *why)
 {
-    struct control_job_end end = {.status = STATUS_FAILED, .banyan_failed = 1};
+    struct control_job_end end = {.status = EXIT_STATUS_FAILED, .banyan_failed = 1};
     struct list_node *node, *spare;
     int has_jobs = !list_is_empty(&clients->jobs);
 
