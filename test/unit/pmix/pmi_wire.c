@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both ends of the contract's wire: a scripted daemon against the server's core, a scripted server
- * against the daemon's end, and each against the other.
+ * against the daemon's end, and each against the other; and jobs as pmix/pmi_job_wire.c writes them.
  */
 #include "config.h"
 
