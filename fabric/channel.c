@@ -43,6 +43,7 @@ struct channel {
 
 static void channel_free(struct channel *channel)
 {
+    assert(!channel->busy);
     loop_watch_destroy(channel->watch);
     loop_defer_cancel(channel->loop, channel);
     close(channel->fd);
@@ -73,6 +74,7 @@ static void channel_trim_output(struct channel *channel)
 {
     struct buffer *out = &channel->out;
 
+    assert(channel->out_sent_bytes <= out->length_bytes);
     if (channel->out_sent_bytes == out->length_bytes) {
         buffer_clear(out);
         channel->out_sent_bytes = 0;
@@ -116,6 +118,7 @@ static void channel_flush_deferred(void *context)
 /* Returns 1 if the channel is still there. */
 static int channel_leave_call(struct channel *channel)
 {
+    assert(channel->busy);
     channel->busy = 0;
     if (!channel->destroyed)
         return 1;
@@ -125,6 +128,7 @@ static int channel_leave_call(struct channel *channel)
 
 static void channel_close(struct channel *channel, const char *why)
 {
+    assert(!channel->closed && !channel->busy);
     channel->closed = 1;
     channel_drop_output(channel);
     channel_update_interest(channel);
@@ -167,6 +171,7 @@ static int channel_dispatch(struct channel *channel)
         if (!channel_leave_call(channel))
             return 0;
     }
+    assert(consumed <= channel->in.length_bytes);
     buffer_consume(&channel->in, consumed);
     if (channel->in.length_bytes == 0 && channel->in.capacity_bytes > KEEP_BYTES_MAX)
         buffer_fini(&channel->in);
@@ -218,6 +223,7 @@ struct channel *channel_create(struct loop *loop, int fd, const struct channel_e
 {
     struct channel *channel = memory_allocate_zeroed(sizeof(*channel));
 
+    assert(fd >= 0 && events != NULL);
     channel->loop = loop;
     channel->fd = fd;
     channel->events = events;

@@ -43,12 +43,41 @@ static transition *const transitions[LINK_STATE_COUNT][EVENT_COUNT] = {
     [LINK_STATE_DEAD] = {[EVENT_CLOSE] = on_ignored, [EVENT_DROP] = on_ignored},
 };
 
+static void link_class_check(const struct link_class *class, uint32_t window_bytes)
+{
+    assert(class->window_bytes <= window_bytes && class->taken_bytes <= window_bytes / 4);
+    assert(list_is_empty(&class->queue) == (class->queued_bytes == 0));
+    assert(class->parts == NULL || class->parts_bytes < class->parts->length_bytes);
+}
+
+/* What holds between two events of the sock. */
+static void link_check(const struct link *link)
+{
+    assert(link->host != NULL && link->sock != NULL);
+    assert(link->state < LINK_STATE_COUNT);
+    assert(link->state != LINK_STATE_CONNECTING || link->outgoing);
+    assert(link->tls != NULL || !link->outgoing);
+    assert(link->tls != NULL || link->state == LINK_STATE_SECURING ||
+           link->state == LINK_STATE_DEAD);
+    assert(link->state == LINK_STATE_DEAD || link->tls == NULL || link->pending.length_bytes > 0 ||
+           link->later.length_bytes == 0);
+    assert(link->piece.header_sent <= link->piece.header_bytes);
+    assert(link->piece.header_bytes <= sizeof(link->piece.header));
+    assert(link->header_filled <= sizeof(link->header));
+    assert(link->message == NULL || link->header_filled == sizeof(link->header));
+    for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
+        link_class_check(&link->classes[class], link_limits[class].window_bytes);
+}
+
 void link_step(struct link *link, enum link_event event)
 {
     transition *handler = transitions[link->state][event];
+    enum link_state before = link->state;
 
+    assert(event < EVENT_COUNT);
     assert(handler != NULL);
     link->state = handler(link);
+    assert(link->state >= before); /* no way leads back */
 }
 
 static enum link_state on_connected(struct link *link)
@@ -120,6 +149,7 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
 {
     struct link *link = create(host, tls);
 
+    assert(tls != NULL && address != NULL);
     link->outgoing = 1;
     link->place = place;
     link->state = LINK_STATE_CONNECTING;
@@ -137,6 +167,7 @@ struct link *link_accept(struct link_host *host, struct banyan_sock *sock)
 {
     struct link *link = create(host, NULL);
 
+    assert(sock != NULL);
     link->state = LINK_STATE_SECURING;
     link->sock = sock;
     banyan_sock_set_user(sock, link);
@@ -182,6 +213,7 @@ void link_end(struct link *link, enum link_goodbye goodbye, const struct error *
 {
     enum link_state before = link->state;
 
+    assert(why != NULL && goodbye <= LINK_GOODBYE_COUNT);
     if (before == LINK_STATE_DEAD)
         return;
     link_step(link, EVENT_DROP);
@@ -219,6 +251,7 @@ void link_fail_protocol(struct link *link, const char *what)
 /* GOODBYE goes in the bulk class: behind everything. */
 void link_close(struct link *link, enum link_goodbye reason, const char *text)
 {
+    assert(reason < LINK_GOODBYE_COUNT && text != NULL);
     if (link->state == LINK_STATE_GREETING || link->state == LINK_STATE_UP) {
         struct frame frame = {.type = LINK_GOODBYE, .class = FRAME_BULK};
         frame.incarnation = link->host->incarnation;
@@ -230,6 +263,7 @@ void link_close(struct link *link, enum link_goodbye reason, const char *text)
 
 void link_admit(struct link *link)
 {
+    assert(link->state == LINK_STATE_UP);
     if (!link->outgoing)
         send_hello(link);
 }
@@ -360,6 +394,7 @@ static void on_written(struct link *link, const struct banyan_sock_event *event)
 
 void link_sock_event(struct link *link, const struct banyan_sock_event *event)
 {
+    link_check(link);
     if (event->operation == BANYAN_SOCK_CLOSE) {
         link->sock = NULL;
         destroy(link);
@@ -373,4 +408,5 @@ void link_sock_event(struct link *link, const struct banyan_sock_event *event)
         on_readable(link);
     else if (event->operation == BANYAN_SOCK_WRITE)
         on_written(link, event);
+    link_check(link);
 }

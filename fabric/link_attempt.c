@@ -3,6 +3,7 @@
 
 #include "fabric/link_attempt.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,19 @@ struct attempt {
     struct error why; /* what the tried addresses answered */
 };
 
+static void attempt_check(const struct attempt *attempt)
+{
+    assert(attempt->addresses.count <= ADDRESSES_MAX);
+    assert(attempt->next_address <= attempt->addresses.count);
+    assert(attempt->duplicates <= DUPLICATE_RETRIES_MAX);
+    assert(list_node_is_linked(&attempt->node));
+}
+
 void link_attempt_start(struct link_set *set, struct peer *peer, const struct addresses *addresses)
 {
     struct attempt *attempt = memory_allocate_zeroed(sizeof(*attempt));
 
+    assert(peer->link == NULL && peer->attempt == NULL);
     attempt->place = peer->place;
     attempt->addresses = *addresses;
     attempt->deadline_ns = loop_now_ns() + ATTEMPT_NS;
@@ -56,6 +66,7 @@ void link_attempt_end(struct link_set *set, struct attempt *attempt)
     struct list_node *node;
     struct list_node *spare;
 
+    assert(peer != NULL && peer->attempt == attempt);
     list_for_each(&set->unsettled, node, spare)
     {
         struct link *link = list_entry(node, struct link, node);
@@ -73,6 +84,7 @@ void link_attempt_end(struct link_set *set, struct attempt *attempt)
 /* Told from do_work, where no list is being walked: whoever is told may end other attempts. */
 static void fail_attempt(struct link_set *set, struct attempt *attempt)
 {
+    assert(!attempt->failed);
     attempt->failed = 1;
     list_remove(&attempt->node);
     list_append(&set->failed, &attempt->node);
@@ -87,6 +99,7 @@ void link_attempt_tell_failed(struct link_set *set)
         struct attempt *attempt = list_entry(node, struct attempt, node);
         struct error why = attempt->why;
         uint32_t place = attempt->place;
+        assert(attempt->failed);
         link_attempt_end(set, attempt);
         set->events->down(set->context, place, &why);
     }
@@ -165,6 +178,8 @@ static void start_connection(struct link_set *set, struct attempt *attempt,
 /* Starts what is due; tells if nothing is left to hope for. */
 static void advance_attempt(struct link_set *set, struct attempt *attempt, uint64_t now_ns)
 {
+    assert(!attempt->failed);
+    attempt_check(attempt);
     if (now_ns >= attempt->deadline_ns) {
         add_silent(set, attempt);
         fail_attempt(set, attempt);
@@ -193,6 +208,7 @@ void link_attempt_lose(struct link_set *set, struct attempt *attempt, enum link_
 {
     uint64_t now_ns = loop_now_ns();
 
+    assert(attempt->live > 0 && why != NULL);
     attempt->live--;
     add_reason(attempt, why);
     attempt->next_ns = now_ns;
@@ -231,6 +247,7 @@ void link_attempt_choose(struct link_set *set, struct attempt *attempt, const st
     struct list_node *node;
     struct list_node *spare;
 
+    assert(attempt->live > 0 && link->attempt == attempt);
     attempt->next_ns = UINT64_MAX;
     list_for_each(&set->unsettled, node, spare)
     {
@@ -241,4 +258,5 @@ void link_attempt_choose(struct link_set *set, struct attempt *attempt, const st
             link_drop(other);
         }
     }
+    assert(attempt->live == 1);
 }

@@ -3,6 +3,7 @@
 
 #include "fabric/link_guest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static void on_gone(struct link *link)
 {
     struct visit *visit = link->host->context;
 
+    assert(visit->alive > 0 && visit->alive <= visit->count);
     list_remove(&link->dirty_node);
     for (int i = 0; i < visit->count; i++)
         if (visit->links[i] == link)
@@ -124,6 +126,7 @@ static void connect_to(struct visit *visit, const struct link_guest *guest,
         add_reason(visit, &why);
         return;
     }
+    assert(visit->count < ADDRESSES_MAX);
     visit->links[visit->count++] = link;
     visit->alive++;
 }
@@ -179,6 +182,7 @@ int link_guest_visit(const struct link_guest *guest, struct message **ret_answer
     struct visit visit = {.count = 0};
     int in_time;
 
+    assert(guest->addresses != NULL && ret_answer != NULL);
     if (visit_open(&visit, guest, error) == 0) {
         for (int i = 0; i < guest->addresses->count; i++)
             connect_to(&visit, guest, &guest->addresses->items[i]);

@@ -125,7 +125,9 @@ static void take_part(struct link *link)
     struct link_class *class = &link->classes[link->current.class];
     struct message *whole = class->parts;
 
+    assert(whole != NULL && class->parts_bytes < whole->length_bytes);
     class->parts_bytes += link->current.length_bytes - FRAME_HEADER_BYTES;
+    assert(class->parts_bytes <= whole->length_bytes); /* start_body has seen to it */
     if (class->parts_bytes < whole->length_bytes)
         return;
     class->parts = NULL;
@@ -161,6 +163,7 @@ static void count_taken(struct link *link)
     class->taken_bytes += link->current.length_bytes;
     if (class->taken_bytes < window_bytes / 4)
         return;
+    assert(class->taken_bytes <= window_bytes);
     link_grant(link, number, class->taken_bytes);
     class->taken_bytes = 0;
 }
@@ -169,6 +172,7 @@ static void take_frame(struct link *link)
 {
     struct message *message = link->message;
 
+    assert(link->header_filled == FRAME_HEADER_BYTES && link->body_left == 0);
     count_taken(link);
     link->header_filled = 0;
     link->message = NULL;

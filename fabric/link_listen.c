@@ -3,6 +3,7 @@
 
 #include "fabric/link_listen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -124,6 +125,7 @@ static int listen_one(struct link_set *set, struct address address, uint16_t *po
     uint16_t wanted = address_port(&address);
     int rc = -EADDRINUSE;
 
+    assert(set->listener_count < ADDRESSES_MAX);
     if (wanted == 0 && *port != 0) {
         address_set_port(&address, *port);
         rc = banyan_sock_listen(set->host.socks, &address, set->ports, NULL, listener, NULL);
@@ -146,6 +148,7 @@ int link_listen_all(struct link_set *set, const struct addresses *addresses, uin
     uint16_t port = wished;
     int rc = 0;
 
+    assert(set->listener_count == 0);
     for (int i = 0; rc == 0 && i < addresses->count; i++)
         rc = listen_one(set, addresses->items[i], &port, error);
     return rc;
@@ -176,6 +179,7 @@ int link_listen_guest(struct link_set *set, struct link *link)
     struct link_identity identity;
     struct error why = ERROR_NONE;
 
+    assert(link->state == LINK_STATE_UP && !link->outgoing);
     if (set->guests == NULL || link_identity_parse(tls_identity(link->tls), &identity) == 0)
         return 0;
     if (set->finished == NULL)
@@ -199,6 +203,7 @@ void link_listen_expire(struct link_set *set, struct link *link)
     struct error why;
     char text[ADDRESS_TEXT_BYTES];
 
+    assert(link->half_open);
     error_set(&why, -ETIMEDOUT, "%s: no handshake within %llu s",
               address_print(banyan_sock_peer_address(link->sock), text), HANDSHAKE_NS / NS_PER_S);
     link_set_log_refused(set, &why);

@@ -20,6 +20,7 @@ const struct link_limits link_limits[FRAME_CLASS_COUNT] = {
 
 void link_post_pending(struct link *link)
 {
+    assert(link->pending.length_bytes > 0);
     banyan_sock_post_write(link->sock, link->pending.data, link->pending.length_bytes,
                            link->pending.length_bytes, NULL);
 }
@@ -49,6 +50,8 @@ void link_write_output(struct link *link)
 /* The piece that is being written is its last. */
 static void take_from_queue(struct link *link, struct queued *queued)
 {
+    assert(link->piece.owner == NULL);
+    assert(link->classes[queued->header.class].queued_bytes >= queued->header.length_bytes);
     list_remove(&queued->node);
     link->classes[queued->header.class].queued_bytes -= queued->header.length_bytes;
     link->piece.owner = queued;
@@ -86,6 +89,7 @@ static struct queued *next_of_class(struct link *link, int class)
     if (node == NULL)
         return NULL;
     queued = list_entry(node, struct queued, node);
+    assert(queued->header.class == class);
     bytes = next_bytes(queued);
     if (link_limits[class].window_bytes != 0) {
         if (bytes > state->window_bytes)
@@ -115,6 +119,7 @@ static void start_part(struct link *link, struct queued *queued)
     struct frame_header header = {.class = queued->header.class};
     size_t left = queued->payload->length_bytes - queued->offset;
 
+    assert(left > 0); /* or it would not be in the queue */
     header.incarnation = queued->header.incarnation;
     header.sequence = ++link->classes[header.class].sequence_out;
     piece->header_bytes = FRAME_HEADER_BYTES;
@@ -182,6 +187,7 @@ static size_t fill_record(struct link *link, unsigned char *record)
         piece->data_bytes -= bytes;
         used += bytes;
     }
+    assert(used <= TLS_RECORD_BYTES_MAX);
     return used;
 }
 
@@ -298,6 +304,7 @@ void link_grant(struct link *link, int class, uint32_t bytes)
 {
     struct frame_header header = {.type = LINK_CREDIT, .class = FRAME_CONTROL};
 
+    assert(bytes > 0 && bytes <= link_limits[class].window_bytes);
     header.stream = (uint32_t) class;
     header.incarnation = link->host->incarnation;
     header.credit = bytes;

@@ -24,6 +24,19 @@
 
 /* ---- Small things ---- */
 
+/* Holds at every event, and whenever the user calls. */
+static void link_set_check(const struct link_set *set)
+{
+    assert(set->handshake_count <= set->half_open_count);
+    assert(set->half_open_count <= set->link_count);
+    assert((set->link_count == 0) ==
+           (list_is_empty(&set->unsettled) && list_is_empty(&set->settled)));
+    assert(set->listener_count >= 0 && set->listener_count <= ADDRESSES_MAX);
+    assert(set->listener_count == set->addresses.count);
+    assert(set->finished == NULL || set->listener_count == 0);
+    assert(set->work <= WORK_LAST);
+}
+
 void link_set_arm_clock(struct link_set *set, uint64_t deadline_ns)
 {
     if (deadline_ns >= set->clock_ns)
@@ -95,6 +108,8 @@ void link_set_add(struct link_set *set, struct link *link)
 void link_set_end_half_open(struct link_set *set, struct link *link)
 {
     if (link->half_open) {
+        assert(set->half_open_count > 0);
+        assert(link->tls == NULL || set->handshake_count > 0);
         set->half_open_count--;
         set->handshake_count -= link->tls != NULL;
     }
@@ -104,6 +119,7 @@ void link_set_end_half_open(struct link_set *set, struct link *link)
 void link_set_close(struct link_set *set, struct link *link, enum link_goodbye reason,
                     const char *text)
 {
+    assert(list_node_is_linked(&link->node));
     link_set_end_half_open(set, link);
     list_remove(&link->node);
     list_append(&set->unsettled, &link->node);
@@ -139,6 +155,7 @@ static void settle(struct link_set *set, struct link *link)
 {
     struct peer *peer = make_peer(set, link->place);
 
+    assert(link->state == LINK_STATE_UP && link->place != set->host.place);
     assert(peer->link == NULL);
     link_set_end_half_open(set, link);
     list_remove(&link->node);
@@ -159,6 +176,7 @@ static void replace_link(struct link_set *set, struct peer *peer, uint32_t incar
     uint32_t place = peer->place;
     struct error why;
 
+    assert(peer->link != NULL);
     error_set(&why, -ESTALE, "place %u came back with incarnation %u", place, incarnation);
     link_drop(peer->link);
     peer->link = NULL;
@@ -264,6 +282,7 @@ static void on_gone(struct link *link)
 {
     struct link_set *set = set_of(link);
 
+    assert(set->link_count > 0);
     link_set_end_half_open(set, link);
     list_remove(&link->node);
     list_remove(&link->dirty_node);
@@ -331,6 +350,7 @@ static void do_work(void *context)
 {
     struct link_set *set = context;
 
+    link_set_check(set);
     /* What else has been deferred in this turn may have more to send. */
     if (set->work == WORK_NEXT) {
         set->work = WORK_LAST;
@@ -383,6 +403,7 @@ static void on_clock(void *context)
     struct list_node *node;
     struct list_node *spare;
 
+    link_set_check(set);
     set->clock_ns = UINT64_MAX;
     link_listen_resume(set);
     list_for_each(&set->unsettled, node, spare)
@@ -422,6 +443,7 @@ static void on_sockets(void *context, int fd, unsigned int ready)
     struct link_set *set = context;
     struct banyan_sock_event event;
 
+    link_set_check(set);
     for (int i = 0; i < EVENTS_PER_TURN; i++) {
         if (banyan_sock_set_wait(set->host.socks, 0, &event) != 1)
             return;
@@ -438,6 +460,7 @@ static int copy_config(struct link_set *set, const struct link_set_config *confi
 {
     size_t length = strlen(config->session);
 
+    assert(config->loop != NULL && config->events != NULL && config->secret != NULL);
     if (length == 0 || length > LINK_SESSION_LENGTH_MAX ||
         strspn(config->session, "0123456789abcdef") != length)
         return error_set(error, -EINVAL, "the session must be 1 to %d hexadecimal digits",
@@ -548,6 +571,7 @@ static int set_connect(void *transport, uint32_t place, const struct addresses *
     struct link_set *set = transport;
     struct peer *peer;
 
+    link_set_check(set);
     if (place == set->host.place)
         return -EINVAL;
     peer = make_peer(set, place);
@@ -574,6 +598,7 @@ static void set_close(void *transport, uint32_t place)
     struct link_set *set = transport;
     struct peer *peer = link_set_peer(set, place);
 
+    link_set_check(set);
     if (peer == NULL)
         return;
     if (peer->link != NULL) {
@@ -581,6 +606,7 @@ static void set_close(void *transport, uint32_t place)
         peer->link = NULL;
         link_set_drop_peer_if_idle(set, peer);
     } else {
+        assert(peer->attempt != NULL); /* or there would be no peer */
         link_attempt_end(set, peer->attempt);
     }
 }
@@ -619,6 +645,7 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
     struct peer *peer;
     size_t cursor = 0;
 
+    assert(finished != NULL);
     set->finished = finished;
     set->finished_context = context;
     link_listen_stop(set);

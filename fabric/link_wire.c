@@ -3,6 +3,7 @@
 
 #include "fabric/link_wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ struct message *link_goodbye_encode(enum link_goodbye reason, const char *text)
     struct buffer buffer = {0};
     size_t bytes = strnlen(text, LINK_GOODBYE_TEXT_BYTES - 1);
 
+    assert(reason < LINK_GOODBYE_COUNT);
     wire_put_u8(&buffer, (uint8_t)reason);
     wire_put_bytes(&buffer, text, bytes);
     return finish(&buffer);

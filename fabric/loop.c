@@ -71,6 +71,13 @@ struct loop_signal {
     void *context;
 };
 
+static void loop_check(const struct loop *loop)
+{
+    assert(loop->deferred_count <= loop->deferred_capacity);
+    assert((loop->deferred_capacity == 0) == (loop->deferred == NULL));
+    assert((loop->signal_fd < 0) == (loop->signal_watch == NULL));
+}
+
 struct loop *loop_create(struct error *error)
 {
     struct event_config *config = event_config_new();
@@ -122,6 +129,7 @@ static void run_deferred(struct loop *loop)
             if (call.function != NULL)
                 call.function(call.context);
         }
+        assert(count <= loop->deferred_count); /* calls may come to it, none is taken out */
         loop->deferred_count -= count;
         memmove(loop->deferred, loop->deferred + count,
                 loop->deferred_count * sizeof(*loop->deferred));
@@ -132,6 +140,7 @@ int loop_run(struct loop *loop)
 {
     int rc = 0;
 
+    loop_check(loop);
     run_deferred(loop);
     while (rc == 0 && !loop->stopped) {
         /* EVLOOP_NONBLOCK alone would not return while a descriptor stays ready. */
@@ -142,6 +151,7 @@ int loop_run(struct loop *loop)
         else if (result > 0 && loop->deferred_count == 0)
             rc = -EDEADLK; /* nothing is left that could ever wake us */
         run_deferred(loop);
+        loop_check(loop);
     }
     loop->stopped = 0;
     return rc;
@@ -172,6 +182,7 @@ struct loop_watch *loop_watch_create(struct loop *loop, int fd, unsigned int int
 {
     struct loop_watch *watch = memory_allocate(sizeof(*watch));
 
+    assert(loop != NULL && function != NULL);
     watch->function = function;
     watch->context = context;
     watch->interest = 0;
@@ -191,6 +202,7 @@ static void set_event(struct event *event, unsigned int was, unsigned int wanted
 
 void loop_watch_set(struct loop_watch *watch, unsigned int interest)
 {
+    assert((interest & ~(unsigned int)(LOOP_READ | LOOP_WRITE)) == 0);
     set_event(&watch->read, watch->interest & LOOP_READ, interest & LOOP_READ);
     set_event(&watch->write, watch->interest & LOOP_WRITE, interest & LOOP_WRITE);
     watch->interest = interest;
@@ -230,6 +242,7 @@ struct loop_timer *loop_timer_create(struct loop *loop, loop_function *function,
 {
     struct loop_timer *timer = memory_allocate(sizeof(*timer));
 
+    assert(loop != NULL && function != NULL);
     timer->function = function;
     timer->context = context;
     timer->deadline_ns = 0;
@@ -258,6 +271,7 @@ void loop_timer_destroy(struct loop_timer *timer)
 
 void loop_defer(struct loop *loop, loop_function *function, void *context)
 {
+    assert(function != NULL);
     if (loop->deferred_count == loop->deferred_capacity) {
         loop->deferred_capacity = loop->deferred_capacity * 2 + 8;
         loop->deferred =
@@ -317,6 +331,7 @@ struct loop_signal *loop_signal_create(struct loop *loop, int number, loop_funct
     sigset_t before;
     int fd;
 
+    assert(number > 0 && function != NULL);
     assert(find_signal(loop, number) == NULL);
     sigaddset(&loop->signal_set, number);
     fd = signalfd(loop->signal_fd, &loop->signal_set, SFD_NONBLOCK | SFD_CLOEXEC);

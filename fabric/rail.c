@@ -77,6 +77,7 @@ static void bury(struct rail_peer *peer)
 {
     struct rail *rail = peer->rail;
 
+    assert(!peer->is_orphan);
     map_remove_u64(rail->peers, peer->place);
     rail_drop_out(peer);
     rail_drop_in(peer);
@@ -396,6 +397,7 @@ static int rail_send(void *transport, uint32_t place, const struct frame *frame)
     struct rail *rail = transport;
     struct rail_peer *peer = peer_of(rail, place);
 
+    assert(frame->class < FRAME_CLASS_COUNT);
     if (peer != NULL && (!peer->is_up || peer->is_closing || peer->is_failed)) {
         message_release(frame->payload);
         return -ENOTCONN;
@@ -451,6 +453,7 @@ void rail_finish(struct rail *rail, void (*finished)(void *context), void *conte
     struct rail_peer *peer;
     size_t cursor = 0;
 
+    assert(finished != NULL);
     rail->finished = finished;
     rail->finished_context = context;
     while ((peer = map_next(rail->peers, &cursor)) != NULL) {
@@ -497,6 +500,7 @@ int rail_create(const struct rail_config *config, struct rail **ret_rail, struct
 
 void rail_attach(struct rail *rail, struct link_set *links)
 {
+    assert(links != NULL && rail->links == NULL);
     rail->links = links;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ void rail_queue(struct rail_peer *peer, const struct frame *frame)
     struct rail_frame *queued = memory_allocate_zeroed(sizeof(*queued));
     size_t bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
 
+    assert(frame->class > FRAME_CONTROL && frame->class < FRAME_CLASS_COUNT);
     queued->frame = *frame;
     if (!rail_has_to_send(peer))
         peer->moved_ns = loop_now_ns();
@@ -125,6 +127,8 @@ static size_t build(struct rail_peer *peer, unsigned char *out)
     unsigned char begin[FRAME_HEADER_BYTES];
     struct rail_header header = {.place = peer->rail->place, .class = queued->frame.class};
 
+    assert(queued->sent_bytes <= payload_bytes &&
+           peer->queued_bytes >= payload_bytes - queued->sent_bytes);
     if (piece_bytes > RAIL_TEXT_BYTES - begin_bytes)
         piece_bytes = RAIL_TEXT_BYTES - begin_bytes;
     if (begin_message(peer) < 0)

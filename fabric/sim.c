@@ -55,6 +55,7 @@ static void end_open(struct sim *sim, struct sim_link *link, int side, enum end_
 {
     struct end *end = &link->ends[side];
 
+    assert(!list_node_is_linked(&end->node));
     end->state = (uint8_t)state;
     list_prepend(&sim->places[end->slot].links, &end->node);
     link->references++;
@@ -65,6 +66,7 @@ static void end_close(struct sim_link *link, int side)
 {
     struct end *end = &link->ends[side];
 
+    assert(list_node_is_linked(&end->node));
     end->state = END_CLOSED;
     list_remove(&end->node);
     sim_link_release(link);
@@ -461,6 +463,7 @@ int sim_step(struct sim *sim)
     if (sim->heap_count == 0)
         return 0;
     event = sim_event_pop(sim);
+    assert(event->time_ns >= sim->now_ns);
     sim->now_ns = event->time_ns;
     sim->events_run++;
     if (event->kind < EVENT_CALL)
@@ -505,11 +508,13 @@ void sim_kill(struct sim *sim, uint32_t slot)
 
 int sim_is_alive(const struct sim *sim, uint32_t place)
 {
+    assert(place < sim->slots);
     return sim->places[place].alive;
 }
 
 void sim_stop(struct sim *sim, uint32_t place)
 {
+    assert(place < sim->slots);
     trace(sim, SIM_FACT_STOP, place, place, NULL);
     sim->places[place].stopped = true;
 }
@@ -546,22 +551,26 @@ void sim_break(struct sim *sim, uint32_t a, uint32_t b)
 
 void sim_set_secret(struct sim *sim, uint32_t slot, uint32_t secret)
 {
+    assert(slot < sim->slots);
     sim->places[slot].secret = secret;
 }
 
 void sim_set_slow(struct sim *sim, uint32_t slot, uint32_t factor)
 {
     assert(factor > 0);
+    assert(slot < sim->slots);
     sim->places[slot].slow = factor;
 }
 
 void sim_set_delay(struct sim *sim, uint32_t slot, uint64_t delay_ns)
 {
+    assert(slot < sim->slots);
     sim->places[slot].delay_ns = delay_ns;
 }
 
 void sim_damage(struct sim *sim, uint32_t slot, enum sim_damage damage)
 {
+    assert(slot < sim->slots);
     sim->places[slot].damage = (uint8_t)damage;
 }
 
@@ -604,6 +613,7 @@ struct sim *sim_create(const struct sim_config *config)
 {
     struct sim *sim = memory_allocate_zeroed(sizeof(*sim));
 
+    assert(config->places > 0);
     sim->config = *config;
     sim->slots = config->places + config->strangers;
     random_init(&sim->random, config->seed);
@@ -664,6 +674,7 @@ void sim_set_trace(struct sim *sim, sim_trace_function *function, void *context)
 
 void *sim_transport(struct sim *sim, uint32_t place)
 {
+    assert(place < sim->slots);
     return &sim->places[place];
 }
 
@@ -687,6 +698,7 @@ void sim_attach_as(struct sim *sim, uint32_t slot, uint32_t place, uint32_t inca
 {
     struct sim_place *attached = &sim->places[slot];
 
+    assert(slot < sim->slots && events != NULL);
     assert(!attached->alive && (slot == place || slot >= sim->config.places));
     drop_queue(sim, &attached->deferred);
     attached->place = place;
@@ -714,6 +726,7 @@ void sim_at(struct sim *sim, uint64_t time_ns, sim_call_function *function, void
 void sim_work(struct sim *sim, uint32_t slot, uint64_t time_ns, uint64_t cost_ns,
               sim_call_function *function, void *context, uint64_t argument)
 {
+    assert(slot < sim->slots && function != NULL);
     sim_schedule(sim, &(struct sim_event){.time_ns = time_ns,
                                           .kind = EVENT_WORK,
                                           .slot = slot,

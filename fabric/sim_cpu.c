@@ -116,6 +116,7 @@ static void wake(struct sim *sim, struct sim_place *place)
     struct sim_core *core = &place->machinery->core;
     uint64_t cost_ns = wake_ns(sim, core);
 
+    assert(core->busy && core->queued > 0);
     sim->cores_free--;
     sim->cpu_use.wakes++;
     core->since_ns = sim->now_ns;
@@ -144,6 +145,7 @@ static void release(struct sim *sim, struct sim_place *place)
 {
     struct sim_place *next = sim->waiting_first;
 
+    assert(place->machinery->core.busy);
     place->machinery->core.busy = false;
     sim->cores_free++;
     if (next != NULL && sim->cores_free > 0) {

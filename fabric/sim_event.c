@@ -50,6 +50,7 @@ struct sim_event *sim_event_create(struct sim *sim, const struct sim_event *valu
 
 void sim_link_release(struct sim_link *link)
 {
+    assert(link->references > 0);
     if (--link->references > 0)
         return;
     free(link->flows);

@@ -180,6 +180,7 @@ void sim_network_chunk(struct sim *sim, struct sim_event *chunk)
     struct sim_port *port = port_of(sim, chunk, &byte_ps);
     struct sim_flow *flow;
 
+    assert(chunk->kind == EVENT_CHUNK && chunk->stage < STAGE_COUNT);
     if (port == NULL) {
         pass_on(sim, chunk);
         return;
@@ -209,6 +210,7 @@ void sim_network_port(struct sim *sim, struct sim_port *port)
     struct sim_event *chunk = take_turn(port);
     uint64_t byte_ps;
 
+    assert(chunk != NULL && port->scheduled);
     port->scheduled = false;
     (void)port_of(sim, chunk, &byte_ps);
     carry(sim, port, chunk, byte_ps);

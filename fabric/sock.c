@@ -35,6 +35,22 @@ uint64_t sock_next_id(void)
 
 /* ---- Completions; all below runs under the set's lock ---- */
 
+static void operation_check(const struct operation *operation)
+{
+    assert(operation->state <= DONE);
+    assert((operation->state == DONE) == list_node_is_linked(&operation->node));
+}
+
+static void sock_check(const struct banyan_sock *sock)
+{
+    assert(!sock->listening || !sock->connected);
+    assert(!sock->closing || sock->fd < 0);
+    assert(sock->fd >= 0 || !sock->connected || sock->closing);
+    operation_check(&sock->input);
+    operation_check(&sock->output);
+    operation_check(&sock->close);
+}
+
 static void signal_set(struct banyan_sock_set *set)
 {
     uint64_t one = 1;
@@ -50,6 +66,7 @@ void sock_complete(struct operation *operation, enum banyan_sock_status status, 
 {
     struct banyan_sock_set *set = operation->sock->set;
 
+    assert(operation->state != DONE);
     operation->state = DONE;
     operation->status = status;
     operation->system_error = system_error;
@@ -65,9 +82,11 @@ void sock_complete(struct operation *operation, enum banyan_sock_status status, 
 static void advance(struct operation *operation, size_t bytes)
 {
     operation->bytes += bytes;
+    assert(operation->bytes <= operation->maximum);
     while (bytes > 0) {
         struct iovec *vector = &operation->vectors[operation->vector_first];
         size_t step = bytes < vector->iov_len ? bytes : vector->iov_len;
+        assert(operation->vector_first < operation->vector_count);
         vector->iov_base = (char *)vector->iov_base + step;
         vector->iov_len -= step;
         bytes -= step;
@@ -149,6 +168,7 @@ static void progress_input(struct banyan_sock *sock)
 
 static void take_readiness(struct banyan_sock *sock, uint32_t ready)
 {
+    sock_check(sock);
     if (sock->closing)
         return;
     if ((ready & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
@@ -244,6 +264,7 @@ static int poll_set(struct banyan_sock_set *set, int timeout_ms)
     int count;
     int system_error;
 
+    assert(!set->sleeping);
     set->sleeping = 1;
     pthread_mutex_unlock(&set->lock);
     count = epoll_wait(set->epoll_fd, events, EVENTS_MAX, timeout_ms);
@@ -277,6 +298,7 @@ static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret
         return 0;
     operation = list_entry(node, struct operation, node);
     sock = operation->sock; /* NULL of a wake-up */
+    assert(operation->state == DONE);
     *ret_event = (struct banyan_sock_event){
         .operation = operation->kind,
         .status = operation->status,
@@ -291,6 +313,7 @@ static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret
     if (operation->kind == BANYAN_SOCK_CONNECT)
         sock_race_free(sock);
     if (operation->kind == BANYAN_SOCK_CLOSE) {
+        assert(set->sock_count > 0);
         set->sock_count--;
         sock_free(sock);
     }
@@ -396,6 +419,7 @@ static void post(struct operation *operation, enum banyan_sock_operation kind,
                  const struct iovec *vectors, int count, size_t minimum,
                  banyan_sock_update_function *update)
 {
+    assert(operation->state == IDLE && count >= 1);
     operation->kind = kind;
     operation->state = POSTED;
     operation->bytes = 0;
@@ -423,6 +447,7 @@ static int post_transfer(struct banyan_sock *sock, int is_write, const struct io
         return -EINVAL;
     pthread_mutex_lock(&sock->set->lock);
     rc = check_post(sock, operation);
+    sock_check(sock);
     if (rc == 0) {
         post(operation, is_write ? BANYAN_SOCK_WRITE : BANYAN_SOCK_READ, vectors, count, minimum,
              update);
@@ -491,6 +516,7 @@ int banyan_sock_post_close(struct banyan_sock *sock)
     struct banyan_sock_set *set = sock->set;
 
     pthread_mutex_lock(&set->lock);
+    sock_check(sock);
     if (sock->closing) {
         pthread_mutex_unlock(&set->lock);
         return -ESHUTDOWN;

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static void lose(struct banyan_sock *sock)
     const struct candidate *told = &race->candidates[0];
     struct buffer text = {0};
 
+    assert(race->live == 0 && race->next == race->count);
     for (int i = 1; i < race->count && !has_reached(told); i++)
         if (has_reached(&race->candidates[i]))
             told = &race->candidates[i];
@@ -113,6 +115,7 @@ static void win(struct banyan_sock *sock, struct candidate *candidate)
     struct banyan_sock_set *set = sock->set;
     int fd = candidate->fd;
 
+    assert(fd >= 0 && !sock->connected);
     candidate->fd = -1;
     sock_race_stop(sock);
     if (sock_watch(set, EPOLL_CTL_MOD, fd, &sock->watch, SOCK_WATCHED) < 0) {
@@ -234,7 +237,9 @@ static void advance(struct banyan_sock *sock)
 {
     struct race *race = sock->race;
 
+    assert(race->live >= 0);
     do {
+        assert(race->next < race->count);
         struct candidate *candidate = &race->candidates[race->next++];
         if (start_candidate(sock, candidate)) {
             win(sock, candidate);
@@ -266,6 +271,7 @@ static void candidate_event(struct candidate *candidate)
     }
     candidate->rc = -system_error;
     close_watched(sock->set, &candidate->fd);
+    assert(race->live > 0);
     race->live--;
     if (race->next < race->count)
         advance(sock);
@@ -302,6 +308,7 @@ static struct race *create_race(const struct address *addresses, int count,
     struct race *race =
         memory_allocate_zeroed(sizeof(*race) + (size_t)count * sizeof(race->candidates[0]));
 
+    assert(count >= 1 && count <= BANYAN_SOCK_ADDRESSES_MAX);
     race->timer.kind = WATCH_TIMER;
     race->timer_fd = -1;
     race->ports = ports;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -40,6 +41,7 @@ struct banyan_sock *sock_create(struct banyan_sock_set *set, int fd, int listeni
 {
     struct banyan_sock *sock = memory_allocate_zeroed(sizeof(*sock));
 
+    assert(fd >= 0 || !listening);
     sock->watch = (struct watch){.kind = WATCH_SOCK, .sock = sock};
     sock->set = set;
     sock->id = sock_next_id();
@@ -61,6 +63,7 @@ struct banyan_sock *sock_create(struct banyan_sock_set *set, int fd, int listeni
 
 void sock_free(struct banyan_sock *sock)
 {
+    assert(sock->closing && sock->fd < 0);
     sock_race_free(sock);
     free(sock->failures);
     free(sock);
@@ -198,6 +201,7 @@ int sock_fail(struct error *error, const struct address *address, struct banyan_
 
 void sock_set_system_port(struct sockaddr_storage *system, uint16_t port)
 {
+    assert(system->ss_family == AF_INET || system->ss_family == AF_INET6);
     if (system->ss_family == AF_INET)
         ((struct sockaddr_in *)system)->sin_port = htons(port);
     else
