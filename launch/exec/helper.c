@@ -78,6 +78,15 @@ static struct {
     int (*server)(void);
 } entries;
 
+static void helper_check(const struct helper *helper)
+{
+    assert(helper->fd >= 0 || (helper->watch == NULL && list_is_empty(&helper->queue)));
+    assert(!list_is_empty(&helper->queue) || helper->fds_queued == 0);
+    assert(helper->unsealed_count <= helper->unsealed_capacity);
+    assert(helper->refused_count <= helper->refused_capacity);
+    assert(helper->watch == NULL || (helper->loop != NULL && helper->events != NULL));
+}
+
 void helper_set_entries(int (*daemon_entry)(const char *virtual_node), int (*server_entry)(void))
 {
     entries.daemon = daemon_entry;
@@ -141,6 +150,7 @@ static int send_packet(int fd, const void *data, size_t bytes, const int *fds, u
     struct iovec part = {(void *)(uintptr_t)data, bytes};
     struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
 
+    assert(bytes > 0 && fds_count <= HELPER_FDS_MAX);
     if (fds_count > 0) {
         struct cmsghdr *rights = &control.align;
         header.msg_control = control.bytes;
@@ -155,6 +165,7 @@ static int send_packet(int fd, const void *data, size_t bytes, const int *fds, u
 
 static void packet_destroy(struct helper *helper, struct packet *packet)
 {
+    assert(helper->fds_queued >= packet->fds_count);
     for (uint32_t i = 0; i < packet->fds_count; i++)
         close(packet->fds[i]);
     helper->fds_queued -= packet->fds_count;
@@ -278,6 +289,7 @@ static int queue_packet(struct helper *helper, uint64_t id, const void *data, si
     struct packet *packet;
     int rc;
 
+    assert(fds_count <= HELPER_FDS_MAX);
     if (fds_count > 0 && helper->fds_queued + fds_count > fds_queued_max())
         return -EMFILE;
     packet = memory_allocate(sizeof(*packet) + bytes);
@@ -315,10 +327,12 @@ static void send_request(struct helper *helper, const struct helper_request *req
     uint32_t fds_count = request->targets_count;
     size_t sent = 0;
 
+    helper_check(helper);
     if (helper->fd < 0)
         return;
     buffer_clear(&helper->request);
     helper_request_encode(request, &helper->request);
+    assert(helper->request.length_bytes > 0);
     do {
         size_t bytes = helper->request.length_bytes - sent;
         int rc;
@@ -462,6 +476,7 @@ void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const 
     const struct helper_fd fds = {.fd = fd, .target = STDOUT_FILENO};
     int plain[HELPER_FDS_MAX];
 
+    assert(fd >= 0);
     snprintf(number, sizeof(number), "%u", node);
     set_fds(&request, plain, &fds, 1);
     send_request(helper, &request, plain);
@@ -497,6 +512,7 @@ static void wait_for_session(const struct helper *helper)
     struct timespec pause = {.tv_nsec = SESSION_PAUSE_NS};
     siginfo_t ended = {0};
 
+    assert(helper->pid > 0);
     for (int i = 0; i < SESSION_PAUSES_MAX && getsid(helper->pid) != helper->pid; i++) {
         if (waitid(P_PID, (id_t)helper->pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 ||
             ended.si_pid != 0)
@@ -507,6 +523,7 @@ static void wait_for_session(const struct helper *helper)
 
 void helper_own_directory(struct helper *helper, const char *path)
 {
+    assert(path != NULL);
     if (helper->pid > 0)
         wait_for_session(helper);
     send_request(helper, &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path},
@@ -515,6 +532,7 @@ void helper_own_directory(struct helper *helper, const char *path)
 
 void helper_remove_directory(struct helper *helper, const char *path)
 {
+    assert(path != NULL);
     send_request(helper,
                  &(struct helper_request){.type = HELPER_OWN_DIRECTORY, .path = path, .value = 1},
                  NULL);
@@ -603,6 +621,7 @@ static void on_ready(void *context, int fd, unsigned int ready)
     struct wire_reader reader;
     ssize_t bytes;
 
+    helper_check(helper);
     if (ready & LOOP_WRITE) {
         flush_queue(helper);
         if (list_is_empty(&helper->queue) && helper->events->room != NULL)
@@ -626,6 +645,7 @@ static void on_ready(void *context, int fd, unsigned int ready)
 int helper_attach(struct helper *helper, struct loop *loop, const struct helper_events *events,
                   void *context)
 {
+    assert(helper->loop == NULL && helper->watch == NULL && loop != NULL && events != NULL);
     helper->loop = loop;
     helper->events = events;
     helper->context = context;

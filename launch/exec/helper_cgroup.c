@@ -82,6 +82,7 @@ char *cgroup_create(uint32_t group, int *ret_fd)
     const char *parent = disabled ? NULL : own_cgroup();
     char *path;
 
+    assert(group > 0 && ret_fd != NULL);
     *ret_fd = -1;
     if (parent == NULL || disabled)
         return NULL;
@@ -174,6 +175,7 @@ static void find_below(const char *path, int depth, void (*found)(void *context,
     DIR *directory = opendir(path);
     struct dirent *entry;
 
+    assert(depth <= DEPTH_MAX && found != NULL);
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
         char *child;
 

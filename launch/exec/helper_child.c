@@ -3,6 +3,7 @@
 
 #include "launch/exec/helper_child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -38,6 +39,7 @@ static struct child_start *cut_slab(void)
             abort();
         slab_left = SLAB_PIECES;
     }
+    assert(slab_left > 0 && slab_left <= SLAB_PIECES);
     return (struct child_start *)(void *)(slab + --slab_left * PIECE_BYTES);
 }
 
@@ -303,6 +305,7 @@ static void prepare(struct child_start *start)
 {
     const char *name = start->order.argv[0];
 
+    assert(name != NULL && start->order.environment != NULL);
     memcpy(start->shell, "/bin/sh", sizeof("/bin/sh"));
     if (strchr(name, '/') != NULL || name[0] == '\0')
         return;
@@ -340,6 +343,7 @@ pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
     int fds[2];
     long pid;
 
+    assert(ret_report_fd != NULL);
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     prepare(start);

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "launch/exec/helper_state.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,6 +16,15 @@
 /* Between two looks at something that should be dead: it may hang in the system, or an orphan may
  * come into view only when its parent has gone. */
 #define RETRY_MS 20
+
+static void group_check(const struct group *group)
+{
+    assert(group->number > 0);
+    assert(!group->killed || group->ending);
+    assert(!group->ending || group->sealed);
+    assert(group->ending == (group->kill_at_ns != UINT64_MAX));
+    assert((group->cgroup_fd >= 0) == (group->cgroup_path != NULL));
+}
 
 struct group *group_find(struct helper_state *state, uint32_t number)
 {
@@ -33,6 +43,7 @@ struct group *group_get(struct helper_state *state, uint32_t number)
 {
     struct group *group = group_find(state, number);
 
+    assert(number > 0);
     if (group != NULL)
         return group;
     group = memory_allocate_zeroed(sizeof(*group));
@@ -45,6 +56,7 @@ struct group *group_get(struct helper_state *state, uint32_t number)
 
 static void group_destroy(struct group *group)
 {
+    assert(group->living == 0);
     list_remove(&group->node);
     if (group->cgroup_fd >= 0)
         close(group->cgroup_fd);
@@ -126,6 +138,7 @@ void group_worker_gone(struct helper_state *state, uint32_t number)
 
     if (group == NULL)
         return;
+    assert(group->living > 0);
     group->living--;
     state->look |= group->living == 0;
 }
@@ -236,6 +249,7 @@ static void kill_overdue(struct helper_state *state)
     list_for_each(&state->groups, node, spare)
     {
         struct group *group = list_entry(node, struct group, node);
+        group_check(group);
         if (group->kill_at_ns <= now_ns)
             group_kill(state, group);
     }

@@ -47,11 +47,22 @@ uint64_t helper_now_ns(void)
 
 /* ---- To the daemon ---- */
 
+static void state_check(const struct helper_state *state)
+{
+    assert((state->starting_count == 0) == list_is_empty(&state->starting));
+    assert((state->starting_count == 0) == (state->starting_ns == UINT64_MAX));
+    assert(state->starting_count < STARTING_MAX);
+    assert(state->fds_count <= sizeof(state->fds) / sizeof(state->fds[0]));
+    assert(state->socket_open || state->closing);
+    assert(!state->closing || state->give_up_ns > 0);
+}
+
 void helper_tell(struct helper_state *state, enum helper_event_type type, uint64_t id,
                  int32_t value, uint32_t detail)
 {
     struct helper_event event = {.type = type, .id = id, .value = value, .detail = detail};
 
+    assert(type < HELPER_EVENT_COUNT);
     helper_event_encode(&event, &state->events);
 }
 
@@ -93,6 +104,7 @@ static struct worker *add_worker(struct helper_state *state, const struct helper
 {
     struct worker *worker = memory_allocate_zeroed(sizeof(*worker));
 
+    assert(pid > 0 && map_get_u64(state->by_pid, (uint64_t)pid) == NULL);
     worker->id = request->id;
     worker->group = request->group;
     worker->pid = pid;
@@ -139,6 +151,7 @@ static void watch_report(struct helper_state *state, struct worker *worker)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = worker};
 
+    assert(worker->report_fd >= 0 && !worker->watched);
     worker->watched = 1;
     epoll_ctl(state->epoll_fd, EPOLL_CTL_ADD, worker->report_fd, &event);
 }
@@ -147,6 +160,7 @@ static void stop_waiting(struct helper_state *state, struct worker *worker)
 {
     if (!list_node_is_linked(&worker->starting))
         return;
+    assert(state->starting_count > 0);
     list_remove(&worker->starting);
     if (--state->starting_count == 0)
         state->starting_ns = UINT64_MAX;
@@ -158,6 +172,7 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
     struct child_failure failure;
     int result = child_result(worker->report_fd, &failure);
 
+    assert(worker->report_fd >= 0 && worker->start != NULL);
     if (result == 0 && !ended)
         return 0;
     if (result >= 0) {
@@ -199,6 +214,7 @@ static void finish_starts(struct helper_state *state)
  * wake-up less of helper and daemon and one message less up the tree: 0.05 ms a node). */
 static void wait_for_start(struct helper_state *state, struct worker *worker)
 {
+    assert(!list_node_is_linked(&worker->starting));
     list_append(&state->starting, &worker->starting);
     if (state->starting_count++ == 0)
         state->starting_ns = helper_now_ns() + STARTING_MS * NS_PER_MS;
@@ -240,6 +256,7 @@ static void place_standard_fds(struct helper_state *state, const struct helper_r
 {
     int placed[STDERR_FILENO + 1] = {state->null_fd, state->null_fd, state->null_fd};
 
+    assert(request->targets_count <= state->fds_count);
     for (uint32_t i = 0; i < request->targets_count; i++)
         if (request->targets[i] <= STDERR_FILENO)
             placed[request->targets[i]] = state->fds[i];
@@ -452,6 +469,7 @@ static void obey(struct helper_state *state, struct helper_order *order)
         own_directory(state, request->path, request->value != 0);
         break;
     default: /* HELPER_LEASE */
+        assert(request->type == HELPER_LEASE);
         state->lease_ns = helper_now_ns() + request->value * NS_PER_MS;
     }
 }
@@ -463,6 +481,7 @@ static void take_fds(struct helper_state *state, struct msghdr *header)
     if (control == NULL || control->cmsg_type != SCM_RIGHTS)
         return;
     state->fds_count = (uint32_t)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    assert(state->fds_count <= sizeof(state->fds) / sizeof(state->fds[0]));
     memcpy(state->fds, CMSG_DATA(control), state->fds_count * sizeof(int));
 }
 
@@ -496,6 +515,7 @@ static int receive_packet(struct helper_state *state)
 
 static void daemon_gone(struct helper_state *state)
 {
+    assert(state->socket_open);
     epoll_ctl(state->epoll_fd, EPOLL_CTL_DEL, state->setup.socket_fd, NULL);
     close(state->setup.socket_fd);
     state->socket_open = 0;
@@ -544,6 +564,7 @@ static void read_requests(struct helper_state *state)
 
 static void remove_worker(struct helper_state *state, struct worker *worker)
 {
+    assert(worker->report_fd < 0 && !list_node_is_linked(&worker->starting));
     map_remove_u64(state->by_pid, (uint64_t)worker->pid);
     if (map_get_u64(state->by_id, worker->id) == worker)
         map_remove_u64(state->by_id, worker->id);
@@ -602,6 +623,7 @@ static void remove_directories(struct helper_state *state)
 /* Kills all that is left, again and again; exits when nothing is. */
 static void close_step(struct helper_state *state)
 {
+    assert(state->closing);
     workers_kill(state);
     groups_kill(state);
     groups_step(state);
@@ -649,6 +671,7 @@ static void turn(struct helper_state *state)
     int count = epoll_wait(state->epoll_fd, events, EPOLL_EVENTS, wait_milliseconds(state));
     int reading = 0, reaping = 0;
 
+    state_check(state);
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr == &state->socket_open)
             reading = 1;

@@ -3,6 +3,7 @@
 
 #include "launch/exec/helper_wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ static const unsigned char *get_mask(struct wire_reader *reader, uint32_t *ret_b
 
 void helper_request_encode(const struct helper_request *request, struct buffer *out)
 {
+    assert(request->type < HELPER_REQUEST_COUNT && request->targets_count <= HELPER_FDS_MAX);
     wire_put_u8(out, request->type);
     wire_put_varint(out, request->id);
     wire_put_varint(out, request->group);
@@ -121,6 +123,8 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
 
 void helper_event_encode(const struct helper_event *event, struct buffer *out)
 {
+    assert(event->type < HELPER_EVENT_COUNT);
+    assert(event->type != HELPER_FAILED || event->detail < START_STEP_COUNT);
     wire_put_u8(out, event->type);
     wire_put_u64(out, event->id);
     wire_put_u32(out, (uint32_t)event->value);
@@ -167,5 +171,6 @@ size_t helper_events_fit(const void *data, size_t bytes, size_t max)
     wire_reader_init(&reader, data, max);
     while (wire_left(&reader) > 0 && helper_event_decode(&event, &reader) == 0)
         fit = max - wire_left(&reader);
+    assert(fit > 0); /* the longest event is shorter than a packet */
     return fit;
 }

@@ -3,6 +3,7 @@
 
 #include "launch/exec/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -210,6 +211,7 @@ int session_create(const struct session *session, struct error *error)
     char parent[sizeof(session->directory)];
     int rc;
 
+    assert(session->directory[0] == '/');
     memcpy(parent, session->directory, sizeof(parent));
     *strrchr(parent, '/') = '\0';
     rc = make_directory(parent, session->directory, error);
