@@ -249,6 +249,7 @@ char *boot_carry_directory(const char *way, const char *session, uint32_t place)
 int boot_carry_pack(const char *directory, uint32_t number, uint32_t lifetime_s, const void *record,
                     size_t record_bytes, char **ret_word, struct error *error)
 {
+    assert(ret_word != NULL && error != NULL);
     assert(record_bytes <= BOOT_RECORD_BYTES_MAX);
     if (directory != NULL)
         return pack_file(directory, number, record, record_bytes, ret_word, error);

@@ -60,6 +60,7 @@ static const unsigned char *secret_of(const struct join_book *book, uint32_t pla
 
 void join_book_token(const struct join_book *book, uint32_t place, struct join_token *ret_token)
 {
+    assert(place > 0 && place < book->places);
     *ret_token = (struct join_token){.place = place};
     memcpy(ret_token->session, book->session, sizeof(ret_token->session));
     memcpy(ret_token->secret, secret_of(book, place), SECRET_BYTES);
@@ -113,6 +114,7 @@ void join_book_joined(struct join_book *book, uint32_t place)
     if (place == 0 || place >= book->places || book->states[place] == JOIN_ALIVE)
         return;
     book->states[place] = JOIN_ALIVE;
+    assert(book->left > 0);
     book->left--;
 }
 
@@ -125,5 +127,6 @@ void join_book_missing(const struct join_book *book, struct ranges *ret_places)
 
 uint32_t join_book_left(const struct join_book *book)
 {
+    assert(book->left < book->places);
     return book->left;
 }

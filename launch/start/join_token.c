@@ -3,6 +3,7 @@
 
 #include "launch/start/join_token.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ void join_token_print(const struct join_token *token, struct buffer *out)
 {
     struct buffer body = {0};
 
+    assert(token->place > 0);
     /* No copy of the secret is left behind by a buffer that grows. */
     buffer_reserve(&body, JOIN_TOKEN_BYTES_MAX);
     buffer_reserve(out, JOIN_TOKEN_BYTES_MAX);
@@ -204,6 +206,7 @@ int join_token_find(const char *text, size_t bytes, const char *node_name,
 
 void join_identity_print(char text[JOIN_IDENTITY_BYTES], const char *session, uint32_t place)
 {
+    assert(place > 0);
     snprintf(text, JOIN_IDENTITY_BYTES, "%.*s/join/%u", SESSION_ID_BYTES - 1, session, place);
 }
 

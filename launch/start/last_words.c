@@ -3,6 +3,7 @@
 
 #include "launch/start/last_words.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -35,6 +36,7 @@ void last_words_add(struct buffer *words, const void *data, size_t bytes)
     buffer_append(words, data, bytes);
     if (words->length_bytes > LAST_WORDS_BYTES_MAX)
         buffer_consume(words, words->length_bytes - LAST_WORDS_BYTES_MAX);
+    assert(words->length_bytes <= LAST_WORDS_BYTES_MAX);
 }
 
 /* The last line that is not blank, or "". */
@@ -50,6 +52,7 @@ static void last_line(struct buffer *words, struct buffer *line)
     while (start > 0 && text[start - 1] != '\n' && text[start - 1] != '\r' &&
            end - start < LINE_BYTES_MAX)
         start--;
+    assert(start <= end && end - start <= LINE_BYTES_MAX);
     buffer_append(line, text + start, end - start);
 }
 

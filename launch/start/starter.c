@@ -3,6 +3,7 @@
 
 #include "launch/start/starter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -78,11 +79,30 @@ struct starter {
     char *boot_directory; /* of records in files, once there is one */
 };
 
+static void starter_check(const struct starter *starter)
+{
+    assert((starter->running == 0) == list_is_empty(&starter->starts));
+    assert(starter->last_id >= starter->running);
+}
+
+static void start_check(const struct start *start)
+{
+    assert(list_node_is_linked(&start->node) && start->id <= start->starter->last_id);
+    assert(start->progress <= PROGRESS_CLEANING);
+    assert(start->input == NULL || start->input_fd >= 0);
+    assert((start->output == NULL) == (start->output_fd < 0));
+    assert(start->input_fd < 0 || start->record_written <= start->record.length_bytes);
+    assert(start->many.names != NULL || start->many.pending.count == 0);
+    assert(start->many.names == NULL || !start->is_daemon);
+    assert(start->line.length_bytes <= LINE_BYTES);
+}
+
 struct starter *starter_create(struct loop *loop, struct helper *helper,
                                const struct starter_events *events, void *context)
 {
     struct starter *starter = memory_allocate_zeroed(sizeof(*starter));
 
+    assert(loop != NULL && events != NULL);
     starter->loop = loop;
     starter->helper = helper;
     starter->events = events;
@@ -116,6 +136,7 @@ static void close_output(struct start *start)
 
 static void start_destroy(struct start *start)
 {
+    assert(start->starter->running > 0);
     start->starter->running--;
     list_remove(&start->node);
     close_input(start);
@@ -142,6 +163,7 @@ static void fail_many(struct start *start, struct range places, const struct err
     struct starter *starter = start->starter;
     struct ranges failed = {0};
 
+    assert(start->many.names != NULL);
     ranges_copy(&failed, &start->many.pending);
     for (uint32_t i = 0; i < failed.count; i++) {
         struct range range = failed.items[i];
@@ -188,6 +210,7 @@ static void on_timeout(void *context)
     struct start *start = context;
     struct error why = ERROR_NONE;
 
+    start_check(start);
     flush_line(start);
     last_words_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
     fail(start, &why);
@@ -198,6 +221,7 @@ static void on_timeout(void *context)
 /* Writes what the pipe takes.  Whoever reads it may be gone: its end tells more than EPIPE. */
 static void write_record(struct start *start)
 {
+    assert(start->input_fd >= 0);
     while (start->record_written < start->record.length_bytes) {
         ssize_t bytes = write(start->input_fd, start->record.data + start->record_written,
                               start->record.length_bytes - start->record_written);
@@ -217,6 +241,7 @@ static void on_input(void *context, int fd, unsigned int ready)
 
 static void send_record(struct start *start)
 {
+    assert(start->progress == PROGRESS_STARTED);
     start->progress = PROGRESS_READY;
     ranges_add(&start->starter->reached, start->place, start->place);
     write_record(start);
@@ -262,6 +287,7 @@ static void take_error_of_one(struct start *start, const char *message)
     struct error why = ERROR_NONE;
     int64_t found = -1;
 
+    assert(start->many.names != NULL);
     if (message[0] == ONE_SHOT_NAME_MARK && text != NULL) {
         snprintf(name, sizeof(name), "%.*s", (int)(text - message - 1), message + 1);
         found = hostlist_find(start->many.names, name, 0);
@@ -336,6 +362,7 @@ static void take_line(struct start *start)
 
 static void take_output(struct start *start, const char *data, size_t bytes)
 {
+    start_check(start);
     for (size_t i = 0; i < bytes; i++) {
         if (data[i] == '\n')
             take_line(start);
@@ -419,6 +446,7 @@ static void fail_now(void *context)
 {
     struct start *start = context;
 
+    assert(start->why.code < 0);
     fail(start, &start->why);
     start_destroy(start);
 }
@@ -488,6 +516,7 @@ void starter_start(struct starter *starter, const struct boot_record *record)
     struct instance_spec instance;
     struct helper_fd fds[3];
 
+    assert(starter_method_of(record->instance.starter)->start != NULL);
     start->place = record->place;
     if (carry_record(start, record, &instance) < 0 || open_pipes(start, record, fds) < 0)
         return;
@@ -539,6 +568,7 @@ static void start_many(struct starter *starter, const struct boot_record *record
     struct instance_spec instance;
     struct helper_fd fds[3];
 
+    assert(places->count > 0 && record->names != NULL);
     start->place = places->items[0].first;
     start->many.names = hostlist_create();
     hostlist_append_slice(start->many.names, record->names, 0, hostlist_count(record->names));
@@ -562,6 +592,7 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
     struct ranges given = {0};
     struct boot_record record;
 
+    assert(method->select != NULL && method->start_all != NULL);
     one_shot_record(root, root_addresses, &record);
     for (uint32_t i = 0; method->select(i, record.names, wanted); i++) {
         struct ranges places = {0};
@@ -599,6 +630,7 @@ void starter_joined(struct starter *starter, uint32_t place)
 {
     struct list_node *node, *spare;
 
+    starter_check(starter);
     list_for_each(&starter->starts, node, spare)
     {
         struct start *start = list_entry(node, struct start, node);
@@ -669,6 +701,7 @@ void starter_process_started(struct starter *starter, uint32_t id, pid_t pid)
 {
     struct start *start = find_start(starter, id);
 
+    assert(pid > 0);
     if (start != NULL)
         start->pid = pid;
 }
@@ -703,6 +736,7 @@ void starter_process_failed(struct starter *starter, uint32_t id, int code, enum
     struct start *start = find_start(starter, id);
     struct error why = ERROR_NONE;
 
+    starter_check(starter);
     if (start == NULL)
         return;
     if (step == START_STEP_EXEC || step == START_STEP_INTERPRETER)
@@ -719,6 +753,7 @@ void starter_process_exited(struct starter *starter, uint32_t id, int wait_statu
     struct start *start = find_start(starter, id);
     struct error why = ERROR_NONE;
 
+    starter_check(starter);
     if (start == NULL)
         return;
     while (read_output(start))

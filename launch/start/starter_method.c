@@ -92,5 +92,6 @@ static const struct starter_method *const methods[STARTER_KIND_COUNT] = {
 const struct starter_method *starter_method_of(enum starter_kind kind)
 {
     assert(kind < STARTER_KIND_COUNT);
+    assert(methods[kind] != NULL);
     return methods[kind];
 }
