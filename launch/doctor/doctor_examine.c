@@ -3,6 +3,7 @@
 
 #include "launch/doctor/doctor_examine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -36,6 +37,7 @@ static void send_message(enum doctor_message kind, const struct buffer *body)
     struct buffer out = {0};
     size_t sent = 0;
 
+    assert(body->length_bytes < UINT32_MAX);
     wire_put_u32(&out, (uint32_t)(body->length_bytes + 1));
     wire_put_u8(&out, (uint8_t)kind);
     buffer_append(&out, body->data, body->length_bytes);
@@ -55,6 +57,8 @@ void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *r
     struct buffer body = {0};
     va_list arguments;
 
+    assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT);
+    assert(format != NULL);
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
@@ -67,6 +71,7 @@ static void begin(enum doctor_topic topic)
 {
     struct buffer body = {0};
 
+    assert(topic < DOCTOR_TOPIC_COUNT);
     wire_put_u8(&body, (uint8_t)topic);
     send_message(DOCTOR_MESSAGE_BEGINS, &body);
     buffer_fini(&body);
@@ -163,6 +168,7 @@ static void check_files(long cores)
     struct rlimit limit = {0};
     rlim_t wanted = FILES_MIN + FILES_OF_RANK * (rlim_t)cores;
 
+    assert(cores > 0);
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_max < wanted)
         doctor_tell(DOCTOR_LIMITS, DOCTOR_PROBLEM,
@@ -206,6 +212,7 @@ static void check_processes(long cores)
     rlim_t wanted = 64 + 8 * (rlim_t)cores; /* a rank has some threads */
     rlim_t most;
 
+    assert(cores > 0);
     (void)getrlimit(RLIMIT_NPROC, &limit);
     most = cgroup_processes() < limit.rlim_cur ? cgroup_processes() : limit.rlim_cur;
     if (most == RLIM_INFINITY)

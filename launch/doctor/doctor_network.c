@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -50,6 +51,7 @@ static void print_network(struct buffer *out, const struct ifaddrs *entry)
     struct address address;
     char text[ADDRESS_TEXT_BYTES];
 
+    assert(entry->ifa_addr != NULL && (is_v6 || entry->ifa_addr->sa_family == AF_INET));
     memcpy(&network, entry->ifa_addr,
            is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
     ip = is_v6 ? (unsigned char *)&((struct sockaddr_in6 *)&network)->sin6_addr
@@ -128,6 +130,7 @@ static void probe_end(struct probe *probe)
 {
     socklen_t bytes = sizeof(probe->code);
 
+    assert(probe->fd >= 0);
     if (getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &probe->code, &bytes) < 0)
         probe->code = errno;
 }
@@ -180,6 +183,7 @@ static void tell_peer(const struct doctor_request *request, const struct probe *
     struct buffer text = {0};
     uint32_t reached = 0;
 
+    assert(count > 0 && peer != NULL);
     snprintf(name, sizeof(name), "%s%s%s", is_parent ? "its parent" : "its child",
              peer->name[0] != '\0' ? " " : "", peer->name);
     for (uint32_t i = 0; i < count; i++) {
@@ -189,6 +193,7 @@ static void tell_peer(const struct doctor_request *request, const struct probe *
             buffer_printf(&text, "%s%s: %s", text.length_bytes > 0 ? "; " : "",
                           address_print(first[i].address, address), strerror(first[i].code));
     }
+    assert(reached <= count);
     if (reached == 0)
         doctor_tell(
             DOCTOR_TREE, DOCTOR_PROBLEM,
@@ -210,6 +215,7 @@ void doctor_check_tree(const struct doctor_request *request)
         for (uint8_t j = 0; j < request->peers[i].addresses.count; j++)
             probes[count++] = (struct probe){.peer = &request->peers[i],
                                              .address = &request->peers[i].addresses.items[j]};
+    assert(count <= request->peers_count * ADDRESSES_MAX);
     probe_all(probes, count);
     for (uint32_t i = 0, next; i < count; i = next) {
         for (next = i; next < count && probes[next].peer == probes[i].peer; next++)

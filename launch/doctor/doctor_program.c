@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ static int run_command(char *const *argv, char *const *environment, const char *
     ssize_t bytes = 1;
     pid_t pid;
 
+    assert(argv[0] != NULL);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     pid = fork();
@@ -116,6 +118,7 @@ static void put_library(struct buffer *out, const char *family, const char *path
     char real[PATH_MAX];
     char item[PATH_MAX + 32];
 
+    assert(family != NULL);
     if (realpath(path, real) == NULL)
         return;
     snprintf(item, sizeof(item), "%s (%s)", family, real);

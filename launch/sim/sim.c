@@ -70,6 +70,7 @@ void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t
 
 void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
+    assert(place < machine->capacity);
     sim_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
 }
 
@@ -136,6 +137,7 @@ void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
 {
     struct sim_wish *wish = wish_of(machine, 0);
 
+    assert(end != NULL);
     wish->end = *end;
     sim_at(machine->sim, time_ns, call_end, wish, 0);
 }
@@ -151,6 +153,7 @@ static void call_signal(void *context, uint64_t number)
 
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number)
 {
+    assert(number > 0);
     sim_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
 }
 
@@ -286,6 +289,7 @@ void sim_machine_broadcast(struct sim_machine *machine, struct message *payload)
     struct sim_daemon *root = &machine->daemons[0];
     struct buffer text = {0};
 
+    assert(payload != NULL);
     if (sim_daemon_is_up(root)) {
         wire_put_u8(&text, SIM_MESSAGE);
         buffer_append(&text, payload->data, payload->length_bytes);
@@ -305,6 +309,7 @@ void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const s
                            .target = NODE_TARGET_ALL,
                            .generation = generation};
 
+    assert(place < machine->capacity);
     if (sim_daemon_is_up(daemon) && !daemon->stopped)
         node_contribute(daemon->node, &key, set, payload);
     else
@@ -316,6 +321,7 @@ uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
     struct sim_daemon *root = &machine->daemons[0];
     uint32_t first = TREE_NO_PLACE;
 
+    assert(count > 0);
     if (sim_daemon_is_up(root) && count <= machine->capacity - node_population(root->node))
         first = node_grow(root->node, count);
     if (first == TREE_NO_PLACE)
@@ -330,6 +336,7 @@ void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places
 {
     struct sim_daemon *root = &machine->daemons[0];
 
+    assert(!ranges_is_empty(places));
     machine->set_version++;
     if (sim_daemon_is_up(root))
         (void)node_shrink(root->node, places);
@@ -353,11 +360,13 @@ struct sim *sim_machine_world(struct sim_machine *machine)
 
 int sim_machine_is_up(const struct sim_machine *machine, uint32_t place)
 {
+    assert(place < machine->capacity + machine->config.strangers);
     return sim_daemon_is_up(&machine->daemons[place]);
 }
 
 int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place)
 {
+    assert(place < machine->capacity + machine->config.strangers);
     return machine->daemons[place].stopped;
 }
 
@@ -374,6 +383,7 @@ int sim_machine_is_usurped(const struct sim_machine *machine)
 
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place)
 {
+    assert(place < machine->capacity + machine->config.strangers);
     return machine->daemons[place].node;
 }
 
