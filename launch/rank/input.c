@@ -3,6 +3,7 @@
 
 #include "launch/rank/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static void input_flush(struct input *input)
 {
     uint32_t taken = 0;
 
+    assert((input->fd >= 0) == (input->watch != NULL));
     while (input->fd >= 0 && input->queue.length_bytes > 0) {
         ssize_t wrote = write(input->fd, input->queue.data, input->queue.length_bytes);
 
@@ -71,6 +73,7 @@ struct input *input_create(struct loop *loop, int write_fd, input_taken_function
 {
     struct input *input = memory_allocate_zeroed(sizeof *input);
 
+    assert(write_fd >= 0 && taken != NULL);
     (void)fcntl(write_fd, F_SETFL, O_NONBLOCK);
     input->loop = loop;
     input->fd = write_fd;

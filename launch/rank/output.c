@@ -3,6 +3,7 @@
 
 #include "launch/rank/output.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -67,6 +68,28 @@ static void on_timer(void *context);
 static void cut_over(void *context);
 static void read_left(struct output *output);
 
+static void output_check(const struct output *output)
+{
+    assert(output->open <= output->streams_count);
+    assert(!output->cut_over || output->cut);
+    assert(!output->drained || output->cut);
+    for (int i = 0; i < 2; i++) {
+        const struct long_line *line = &output->lines[i];
+
+        assert(line->stream != NULL || list_is_empty(&line->waiting));
+        assert(line->stream == NULL || line->stream->watch != NULL);
+        assert(line->stream == NULL || line->stream->number == i + 1);
+    }
+}
+
+static void stream_check(const struct stream *stream)
+{
+    assert(stream->number == 1 || stream->number == 2);
+    assert((stream->tail.length_bytes > 0) == list_node_is_linked(&stream->tails));
+    assert(stream->tail.length_bytes < OUTPUT_TAIL_BYTES);
+    assert(stream->watch != NULL || !list_node_is_linked(&stream->waiting));
+}
+
 static void deferred_check(void *context)
 {
     struct output *output = context;
@@ -91,6 +114,7 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
 {
     struct output *output = memory_allocate_zeroed(sizeof *output);
 
+    assert(loop != NULL && events != NULL);
     output->loop = loop;
     output->events = events;
     output->context = context;
@@ -113,6 +137,7 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
     struct stream *stream = &output->streams[2 * index + number - 1u];
     int ends[2];
 
+    assert(index < output->streams_count / 2 && (number == 1 || number == 2));
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
@@ -169,6 +194,7 @@ static void set_timer(struct output *output, uint64_t deadline_ns)
 
 static void stream_wait(struct stream *stream, struct list *list)
 {
+    assert(stream->watch != NULL && !list_node_is_linked(&stream->waiting));
     loop_watch_set(stream->watch, 0);
     list_append(list, &stream->waiting);
 }
@@ -238,6 +264,7 @@ static void stream_end(struct stream *stream)
 {
     struct output *output = stream->output;
 
+    assert(stream->watch != NULL && output->open > 0);
     tail_forward(stream);
     if (stream->inside && output->events->line_ended != NULL)
         output->events->line_ended(output->context, stream->index, stream->number);
@@ -302,6 +329,7 @@ static void stream_ready(void *context, int fd, unsigned int ready)
     struct long_line *line = line_of(stream);
     ssize_t got;
 
+    assert(stream->watch != NULL && !output->cut_over);
     (void)ready;
     if (output->credit_bytes <= 0) {
         stream_wait(stream, &output->without_credit);
@@ -317,6 +345,8 @@ static void stream_ready(void *context, int fd, unsigned int ready)
         stream_data(stream, output->chunk, (size_t)got);
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
         stream_end(stream);
+    stream_check(stream);
+    output_check(output);
 }
 
 static void tails_flush(struct output *output, uint64_t now_ns)
@@ -340,6 +370,7 @@ static void line_hand_over(struct output *output, struct long_line *line, uint64
 {
     struct stream *next = list_entry(list_first(&line->waiting), struct stream, waiting);
 
+    assert(!output->cut_over);
     list_remove(&next->waiting);
     line->stream = next;
     line->last_ns = now_ns;
@@ -353,6 +384,7 @@ static void on_timer(void *context)
     uint64_t now_ns = loop_now_ns();
 
     output->timer_ns = UINT64_MAX;
+    output_check(output);
     if (output->cut_over)
         return;
     tails_flush(output, now_ns);
@@ -367,6 +399,7 @@ static void on_timer(void *context)
 
 void output_credit(struct output *output, uint32_t bytes)
 {
+    output_check(output);
     output->credit_bytes += bytes;
     if (output->credit_bytes > 0)
         streams_go_on(output, &output->without_credit);

@@ -3,6 +3,7 @@
 
 #include "launch/rank/rank_start.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,7 @@ static int descriptors_open(const struct rank_start *start, struct helper_fd *fd
     int pmi_fd, rc = services_pmi_fd(start->services, start->index, &pmi_fd);
     uint32_t count = 0;
 
+    assert(start->index < start->job->count);
     if (rc == 0 && pmi_fd >= 0)
         fds[count++] = (struct helper_fd){.fd = pmi_fd, .target = RANK_PMI_FD};
     for (uint8_t stream = 1; rc == 0 && stream <= 2; stream++) {
@@ -172,10 +174,12 @@ int rank_start(const struct rank_start *start, struct error *error)
     uint32_t own = 0;
     int rc = descriptors_open(start, fds, &own, error);
 
+    assert(start->rank < start->job->map.processes);
     if (rc == 0) {
         process.fds_count = own;
         if (start->stdin_fd >= 0)
             fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = 0};
+        assert(process.fds_count < HELPER_FDS_MAX);
         environment_fill(start, &text, &environment);
         process.environment = environment.items;
         helper_start(start->helper, &process);
