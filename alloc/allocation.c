@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void allocation_check(const struct allocation *allocation)
+{
+    assert(allocation->names != NULL);
+    assert(allocation->runs_count <= allocation->runs_capacity);
+    assert((allocation_nodes(allocation) == 0) == (allocation->runs_count == 0));
+}
+
 void allocation_init(struct allocation *allocation)
 {
     *allocation = (struct allocation){.names = hostlist_create()};
@@ -69,6 +76,7 @@ void allocation_append_run(struct allocation *allocation, const struct host_run 
 {
     hostlist_append_run(allocation->names, run);
     slots_append(allocation, run->count, slots);
+    allocation_check(allocation);
 }
 
 /* Appends a run's slots to a target, with the raises that lie in it; returns how many those are,
@@ -96,6 +104,7 @@ static int64_t run_raise(struct allocation *target, struct slots_run run, uint32
         done = index - base + 1;
     }
     slots_append(target, run.nodes - done, run.slots);
+    assert(done <= run.nodes);
     return used;
 }
 
@@ -122,6 +131,7 @@ int allocation_raise(struct allocation *allocation, const struct slots_raise *ra
     allocation->runs = raised.runs;
     allocation->runs_count = raised.runs_count;
     allocation->runs_capacity = raised.runs_capacity;
+    allocation_check(allocation);
     return 0;
 }
 
@@ -163,4 +173,5 @@ void allocation_set_slots(struct allocation *allocation, uint32_t slots)
 {
     allocation->runs_count = 0;
     slots_append(allocation, allocation_nodes(allocation), slots);
+    allocation_check(allocation);
 }

@@ -26,6 +26,18 @@ struct hostlist {
     struct buffer texts;
 };
 
+static void hostlist_check(const struct hostlist *list)
+{
+    const struct group *last =
+        list->groups_count > 0 ? &list->groups[list->groups_count - 1] : NULL;
+
+    assert(list->groups_count <= list->groups_capacity && list->hosts <= HOSTLIST_HOSTS_MAX);
+    assert((list->hosts == 0) == (last == NULL));
+    assert(last == NULL || last->start < list->hosts);
+    assert(last == NULL || (size_t)last->prefix + last->prefix_bytes <= list->texts.length_bytes);
+    assert(last == NULL || (size_t)last->suffix + last->suffix_bytes <= list->texts.length_bytes);
+}
+
 struct hostlist *hostlist_create(void)
 {
     struct hostlist *list = memory_allocate_zeroed(sizeof(*list));
@@ -240,6 +252,7 @@ static void last_group_split(struct hostlist *list, const struct host_run *run)
     size_t to = (size_t)last->prefix_bytes - run->suffix_bytes;
     uint8_t width;
 
+    assert(list->groups_count > 0);
     /* No brackets beside a ']': such text would not parse. */
     if (last->width > 0 || memchr(text, ']', last->prefix_bytes) != NULL)
         return;
@@ -269,6 +282,7 @@ static struct host_run run_like_last(const struct host_run *run, const struct ho
 
 static void group_add(struct hostlist *list, const struct group *group, uint32_t count)
 {
+    assert(count > 0 && group->start == list->hosts);
     if (list->groups_count == list->groups_capacity) {
         list->groups_capacity = list->groups_capacity > 0 ? 2 * list->groups_capacity : 4;
         list->groups = memory_resize(list->groups, list->groups_capacity * sizeof(*list->groups));
@@ -283,6 +297,7 @@ void hostlist_append_run(struct hostlist *list, const struct host_run *run)
     struct host_run last = {.count = 0};
     struct host_run next = *run;
 
+    hostlist_check(list);
     assert(run->count > 0 && run->count <= HOSTLIST_HOSTS_MAX - list->hosts);
     assert(run->width > 0 || (run->count == 1 && run->suffix_bytes == 0));
     assert(run->count - 1 <= UINT64_MAX - run->first);
@@ -308,6 +323,7 @@ void hostlist_append_run(struct hostlist *list, const struct host_run *run)
     made.suffix_bytes = next.suffix_bytes;
     made.width = next.width;
     group_add(list, &made, next.count);
+    hostlist_check(list);
 }
 
 void hostlist_append(struct hostlist *list, const char *name)
@@ -322,6 +338,7 @@ void hostlist_append(struct hostlist *list, const char *name)
 
 void hostlist_move(struct hostlist *target, struct hostlist *source)
 {
+    assert(target != source);
     if (target->hosts == 0) {
         struct hostlist empty = *target;
 
@@ -406,6 +423,7 @@ static void number_print(const struct host_run *run, uint32_t offset, struct buf
 {
     char *text = buffer_reserve(out, HOST_NAME_BYTES_MAX);
 
+    assert(offset < run->count && run->width > 0);
     buffer_commit(out, number_write(run->first + offset, run->width, text));
 }
 
@@ -426,6 +444,7 @@ static uint32_t bracket_print(const struct hostlist *list, uint32_t index, struc
     uint32_t end = index + 1;
     int bracket;
 
+    assert(index < list->groups_count);
     while (head.width > 0 && end < list->groups_count) {
         run = hostlist_run(list, end);
         if (run.width == 0 || !host_run_same_texts(&head, &run))

@@ -54,6 +54,13 @@ struct node_pool {
     struct facts_table facts;
 };
 
+static void pool_check(const struct node_pool *pool)
+{
+    assert(pool->cells_count <= POOL_CELLS_MAX && pool->count <= HOSTLIST_HOSTS_MAX);
+    assert((pool->cells_count == 0) == (pool->cells == NULL));
+    assert(pool->count == 0 || (pool->nodes != NULL && pool->cells_count > 0));
+}
+
 struct node_pool *node_pool_create(void)
 {
     struct node_pool *pool = memory_allocate_zeroed(sizeof(*pool));
@@ -155,6 +162,7 @@ static void node_name(const struct node_pool *pool, uint32_t node,
 {
     const struct cell *cell = &pool->cells[pool->nodes[node].cell];
 
+    assert(node < pool->count && cell < pool->cells + pool->cells_count);
     for (uint32_t i = 0; i < cell->insertions_count; i++) {
         const struct insertion *insertion = &cell->insertions[i];
 
@@ -206,6 +214,7 @@ int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct
     uint32_t index;
     int rc;
 
+    pool_check(pool);
     if (added > HOSTLIST_HOSTS_MAX - pool->count)
         return error_set(error, -E2BIG, "more than %u nodes", HOSTLIST_HOSTS_MAX);
     cell = cell_get(pool, cell_name, error);
@@ -227,6 +236,7 @@ int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct
     }
     hostlist_append_slice(cell->names, nodes->names, 0, added);
     nodes_append(pool, (uint16_t)(cell - pool->cells), nodes);
+    pool_check(pool);
     return 0;
 }
 
@@ -252,6 +262,7 @@ int node_pool_alias(struct node_pool *pool, uint32_t node, const char *alias, st
     int64_t found = cell_lookup(cell, alias);
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(node < pool->count);
     if (found == node)
         return 0;
     if (found >= 0) {
@@ -397,6 +408,7 @@ static int check_node(const struct node_pool *pool, uint32_t number, uint32_t sl
     const struct node *node = &pool->nodes[number];
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(number < pool->count && node->state < NODE_STATE_COUNT);
     if (node->state != NODE_UP) {
         node_name(pool, number, name);
         return error_set(error, -EHOSTDOWN, "node %s is %s", name, states[node->state]);
@@ -411,6 +423,7 @@ static int check_node(const struct node_pool *pool, uint32_t number, uint32_t sl
 
 static void shares_apply(struct node_pool *pool, const struct pool_share *share, bool back)
 {
+    assert(share->nodes.first <= share->nodes.last && share->nodes.last < pool->count);
     for (uint32_t node = share->nodes.first; node <= share->nodes.last; node++) {
         assert(!back || pool->nodes[node].slots_used >= share->slots);
         pool->nodes[node].slots_used += back ? 0 - share->slots : share->slots;
@@ -438,6 +451,7 @@ int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_sh
     uint32_t taken = 0;
     int rc = 0;
 
+    assert(shares_count == 0 || shares != NULL);
     if (job == NULL)
         return error_set(error, -ENOENT, "there is no job %u", number);
     while (rc == 0 && taken < shares_count) {
@@ -454,6 +468,7 @@ int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_sh
     if (shares_count > 0)
         memcpy(job->shares + job->count, shares, shares_count * sizeof(*shares));
     job->count += shares_count;
+    assert(job->number == number);
     return 0;
 }
 
@@ -491,6 +506,7 @@ int node_names_derive(const struct hostlist *names, uint64_t number, uint32_t co
 {
     uint32_t index = 0;
 
+    assert(names != ret_names);
     for (uint32_t i = 0; i < hostlist_runs(names); i++) {
         struct host_run run = hostlist_run(names, i);
 

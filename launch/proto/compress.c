@@ -3,6 +3,7 @@
 
 #include "launch/proto/compress.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ void compress_put(struct buffer *out, const void *data, size_t bytes)
     void *room;
     size_t packed_bytes;
 
+    assert(data != NULL || bytes == 0);
     if (bytes < COMPRESS_BYTES_MIN) {
         put_plain(out, data, bytes);
         return;

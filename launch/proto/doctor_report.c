@@ -3,6 +3,7 @@
 
 #include "launch/proto/doctor_report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const char *const topic_names[DOCTOR_TOPIC_COUNT] = {
 
 const char *doctor_topic_name(enum doctor_topic topic)
 {
+    assert(topic < DOCTOR_TOPIC_COUNT);
     return topic_names[topic];
 }
 
@@ -85,6 +87,7 @@ static int find(const struct doctor_report *report, const struct doctor_finding 
 static void insert(struct doctor_report *report, uint32_t index,
                    const struct doctor_finding *finding)
 {
+    assert(index <= report->count && report->count <= report->capacity);
     if (report->count == report->capacity) {
         report->capacity = report->capacity > 0 ? 2 * report->capacity : 32;
         report->items = memory_resize(report->items, report->capacity * sizeof(*report->items));
@@ -128,11 +131,13 @@ void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
                                      .text = clean_copy(text),
                                      .remedy = clean_copy(remedy != NULL ? remedy : "")};
 
+    assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT);
     put(report, &finding, places);
 }
 
 void doctor_report_merge(struct doctor_report *report, const struct doctor_report *other)
 {
+    assert(report != other);
     for (uint32_t i = 0; i < other->count; i++) {
         const struct doctor_finding *finding = &other->items[i];
         doctor_report_add(report, finding->topic, finding->level, &finding->places, finding->text,
@@ -161,6 +166,7 @@ void doctor_report_ill(const struct doctor_report *report, struct ranges *ret_pl
 void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
                         const char *remedy, struct buffer *out)
 {
+    assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT);
     wire_put_u8(out, (uint8_t)topic);
     wire_put_u8(out, (uint8_t)level);
     wire_put_bytes(out, text, strnlen(text, DOCTOR_TEXT_BYTES_MAX));

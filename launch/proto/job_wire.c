@@ -3,6 +3,7 @@
 
 #include "launch/proto/job_wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 void job_failure_encode(const struct job_failure *failure, struct buffer *out)
 {
+    assert(failure->kind < JOB_FAILURE_COUNT && failure->step < START_STEP_COUNT);
     wire_put_u8(out, failure->kind);
     if (failure->kind == JOB_FAILURE_NONE)
         return;
@@ -94,6 +96,7 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out)
 {
+    assert(message->discard <= 1 && message->goes_on <= 1 && message->tell <= 1);
     wire_put_u32(out, message->number);
     wire_put_u32(out, message->generation);
     wire_put_u32(out, message->grace_ms);
@@ -124,6 +127,7 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
 
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 {
+    assert(message->over <= 1);
     wire_put_key(&message->key, out);
     wire_put_u8(out, message->over);
     ranges_encode(&message->set, out);
@@ -188,10 +192,12 @@ void job_roll_request_fini(struct job_roll_request *message)
 
 void job_roll_encode(const struct job_roll *message, struct buffer *out)
 {
+    assert(message->count <= JOB_ROLL_ENTRIES_MAX);
     wire_put_varint(out, message->count);
     for (uint32_t i = 0; i < message->count; i++) {
         const struct job_roll_entry *entry = &message->entries[i];
 
+        assert(entry->first <= entry->last);
         wire_put_varint(out, entry->first);
         wire_put_varint(out, entry->last - entry->first);
         wire_put_u8(out, entry->state);

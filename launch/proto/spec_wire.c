@@ -7,6 +7,7 @@
 
 #include "launch/proto/spec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,8 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 {
     struct buffer programs = {0}, placement = {0};
 
+    assert(spec->apps_count == spec->placement.rules_count);
+    assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
     wire_put_varint(out, spec->number);
     wire_put_varint(out, spec->uid);
     wire_put_varint(out, spec->mpi);

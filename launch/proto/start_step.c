@@ -4,6 +4,7 @@
 #include "launch/proto/start_step.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 static const char *const names[START_STEP_COUNT] = {
     [START_STEP_FORK] = "fork",
@@ -20,5 +21,6 @@ static const char *const names[START_STEP_COUNT] = {
 const char *start_step_name(enum start_step step)
 {
     assert(step < START_STEP_COUNT);
+    assert(names[step] != NULL);
     return names[step];
 }

@@ -3,6 +3,7 @@
 
 #include "launch/proto/survey.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader)
 
 static void merge(struct survey *sum, const struct survey *part)
 {
+    assert(sum != part);
     place_machines_merge(&sum->machines, &part->machines);
     facts_table_merge(&sum->facts, &part->facts);
     if (!ranges_is_empty(&part->failed) &&
