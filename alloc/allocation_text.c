@@ -342,7 +342,7 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     if (rc < 0)
         return rc;
     if (colon == from)
-        return error_set(source_error(source, from), -EINVAL, "a name is missing before ':'");
+        return error_set(source_error(source, from), -EINVAL, "missing name before ':'");
     rc = entry_slots(source, colon, to, given, &slots);
     return rc < 0 ? rc : names_add(builder, source, &cut, from, colon, slots);
 }
@@ -384,7 +384,7 @@ static const struct attribute_word {
     {"username", ATTRIBUTE_USER, NULL},
     {"user_name", ATTRIBUTE_USER, NULL},
     {"user-name", ATTRIBUTE_USER, NULL},
-    {"binding", ATTRIBUTE_REFUSED, "a host file says nothing of binding"},
+    {"binding", ATTRIBUTE_REFUSED, "a host file does not set binding"},
 };
 
 static const struct attribute_word *attribute_find(const char *word, size_t bytes)

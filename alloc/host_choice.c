@@ -155,7 +155,7 @@ int host_choice_user(struct host_choice *choice, const char *user, size_t user_b
                          sizeof(choice->user) - 1);
     for (size_t i = 0; i < user_bytes; i++) {
         if (!host_name_has_byte(user[i]) || user[0] == '-')
-            return error_set(error, -EINVAL, "'%c' is not allowed there in a user name", user[i]);
+            return error_set(error, -EINVAL, "'%c' is not allowed here in a user name", user[i]);
     }
     if (choice->user[0] != '\0' &&
         (strlen(choice->user) != user_bytes || memcmp(choice->user, user, user_bytes) != 0))

@@ -123,7 +123,7 @@ static int range_parse(struct parser *parser, size_t from, size_t to)
     uint64_t first, last;
 
     if (bytes == 0)
-        return error_set(parser_error(parser, from), -EINVAL, "a number is missing here");
+        return error_set(parser_error(parser, from), -EINVAL, "missing number");
     if (!number_parse(text, low_bytes, dash != NULL, &first))
         return error_set(parser_error(parser, from), -EINVAL, "\"%.*s\" is not a range of numbers",
                          (int)(bytes < 80 ? bytes : 80), text);
@@ -356,9 +356,9 @@ static int item_end(struct parser *parser, size_t from, size_t *ret_to, int *ret
         }
     }
     if (open > 0)
-        return error_set(parser_error(parser, open - 1), -EINVAL, "this '[' is not closed");
+        return error_set(parser_error(parser, open - 1), -EINVAL, "unmatched '['");
     if (brackets && stray > 0)
-        return error_set(parser_error(parser, stray - 1), -EINVAL, "this ']' closes nothing");
+        return error_set(parser_error(parser, stray - 1), -EINVAL, "unmatched ']'");
     *ret_to = i;
     *ret_brackets = brackets;
     return 0;

@@ -188,7 +188,7 @@ static int check_new(const struct cell *cell, const struct allocation *nodes, st
         for (uint32_t k = 0; k < run.count; k++) {
             host_run_name(&run, k, name);
             if (cell_lookup(cell, name) >= 0)
-                return error_set(error, -EEXIST, "node %s is there already", name);
+                return error_set(error, -EEXIST, "node %s already exists", name);
         }
     }
     return 0;
@@ -293,7 +293,7 @@ int node_pool_lookup(const struct node_pool *pool, const char *cell, const char 
             *ret_node = (uint32_t)found;
         }
     }
-    return first != NULL ? 0 : error_set(error, -ENOENT, "there is no node %.80s", name);
+    return first != NULL ? 0 : error_set(error, -ENOENT, "no such node: %.80s", name);
 }
 
 void node_pool_set_state(struct node_pool *pool, uint32_t node, enum node_state state)
@@ -390,9 +390,9 @@ int node_pool_job_add(struct node_pool *pool, uint32_t wanted, uint32_t *ret_job
     struct pool_job *job;
 
     if (wanted > 0 && ranges_contains(&pool->used, wanted))
-        return error_set(error, -EEXIST, "job %u is or was there already", wanted);
+        return error_set(error, -EEXIST, "job number %u is already used", wanted);
     if (wanted == 0 && !ranges_first_gap(&pool->used, 1, UINT32_MAX, &wanted))
-        return error_set(error, -E2BIG, "no number is left for a job");
+        return error_set(error, -E2BIG, "no job number is left");
     ranges_add(&pool->used, wanted, wanted);
     job = memory_allocate_zeroed(sizeof(*job));
     job->number = wanted;
@@ -417,7 +417,7 @@ static int check_node(const struct node_pool *pool, uint32_t number, uint32_t sl
                       : (uint64_t)node->slots_used + slots <= node->slots_given)
         return 0;
     node_name(pool, number, name);
-    return error_set(error, -EBUSY, "node %s has %u of %u slots in use, and %u more are wanted",
+    return error_set(error, -EBUSY, "node %s has %u of %u slots in use; %u more are requested",
                      name, node->slots_used, node->slots_given, slots);
 }
 
@@ -453,7 +453,7 @@ int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_sh
 
     assert(shares_count == 0 || shares != NULL);
     if (job == NULL)
-        return error_set(error, -ENOENT, "there is no job %u", number);
+        return error_set(error, -ENOENT, "no such job: %u", number);
     while (rc == 0 && taken < shares_count) {
         rc = share_take(pool, &shares[taken], oversubscribe, error);
         taken += rc == 0;
@@ -513,10 +513,10 @@ int node_names_derive(const struct hostlist *names, uint64_t number, uint32_t co
         if (run.width > 0 && number >= run.first && number - run.first < run.count) {
             index += (uint32_t)(number - run.first);
             if (count == 0 || count > hostlist_count(names) - index)
-                return error_set(error, -ERANGE,
-                                 "%u names from number %llu on are wanted, and %u "
-                                 "are there",
-                                 count, (unsigned long long)number, hostlist_count(names) - index);
+                return error_set(
+                    error, -ERANGE,
+                    "%u names starting at number %llu are requested, but there are only %u", count,
+                    (unsigned long long)number, hostlist_count(names) - index);
             hostlist_append_slice(ret_names, names, index, count);
             return 0;
         }

@@ -241,8 +241,7 @@ static int no_such_object(const struct map_rule *rule, const struct free_run *ru
     (void)rule;
     hostlist_name(allocation->names, run->first, name);
     return error_set(error, -ENODEV,
-                     "node %s has no %s that can be used; 'banyan map --show-topology' tells what "
-                     "it has",
+                     "node %s has no usable %s; 'banyan map --show-topology' shows what it has",
                      name, topology_level_name(level));
 }
 
@@ -305,10 +304,9 @@ static int check_devices(const struct map_rule *rule, const struct place_map *ma
     hostlist_name(allocation->names, run->first, name);
     return error_set(
         error, -ENODEV,
-        "node %s has %u of the %u %s devices that each process takes; 'banyan map "
-        "--show-topology' tells what it has%s",
+        "node %s has %u of the %u %s devices that each process needs; 'banyan map --show-topology' shows what it has%s",
         name, devices_of(map, run, rule->device_class), wanted, map_device_name(rule->device_class),
-        rule->device_class == MAP_DEVICE_GPU ? ", --require 'gpus>=N' leaves out nodes with fewer"
+        rule->device_class == MAP_DEVICE_GPU ? ", --require 'gpus>=N' excludes nodes with fewer"
                                              : "");
 }
 
@@ -533,7 +531,7 @@ static int count_listed(const struct map_list *list, const struct allocation *al
 
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->nodes[i] >= nodes)
-            return error_set(error, -EINVAL, "the list names nodes that are not there");
+            return error_set(error, -EINVAL, "the list names nodes that do not exist");
         counts[list->nodes[i]]++;
     }
     return 0;
@@ -550,7 +548,7 @@ static int check_listed(const uint32_t *counts, uint32_t first, uint32_t last,
             continue;
         hostlist_name(allocation->names, node, name);
         return error_set(error, -ENOSPC,
-                         "the list names node %s, which has no slots or is left out", name);
+                         "the list names node %s, which has no slots or is excluded", name);
     }
     return 0;
 }
@@ -676,16 +674,13 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
     int rc;
 
     if (app->rule->list == NULL || app->rule->list->count == 0)
-        return error_set(error, -EINVAL, "the list of where processes go is empty");
+        return error_set(error, -EINVAL, "the list of processes is empty");
     if (app->rule->processes > 0 && app->rule->processes != app->rule->list->count)
-        return error_set(error, -EINVAL,
-                         "%u processes requested, but the list has %u; leave "
-                         "out -n",
+        return error_set(error, -EINVAL, "%u processes requested, but the list has %u; omit -n",
                          app->rule->processes, app->rule->list->count);
     if (app->rule->pe > 0 && map_rule_lists_cores(app->rule))
         return error_set(error, -EINVAL,
-                         "the rank file says which cores each process has; leave out the number of "
-                         "them (pe=%u)",
+                         "the rank file already sets the cores of each process; omit pe=%u",
                          app->rule->pe);
     app->processes = app->rule->list->count;
     rc = give_list(outcome, runs, allocation, error);

@@ -83,7 +83,7 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
     }
     if (device == NULL)
         return error_set(error, -ENODEV,
-                         "there is no device %s; 'banyan map --show-topology' lists what there is",
+                         "there is no device %s; 'banyan map --show-topology' lists all devices",
                          name);
     free(desk->numa_order);
     desk->numa_order =
@@ -143,14 +143,14 @@ int device_desk_take(struct device_desk *desk, uint32_t count, int again, const 
     uint32_t there = topology_gpus(desk->view, &vendor);
 
     if (there < count)
-        return error_set(error, -ENODEV, "each process is to have %u GPUs but there are %u", count,
+        return error_set(error, -ENODEV, "each process needs %u GPUs, but there are %u", count,
                          there);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t best = choose_gpu(desk, vendor, ranges_min(home));
 
         if (desk->use[best] > 0 && !again)
             return error_set(error, -ENOSPC,
-                             "there are %u GPUs, too few for %u of its own for each process; use "
+                             "there are %u GPUs, too few to give each process %u; use "
                              "fewer processes, or --oversubscribe to share them",
                              there, count);
         desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
@@ -217,7 +217,7 @@ int device_desk_deal(struct device_desk *desk, enum map_device device_class, uin
         if (best == UINT32_MAX || (desk->use[best] > 0 && !again)) {
             ranges_fini(&deal.near);
             return error_set(error, -ENOSPC,
-                             "there are %u %s devices, too few for %u of its own for each process; "
+                             "there are %u %s devices, too few to give each process %u; "
                              "use fewer processes, or the modifier shared",
                              there, map_device_name(device_class), count);
         }

@@ -128,7 +128,7 @@ static int read_cores(struct list_reader *reader, struct ranges *cores)
             last = read_number(reader, CORE_MAX);
         }
         if (first == UNKNOWN || last == UNKNOWN || last < first)
-            return list_error(reader, "not a list of cores, as 0-2,5 is:", start,
+            return list_error(reader, "not a list of cores such as 0-2,5:", start,
                               strcspn(start, " \t\r\n#"));
         ranges_add(cores, first, last);
     } while (*reader->position == ',' && reader->position++);
@@ -144,13 +144,13 @@ static int read_slots(struct list_reader *reader, uint32_t rank)
     skip_blanks(reader);
     has_cores = !at_end(reader);
     if (reader->has_cores >= 0 && has_cores != reader->has_cores)
-        return list_error(reader, "slots are given to some ranks and not to others: here",
-                          reader->position, word_bytes(reader));
+        return list_error(reader, "either all ranks or none may have slots: here", reader->position,
+                          word_bytes(reader));
     reader->has_cores = has_cores;
     if (!has_cores)
         return 0;
     if (strncmp(reader->position, "slot=", 5) != 0 && strncmp(reader->position, "slots=", 6) != 0)
-        return list_error(reader, "slot= is wanted, not", reader->position, word_bytes(reader));
+        return list_error(reader, "expected slot=, not", reader->position, word_bytes(reader));
     reader->position = strchr(reader->position, '=') + 1;
     rc = read_cores(reader, &reader->list->cores[rank]);
     skip_blanks(reader);
@@ -168,13 +168,13 @@ static int read_rank(struct list_reader *reader)
     size_t bytes;
 
     if (strncmp(start, "rank", 4) != 0 || !is_blank(start[4]))
-        return list_error(reader, "\"rank N=NODE\" is wanted, not", start, word_bytes(reader));
+        return list_error(reader, "expected \"rank N=NODE\", not", start, word_bytes(reader));
     reader->position += 4;
     skip_blanks(reader);
     start = reader->position;
     rank = read_number(reader, RANK_MAX);
     if (rank == UNKNOWN || *reader->position != '=')
-        return list_error(reader, "not a rank and '=':", start, strcspn(start, " \t\r\n"));
+        return list_error(reader, "not a rank followed by '=':", start, strcspn(start, " \t\r\n"));
     reader->position++;
     bytes = word_bytes(reader);
     node = find_node(reader, reader->position, bytes);

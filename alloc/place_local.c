@@ -216,7 +216,7 @@ static int take_units(struct desk *desk, const struct map_rule *rule, struct pla
 
         if (unit == UINT32_MAX)
             return error_set(error, -ENOSPC,
-                             "each process is to have %u %s of its %s, which has only %u", rule->pe,
+                             "each process needs %u %s of its %s, which has only %u", rule->pe,
                              desk->map->in_threads ? "hardware threads" : "cores",
                              topology_level_name(map_rule_dealing_level(rule)), i);
         take_unit(desk, unit, seat);
@@ -255,8 +255,7 @@ static int take_listed(struct desk *desk, const struct ranges *cores, struct pla
     ranges_fini(&found);
     if (usable < ranges_count(cores))
         return error_set(error, -ENOSPC,
-                         "of the %u cores that the rank file gives to a process "
-                         "%u can be used",
+                         "of the %u cores that the rank file gives a process, only %u can be used",
                          (uint32_t)ranges_count(cores), (uint32_t)usable);
     return 0;
 }
@@ -285,7 +284,7 @@ static int desk_set_cpus(struct desk *desk, const struct map_rule *rule, struct 
     ranges_fini(&listed);
     ranges_fini(&usable);
     if (found < map_rule_cpus_count(rule))
-        return error_set(error, -ENOSPC, "of the %u cores of pe-list %u can be used",
+        return error_set(error, -ENOSPC, "of the %u cores in pe-list, only %u can be used",
                          map_rule_cpus_count(rule), found);
     return 0;
 }

@@ -40,7 +40,7 @@ static int key_parse(const char *text, const char **at, struct require_term *ter
         }
     }
     return error_set(error, -EINVAL,
-                     "column %zu: '%.40s' begins with none of mem, arch, os, feature, gpus",
+                     "column %zu: '%.40s' does not begin with mem, arch, os, feature or gpus",
                      (size_t)(*at - text) + 1, *at);
 }
 
@@ -53,17 +53,17 @@ static int number_parse(const char *text, const char *at, const char *end,
     uint64_t number;
 
     if (sign != '<' && sign != '>' && sign != '=')
-        return fail_at(text, at, error, ">=, <=, >, < or = is expected here");
+        return fail_at(text, at, error, "expected >=, <=, >, < or =");
     at += sign == '=' || is_open ? 1 : 2;
     if (term->fact == FACT_MEMORY) {
         if (memory_parse_mib(at, end, &number) < 0)
-            return fail_at(text, at, error, "a size is expected here, as 64G or 512M");
+            return fail_at(text, at, error, "expected a size such as 64G or 512M");
     } else {
         char *stop;
 
         number = strtoull(at, &stop, 10);
         if (at == end || *at < '0' || *at > '9' || stop != end || number > FACTS_GPUS_MAX)
-            return fail_at(text, at, error, "a whole number is expected here");
+            return fail_at(text, at, error, "expected a whole number");
     }
     if (sign == '<' && is_open && number == 0)
         return fail_at(text, at, error, "nothing is less than 0");
@@ -78,7 +78,7 @@ static int words_parse(const char *text, const char *at, const char *end, struct
     term->is_not = *at == '!';
     at += term->is_not;
     if (*at != '=')
-        return fail_at(text, at, error, "= or != is expected here");
+        return fail_at(text, at, error, "expected = or !=");
     at++;
     term->words = at;
     term->words_bytes = (uint32_t)(end - at);
@@ -86,13 +86,12 @@ static int words_parse(const char *text, const char *at, const char *end, struct
         size_t bytes = fact_word_bytes(at);
 
         if (bytes == 0 || bytes >= FACTS_WORD_BYTES)
-            return fail_at(text, at, error,
-                           "a name of up to 63 letters or digits is expected here");
+            return fail_at(text, at, error, "expected a name of up to 63 letters or digits");
         at += bytes;
         if (at == end)
             return 0;
         if (*at != '|')
-            return fail_at(text, at, error, "',' or '|' is expected here");
+            return fail_at(text, at, error, "expected ',' or '|'");
     }
 }
 
@@ -425,7 +424,7 @@ static void find_alike(const struct placement *placement, const struct require_t
 static void tell_term(const struct placement *placement, const struct allocation *allocation,
                       const struct require_term *term, struct ranges *refused, struct buffer *out)
 {
-    buffer_printf(out, "%.*s leaves out", (int)term->text_bytes, term->text);
+    buffer_printf(out, "%.*s excludes", (int)term->text_bytes, term->text);
     for (int told = 0; !ranges_is_empty(refused); told++) {
         struct buffer said = {0};
         struct ranges alike = {0};
@@ -471,7 +470,7 @@ static int nothing_left(const struct placement *placement, const struct allocati
     struct buffer why = {0};
 
     tell_rule(placement, allocation, require, &why);
-    error_set(error, -ENODEV, "no node has what --require asks for: %s", buffer_string(&why));
+    error_set(error, -ENODEV, "no node satisfies --require: %s", buffer_string(&why));
     if (placement->rules_count > 1)
         error_prefix(error, "application %u", app);
     buffer_fini(&why);

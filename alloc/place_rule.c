@@ -75,11 +75,11 @@ static const struct modifier_elsewhere {
     {"display", "use --report-bindings, or 'banyan map'"},
     {"displaydevel", "use 'banyan map --explain'"},
     {"donotlaunch", "use 'banyan map'"},
-    {"inherit", "a job passes no mapping on to others"},
+    {"inherit", "mappings are not inherited by other jobs"},
     {"noinherit", NULL},
     {"interleave", "use --map-by package or numa with --gpus-per-rank 1"},
-    {"shared", "it belongs to device=gpu and device=network"},
-    {"ordered", "it belongs to pe-list; seq and rankfile list the processes in order"},
+    {"shared", "it applies only to device=gpu and device=network"},
+    {"ordered", "it applies only to pe-list; seq and rankfile already list the processes in order"},
 };
 
 static int parse_elsewhere(const char *text, size_t bytes, struct error *error)
@@ -164,7 +164,8 @@ static const char *parse_distance(const char *text, struct map_rule *rule, struc
     rule->policy = MAP_BY_DISTANCE;
     rule->level = TOPOLOGY_NUMA;
     if (bytes == 0 || bytes >= sizeof(rule->device)) {
-        error_set(error, -EINVAL, "\"dist:%.60s\" names no device, as dist:mlx5_0 does", text);
+        error_set(error, -EINVAL,
+                  "\"dist:%.60s\" names no device; expected a name such as dist:mlx5_0", text);
         return NULL;
     }
     memcpy(rule->device, text, bytes);
@@ -191,10 +192,10 @@ static const char *parse_device(const char *text, struct map_rule *rule, struct 
     rule->device_class = MAP_DEVICE_GPU;
     if (bytes > 0 && bytes < sizeof(rule->device) && !is_word(text, bytes, "block"))
         return parse_distance(text, rule, error);
-    error_set(error, -EINVAL,
-              "\"device=%.60s\" is neither gpu nor network (nic, fabric, openfabrics) nor the name "
-              "of a device, as mlx5_0 is",
-              text);
+    error_set(
+        error, -EINVAL,
+        "\"device=%.60s\" is neither gpu nor network (nic, fabric, openfabrics) nor the name of a device such as mlx5_0",
+        text);
     return NULL;
 }
 
@@ -208,7 +209,7 @@ static const char *parse_list(const char *text, int is_sequence, struct map_rule
     if (text[0] != '\0') {
         extra->file = text;
     } else if (!is_sequence) {
-        error_set(error, -EINVAL, "rankfile names no file, as rankfile:FILE does");
+        error_set(error, -EINVAL, "rankfile needs a file: rankfile:FILE");
         return NULL;
     }
     return "";
@@ -281,8 +282,7 @@ static const char *parse_cpus(const char *text, struct map_rule *rule, struct er
     else
         error_set(
             error, -EINVAL,
-            "\"pe-list=%.60s\" is not a list of cores, as pe-list=0,2,4-7 is; they count from "
-            "0 to %u at most",
+            "\"pe-list=%.60s\" is not a list of cores such as pe-list=0,2,4-7; cores are numbered from 0 to at most %u",
             text, TOPOLOGY_THREADS_MAX - 1);
     return NULL;
 }
@@ -335,10 +335,11 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
         rest = word_after(rest, bytes);
     }
     if (rc == 0 && parsed.span && (parsed.policy == MAP_BY_LIST || parsed.policy == MAP_PER_OBJECT))
-        rc = error_set(error, -EINVAL,
-                       "span deals to objects in turn; a list and ppr say how many anyway");
+        rc = error_set(
+            error, -EINVAL,
+            "span goes round-robin over objects; a list or ppr already sets the number on each");
     if (rc == 0 && parsed.policy == MAP_BY_CPUS && (parsed.span || parsed.pe > 0))
-        rc = error_set(error, -EINVAL, "pe-list says which cores there are; leave out %s",
+        rc = error_set(error, -EINVAL, "pe-list already names the cores; omit %s",
                        parsed.span ? "span" : "pe");
     if (rc == 0)
         *rule = parsed;
@@ -390,7 +391,7 @@ int map_bind_parse(const char *text, struct map_rule *rule, struct error *error)
         parsed.bind = MAP_BIND_LEVEL;
     } else if (bytes > 0 || rest[0] == '\0') {
         return error_set(error, -EINVAL,
-                         "unknown binding \"%.*s\"; known are none, core, hwthread, l1cache, "
+                         "unknown binding \"%.*s\"; known: none, core, hwthread, l1cache, "
                          "l2cache, l3cache, numa and package",
                          bytes < 40 ? (int)bytes : 40, text);
     }
@@ -412,7 +413,7 @@ int map_memory_parse(const char *text, struct map_rule *rule, struct error *erro
         }
     }
     return error_set(error, -EINVAL,
-                     "unknown memory binding \"%.40s\"; known are none, preferred and local", text);
+                     "unknown memory binding \"%.40s\"; known: none, preferred and local", text);
 }
 
 const char *map_rank_by_name(enum map_rank_by rank_by)

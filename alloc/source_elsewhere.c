@@ -168,10 +168,10 @@ int source_read_aws_batch(struct source_reading *reading)
                          "this is node %u of %u: only the main node, %u, can start a run", index,
                          nodes, main_index);
     if (nodes > 1)
-        return error_set(reading->error, -ENOTSUP,
-                         "it does not tell the addresses of its %u nodes: let each report its own "
-                         "to the main node and give them there with --host or --hostfile",
-                         nodes);
+        return error_set(
+            reading->error, -ENOTSUP,
+            "it does not provide the addresses of its %u nodes: have each node report its address to the main node, and give them there with --host or --hostfile",
+            nodes);
     run.prefix_bytes = (uint8_t)strlen(run.prefix);
     rc = allocation_builder_add(&reading->builder, &run, 1, reading->error);
     return rc < 0 ? rc : reading_finish(reading, NULL);

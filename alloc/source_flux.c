@@ -58,7 +58,7 @@ static int idset_parse(const char *name, const char *value, struct ranges *ret_s
         if (text.at == text.line_end)
             return 0;
         if (*text.at != ',')
-            return source_text_fail(&text, text.at, "',' or '-' is expected, not '%c'", *text.at);
+            return source_text_fail(&text, text.at, "expected ',' or '-', not '%c'", *text.at);
         text.at++;
     }
 }
@@ -172,7 +172,7 @@ int source_read_flux(struct source_reading *reading)
     int rc;
 
     if (world->flux == NULL)
-        return error_set(reading->error, -ENOTSUP, "its resources cannot be asked for here");
+        return error_set(reading->error, -ENOTSUP, "its resources cannot be queried here");
     rc = world->flux(world->context, job != NULL && job[0] != '\0' ? job : NULL, &resources,
                      reading->error);
     if (rc < 0)

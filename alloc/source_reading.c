@@ -318,7 +318,7 @@ int reading_finish(struct source_reading *reading, const char *counts)
 
     reading->result->slots_given = counts != NULL;
     snprintf(origin, sizeof(origin), "%s, %s", title,
-             counts != NULL ? counts : "which counts no slots");
+             counts != NULL ? counts : "which gives no slot counts");
     rc = allocation_builder_finish(&reading->builder, &reading->result->allocation, origin,
                                    reading->error);
     if (rc < 0 && counts != NULL && reading->builder.added == 0)

@@ -85,7 +85,7 @@ static int counts_parse(struct source_text *text, uint32_t cpus_per_slot, struct
         if (text->at == text->line_end)
             return 0;
         if (*text->at != ',')
-            return source_text_fail(text, text->at, "',' or \"(xNUMBER)\" is expected here");
+            return source_text_fail(text, text->at, "expected ',' or \"(xNUMBER)\"");
         text->at++;
     }
 }
@@ -221,7 +221,7 @@ static int nodes_add(struct source_reading *reading, const struct slurm_names *n
         rc = counts_read(reading, names, hostlist_count(list), &counts, ret_counts);
     if (rc == 0) {
         allocation_trace_place(reading->builder.made.trace, "%s, %s", list_name,
-                               *ret_counts != NULL ? *ret_counts : "which counts no slots");
+                               *ret_counts != NULL ? *ret_counts : "which gives no slot counts");
         rc = reading_add_list(reading, list, counts.runs);
         if (rc < 0)
             error_prefix(reading->error, "%s", list_name);

@@ -123,7 +123,7 @@ void buffer_swap(struct buffer *a, struct buffer *b)
 static void *memory_check(void *memory, size_t bytes)
 {
     if (memory == NULL) {
-        log_error("out of memory: %zu bytes were refused", bytes);
+        log_error("out of memory: cannot allocate %zu bytes", bytes);
         abort();
     }
     return memory;

@@ -222,10 +222,11 @@ static int no_address(const char *net, const struct ifaddrs *list, struct error 
                       (entry->ifa_flags & IFF_UP) != 0 ? "" : " (down)");
     }
     if (net != NULL)
-        rc = error_set(error, -ENODEV, "--net %s fits no address of this machine; there are: %s",
+        rc = error_set(error, -ENODEV, "--net %s matches no address of this machine; it has: %s",
                        net, buffer_string(&text));
     else
-        rc = error_set(error, -ENODEV, "this machine has no address that is up; there are: %s",
+        rc = error_set(error, -ENODEV,
+                       "this machine has no address on an interface that is up; it has: %s",
                        buffer_string(&text));
     buffer_fini(&text);
     return rc;

@@ -199,7 +199,7 @@ static void channel_read(struct channel *channel)
         channel_dispatch(channel);
     } else if (got == 0) {
         channel_close(channel, channel->in.length_bytes > 0
-                                   ? "it closed the connection inside a message"
+                                   ? "it closed the connection in the middle of a message"
                                    : "it closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
         channel_close(channel, strerror(errno));

@@ -310,7 +310,7 @@ static void take_input(struct link *link, const unsigned char *data, size_t byte
     if (rc == -EPIPE)
         link_fail_code(link, -EPIPE);
     else if (rc < 0 && rc != -EAGAIN)
-        link_fail_protocol(link, "sent what is no TLS record of this link");
+        link_fail_protocol(link, "sent something that is not a TLS record of this link");
 }
 
 /* A stranger gets no TLS before he has sent something that looks like a handshake of ours: garbage,

@@ -135,7 +135,7 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
         silent = silent || link->state != LINK_STATE_CONNECTING;
         error_set(&why, -ETIMEDOUT, "%s: %s within %.1f s",
                   address_print(banyan_sock_peer_address(link->sock), text),
-                  link->state != LINK_STATE_CONNECTING ? "takes the connection but says nothing"
+                  link->state != LINK_STATE_CONNECTING ? "accepts the connection but sends nothing"
                                                        : "no answer",
                   (double)ATTEMPT_NS / (double)NS_PER_S);
         add_reason(attempt, &why);
@@ -143,7 +143,7 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
     if (silent)
         attempt->why.code = -ETIME;
     if (attempt->why.code == 0)
-        error_set(&attempt->why, -ETIMEDOUT, "place %u does not answer within %.1f s",
+        error_set(&attempt->why, -ETIMEDOUT, "place %u did not answer within %.1f s",
                   attempt->place, (double)ATTEMPT_NS / (double)NS_PER_S);
 }
 

@@ -194,7 +194,7 @@ int link_guest_visit(const struct link_guest *guest, struct message **ret_answer
                       visit.why.code != 0 ? "; " : "", visit.why.text);
         else
             error_set(error, visit.why.code != 0 ? visit.why.code : -EDESTADDRREQ, "%s",
-                      visit.why.code != 0 ? visit.why.text : "there is no address to try");
+                      visit.why.code != 0 ? visit.why.text : "no address to try");
     }
     visit_close(&visit);
     return visit.answer != NULL ? 0 : error->code;

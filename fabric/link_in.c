@@ -143,7 +143,7 @@ static void take_credit(struct link *link)
 
     if (link->current.length_bytes != FRAME_HEADER_BYTES || link->current.credit == 0 ||
         window_bytes == 0 || link->current.credit > window_bytes - class->window_bytes) {
-        link_fail_protocol(link, "credit that is not due");
+        link_fail_protocol(link, "more credit than is due");
         return;
     }
     class->window_bytes += link->current.credit;

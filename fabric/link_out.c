@@ -229,12 +229,12 @@ static void give_up(struct link *link)
 {
     struct error why;
 
-    error_set(&why, -ENOBUFS,
-              "takes too little of what is sent to it: %zu MiB of control, %zu of collective and "
-              "%zu of bulk frames wait",
-              link->classes[FRAME_CONTROL].queued_bytes >> 20,
-              link->classes[FRAME_COLLECTIVE].queued_bytes >> 20,
-              link->classes[FRAME_BULK].queued_bytes >> 20);
+    error_set(
+        &why, -ENOBUFS,
+        "reads too slowly: %zu MiB of control, %zu of collective and %zu of bulk frames are queued",
+        link->classes[FRAME_CONTROL].queued_bytes >> 20,
+        link->classes[FRAME_COLLECTIVE].queued_bytes >> 20,
+        link->classes[FRAME_BULK].queued_bytes >> 20);
     link_fail_text(link, &why);
 }
 

@@ -193,7 +193,7 @@ static enum link_goodbye judge_incoming(struct link_set *set, struct link *link,
 
     if (link_identity_parse(tls_identity(link->tls), &identity) < 0 ||
         identity.from != link->place || identity.incarnation != link->incarnation) {
-        *ret_text = "HELLO and the proved identity differ";
+        *ret_text = "HELLO and the authenticated identity differ";
         return LINK_REFUSED;
     }
     if (set->finished != NULL) {
@@ -201,7 +201,7 @@ static enum link_goodbye judge_incoming(struct link_set *set, struct link *link,
         return LINK_REFUSED;
     }
     if (peer != NULL && peer->link != NULL && link->incarnation <= peer->link->incarnation) {
-        *ret_text = "there is a link between these places already";
+        *ret_text = "these places already have a link";
         return LINK_DUPLICATE;
     }
     if (peer != NULL && peer->link == NULL && peer->attempt != NULL &&
@@ -272,7 +272,7 @@ static void on_ended(struct link *link, enum link_goodbye goodbye, const struct 
         set->events->down(set->context, link->place, why);
     } else if (link->tls != NULL && (why->code == -EPIPE || why->code == -ECONNRESET)) {
         /* A peer that found a better address. */
-        log_debug("a connection ended before it was a link: %s", why->text);
+        log_debug("a connection ended before the handshake was complete: %s", why->text);
     } else {
         link_set_log_refused(set, why);
     }

@@ -237,7 +237,7 @@ static int ofi_open(const struct ofi_config *config, struct ofi **ret_ofi, struc
     if (rc < 0) {
         error_set(error, -EIO, "cannot open an endpoint of libfabric's provider %s: %s%s",
                   ofi->info->fabric_attr->prov_name, fi_strerror(-rc),
-                  rc == -FI_ENOSYS ? " (one that can wait for a descriptor is needed)" : "");
+                  rc == -FI_ENOSYS ? " (it must support waiting on a descriptor)" : "");
         ofi_close(ofi);
         return -EIO;
     }

@@ -357,7 +357,7 @@ static void check_time(struct rail_peer *peer, uint64_t now_ns)
         return;
     if (now_ns >= peer->moved_ns + peer->rail->stuck_ns)
         rail_fail(peer, -EHOSTUNREACH,
-                  "the fabric (%s) delivers nothing to place %u, whose link lives",
+                  "the fabric (%s) delivers nothing to place %u, whose link is up",
                   rail_provider(peer->rail), peer->place);
     else
         rail_arm(peer->rail, peer->moved_ns + peer->rail->stuck_ns);

@@ -68,8 +68,8 @@ static void keep_early(struct rail_peer *peer, struct frame *frame)
     peer->early_bytes +=
         sizeof(*early) + (frame->payload != NULL ? frame->payload->length_bytes : 0);
     if (peer->early_bytes > RAIL_EARLY_BYTES_MAX)
-        rail_fail(peer, -ENOBUFS, "place %u sends over the fabric without a word on its link",
-                  peer->place);
+        rail_fail(peer, -ENOBUFS,
+                  "place %u sends over the fabric without announcing it on its link", peer->place);
 }
 
 void rail_take_early(struct rail_peer *peer, uint8_t class)
@@ -181,7 +181,7 @@ void rail_received(void *context, const unsigned char *data, size_t bytes)
         return;
     }
     if (header.number != peer->number_in + 1) {
-        rail_fail(peer, -EPIPE, "the fabric lost messages of place %u", peer->place);
+        rail_fail(peer, -EPIPE, "the fabric lost messages from place %u", peer->place);
         return;
     }
     peer->number_in = header.number;

@@ -42,7 +42,8 @@ void rail_queue(struct rail_peer *peer, const struct frame *frame)
     list_append(&peer->classes[frame->class].queue, &queued->node);
     peer->queued_bytes += bytes;
     if (peer->queued_bytes > RAIL_QUEUE_BYTES_MAX)
-        rail_fail(peer, -ENOBUFS, "more than %zu MiB wait for place %u, which takes too little",
+        rail_fail(peer, -ENOBUFS,
+                  "more than %zu MiB are queued for place %u, which reads too slowly",
                   RAIL_QUEUE_BYTES_MAX >> 20, peer->place);
     rail_arm(peer->rail, peer->moved_ns + peer->rail->stuck_ns);
     rail_make_ready(peer);

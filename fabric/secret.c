@@ -45,7 +45,7 @@ void secret_fill_random(unsigned char *secret, size_t bytes)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
-            log_error("the system gives no random bytes: %s", strerror(errno));
+            log_error("cannot get random bytes from the system: %s", strerror(errno));
             abort();
         }
         secret += got;

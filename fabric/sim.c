@@ -361,7 +361,7 @@ static void run_down(struct sim *sim, struct sim_place *place, const struct sim_
     else if (link->is_refused)
         error_set(&why, -ECONNREFUSED, "nobody listens at place %u", other->place);
     else
-        error_set(&why, -ECONNRESET, "place %u is gone", other->place);
+        error_set(&why, -ECONNRESET, "place %u has died", other->place);
     place->events->down(place->context, other->place, &why);
 }
 

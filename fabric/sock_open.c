@@ -194,7 +194,7 @@ int sock_fail(struct error *error, const struct address *address, struct banyan_
 
     address_print(address, text);
     if (code == -EADDRINUSE && ports.first != 0)
-        return error_set(error, code, "%s: %s: no port of %u-%u is free", text, what, ports.first,
+        return error_set(error, code, "%s: %s: no free port in %u-%u", text, what, ports.first,
                          ports.last);
     return error_set(error, code, "%s: %s: %s", text, what, strerror(-code));
 }

@@ -59,7 +59,7 @@ const char *banyan_sock_status_text(enum banyan_sock_status status)
         [BANYAN_SOCK_NO_BUFFERS] = "the system has no buffers left",
         [BANYAN_SOCK_NO_DESCRIPTORS] = "no descriptors left",
         [BANYAN_SOCK_NO_PORTS] = "no free port",
-        [BANYAN_SOCK_BAD_PORTS] = "no such port, or no range of ports",
+        [BANYAN_SOCK_BAD_PORTS] = "no such port, or not a range of ports",
         [BANYAN_SOCK_NOT_LOCAL] = "no address of this machine",
         [BANYAN_SOCK_BAD_ADDRESS] = "bad address",
         [BANYAN_SOCK_INTERRUPTED] = "interrupted by close",

@@ -375,11 +375,11 @@ static int explain(struct tls *tls, struct error *error)
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
         if (tls->refused < 0)
-            return error_set(error, -EACCES, "the peer asked for \"%s\", which is not here",
+            return error_set(error, -EACCES, "the peer asked for \"%s\", which is not local",
                              tls->identity);
         return error_set(error, -EACCES,
-                         tls->find_key != NULL ? "the peer offers no key of this instance"
-                                               : "the peer is of another instance or place");
+                         tls->find_key != NULL ? "the peer offers no key for this instance"
+                                               : "the peer belongs to another instance or place");
     default:
         return error_set(error, -EPROTO, "the peer does not speak our TLS (OpenSSL error %lx)",
                          code);

@@ -133,8 +133,9 @@ static int fill(hwloc_topology_t source, struct topology *topology, struct error
     hwloc_obj_t thread = NULL;
 
     if (threads <= 0 || threads > (int)TOPOLOGY_THREADS_MAX)
-        return error_set(error, -E2BIG, "a machine of %d hardware threads; 1 to %u can be used",
-                         threads, TOPOLOGY_THREADS_MAX);
+        return error_set(error, -E2BIG,
+                         "the machine has %d hardware threads; 1 to %u are supported", threads,
+                         TOPOLOGY_THREADS_MAX);
     topology_init(topology, (uint32_t)threads);
     while ((thread = hwloc_get_next_obj_by_type(source, HWLOC_OBJ_PU, thread)) != NULL)
         topology->os[thread->logical_index] = thread->os_index;
@@ -343,8 +344,8 @@ static int read_with(int (*prepare)(hwloc_topology_t source, const char *text), 
         rc = 0;
         errno = EINVAL;
         if (prepare != NULL && prepare(source, text) < 0)
-            rc = error_set(error, -errno, "topology '%.200s' cannot be read: %s", text,
-                           errno == EINVAL ? "not in hwloc's words" : strerror(errno));
+            rc = error_set(error, -errno, "cannot read topology '%.200s': %s", text,
+                           errno == EINVAL ? "not in hwloc's synthetic form" : strerror(errno));
         if (rc == 0)
             rc = load(source, with_devices, ret_topology, ret_allowed, error);
         hwloc_topology_destroy(source);

@@ -459,7 +459,8 @@ int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *f
     if (overlay_decode_refuse(frame, &refuse) < 0 ||
         refuse.refusal >= sizeof(ends) / sizeof(ends[0]))
         return -EBADMSG;
-    overlay_end(overlay, ends[refuse.refusal], "place %u refuses us: %s", from, refuse.text);
+    overlay_end(overlay, ends[refuse.refusal], "place %u refused to accept this daemon: %s", from,
+                refuse.text);
     return 0;
 }
 

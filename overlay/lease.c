@@ -263,7 +263,7 @@ void lease_expire(struct overlay *overlay)
     if (overlay->now_ns >= lease_end_ns(overlay) && overlay->departing)
         overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");
     else if (overlay->now_ns >= lease_end_ns(overlay))
-        overlay_end(overlay, NODE_END_LEASE, "no heartbeat of the root for %.1f s",
+        overlay_end(overlay, NODE_END_LEASE, "no heartbeat from the root for %.1f s",
                     (double)(overlay->now_ns - overlay->lease.bound_ns) / 1e9);
 }
 

@@ -386,9 +386,9 @@ static void guest_refuse_gone(struct overlay *overlay, struct guest *guest)
     if (ranges_contains(&overlay->left, guest->place))
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_LEFT, "this place was asked to leave");
     else if (!ranges_contains(&overlay->dead, guest->place))
-        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "another daemon has this place");
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "another daemon holds this place");
     else
-        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place counts as dead");
+        guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place is considered dead");
 }
 
 /* Who should inherit comes as if for the first time, though it was here before: that is a second

@@ -63,7 +63,7 @@ static void read_agents(const char *path, uint64_t *ret_ns, unsigned nodes)
     fclose(stream);
 }
 
-/* "... place 3 (n3) joined after 1790 us of its CPU": of each node, in ns; how many said so. */
+/* "... place 3 (n3) joined after 1790 us of CPU time": of each node, in ns; how many said so. */
 static unsigned read_joined(FILE *stream, uint64_t *ret_ns, unsigned nodes)
 {
     char line[LINE_BYTES];

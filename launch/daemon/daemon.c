@@ -171,7 +171,7 @@ static int own_addresses(const char *net, struct addresses *ret_addresses, struc
 
     if (left_out > 0)
         log_info(
-            "listening on the first %d addresses of this machine, not on %d more: --net chooses",
+            "listening on the first %d addresses of this machine and not on %d others; use --net to choose",
             ret_addresses->count, left_out);
     return left_out < 0 ? left_out : 0;
 }
@@ -290,7 +290,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
         return error->code;
     rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
     if (rc < 0)
-        return error_set(error, rc, "cannot speak to the helper: %s", strerror(-rc));
+        return error_set(error, rc, "cannot communicate with the helper: %s", strerror(-rc));
     rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
@@ -434,7 +434,7 @@ static int read_all(int fd, void *data, size_t bytes, struct error *error)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return error_set(error, -EPIPE, "the starter went away before the boot record");
+            return error_set(error, -EPIPE, "the starter exited before sending the boot record");
         position += got;
         bytes -= (size_t)got;
     }
@@ -448,7 +448,7 @@ static int decode_record(const void *data, size_t bytes, struct boot_record *rec
 
     wire_reader_init(&reader, data, bytes);
     if (boot_record_decode(record, &reader) < 0)
-        return error_set(error, -EBADMSG, "the boot record cannot be read");
+        return error_set(error, -EBADMSG, "cannot decode the boot record");
     return 0;
 }
 

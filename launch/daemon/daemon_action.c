@@ -17,7 +17,7 @@ static void broadcast(struct daemon *daemon, struct job_action *action)
     if (node_broadcast(daemon->node, ranges_is_empty(&action->places) ? NULL : &action->places,
                        message) < 0)
         daemon_text(daemon, action->job, LOG_LEVEL_ERROR,
-                    "a message to the nodes was given up: too many are on their way");
+                    "dropped a message to the nodes: too many are outstanding");
 }
 
 /* Of a part: it may have been closed, or never opened, as its launch was refused. */

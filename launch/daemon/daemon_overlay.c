@@ -62,7 +62,7 @@ static void joined(void *context)
 
     daemon->joined = 1;
     daemon_forget_starter(daemon);
-    log_debug("place %u (%s) joined after %llu us of its CPU", daemon->record.place,
+    log_debug("place %u (%s) joined after %llu us of CPU time", daemon->record.place,
               daemon->record.name, own_cpu_us());
 }
 

@@ -73,7 +73,7 @@ static void ask_for_end(struct daemon *daemon, int number)
     if (daemon->ending)
         return;
     if (!daemon->root && !daemon->joined) {
-        error_set(&why, -EINTR, "it got signal %d before it had joined", number);
+        error_set(&why, -EINTR, "it received signal %d before it joined", number);
         daemon_end(daemon, NODE_END_ORPHAN, &why);
         return;
     }

@@ -48,8 +48,7 @@ void daemon_watch_helper(struct daemon *daemon)
     if (++daemon->helper_behind != HELPER_NOTICE_S || roll_call_process_state(pid) != 'T')
         return;
     text = memory_printf(
-        "%s: banyan's helper, process %d, has been stopped for %d s; starts and ends of "
-        "processes there wait for it",
+        "%s: banyan's helper, process %d, has been stopped for %d s; no process can start or end there until it continues",
         daemon->record.place ? daemon->record.name : "root", (int)pid, HELPER_NOTICE_S);
     daemon_text(daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
@@ -57,9 +56,9 @@ void daemon_watch_helper(struct daemon *daemon)
 
 static void tell_own(struct daemon *daemon, uint64_t silent_ns)
 {
-    char *text = memory_printf("banyan's root was itself stopped, or got no CPU, for %.1f s; the "
-                               "job goes on",
-                               (double)silent_ns / (double)NS_PER_S);
+    char *text =
+        memory_printf("banyan's root was itself stopped or got no CPU for %.1f s; the job goes on",
+                      (double)silent_ns / (double)NS_PER_S);
 
     daemon_text(daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);
@@ -81,11 +80,12 @@ void daemon_silent(void *context, uint32_t place, uint64_t silent_ns)
     if (daemon_place_name(daemon, place, node)[0] == 0)
         snprintf(node, sizeof node, "node %u", place);
     if (silent_ns == 0)
-        text = memory_printf("%s answers again", node);
+        text = memory_printf("%s is responding again", node);
     else
-        text = memory_printf("%s has been silent for %.0f s%s; it counts as lost after %.0f s",
-                             node, (double)silent_ns / (double)NS_PER_S,
-                             process_state(starter_daemon_pid(daemon->starter, place)), patience_s);
+        text = memory_printf(
+            "%s has not responded for %.0f s%s; it will be treated as lost after %.0f s", node,
+            (double)silent_ns / (double)NS_PER_S,
+            process_state(starter_daemon_pid(daemon->starter, place)), patience_s);
     daemon_text(daemon, 0, silent_ns == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, text);
     free(text);
 }

@@ -26,7 +26,7 @@ static void end_unjoined(void *context)
 
     if (daemon->joined || daemon->ending)
         return;
-    error_set(&why, -EPIPE, "what started it went away before it had joined");
+    error_set(&why, -EPIPE, "its starter exited before it joined");
     daemon_end(daemon, NODE_END_ORPHAN, &why);
 }
 

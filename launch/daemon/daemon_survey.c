@@ -82,7 +82,7 @@ static void check(struct daemon_survey *survey)
 
     wire_reader_init(&reader, survey->answer.data, survey->answer.length_bytes);
     if (survey_decode(&answer, &reader) < 0) {
-        finish(survey, "the process that looks at it has ended early");
+        finish(survey, "its inspection process exited early");
         return;
     }
     survey_fini(&answer);
@@ -107,7 +107,7 @@ static void patience_over(void *context)
     struct daemon_survey *survey = context;
 
     helper_signal(survey->daemon->helper, survey->id, SIGKILL);
-    finish(survey, "its processors could not be read within 30 s");
+    finish(survey, "inspecting its processors took more than 30 s");
 }
 
 void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
@@ -123,7 +123,7 @@ void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
     list_append(&daemon->surveys, &survey->node);
     survey->timer = loop_timer_create(daemon->loop, patience_over, survey);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-        finish(survey, "there is no descriptor left");
+        finish(survey, "no descriptors are left");
         return;
     }
     survey->fd = ends[0];

@@ -133,7 +133,7 @@ static void on_output(void *context, int fd, unsigned int ready)
         take_messages(doctor);
     } else if (bytes == 0 || errno != EAGAIN) {
         if (doctor->topic == DOCTOR_START)
-            find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "banyand --examine says nothing there",
+            find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "banyand --examine printed nothing",
                  "--banyand names the daemon; is it of the same version on every node?");
         examine_done(doctor);
     }
@@ -267,7 +267,7 @@ static void tell_clock(struct doctor *doctor)
     else
         snprintf(text, sizeof(text), "%.1f s %s this machine's clock", (double)size_ns / 1e9, side);
     find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,
-         "let chrony or ntpd set it (chronyc makestep)");
+         "synchronize it with chrony or ntpd (chronyc makestep)");
 }
 
 static void clock_done(struct doctor *doctor)
@@ -358,13 +358,13 @@ static void on_timer(void *context)
 
     if (!doctor->is_examined) {
         helper_signal(doctor->daemon->helper, EXAMINE_ID, SIGKILL);
-        snprintf(text, sizeof(text), "this check did not end within %d s, and ended the others",
-                 EXAMINE_S);
+        snprintf(text, sizeof(text),
+                 "this check did not finish within %d s; the others were not run", EXAMINE_S);
         find(doctor, doctor->topic, DOCTOR_PROBLEM, text,
-             "see what hangs there: a name server, or a file system that does not answer");
+             "find out what hangs there: a name server, or a file system that does not respond");
     }
     if (!doctor->is_clock_told) {
-        find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not tell it the time", NULL);
+        find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not send the time", NULL);
         clock_done(doctor);
     }
     examine_done(doctor);

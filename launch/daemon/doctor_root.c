@@ -102,8 +102,8 @@ static void tell_absent(struct doctor *doctor)
     ranges_remove_all(&places, &missing);
     find(root, &places, DOCTOR_PROBLEM, "its daemon ended before it was examined", NULL);
     ranges_remove_all(&missing, &root->failed);
-    find(root, &missing, DOCTOR_PROBLEM, "its daemon has not joined in time",
-         "--start-timeout gives it more");
+    find(root, &missing, DOCTOR_PROBLEM, "its daemon did not join in time",
+         "increase --start-timeout");
     ranges_fini(&places);
     ranges_fini(&missing);
 }
@@ -227,7 +227,7 @@ static void on_timer(void *context)
     }
     tell_absent(doctor);
     ranges_copy(&all, &doctor->set);
-    find(root, &all, DOCTOR_PROBLEM, "not all of these nodes have told what they found", NULL);
+    find(root, &all, DOCTOR_PROBLEM, "some of these nodes have not reported", NULL);
     ranges_fini(&all);
     tell(doctor, NULL);
 }

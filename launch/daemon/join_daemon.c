@@ -29,7 +29,7 @@ static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* Before the record is there: there is nothing to end but this process, and its helper ends with it. */
 static void end_at_once(int number)
 {
-    static const char text[] = "banyand: interrupted before it has joined\n";
+    static const char text[] = "banyand: interrupted before joining\n";
 
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     _exit(EXIT_STATUS_SIGNAL + number);
@@ -54,8 +54,8 @@ static void end_in_order(int number)
     struct daemon *daemon = watched.daemon;
     struct error why;
 
-    error_set(&why, -EINTR, "it got %s", strsignal(number));
-    fprintf(stderr, "banyand: %s: leaves the instance, what it runs is killed\n", why.text);
+    error_set(&why, -EINTR, "it received %s", strsignal(number));
+    fprintf(stderr, "banyand: %s: leaving the instance and killing its processes\n", why.text);
     daemon_end(daemon, NODE_END_ORPHAN, &why);
     daemon->exit_status = EXIT_STATUS_SIGNAL + number;
 }
@@ -104,7 +104,7 @@ static int read_text(const char *path, struct buffer *ret_text, struct error *er
     if (bytes < 0)
         error_set(error, -errno, "cannot read the token from %s: %s", name, strerror(errno));
     else if (bytes > 0)
-        error_set(error, -EFBIG, "cannot read the token from %s: it is not a file of tokens", name);
+        error_set(error, -EFBIG, "cannot read the token from %s: it is not a token file", name);
     if (fd >= 0 && !is_stdin)
         close(fd);
     return bytes == 0 ? 0 : error->code;
@@ -166,7 +166,7 @@ static int decode(const struct message *answer, const struct join_token *token,
     wire_reader_init(&reader, answer->data, answer->length_bytes);
     if (boot_record_decode(record, &reader) < 0 || wire_finish(&reader) < 0 ||
         record->place != token->place)
-        return error_set(error, -EBADMSG, "the root's boot record cannot be read");
+        return error_set(error, -EBADMSG, "cannot decode the boot record from the root");
     return 0;
 }
 

@@ -61,7 +61,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     if (join_book_claim(join->book, identity, loop_now_ns(), &place, why) < 0)
         return NULL;
     make_record(join, place, &record);
-    log_info("%s has come with its token", record.name);
+    log_info("%s presented its token", record.name);
     boot_record_encode(&record, &text);
     boot_record_fini(&record);
     message = message_create(text.data, text.length_bytes);
@@ -153,7 +153,7 @@ static int write_file(const struct join_root *join, const char *path, struct err
         (void)unlink(draft);
     free(draft);
     if (rc == -EEXIST)
-        return error_set(error, rc, "%s exists already: remove it, or say --join-file FILE", path);
+        return error_set(error, rc, "%s already exists: remove it or use --join-file FILE", path);
     return rc < 0 ? error_set(error, rc, "cannot write the tokens to %s: %s", path, strerror(-rc))
                   : 0;
 }
@@ -187,7 +187,7 @@ static void on_timeout(void *context)
     struct join_root *join = context;
     struct error why = ERROR_NONE;
 
-    error_set(&why, -ETIMEDOUT, "nobody has joined with its token within %u s (--start-timeout)",
+    error_set(&why, -ETIMEDOUT, "no daemon joined with its token within %u s (--start-timeout)",
               join->daemon->record.instance.start_timeout_s);
     remove_file(join);
     fail_places(join, &why);
@@ -204,10 +204,9 @@ static void tell_user(struct join_root *join)
 {
     const struct boot_record *record = &join->daemon->record;
     uint32_t nodes = record->instance.places - 1;
-    char *text =
-        memory_printf("waiting up to %u s for %u node%s: run `banyand --join FILE` on each, with "
-                      "its line of %s",
-                      record->instance.start_timeout_s, nodes, nodes == 1 ? "" : "s", join->path);
+    char *text = memory_printf(
+        "waiting up to %u s for %u node%s: run `banyand --join FILE` on each, with its line from %s",
+        record->instance.start_timeout_s, nodes, nodes == 1 ? "" : "s", join->path);
 
     daemon_text(join->daemon, 0, LOG_LEVEL_WARNING, text);
     free(text);

@@ -112,15 +112,15 @@ static void print_state(const struct group *group, struct buffer *out)
         [JOB_ROLL_NEW] = "alive, has not initialised",
         [JOB_ROLL_FINALIZED] = "has finalized",
         [JOB_ROLL_ENDED] = "has ended",
-        [STATE_SILENT] = "the daemon does not answer",
-        [STATE_UNJOINED] = "the daemon has not joined",
+        [STATE_SILENT] = "its daemon does not respond",
+        [STATE_UNJOINED] = "its daemon has not joined",
     };
 
     buffer_append_string(out, states[group->state]);
     if (group->process == 'T' || group->process == 't')
         buffer_printf(out, ", stopped in state %c", group->process);
     else if (group->process == 'D')
-        buffer_append_string(out, ", in state D: waits for a device or a file system");
+        buffer_append_string(out, ", in state D: waiting for a device or a file system");
     else if (group->process == 'Z')
         buffer_append_string(out, ", a zombie");
 }
@@ -184,7 +184,7 @@ static void line_make(const struct roll_call *calls, const struct roll *roll, ch
         buffer_append_string(&out, ")");
     }
     if (roll->groups_count == 0)
-        buffer_append_string(&out, "data that is under way");
+        buffer_append_string(&out, "data in transit");
     print_arrived(calls, roll, &out);
     snprintf(line, LINE_BYTES, "%s", buffer_string(&out));
     buffer_fini(&out);

@@ -87,7 +87,7 @@ int root_fork(struct instance_spec *spec, const struct allocation *allocation,
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return error_set(error, -errno, "cannot make the control socket: %s", strerror(errno));
+        return error_set(error, -errno, "cannot create the control socket: %s", strerror(errno));
     pid = fork();
     if (pid < 0) {
         int rc = error_set(error, -errno, "cannot start the root: %s", strerror(errno));

@@ -133,7 +133,8 @@ static void check_name(const struct doctor_request *request)
 
     (void)gethostname(own, sizeof(own) - 1);
     if (address_parse_ip(request->name, &literal) == 0) {
-        doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "is given by address and calls itself %s", own);
+        doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "is given by address; its host name is %s",
+                    own);
         return;
     }
     if (request->is_virtual) {
@@ -142,23 +143,21 @@ static void check_name(const struct doctor_request *request)
     }
     leads = name_leads(request->name, where);
     if (leads == LEADS_ELSEWHERE)
-        doctor_tell(DOCTOR_NAME, DOCTOR_PROBLEM,
-                    "correct /etc/hosts or the name service there, or give the node by address",
-                    "calls itself %s, and the allocation's name for it leads from there to %s, "
-                    "which is another machine",
-                    is_same_name(own, request->name) ? "so" : own, where);
+        doctor_tell(
+            DOCTOR_NAME, DOCTOR_PROBLEM,
+            "fix /etc/hosts or the name service there, or give the node by address",
+            "host name %s; there the allocation's name for it resolves to %s, which is another machine",
+            is_same_name(own, request->name) ? "so" : own, where);
     else if (is_same_name(own, request->name))
-        doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "calls itself as the allocation does");
+        doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL, "host name matches the allocation");
     else if (leads == LEADS_HERE)
         doctor_tell(DOCTOR_NAME, DOCTOR_FACT, NULL,
-                    "calls itself %s; the allocation's name is an "
-                    "alias of it",
-                    own);
+                    "host name %s; the allocation's name is an alias of it", own);
     else
-        doctor_tell(DOCTOR_NAME, DOCTOR_NOTE,
-                    "if it is another machine: correct what the starter makes of the name "
-                    "(~/.ssh/config, /etc/hosts)",
-                    "calls itself %s and does not know the allocation's name for it", own);
+        doctor_tell(
+            DOCTOR_NAME, DOCTOR_NOTE,
+            "if it is another machine: fix how the starter resolves the name (~/.ssh/config, /etc/hosts)",
+            "host name %s; it cannot resolve the allocation's name for it", own);
 }
 
 /* ---- Limits and space ---- */
@@ -251,8 +250,9 @@ static void check_directory(const char *name, const char *path, const char *reme
         doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy, "%s %s: %llu MiB are free, less than %u",
                     name, path, free_mib, SPACE_MIB_MIN);
     else if (file_system.f_files > 0 && file_system.f_favail < FREE_FILES_MIN)
-        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy, "%s %s: only %llu more files can be made",
-                    name, path, (unsigned long long)file_system.f_favail);
+        doctor_tell(DOCTOR_SPACE, DOCTOR_PROBLEM, remedy,
+                    "%s %s: only %llu more files can be created", name, path,
+                    (unsigned long long)file_system.f_favail);
     else
         doctor_tell(DOCTOR_SPACE, DOCTOR_FACT, NULL, "%s: %u MiB or more are free", name,
                     SPACE_MIB_MIN);
@@ -261,9 +261,8 @@ static void check_directory(const char *name, const char *path, const char *reme
 static void check_space(const struct doctor_request *request)
 {
     check_directory("TMPDIR", session_base(request->tmpdir),
-                    "make room there, or set --tmpdir or TMPDIR to another directory");
-    check_directory("shared memory", "/dev/shm",
-                    "remove what old jobs have left there, or mount it larger");
+                    "free some space there, or set --tmpdir or TMPDIR to another directory");
+    check_directory("shared memory", "/dev/shm", "remove what old jobs left there, or enlarge it");
 }
 
 /* ---- The rest ---- */
@@ -272,7 +271,7 @@ static void check_banyan(const struct doctor_request *request)
 {
     if (strcmp(request->version, PACKAGE_VERSION) != 0)
         doctor_tell(DOCTOR_BANYAN, DOCTOR_PROBLEM,
-                    "install the same version on every node, or name it with --banyand",
+                    "install the same version on every node, or select it with --banyand",
                     "banyand %s (protocol %d), but the root is banyan %s", PACKAGE_VERSION,
                     BOOT_PROTOCOL_VERSION, request->version);
     else
@@ -340,7 +339,7 @@ int doctor_examine(void)
     struct doctor_request request;
 
     if (read_request(&request) < 0) {
-        fprintf(stderr, "banyand: --examine is for daemons: there is no request on its input\n");
+        fprintf(stderr, "banyand: --examine is for internal use: no request on standard input\n");
         return EXIT_FAILURE;
     }
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

@@ -197,11 +197,11 @@ static void tell_peer(const struct doctor_request *request, const struct probe *
     if (reached == 0)
         doctor_tell(
             DOCTOR_TREE, DOCTOR_PROBLEM,
-            "--net chooses a network that leads both ways; --port-range ports that are open",
+            "choose a network that works in both directions with --net, or open ports with --port-range",
             "cannot reach %s: %s", name, buffer_string(&text));
     else if (reached < count)
-        doctor_tell(DOCTOR_TREE, DOCTOR_NOTE, "--net leaves out what leads nowhere",
-                    "reaches %s, but not at each of its addresses: %s", name, buffer_string(&text));
+        doctor_tell(DOCTOR_TREE, DOCTOR_NOTE, "use --net to exclude networks that lead nowhere",
+                    "reaches %s, but not at every address: %s", name, buffer_string(&text));
     buffer_fini(&text);
 }
 

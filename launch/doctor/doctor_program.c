@@ -62,8 +62,8 @@ void doctor_check_pmix(const struct doctor_request *request)
     if (plugin_pmix_host(&error) == NULL)
         doctor_tell(
             DOCTOR_PMIX, DOCTOR_PROBLEM,
-            "install libpmix and banyan's PMIx host on every node (--mpi pmi1 does without)", "%s",
-            error.text);
+            "install libpmix and banyan's PMIx host on every node (not needed with --mpi pmi1)",
+            "%s", error.text);
     else if (find_mapped("/libpmix.so", path))
         doctor_tell(DOCTOR_PMIX, DOCTOR_FACT, NULL, "%s", path);
     else
@@ -265,14 +265,14 @@ static void check_libraries(const struct app_spec *app, const char *path, char *
     find_mpi(&list, &mpi);
     if (missing.length_bytes > 0)
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
-                    "install them on every node, or set -x LD_LIBRARY_PATH to where they are",
+                    "install them on every node, or point -x LD_LIBRARY_PATH at them",
                     "%s: missing shared libraries: %s", path, buffer_string(&missing));
     else if (status != 0)
-        doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM, NULL, "%s: its loader refuses it: %.*s", path,
+        doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM, NULL, "%s: its loader rejects it: %.*s", path,
                     (int)strcspn(buffer_string(&list), "\n"), buffer_string(&list));
     else
-        doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL, "%s: its shared libraries are there%s%s",
-                    path, mpi.length_bytes > 0 ? "; it uses " : "", buffer_string(&mpi));
+        doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL, "%s: all shared libraries found%s%s", path,
+                    mpi.length_bytes > 0 ? "; it uses " : "", buffer_string(&mpi));
     free(argv[2]);
     buffer_fini(&list);
     buffer_fini(&missing);
@@ -284,17 +284,18 @@ static void check_app(const struct app_spec *app)
     char path[PATH_MAX], loader[PATH_MAX];
 
     if (app->directory != NULL && access(app->directory, X_OK) < 0)
-        doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM, "--wdir gives a directory that every node has",
+        doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
+                    "give a directory that exists on every node with --wdir",
                     "working directory %s: %s", app->directory, strerror(errno));
     if (!find_program(app, path))
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
-                    "give a path that every node has, or put its folder into PATH",
-                    "%s is not there, or not executable", app->argv[0]);
+                    "give a path that exists on every node, or add its directory to PATH",
+                    "%s does not exist or is not executable", app->argv[0]);
     else if (find_loader(path, loader))
         check_libraries(app, path, loader);
     else
-        doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL,
-                    "%s: is there, and needs no shared libraries", base_name(path));
+        doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL, "%s: found; needs no shared libraries",
+                    base_name(path));
 }
 
 void doctor_check_program(const struct doctor_request *request)

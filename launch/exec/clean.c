@@ -297,7 +297,7 @@ int session_clean(const char *session, const char *tmpdir, struct error *error)
     /* Until a whole look finds nobody: one that was missed may have had children since. */
     while (kill_processes(&target) > 0) {
         if (++rounds == CLEAN_ROUNDS)
-            return error_set(error, -EBUSY, "processes of session %s do not end", session);
+            return error_set(error, -EBUSY, "processes of session %s did not exit", session);
         nanosleep(&pause, NULL);
     }
     cgroup_clean();

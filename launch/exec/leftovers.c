@@ -258,7 +258,7 @@ static int kill_left(pid_t pid, struct error *error)
         nanosleep(&pause, NULL);
     }
     if (rc == 0 && is_left_process(pid, &environment, &session))
-        rc = error_set(error, -EBUSY, "process %d does not end", (int)pid);
+        rc = error_set(error, -EBUSY, "process %d did not exit", (int)pid);
     buffer_fini(&environment);
     return rc;
 }

@@ -34,8 +34,7 @@ static const void *open_table(const char *name, const char *symbol, uint32_t int
     if (handle == NULL) {
         error_set(error, -ENOENT, "cannot open %s: %s; is banyan installed here?", what, dlerror());
     } else if (table == NULL || *table != interface) {
-        error_set(error, -EPROTO, "%s belongs to another version of banyan; install it again",
-                  path);
+        error_set(error, -EPROTO, "%s belongs to another version of banyan; reinstall it", path);
         table = NULL;
     } else {
         log_debug("%s opened: %s", what, path);
@@ -58,6 +57,6 @@ const struct ofi_table *plugin_fabric_ofi(struct error *error)
     static const struct ofi_table *opened;
 
     if (!opened)
-        opened = open_table("fabric_ofi", "ofi_table", OFI_ABI, "the way to libfabric", error);
+        opened = open_table("fabric_ofi", "ofi_table", OFI_ABI, "the libfabric plugin", error);
     return opened;
 }

@@ -62,7 +62,7 @@ static int check_room(const char *base, struct error *error)
     if (free_bytes >= SESSION_FREE_BYTES_MIN)
         return 0;
     return error_set(error, -ENOSPC,
-                     "no room in %s: %llu KiB are free, %u are needed (make room there, or set "
+                     "not enough space in %s: %llu KiB free, %u needed (free some, or set "
                      "TMPDIR or --tmpdir)",
                      base, free_bytes / 1024, SESSION_FREE_BYTES_MIN / 1024);
 }
@@ -70,9 +70,8 @@ static int check_room(const char *base, struct error *error)
 static int cannot_create(const char *path, int code, struct error *error)
 {
     return error_set(error, code,
-                     "cannot create %s: %s (set TMPDIR or --tmpdir to a directory "
-                     "that can be written)",
-                     path, strerror(-code));
+                     "cannot create %s: %s (set TMPDIR or --tmpdir to a writable directory)", path,
+                     strerror(-code));
 }
 
 /* The directory of the user, which all his sessions share: it must be his alone. */
@@ -83,10 +82,11 @@ static int check_user_directory(const char *path, struct error *error)
     if (lstat(path, &status) < 0)
         return errno == ENOENT ? -EAGAIN : cannot_create(path, -errno, error);
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022) != 0)
-        return error_set(error, -EPERM,
-                         "%s is not a directory of this user alone: remove it, or set TMPDIR or "
-                         "--tmpdir",
-                         path);
+        return error_set(
+            error, -EPERM,
+            "%s is not a directory that only this user can access: remove it, or set TMPDIR or "
+            "--tmpdir",
+            path);
     return 0;
 }
 
@@ -194,7 +194,7 @@ int session_open(struct session *ret_session, const struct instance_spec *instan
     length = session_name(&session, base, instance->session, place);
     if (length > (int)room_bytes)
         return error_set(error, -ENAMETOOLONG,
-                         "%s is too long for the paths of sockets, by %d bytes: set TMPDIR or "
+                         "%s is too long for socket paths, by %d bytes: set TMPDIR or "
                          "--tmpdir to a shorter one",
                          base, length - (int)room_bytes);
     rc = check_room(base, error);

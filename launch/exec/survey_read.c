@@ -23,7 +23,7 @@ static int read_topology(unsigned int want, uint32_t node, struct survey *survey
     if (want & SURVEY_TOPOLOGY)
         rc = place_machines_add(&survey->machines, &topology, &allowed, node, node);
     if (rc < 0)
-        error_set(error, rc, "none of the processors of this machine may be used");
+        error_set(error, rc, "this process may not use any processor of this machine");
     topology_fini(&topology);
     ranges_fini(&allowed);
     return rc;

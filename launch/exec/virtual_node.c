@@ -120,7 +120,7 @@ int virtual_node_enter(const char *name, const char *base, struct error *error)
         return 0;
     if (snprintf(path, sizeof(path), "%s/%s", base, name) >= (int)sizeof(path))
         return error_set(error, -ENAMETOOLONG,
-                         "the directory for virtual nodes has too long a name");
+                         "the path of the directory for virtual nodes is too long");
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return error_set(error, -errno, "cannot create %s: %s", path, strerror(errno));
     setenv("TMPDIR", path, 1);

@@ -145,7 +145,7 @@ static void roster_arrived(struct instance *instance, struct wire_reader *reader
     if (instance->root || version <= instance->roster_version)
         return;
     if (allocation_decode(&roster, reader) < 0 || allocation_nodes(&roster) < instance->place) {
-        log_error("the root sent a roster that cannot be read");
+        log_error("cannot decode the roster from the root");
         allocation_fini(&roster);
         return;
     }

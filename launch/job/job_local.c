@@ -239,7 +239,7 @@ void job_local_end(struct instance *instance, struct wire_reader *reader,
     struct job_part *part;
 
     if (job_end_message_decode(&message, reader) < 0) {
-        log_error("the root sent an end message that cannot be read");
+        log_error("cannot decode the end message from the root");
         return;
     }
     part = instance_find_part(instance, message.number);

@@ -78,28 +78,27 @@ static void report_interpreter(const struct job_failure *failure, const char *ob
     int has_return = length > 2 && strcmp(name + length - 2, "\\r") == 0;
 
     if (name[0] == 0)
-        snprintf(text, text_bytes,
-                 "cannot run %s on %s (rank %u): it is there, but the loader that it names, or a "
-                 "file system on the way, is not",
-                 object, node, failure->rank);
+        snprintf(
+            text, text_bytes,
+            "cannot run %s on %s (rank %u): it exists, but the loader that it names is missing, or a file system on its path is not mounted",
+            object, node, failure->rank);
     else
         snprintf(text, text_bytes,
-                 "cannot run %s on %s (rank %u): its interpreter %s is not there%s", object, node,
+                 "cannot run %s on %s (rank %u): its interpreter %s does not exist%s", object, node,
                  failure->rank, name,
-                 has_return ? "; its lines end as those of DOS: sed -i 's/\\r$//' mends that" : "");
+                 has_return ? "; it has DOS line endings: remove them with sed -i 's/\\r$//'" : "");
 }
 
 /* What can be done about it; "" if that is not known. */
 static const char *start_remedy(const struct job_failure *failure)
 {
     if (failure->code == -EMFILE || failure->code == -ENFILE)
-        return "; each process takes three descriptors of the daemon: raise ulimit -n there, or "
-               "start fewer on a node";
+        return "; each process needs three descriptors in the daemon: raise ulimit -n there, or run fewer processes per node";
     if (failure->code == -EAGAIN && failure->step == START_STEP_FORK)
         return "; the system allows no more processes: raise ulimit -u, kernel.pid_max or the "
-               "pids.max of the cgroup there, or start fewer on a node";
+               "pids.max of the cgroup there, or run fewer processes per node";
     if (failure->code == -ENOMEM && failure->step == START_STEP_FORK)
-        return "; start fewer on a node";
+        return "; run fewer processes per node";
     return "";
 }
 
@@ -149,7 +148,8 @@ void job_report_failure(const struct job *job, const struct job_failure *failure
                  failure->rank, node);
         break;
     case JOB_FAILURE_MISSED:
-        snprintf(text, text_bytes, "rank %u on %s ended without joining %s, in which others wait",
+        snprintf(text, text_bytes,
+                 "rank %u on %s ended without joining %s, in which other ranks are waiting",
                  failure->rank, node, failure->detail);
         break;
     case JOB_FAILURE_SERVICES:
@@ -221,10 +221,10 @@ void job_report_loss(const struct instance_root *root, uint32_t place, struct bu
 {
     static const char *const texts[NODE_LOSS_COUNT] = {
         [NODE_LOSS_UNKNOWN] = "its connection broke",
-        [NODE_LOSS_ENDED] = "its daemon has ended",
+        [NODE_LOSS_ENDED] = "its daemon exited",
         [NODE_LOSS_CLOSED] = "its daemon closed the connection",
         [NODE_LOSS_REFUSED] = "nobody listens there",
-        [NODE_LOSS_UNREACHABLE] = "its machine does not answer",
+        [NODE_LOSS_UNREACHABLE] = "its machine does not respond",
     };
     const struct job_seen *seen = root->seen;
     const struct job_seen *end = seen + root->seen_count;
@@ -277,7 +277,7 @@ static void report_group(const struct instance *instance, uint32_t leader, uint8
     job_report_places(instance, &places, out);
     buffer_append_string(out, ": ");
     place_name(instance, root->start_failures[leader].place, name);
-    report_line_print(words[0] != '\0' ? words : "it ended before the tree was complete", name,
+    report_line_print(words[0] != '\0' ? words : "it exited before the tree was complete", name,
                       ranges_count(&places), out);
     if (ranges_count(&places) > 1)
         buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));

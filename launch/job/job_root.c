@@ -349,8 +349,9 @@ static enum job_phase launched(struct job *job, const struct job_event *event,
         message.hash != place_map_hash_total(&job->map)) {
         job->cause = JOB_CAUSE_PLACEMENT;
         job->end = (struct control_end){.status = EXIT_STATUS_FAILED};
-        snprintf(job->end.reason, sizeof(job->end.reason),
-                 "the nodes computed another placement than the root; please report this");
+        snprintf(
+            job->end.reason, sizeof(job->end.reason),
+            "the placement computed by the nodes differs from the root's; please report this bug");
         return end_job(job, event->now_ns, 0, actions);
     }
     if (message.failure.kind != JOB_FAILURE_NONE)
@@ -381,7 +382,8 @@ static enum job_phase placed(struct job *job, const struct job_event *event,
     job->other_place = place;
     hostlist_name(job->instance->allocation->names, place - 1, name);
     snprintf(job->end.reason, sizeof(job->end.reason),
-             "%.80s computed another placement than the root; please report this", name);
+             "the placement computed by %.80s differs from the root's; please report this bug",
+             name);
     return job->phase;
 }
 

@@ -94,8 +94,7 @@ static int say_failed(const struct job *job, const struct survey *survey, struct
     for (uint32_t i = 0; i < survey->failed.count; i++)
         ranges_add(&places, survey->failed.items[i].first + 1, survey->failed.items[i].last + 1);
     job_report_places(job->instance, &places, &names);
-    error_set(error, -EIO, "%s cannot tell what the machine is like: %s", buffer_string(&names),
-              survey->why);
+    error_set(error, -EIO, "cannot inspect %s: %s", buffer_string(&names), survey->why);
     ranges_fini(&places);
     buffer_fini(&names);
     return -EIO;
@@ -113,7 +112,7 @@ int job_survey_take(struct job *job, const struct job_event *event, struct error
         rc = survey_decode(&survey, &reader);
     }
     if (rc < 0)
-        return error_set(error, rc, "what the nodes say of their machines cannot be read");
+        return error_set(error, rc, "cannot decode the nodes' descriptions of their machines");
     if (!ranges_is_empty(&survey.failed)) {
         rc = say_failed(job, &survey, error);
     } else {
@@ -156,7 +155,7 @@ void job_survey_asked(struct instance *instance, struct wire_reader *reader,
     ranges_decode(reader, UINT32_MAX, &asked->places);
     list_append(&instance->asked, &asked->node);
     if (wire_finish(reader) < 0 || !ranges_contains(&asked->places, instance->place)) {
-        log_error("the root sent a survey that cannot be read");
+        log_error("cannot decode the survey from the root");
         asked_free(asked);
     } else {
         action = job_actions_add(actions, JOB_ACTION_SURVEY, asked->number);

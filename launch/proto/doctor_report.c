@@ -112,7 +112,7 @@ static void put(struct doctor_report *report, struct doctor_finding *finding,
     if (report->count >= DOCTOR_FINDINGS_MAX && finding->topic != DOCTOR_START) {
         struct doctor_finding rest = {.topic = DOCTOR_START,
                                       .level = DOCTOR_PROBLEM,
-                                      .text = memory_copy_string("more is found than is shown"),
+                                      .text = memory_copy_string("not all findings are shown"),
                                       .remedy = memory_copy_string("examine fewer nodes at once")};
         finding_fini(finding);
         put(report, &rest, places);

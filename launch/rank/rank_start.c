@@ -148,7 +148,7 @@ static int descriptors_open(const struct rank_start *start, struct helper_fd *fd
     if (rc == 0)
         return 0;
     close_all(fds, count);
-    return error_set(error, rc, "cannot make the descriptors of rank %u: %s", start->rank,
+    return error_set(error, rc, "cannot create the descriptors of rank %u: %s", start->rank,
                      strerror(-rc));
 }
 

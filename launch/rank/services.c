@@ -213,7 +213,7 @@ static void net_open(struct services *services)
 
     if (net != NULL &&
         address_net_interfaces(net, &services->net_interfaces, &services->net_devices, &error) < 0)
-        log_info("the processes are not told of a network: %s", error.text);
+        log_info("no network settings for the processes: %s", error.text);
 }
 
 static void speakers_create(struct services *services)

@@ -123,7 +123,7 @@ static int is_ours(struct door *door, int fd)
 
     if (rc == -ENOTSUP && !door->blind) {
         door->blind = 1;
-        log_info("the system does not tell whose processes connect as PMIx clients");
+        log_info("the system does not report which user connects as a PMIx client");
     }
     return rc == -ENOTSUP || (rc == 0 && user == geteuid());
 }

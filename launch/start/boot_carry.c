@@ -199,7 +199,7 @@ static int read_file(int fd, size_t bytes, struct buffer *ret_record, struct err
             continue;
         if (got <= 0)
             return error_set(error, got < 0 ? -errno : -EIO, "%s",
-                             got < 0 ? strerror(errno) : "it is cut off");
+                             got < 0 ? strerror(errno) : "it is truncated");
         buffer_commit(ret_record, (size_t)got);
         data += got;
         bytes -= (size_t)got;

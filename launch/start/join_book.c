@@ -97,11 +97,11 @@ int join_book_claim(struct join_book *book, const char *identity, uint64_t now_n
     uint32_t place;
 
     if (place_of(book, identity, &place) < 0)
-        return error_set(error, -EACCES, "the token is of another instance");
+        return error_set(error, -EACCES, "the token belongs to another instance");
     if (book->states[place] == JOIN_ALIVE)
-        return error_set(error, -EEXIST, "the token has been used: place %u is alive", place);
+        return error_set(error, -EEXIST, "the token is in use: place %u is alive", place);
     if (book->states[place] == JOIN_CLAIMED)
-        return error_set(error, -EEXIST, "the token of place %u has been used before", place);
+        return error_set(error, -EEXIST, "the token of place %u has already been used", place);
     if (now_ns >= book->expires_ns)
         return error_set(error, -ETIME, "the token of place %u has expired", place);
     book->states[place] = JOIN_CLAIMED;

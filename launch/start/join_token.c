@@ -18,7 +18,7 @@
 #define CHECK_SEED   0x6a6f696eu
 #define CHECK_BYTES  4
 #define BLANKS       " \t\r"
-#define GARBLED_TEXT "it is cut or mistyped: take its whole line from the file again"
+#define GARBLED_TEXT "it is truncated or mistyped; copy its whole line from the file again"
 
 static uint32_t check_sum(const unsigned char *data, size_t bytes)
 {
@@ -100,10 +100,10 @@ static int read_version(const char *text, size_t bytes, size_t *ret_bytes, struc
     if (digits == 0 || digits == bytes || text[digits] != '-')
         return error_set(error, -EBADMSG, "the token is garbled: " GARBLED_TEXT);
     if (version != BOOT_PROTOCOL_VERSION)
-        return error_set(error, -EPROTO,
-                         "the token is of protocol version %d, banyand here speaks %d: the same "
-                         "version must be installed on every node",
-                         version, BOOT_PROTOCOL_VERSION);
+        return error_set(
+            error, -EPROTO,
+            "the token has protocol version %d, banyand here %d: install the same version on every node",
+            version, BOOT_PROTOCOL_VERSION);
     *ret_bytes = digits + 1;
     return 0;
 }
@@ -117,7 +117,7 @@ int join_token_parse(const char *text, size_t bytes, struct join_token *ret_toke
     int rc;
 
     if (bytes <= strlen(PREFIX) || memcmp(text, PREFIX, strlen(PREFIX)) != 0)
-        return error_set(error, -EBADMSG, "there is no token: one begins with " PREFIX "%d-",
+        return error_set(error, -EBADMSG, "not a token: a token begins with " PREFIX "%d-",
                          BOOT_PROTOCOL_VERSION);
     text += strlen(PREFIX);
     bytes -= strlen(PREFIX);
@@ -195,10 +195,10 @@ int join_token_find(const char *text, size_t bytes, const char *node_name,
     if (count == 1)
         return join_token_parse(only.text, only.bytes, ret_token, error);
     if (count == 0)
-        return error_set(error, -ENOENT, "there is no token in it");
+        return error_set(error, -ENOENT, "it contains no token");
     return error_set(
         error, -ENOENT,
-        "none of its %zu tokens is for \"%.80s\": say --node NAME, or give it one line", count,
+        "none of its %zu tokens is for \"%.80s\": use --node NAME, or pass only one line", count,
         node_name != NULL ? node_name : "");
 }
 

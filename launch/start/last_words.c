@@ -21,13 +21,13 @@ struct hint {
 };
 
 static const struct hint hints[] = {
-    {"password", "it must work without a password, see ssh-copy-id and ssh-agent"},
-    {"passphrase", "it must work without a passphrase, see ssh-agent"},
-    {"permission denied (", "it must work without a password, see ssh-copy-id and ssh-agent"},
+    {"password", "ssh must work without a password; see ssh-copy-id and ssh-agent"},
+    {"passphrase", "ssh must work without asking for a passphrase; see ssh-agent"},
+    {"permission denied (", "ssh must work without a password; see ssh-copy-id and ssh-agent"},
     {"host key verification failed", "accept the node's key once, by hand"},
     {"/banyand: not found", "banyan must be installed at the same path on every node"},
     {"cannot reach its parent",
-     "--net chooses the network, --port-range ports that are open; see banyan doctor"},
+     "choose another network with --net or open ports with --port-range; see banyan doctor"},
     {"/banyand: no such file", "banyan must be installed at the same path on every node"},
 };
 
@@ -107,7 +107,7 @@ void last_words_of_end(struct buffer *words, const char *program, const char *no
     last_line(words, &line);
     replace_name(&line, node_name);
     if (line.length_bytes == 0)
-        buffer_append_string(&line, "it said nothing");
+        buffer_append_string(&line, "it printed nothing");
     add_hint(&line, hint);
     if (WIFSIGNALED(wait_status))
         error_set(ret_why, -ECHILD, "%s was killed by signal %d (%s): %s", program,

@@ -33,7 +33,7 @@ static const char *slurm_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *
 static const char *own_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *error)
 {
     if (gethostname(name, HOST_NAME_BYTES_MAX) < 0) {
-        error_set(error, -errno, "this node cannot tell its name: %s", strerror(errno));
+        error_set(error, -errno, "cannot get the name of this node: %s", strerror(errno));
         return NULL;
     }
     name[HOST_NAME_BYTES_MAX] = '\0';
@@ -84,7 +84,7 @@ const struct one_shot *one_shot_find(const char *starter, struct error *error)
         if (strcmp(one_shots[i].starter, starter) == 0)
             return &one_shots[i];
     }
-    error_set(error, -EINVAL, "no starter of all daemons at once is called '%.40s'", starter);
+    error_set(error, -EINVAL, "'%.40s' is not a starter that starts all daemons at once", starter);
     return NULL;
 }
 
@@ -130,8 +130,7 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
     if (found < 0 || record->place != 0 || record->range.first != 0)
         return error_set(
             error, -ENOENT,
-            "the scheduler calls this node %.80s, which is not one of the allocation's "
-            "names: name nodes as the scheduler does",
+            "the scheduler calls this node %.80s, which is not a name in the allocation: use the scheduler's node names",
             node_name);
     record->place = (uint32_t)found + 1;
     hostlist_name(record->names, (uint32_t)found, record->name);

@@ -87,10 +87,10 @@ static char *item_resolve(char *const *environment, const char *item, struct err
         return memory_copy_string(item);
     value = run_environment_get(environment, item);
     if (value == NULL) {
-        error_set(error, -ENOENT,
-                  "option -x: '%.80s' is not set here: give it a value, -x %.80s=VALUE (a node is "
-                  "left out with --host ^NAME)",
-                  item, item);
+        error_set(
+            error, -ENOENT,
+            "option -x: '%.80s' is not set here: give it a value, -x %.80s=VALUE (to exclude a node, use --host ^NAME)",
+            item, item);
         return NULL;
     }
     return memory_printf("%s=%s", item, value);

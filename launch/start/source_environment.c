@@ -118,7 +118,7 @@ static int decode_nodelist(struct source_environment *environment, const json_t 
     for (size_t i = 0; i < count; i++) {
         environment->nodelist[i] = json_string_value(json_array_get(list, i));
         if (environment->nodelist[i] == NULL)
-            return wrong_r(error, "execution.nodelist has something else than text");
+            return wrong_r(error, "execution.nodelist has an entry that is not a string");
     }
     return 0;
 }

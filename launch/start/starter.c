@@ -258,10 +258,10 @@ static int check_version(struct start *start, const char *version)
 
     if (strtoul(version, NULL, 10) == BOOT_PROTOCOL_VERSION)
         return 1;
-    error_set(&why, -EPROTO,
-              "banyand there speaks protocol version %s, this one %d: the same version must be "
-              "installed on every node",
-              version, BOOT_PROTOCOL_VERSION);
+    error_set(
+        &why, -EPROTO,
+        "protocol mismatch: banyand there has version %s, here %d; install the same version on every node",
+        version, BOOT_PROTOCOL_VERSION);
     fail(start, &why);
     return 0;
 }
@@ -495,7 +495,7 @@ static int open_pipes(struct start *start, const struct boot_record *record,
 
     if (make_pipes(input, output) < 0) {
         error_set(&start->why, -EMFILE,
-                  "cannot make pipes for the starter: no descriptors are left");
+                  "cannot create pipes for the starter: no descriptors are left");
         return fail_later(start);
     }
     if (start->boot_word == NULL)

@@ -34,7 +34,7 @@ alloc "100 names from a number on" "101 nodes, 201 slots NODES SLOTS NAMES 100 2
     --host '512+100/q[0-1024]:2,x'
 printf '8+2/q[0-9]-ib slots=3\n' >cut
 alloc "in a host file" "2 nodes, 6 slots NODES SLOTS NAMES 2 3 q[8-9]-ib" --hostfile cut
-refuses "more names than there are" "option --host: column 3: 9 names from number 2 on are wanted, and 8" \
+refuses "more names than there are" "option --host: column 3: 9 names starting at number 2 are requested, but there are only 8" \
     --host 'a,2+9/q[0-9]'
 refuses "a number that no name has" "option --host: column 1: no name has the number 10" \
     --host '10+1/q[0-9]'
@@ -51,7 +51,7 @@ like "$out" " v3  mem=64G,arch=.*,os=linux,feature=fast\|ib,gpus=2" "and add up"
 run "$banyan" alloc --host 'n[1-2]' --facts n2:mem=1G,feature=a --json
 like "$(tr -d ' \n' <<<"$out")" '"facts":\[\{"names":"n2","mem_mib":1024,"features":\["a"\]\}\]' \
     "in JSON, too; of others nothing is known"
-refuses "facts of no node" "option --facts: there is no node n9" --host 'n[1-2]' --facts n9:mem=1G
+refuses "facts of no node" "option --facts: no such node: n9" --host 'n[1-2]' --facts n9:mem=1G
 refuses "facts of a wrong word" "option --facts: column 5: '1Q' cannot be a value of mem" \
     --host 'n[1-2]' --facts n1:mem=1Q
 alloc "a host file" "5 nodes, 35 slots NODES SLOTS NAMES 1 3 b 4 8 n[1-4]" --hostfile hosts
@@ -107,12 +107,12 @@ KUBERNETES_SERVICE_HOST=10.0.0.1 OMPI_MCA_orte_default_hostfile=$scratch/nodes \
 printf 'localhost 0\nlocalhost 1\n' >affinity
 lsf=(LSB_JOBID=5 LSB_MCPU_HOSTS="localhost 2" LSB_AFFINITY_HOSTFILE="$scratch/affinity")
 run env "${lsf[@]}" "$banyan" run true
-is "$status-$(grep -c 'LSB_AFFINITY_HOSTFILE) are not used' <<<"$err")-$(wc -l <<<"$err")" "0-1-1" \
+is "$status-$(grep -c 'LSB_AFFINITY_HOSTFILE) are ignored' <<<"$err")-$(wc -l <<<"$err")" "0-1-1" \
     "who has LSF's affinity is told once that it is not used"
 run env "${lsf[@]}" "$banyan" map --explain
-like "$out" '# the CPUs that LSF chose .*are not used' "map says it, too"
+like "$out" '# the CPUs that LSF assigned .*are ignored' "map says it, too"
 run env "${lsf[@]}" "$banyan" alloc
-like "$out" 'the CPUs that LSF chose .*are not used' "and alloc"
+like "$out" 'the CPUs that LSF assigned .*are ignored' "and alloc"
 : >affinity
 run env "${lsf[@]}" "$banyan" run true
 is "$status-$err" "0-" "an empty file is no affinity"

@@ -86,9 +86,9 @@ Q
     refuses "an unknown scheduler" "option --alloc: 'moab: -n 1' does not begin with" \
         --alloc 'moab: -n 1'
     refuses "no colon" "option --alloc: .* does not begin" --alloc 4
-    refuses "an open quote" "option --alloc: a quote is not closed" --alloc "lsf: -q 'a"
+    refuses "an open quote" "option --alloc: unterminated quote" --alloc "lsf: -q 'a"
     run env PATH=/nowhere "$banyan" run --alloc slurm: true </dev/null
-    is "$status:$err" "125:banyan: no nodes: salloc: error: cannot be run: No such file or directory" \
+    is "$status:$err" "125:banyan: no nodes: salloc: error: cannot run: No such file or directory" \
         "no such command: it says why"
 
     # ---- The real one ----
@@ -185,7 +185,7 @@ for signal in INT TERM; do
     ok "it wants nothing any more" until_true 20 eval '[ "$(squeue -h -t PD | wc -l)" = 0 ]'
     like "$(grep -v 'salloc: .*\(Pending\|queued\)' "err.queued.$signal")" \
         "^banyan: ended by signal [0-9]+ [^
-]* while waiting for nodes: [^
+]* while waiting for nodes; [^
 ]*$" "which is told in one line"
 done
 kill "$holder"

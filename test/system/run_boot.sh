@@ -63,7 +63,7 @@ chmod 600 "$scratch/record"
 ln -s record "$scratch/link"
 refused "file:$scratch/link" 'Too many levels of symbolic links' "file: a symbolic link"
 refused "file:$scratch" 'it is not a regular file' "file: a directory"
-refused "file:$scratch/record" 'the boot record cannot be read' "file: no record"
+refused "file:$scratch/record" 'cannot decode the boot record' "file: no record"
 refused "nonsense" 'neither munge:CREDENTIAL nor file:PATH' "a word of no kind"
 run "$banyan" run --boot nonsense true </dev/null
 is "$status" 125 "an option of no kind: exit status 125"
@@ -101,7 +101,7 @@ ok "MUNGE: all four words are credentials" \
 wrap() {
     printf 'munge:%s' "$(munge --socket="$scratch/socket" --string=record "$@")"
 }
-refused "$(wrap)" 'the boot record cannot be read' "MUNGE: no record"
+refused "$(wrap)" 'cannot decode the boot record' "MUNGE: no record"
 word=$(wrap)
 refused "${word%????????}AAAAAAA:" 'MUNGE cannot open the boot record' "MUNGE: one that was changed"
 old=$(wrap --ttl=1)

@@ -135,11 +135,11 @@ fi
 printf '#!/nowhere/sh -e\nexit\n' >"$scratch/gone"
 printf '#!/bin/sh\r\nexit\r\n' >"$scratch/dos"
 chmod +x "$scratch/gone" "$scratch/dos"
-refuses 127 "cannot run $scratch/gone on .* \(rank 0\): its interpreter /nowhere/sh is not there" \
+refuses 127 "cannot run $scratch/gone on .* \(rank 0\): its interpreter /nowhere/sh does not exist" \
     "an interpreter that is not there" run "$scratch/gone"
-refuses 127 "its interpreter /bin/sh.r is not there; its lines end as those of DOS" "a script from DOS" \
+refuses 127 "its interpreter /bin/sh.r does not exist; it has DOS line endings" "a script from DOS" \
     run "$scratch/dos"
-PATH=$scratch:$PATH refuses 127 "its interpreter /nowhere/sh is not there" "found by PATH" run gone
+PATH=$scratch:$PATH refuses 127 "its interpreter /nowhere/sh does not exist" "found by PATH" run gone
 refuses 126 "cannot run $scratch on .* \(rank 0\): Is a directory" "a directory" run "$scratch"
 
 # ---- several that fail ----

@@ -42,7 +42,7 @@ healthy() {
 
 doctor
 is "$status" 0 "all is well: exit status 0"
-like "$out" 'All is well on 3 nodes' "and so it says"
+like "$out" 'No problems found on 3 nodes' "and so it says"
 like "$out" $'start +n\\[1-3\\] ' "nodes are grouped"
 like "$out" $'network +\\(here\\),n\\[1-3\\] +listens on eth0 10\\.1\\.0\\.0/24\n' "networks"
 like "$out" $'leftovers +\\(here\\),n\\[1-3\\] +none' "leftovers"
@@ -66,7 +66,7 @@ fi
 new_mark
 run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 120 "$banyan" doctor --ssh-agent \
     "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'x1,n1,n2,x2,n3' </dev/null
-finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname x1 \(as x1 says\)' "a node that does not start: its words"
+finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname x1 \(reported by x1\)' "a node that does not start: its words"
 like "$out" 'try by hand: .*agent x1 .*banyand --version' "and what to try"
 like "$out" ' n\[1-3\] +its daemon starts and joins' "the others are started in its stead"
 like "$out" 'topology +n\[1-3\] +class' "and examined"
@@ -75,25 +75,25 @@ nothing_left "nodes that do not start: nothing is left"
 # Names.
 echo "10.1.0.4 n2" >"$scratch/n2.hosts"
 doctor
-finds 'name +! +n2 .*leads from there to 10\.1\.0\.4, which is another machine' "a name that leads elsewhere"
+finds 'name +! +n2 .*resolves to 10\.1\.0\.4, which is another machine' "a name that leads elsewhere"
 healthy
 echo "10.1.0.3 node-two" >"$scratch/n2.hosts"
 n2_is 'hostname node-two'
 doctor
-like "$status $out" '^0 .*name +- n2 +calls itself node-two and does not know' "a name that is not known is told"
+like "$status $out" '^0 .*name +- n2 +host name node-two; it cannot resolve' "a name that is not known is told"
 healthy
 
 # Directions of the tree: n2 can connect, but not be connected to.
 ip -n n2 rule add ipproto tcp sport 7000-7010 blackhole
 doctor --port-range 7000-7010
 finds 'tree +! +n1 +cannot reach its child n2: 10\.1\.0\.3:7000: Connection timed out' "a way that leads one way only"
-like "$out" '> --net .*--port-range' "and the options that mend it"
+like "$out" '> choose a network .*--net.*--port-range' "and the options that mend it"
 ip -n n2 rule del ipproto tcp sport 7000-7010 blackhole
 bridge apart0 apart1
 wire n1 eth1 apart0 10.9.0.1/24
 wire n2 eth1 apart1 10.9.0.2/24
 doctor
-like "$status $out" '^0 .*- n1 +reaches its child n2, but not at each .*10\.9\.0\.2' "a network that leads nowhere"
+like "$status $out" '^0 .*- n1 +reaches its child n2, but not at every .*10\.9\.0\.2' "a network that leads nowhere"
 doctor --net 10.1.0.0/16
 unlike "$status $out" '10\.9\.0' "which --net leaves out"
 ip -n n1 link del eth1
@@ -133,7 +133,7 @@ if [ -z "${BANYAN_SANITIZERS:-}" ] &&
     unlike "$out" 'clock.*n3.*(behind|ahead)' "but not that of the node below it"
     n2_is "export LD_PRELOAD=$scratch/lie.so LIE_HANG=1"
     doctor
-    finds 'name +! +n2 +this check did not end' "a check that hangs"
+    finds 'name +! +n2 +this check did not finish' "a check that hangs"
     like "$out" 'limits +(\(here\),)?n\[1-3\]' "what was found before it is told"
     nothing_left "a check that hangs: nothing is left"
 else
@@ -165,7 +165,7 @@ ${CC:-cc} -shared -fPIC -o "$scratch/lib/libanswer.so" "$scratch/answer.c"
 ${CC:-cc} -o "$scratch/ask" "$scratch/ask.c" -L"$scratch/lib" -lanswer -Wl,-rpath,"$scratch/lib"
 healthy
 doctor "$scratch/ask"
-like "$status $out" "^0 .*program +n\\[1-3\\] +$scratch/ask: its shared libraries are there" "a program with its libraries"
+like "$status $out" "^0 .*program +n\\[1-3\\] +$scratch/ask: all shared libraries found" "a program with its libraries"
 n2_is "mount -t tmpfs none $scratch/lib"
 doctor "$scratch/ask"
 finds "program +! +n2 +$scratch/ask: missing shared libraries: libanswer.so" "a library that is missing"
@@ -176,7 +176,7 @@ doctor -x LD_LIBRARY_PATH="$scratch/elsewhere" "$scratch/ask"
 is $status 0 "what mends it"
 healthy
 doctor no-such-program
-finds 'program +! +n\[1-3\] +no-such-program is not there' "a program that is missing"
+finds 'program +! +n\[1-3\] +no-such-program does not exist' "a program that is missing"
 doctor "$agent"
 like "$status $out" '^0 .*program.*needs no shared libraries' "a script"
 
@@ -205,7 +205,7 @@ at n2 timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n2
 held=$!
 until_true 30 grep -q up "$scratch/held.out"
 doctor --port-range 7500-7501
-finds 'start +! +n2 .*no port of 7500-7501 is free' "ports that are taken"
+finds 'start +! +n2 .*no free port in 7500-7501' "ports that are taken"
 touch "$scratch/release"
 wait $held
 

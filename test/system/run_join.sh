@@ -87,17 +87,17 @@ come n1
 come n2
 ok "two nodes have joined" until_true 30 eval '[ "$(grep -c here out)" = 2 ]'
 ok "no token is left when all are there" [ ! -e banyan.join ]
-refused 125 'cannot join session .*the token has been used: place 1 is alive' "a second use" \
+refused 125 'cannot join session .*the token is in use: place 1 is alive' "a second use" \
     --join tokens --node n1
-like "$(cat err)" 'refused a daemon that wants to join from 127.0.0.1:[0-9]+: the token has been used' \
+like "$(cat err)" 'refused a daemon that wants to join from 127.0.0.1:[0-9]+: the token is in use' \
     "a second use: and the root says so"
 sed 's/\(.\)$/x/' tokens >bad
-refused 125 'the token is garbled: it is cut or mistyped' "a garbled one" --join bad --node n1
+refused 125 'the token is garbled: it is truncated or mistyped' "a garbled one" --join bad --node n1
 cut -c1-100 tokens >bad
-refused 125 'the token is garbled: it is cut or mistyped' "a cut one" --join bad --node n2
+refused 125 'the token is garbled: it is truncated or mistyped' "a cut one" --join bad --node n2
 refused 125 'cannot join session .*Connection refused' "one of an instance that has ended" \
     --join old-tokens --node n1
-refused 125 'none of its 2 tokens is for "n3": say --node NAME' "a node that has none" \
+refused 125 'none of its 2 tokens is for "n3": use --node NAME' "a node that has none" \
     --join tokens --node n3
 : >go
 finish
@@ -111,8 +111,8 @@ rm -f go
 refused 125 'cannot join session .*Connection refused' "an instance that has ended" \
     --join tokens --node n1
 refused 125 'cannot read the token from /no/file: No such file' "no file" --join /no/file
-refused 125 'standard input: there is no token in it' "an empty one" --join - </dev/null
-refused 125 'there is no token: one begins with banyan-join-' "no token" --join - <<<hello
+refused 125 'standard input: it contains no token' "an empty one" --join - </dev/null
+refused 125 'not a token: a token begins with banyan-join-' "no token" --join - <<<hello
 refused 125 'needs a file' "no argument" --join
 refused 125 'needs --join FILE' "a node alone" --node n1
 
@@ -120,7 +120,7 @@ begin n1,n2 --start-timeout 2 true
 come n1
 finish
 is "$status" 125 "who does not come: exit status 125"
-like "$err" 'cannot start the daemon on n2: nobody has joined with its token within 2 s' \
+like "$err" 'cannot start the daemon on n2: no daemon joined with its token within 2 s' \
     "who does not come is named"
 gone "nothing is left of who came"
 
@@ -142,7 +142,7 @@ ok "a daemon without a token waits for it" until_true 10 catches $daemon
 kill -INT $daemon
 status=0
 wait $daemon || status=$?
-is "$status $(cat n1.err)" "130 banyand: interrupted before it has joined" "Ctrl-C of a daemon"
+is "$status $(cat n1.err)" "130 banyand: interrupted before joining" "Ctrl-C of a daemon"
 kill -TERM $runner
 finish
 gone "nothing is left"
@@ -157,7 +157,7 @@ is "$status" 125 "a daemon that is ended: the job ends"
 like "$err" 'n2' "and its node is named"
 gone "nothing is left"
 is "${statuses#* }" "143 " "it says what it ended of"
-like "$(cat n2.err)" '^banyand: it got Terminated: leaves the instance[^
+like "$(cat n2.err)" '^banyand: it received Terminated: leaving the instance[^
 ]*$' "in one line"
 
 # ---- Options ----
@@ -165,7 +165,7 @@ like "$(cat n2.err)" '^banyand: it got Terminated: leaves the instance[^
 : >banyan.join
 run "$banyan" run --starter join --net lo --host n1 true </dev/null
 is "$status $out" "125 " "a file that is there: exit status 125"
-like "$err" 'banyan.join exists already: remove it, or say --join-file FILE' "and it is not touched"
+like "$err" 'banyan.join already exists: remove it or use --join-file FILE' "and it is not touched"
 is "$(stat -c %s banyan.join)" 0 "it is as it was"
 run "$banyan" run --starter join --join-file /no/such/place --net lo --host n1 true </dev/null
 like "$err" 'cannot write the tokens to /no/such/place: No such file' "a file that cannot be written"

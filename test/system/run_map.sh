@@ -106,9 +106,9 @@ n2: rank 2" "also --bind-to none"
 run of_slurm "${two_tasks[@]}" "$banyan" map -n 6 --oversubscribe
 is "$status-$(grep -c ':' <<<"$out")" "0-2" "and --oversubscribe"
 run of_slurm "${two_tasks[@]}" "$banyan" map --explain -n 1 --map-by core:pe=1
-like "$out" '2 CPUs for each process, as SLURM_CPUS_PER_TASK says.*by core:pe=1' "--explain tells"
+like "$out" '2 CPUs for each process, according to SLURM_CPUS_PER_TASK.*by core:pe=1' "--explain tells"
 run of_slurm SLURM_TASKS_PER_NODE="1(x2)" SLURM_CPUS_PER_TASK=3 "$banyan" map --explain -n 1 --map-by package
-like "$out" 'do not fit, so each process has one.*rank 0: \[BB/BB\]\[../..\]' \
+like "$out" 'too few of these CPUs, so each process gets one.*rank 0: \[BB/BB\]\[../..\]' \
     "a package of two cores has no three: nothing is refused"
 
 # Two ranks may be given one core; what is named is what they get.
@@ -190,7 +190,7 @@ n2: rank 2
 n3: ranks 3-4" "what stands for no list is for all others" \
     --nodes 'n[1-3]' --topology "n2=core:1 pu:1;core:2 pu:1"
 run "$banyan" map --nodes 'n[1-3]' --topology "$mixed" --explain
-like "$out" '# n\[1-2\] is taken to be as --topology says: 4 cores, 8 .*# n3 is taken .*: 2 cores' \
+like "$out" '# n\[1-2\] is assumed to be as given by --topology: 4 cores, 8 .*# n3 is assumed .*: 2 cores' \
     "--explain tells which is which"
 
 refused() {
@@ -199,25 +199,25 @@ refused() {
     run "$banyan" map "$@" </dev/null
     like "$status-$err" "^125-banyan: .*$regex" "$name"
 }
-refused 'has no l3cache that can be used' "a level that is not there" \
+refused 'has no usable l3cache' "a level that is not there" \
     --nodes n1 --topology "$two_packages" --map-by l3cache
 refused 'node n1: .*bound to 4 cores.*; it works with -n 4; .*--bind-to core:overload-allowed' \
     "--explain says what works instead" \
     --nodes n1 --slots 8 --topology "$two_packages" -n 5 --bind-to core --explain
 refused 'which has only 2.*; it works with pe=2' "also of pe" \
     --nodes n1 --topology "$two_packages" -n 1 --map-by package:pe=3 --explain
-refused 'node n1 has no l3cache' "a level that a rank of a list cannot be bound to" \
+refused 'node n1 has no usable l3cache' "a level that a rank of a list cannot be bound to" \
     --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --bind-to l3cache
-refused 'the rank file says which cores each process has; leave out' "pe beside a rank file's cores" \
+refused 'the rank file already sets the cores of each process; omit' "pe beside a rank file's cores" \
     --nodes n1 --topology "$two_packages" --map-by "rankfile:$scratch/ranks" --cpus-per-rank 2
 refused '3 processes requested, but .* 2 are free with a core of pe-list for each' \
     "more processes than named cores" \
     --nodes n1 --topology "$two_packages" -n 3 --map-by pe-list=0,1
-refused 'of the 2 cores of pe-list 1 can be used' "a core that is not there" \
+refused 'of the 2 cores in pe-list, only 1 can be used' "a core that is not there" \
     --nodes n1 --topology "$two_packages" -n 1 --map-by pe-list=0,4
 refused '--per-node 2 or fewer' "more on a node than named cores" \
     --nodes n1 --topology "$two_packages" -N 3 --map-by pe-list=0,1
-refused 'option --cpus-per-rank: pe-list' "a number of cores beside the cores" \
+refused 'option --cpus-per-rank cannot be used with pe-list' "a number of cores beside the cores" \
     --nodes n1 --topology "$two_packages" --cpus-per-rank 2 --map-by pe-list=0,1
 refused '4 processes requested, .* 3 are free with devices for each process' "more than GPUs" \
     --nodes n1 --topology "$gpus" -n 4 --map-by device=gpu
@@ -227,13 +227,13 @@ refused 'there are 3 GPUs, too few' "too few GPUs" \
     --nodes n1 --topology "$gpus" -n 2 --gpus-per-rank 2
 refused 'there is no device mlx5_9' "a device that is not there" \
     --nodes n1 --topology "$gpus" --map-by dist:mlx5_9
-refused 'option --topology: it does not say what node n4 is like' "a node that nobody describes" \
+refused 'option --topology: no topology for node n4; one without LIST= applies to all other nodes' "a node that nobody describes" \
     --nodes 'n[3-4]' --topology "$mixed" --map-by core
-refused "option --topology: 'n2=core:1' comes after a topology without LIST=" "a list behind the rest" \
+refused "option --topology: 'n2=core:1' comes after the topology without LIST=" "a list behind the rest" \
     --nodes 'n[1-4]' --topology "core:2 pu:1;n2=core:1"
-refused 'node n3 has no l3cache' "a level that one of them lacks" \
+refused 'node n3 has no usable l3cache' "a level that one of them lacks" \
     --nodes 'n[1-3]' --topology "n[1-2]=l3:2 core:2 pu:1;n3=core:2 pu:1" --map-by l3cache
-refused "option --topology: topology 'core:x' cannot be read" "a topology that is none" \
+refused "option --topology: cannot read topology 'core:x'" "a topology that is none" \
     --nodes n1 --topology core:x
 
 run "$banyan" map --nodes 'n[1-2]' --slots 2 --json

@@ -98,7 +98,7 @@ fi
 
 ends ended
 is $status 1 "a barrier that a rank can not join any more ends the job"
-like "$err" 'rank 3 on v4 ended without joining barrier 1 of job 1, in which others wait' \
+like "$err" 'rank 3 on v4 ended without joining barrier 1 of job 1, in which other ranks are waiting' \
     "it is said who has ended"
 ends late
 is $status 1 "also if it ends later"

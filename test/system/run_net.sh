@@ -65,7 +65,7 @@ like "$err" 'cannot start the daemon on n\[1-2\]: no answer within 8 s.*cannot r
     "--net that leads nowhere: who, where and what to do"
 nothing_left "--net that leads nowhere: nothing is left"
 from front --host 'n[1-3]' --net 10.1.0.4/31,10.1.0.2 --per-node 1 true
-like "$status $err" '^125 .*--net 10\.1\.0\.4/31,10\.1\.0\.2 fits no address of this machine; there are: .*eth1 10\.1\.0\.1' \
+like "$status $err" '^125 .*--net 10\.1\.0\.4/31,10\.1\.0\.2 matches no address of this machine; it has: .*eth1 10\.1\.0\.1' \
     "--net that fits nothing here: what there is"
 from front --host 'n[1-3]' --net eth1,,eth2 true
 like "$status $err" '^125 banyan: --net eth1,,eth2: item 2 is neither' "--net that is malformed"
@@ -130,7 +130,7 @@ is "$(at front ss -Hltn | awk '{ print $4 }' | sort | tr '\n' ' ')" "10.1.0.1:70
 works "a second instance of the same user on the same ports" front --host 'n[1-3]' \
     --port-range 7000-7001
 from front --host 'n[1-3]' --net eth1 --port-range 7000 true
-like "$status $err" '^125 .*no port of 7000-7000 is free' "a range that is used up: its own words"
+like "$status $err" '^125 .*no free port in 7000-7000' "a range that is used up: its own words"
 ok "in one line" [ "$(wc -l <<<"$err")" = 1 ]
 release "the first is unharmed"
 hold front --host 'n[1-2]' --net eth1

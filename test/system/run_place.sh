@@ -43,7 +43,7 @@ refuses 125 "cannot be bound to $cores cores so that each has its own; use fewer
     run -n "$((cores + 1))" --slots "$((cores + 1))" --bind-to core true
 cpus_of -n "$((cores + 1))" --slots "$((cores + 1))" --bind-to core:overload-allowed
 is "$(cut -d ' ' -f 3 <<<"$out" | sort -u | wc -l)" "$cores" "then they are"
-refuses 125 "each process is to have 4096 cores" "more cores than there are" \
+refuses 125 "each process needs 4096 cores" "more cores than there are" \
     run -n 1 --map-by ppr:1:node:pe=4096 true
 
 run taskset -c "${cpus[-1]}" "$banyan" run -n 1 --map-by core sh -c "$own_cpus"

@@ -49,21 +49,21 @@ is "$status:$(xargs -n 1 <<<"$out" | sort | xargs)" "0:v1 v2 v3 v4" "GPUs are co
 
 # ---- Refused, before a process starts ----
 
-refuses 125 "no node has what --require asks for: mem>=$((mib + 1))M leaves out v\[1-4\] \(" \
+refuses 125 "no node satisfies --require: mem>=$((mib + 1))M excludes v\[1-4\] \(" \
     "what no node has, as the nodes say" \
     run --virtual-nodes 4 --require "mem>=$((mib + 1))M" touch "$scratch/never"
-refuses 125 "4 processes requested.* feature=ib leaves out v\[1-2\]$" "too few are left" \
+refuses 125 "4 processes requested.* feature=ib excludes v\[1-2\]$" "too few are left" \
     run --virtual-nodes 4 --slots 1 "${described[@]}" -n 4 --require 'feature=ib' touch "$scratch/never"
-refuses 125 "application 1: no node has .* feature=no leaves out v\[1-4\]$" "of the second" \
+refuses 125 "application 1: no node satisfies .* feature=no excludes v\[1-4\]$" "of the second" \
     run --virtual-nodes 4 -n 1 touch "$scratch/never" : -n 1 --require feature=no touch "$scratch/never"
-refuses 125 "the list names node v1, which has no slots or is left out; --require: feature=ib leaves" \
+refuses 125 "the list names node v1, which has no slots or is excluded; --require: feature=ib excludes" \
     "a list that names a node that is left out" run --virtual-nodes 4 --slots 2 "${described[@]}" \
     --require feature=ib --map-by seq:<(echo v1) touch "$scratch/never"
-refuses 125 "option --require: column 6: a size is expected here, as 64G or 512M" "a wrong size" \
+refuses 125 "option --require: column 6: expected a size such as 64G or 512M" "a wrong size" \
     run --require 'mem>=' true
-refuses 125 "option --require: column 8: 'color=red' begins with none of" "a wrong word" \
+refuses 125 "option --require: column 8: 'color=red' does not begin with" "a wrong word" \
     run --require 'mem>=1,color=red' true
-refuses 125 "application 1: option --require: column 5: = or != is expected" "of an application" \
+refuses 125 "application 1: option --require: column 5: expected = or !=" "of an application" \
     run -n 1 true : -n 1 --require 'arch<3' true
 refuses 125 "option --facts: 'v1' is not NODES:FACTS" "facts of nothing" \
     run --virtual-nodes 2 --facts v1 true
@@ -74,19 +74,19 @@ ok "nothing has run" test ! -e "$scratch/never"
 nodes=(--nodes 'n[1-4]' --slots 2 --facts 'n[1-2]:mem=32G' --facts 'n3:mem=48G' --facts
     'n4:mem=64G,feature=ib')
 run "$banyan" map "${nodes[@]}" --require 'mem>=48G' --explain
-is "$status:$(grep -v '^# [0-9e]' <<<"$out")" "0:# --require: mem>=48G leaves out n[1-2] (32G)
+is "$status:$(grep -v '^# [0-9e]' <<<"$out")" "0:# --require: mem>=48G excludes n[1-2] (32G)
 # application 0: 4 processes by slot, ranked by slot, bound to none (the default)
 n3: ranks 0-1
 n4: ranks 2-3" "it says who is left out and why"
 refuses 125 "it works with -n 2; it works with --oversubscribe; it works with mem>=48G$" \
     "the nearest that works: less memory" map "${nodes[@]}" -n 3 --require 'mem>=64G' --explain
-refuses 125 "feature=no leaves out n\[1-4\]; it works without feature=no$" \
+refuses 125 "feature=no excludes n\[1-4\]; it works without feature=no$" \
     "doing without a term" map "${nodes[@]}" -n 3 --require 'mem>=48G,feature=no' --explain
 run "$banyan" map --nodes 'n[1-2]' --topology "$srcdir/test/data/gpus.xml" --require 'gpus>=1' -n 2
 is "$status" 0 "GPUs of a described machine"
-refuses 125 "gpus>=100 leaves out n\[1-2\] \([0-9]+\)$" "and their number" \
+refuses 125 "gpus>=100 excludes n\[1-2\] \([0-9]+\)$" "and their number" \
     map --nodes 'n[1-2]' --topology "$srcdir/test/data/gpus.xml" --require 'gpus>=100' -n 2
-refuses 125 "mem>=1 leaves out n\[1-2\] \(not known\)" "of which nobody knows the memory" \
+refuses 125 "mem>=1 excludes n\[1-2\] \(not known\)" "of which nobody knows the memory" \
     map --nodes 'n[1-2]' --topology "package:1 core:2 pu:1" --require 'mem>=1' -n 2
 
 done_testing

@@ -73,7 +73,7 @@ wait "${run_of[vanished]}"
 is $? 125 "a node whose cable is pulled ends the job"
 took_s=$((SECONDS - gone_s))
 ok "within some seconds ($took_s)" test $took_s -le 15
-like "$(cat "$scratch/vanished.err")" 'lost node n2: its machine does not answer' "and it is said why"
+like "$(cat "$scratch/vanished.err")" 'lost node n2: its machine does not respond' "and it is said why"
 
 sleep $((gone_s + ALL_STOPPED_S - SECONDS))
 kill -CONT $stopped_all
@@ -89,8 +89,8 @@ like "$(cat "$scratch/root.err")" '^banyan: .*root was itself stopped.* for 4[4-
     "and one line says so"
 is "$(wc -l <"$scratch/root.err")" 1 "one"
 finish daemon "a job of which a daemon was stopped goes on"
-like "$(cat "$scratch/daemon.err")" '^banyan: v[1-3] has been silent for 1[0-9] s \(stopped\)' \
+like "$(cat "$scratch/daemon.err")" '^banyan: v[1-3] has not responded for 1[0-9] s \(stopped\)' \
     "and a line names it and its state"
-is "$(grep -c 'answers again' "$scratch/daemon.err")" 1 "and another says when it is back"
+is "$(grep -c 'is responding again' "$scratch/daemon.err")" 1 "and another says when it is back"
 
 done_testing

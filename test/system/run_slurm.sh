@@ -196,13 +196,13 @@ like "$(cat "$OUT.alloc")" "2      1  sim\[7-8\]  mem=64M,feature=first
 is "$(sort "$OUT.late" | xargs)" "sim10 sim9" "--require takes the nodes with the feature"
 is "$(sort "$OUT.first" | xargs)" "sim7 sim8" "what Slurm knows and what the nodes know"
 is "$(sort "$OUT.each" | xargs)" "sim7 sim8 sim9" "each application has its own"
-is "$(cat "$OUT.refused")" "banyan: no node has what --require asks for: mem>=1G leaves out \
+is "$(cat "$OUT.refused")" "banyan: no node satisfies --require: mem>=1G excludes \
 sim[7-10] (64M)
 125" "if no node has it nothing starts"
 ok "nothing" test ! -e "$OUT.never"
 is "$(cat "$OUT.map")" "banyan: 4 processes requested, but there are 4 slots on 4 nodes (from Slurm, \
 SLURM_TASKS_PER_NODE), of which 2 are free on the remaining nodes; use -n 2 or fewer, or \
---oversubscribe; --require: feature=late leaves out sim[7-8]; it works with -n 2; it works with \
+--oversubscribe; --require: feature=late excludes sim[7-8]; it works with -n 2; it works with \
 --oversubscribe; it works without feature=late" "banyan map explains"
 
 # ---- Ends ----

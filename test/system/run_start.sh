@@ -122,7 +122,7 @@ if [ "$(id -u)" = 0 ]; then
 mkdir -p $scratch/full; exec unshare -m sh -c 'mount -t tmpfs -o size=4k,nr_inodes=1 none $scratch/full && TMPDIR=$scratch/full exec sh -c "\$0"' "\$*"
 A
     start "$scratch/tmpdir_full"
-    fails "TMPDIR full" 'cannot start the daemon on n3: .*/full.*(No space left|are free)'
+    fails "TMPDIR full" 'cannot start the daemon on n3: .*/full.*(No space left|KiB free)'
     agent tmpdir_readonly <<A
 mkdir -p $scratch/ro; exec unshare -m sh -c 'mount -t tmpfs -o ro none $scratch/ro && TMPDIR=$scratch/ro exec sh -c "\$0"' "\$*"
 A

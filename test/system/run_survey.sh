@@ -27,7 +27,7 @@ export HWLOC_THISSYSTEM=1
 
 echo '<nonsense' >"$scratch/bad.xml"
 HWLOC_XMLFILE=$scratch/bad.xml refuses 125 \
-    "v\[1-3\] cannot tell what the machine is like: hwloc cannot read .*: Invalid argument$" \
+    "cannot inspect v\[1-3\]: hwloc cannot read .*: Invalid argument$" \
     "what cannot be read is told, for all nodes in one line" \
     run --virtual-nodes 3 --slots 1 --map-by core touch "$scratch/never"
 nothing_left_within 5 none "and nothing stays"
@@ -66,8 +66,8 @@ nothing_left_within 5 none "and nothing stays"
 begin 3
 kill -KILL $(readers)
 finish
-is "$status:$(cat "$scratch/out")" "125:banyan: v[1-3] cannot tell what the machine is like: the \
-process that looks at it has ended early" "nodes whose process was killed are named in one line"
+is "$status:$(cat "$scratch/out")" "125:banyan: cannot inspect v[1-3]: its \
+inspection process exited early" "nodes whose process was killed are named in one line"
 nothing_left_within 5 none "and nothing stays"
 
 for victim in helper daemon; do

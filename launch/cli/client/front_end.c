@@ -34,17 +34,17 @@ void front_end_message(struct front_end *front, const char *text)
 
 static void phase_started(const struct front_end *front, char *text, size_t text_bytes)
 {
-    snprintf(text, text_bytes, "%u processes run on %u of %u nodes", front->record.processes,
+    snprintf(text, text_bytes, "%u processes running on %u of %u nodes", front->record.processes,
              front->record.nodes_used, allocation_nodes(&front->request->allocation));
 }
 
 void front_end_phase(struct front_end *front, enum run_phase phase)
 {
     static const char *const names[RUN_PHASE_COUNT] = {
-        [RUN_PHASE_FORKED] = "the root is forked",
-        [RUN_PHASE_FIRST_OUTPUT] = "the first output is here",
-        [RUN_PHASE_ENDED] = "the job has ended",
-        [RUN_PHASE_GONE] = "all daemons have ended",
+        [RUN_PHASE_FORKED] = "root forked",
+        [RUN_PHASE_FIRST_OUTPUT] = "first output received",
+        [RUN_PHASE_ENDED] = "job ended",
+        [RUN_PHASE_GONE] = "all daemons exited",
     };
     char what[128];
     char text[256];
@@ -215,9 +215,8 @@ static int make_virtual_base(const struct run_request *request, struct error *er
     if (path == NULL || mkdir(path, 0700) == 0)
         return 0;
     return error_set(error, -errno,
-                     "cannot create %s: %s: set TMPDIR or --tmpdir to a directory that can be "
-                     "written",
-                     path, strerror(errno));
+                     "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory", path,
+                     strerror(errno));
 }
 
 static void front_end_open(struct front_end *front)

@@ -21,7 +21,7 @@
 static void on_unreadable(struct front_end *front)
 {
     front_end_fail(front, EXIT_STATUS_FAILED, RUN_FAILURE_BANYAN,
-                   "the root sent a message that cannot be read: this is an error in banyan");
+                   "cannot decode a message from the root; this is a bug in banyan");
 }
 
 static void on_started(struct front_end *front, struct wire_reader *reader)
@@ -222,14 +222,14 @@ static void say_root_died(struct front_end *front)
     if (front->is_guest)
         snprintf(text, sizeof(text), "the root of the instance went away; the job ends with it");
     else if (WIFSIGNALED(wait_status))
-        snprintf(text, sizeof(text),
-                 "the root of this run was killed by signal %d (%s); what it had started ends "
-                 "with it",
-                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        snprintf(
+            text, sizeof(text),
+            "the root of this run was killed by signal %d (%s); everything it started is being killed",
+            WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
     else if (WEXITSTATUS(wait_status) == EXIT_SUCCESS)
-        snprintf(text, sizeof(text),
-                 "the root of this run exited before the job had ended; what it had started ends "
-                 "with it");
+        snprintf(
+            text, sizeof(text),
+            "the root of this run exited before the job had ended; everything it started is being killed");
     front_end_fail(front, EXIT_STATUS_FAILED, RUN_FAILURE_BANYAN, text);
     front_end_say_end(front);
 }

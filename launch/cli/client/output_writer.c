@@ -284,7 +284,7 @@ static void sink_fail(struct sink *sink, int code)
     struct error error;
 
     error_set(&error, code, "cannot write to %s: %s%s", sink->name, strerror(-code),
-              code == -EPIPE ? " (its reader has ended)" : "");
+              code == -EPIPE ? " (the reader has exited)" : "");
     sink_drop(sink);
     sink->failed = 1;
     sink->writer->events->failed(sink->writer->context, &error);

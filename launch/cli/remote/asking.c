@@ -86,7 +86,7 @@ static int add_options(struct asking_command *command, const char *text, struct 
     while ((word = next_word(&at, &is_open)) != NULL) {
         add(command, word);
         if (is_open)
-            return error_set(error, -EINVAL, "option --alloc: a quote is not closed in '%.*s'",
+            return error_set(error, -EINVAL, "option --alloc: unterminated quote in '%.*s'",
                              QUOTED_BYTES, text);
     }
     return 0;

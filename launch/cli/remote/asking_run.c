@@ -80,7 +80,7 @@ static void become(const struct asking_command *command, int words_fd, int begun
         _exit(EXIT_STATUS_FAILED);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execvp(command->words[0], command->words);
-    dprintf(STDERR_FILENO, "%s: error: cannot be run: %s\n", command->name, strerror(errno));
+    dprintf(STDERR_FILENO, "%s: error: cannot run: %s\n", command->name, strerror(errno));
     _exit(EXIT_STATUS_FAILED);
 }
 
@@ -97,13 +97,13 @@ static int start(struct asking *asking, struct error *error)
     asking->signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (asking->signals_fd < 0 || (asking->command.quiet_errors &&
                                    (pipe2(words, O_CLOEXEC) < 0 || pipe2(begun, O_CLOEXEC) < 0)))
-        return error_set(error, -errno, "cannot ask %s: %s", asking->command.name, strerror(errno));
+        return error_set(error, -errno, "cannot run %s: %s", asking->command.name, strerror(errno));
     if (asking->command.wants_terminal &&
         asking_terminal_open(&asking->terminal, &slave, error) < 0)
         return -EIO;
     asking->pid = fork();
     if (asking->pid < 0)
-        return error_set(error, -errno, "cannot ask %s: %s", asking->command.name, strerror(errno));
+        return error_set(error, -errno, "cannot run %s: %s", asking->command.name, strerror(errno));
     if (asking->pid == 0)
         become(&asking->command, words[1], begun[1], slave, &old, parent);
     if (slave >= 0)
@@ -249,13 +249,12 @@ static int status_of(const struct asking *asking)
         return status;
     if (asking->ended_by != 0) {
         fprintf(stderr,
-                "banyan: ended by signal %d (%s) while waiting for nodes: they are not "
-                "wanted any more\n",
+                "banyan: ended by signal %d (%s) while waiting for nodes; request withdrawn\n",
                 asking->ended_by, strsignal(asking->ended_by));
         return EXIT_STATUS_SIGNAL + asking->ended_by;
     }
     fprintf(stderr, "banyan: no nodes: %s: %s\n", asking->command.name,
-            asking->last[0] != '\0' ? asking->last : "it said nothing");
+            asking->last[0] != '\0' ? asking->last : "it printed nothing");
     return EXIT_STATUS_FAILED;
 }
 

@@ -65,14 +65,14 @@ static int read_all(struct map_machines *machines, char *text, struct error *err
         if (machines->count == MAP_MACHINES_MAX)
             return error_set(error, -E2BIG, "more than %u topologies", MAP_MACHINES_MAX);
         if (machines->count > 0 && machines->items[machines->count - 1].names == NULL)
-            return error_set(error, -EINVAL,
-                             "'%.80s' comes after a topology without LIST=, which is for all "
-                             "other nodes",
-                             word);
+            return error_set(
+                error, -EINVAL,
+                "'%.80s' comes after the topology without LIST=, which applies to all other nodes and must be last",
+                word);
         rc = read_machine(machines, word + strspn(word, " "), error);
     }
     if (rc == 0 && machines->count == 0)
-        rc = error_set(error, -EINVAL, "it says nothing");
+        rc = error_set(error, -EINVAL, "no topology given");
     return rc;
 }
 
@@ -142,10 +142,10 @@ static int64_t run_of(const struct map_machines *machines, const struct allocati
     *ret_machine = machine_of(machines, allocation, node);
     if (*ret_machine == machines->count) {
         hostlist_name(allocation->names, node, name);
-        return error_set(error, -ENOENT,
-                         "option --topology: it does not say what node %s is like; a topology "
-                         "without LIST= is for all others",
-                         name);
+        return error_set(
+            error, -ENOENT,
+            "option --topology: no topology for node %s; one without LIST= applies to all other nodes",
+            name);
     }
     if (machines->count == 1 && machines->items[0].names == NULL)
         return nodes - node;
@@ -220,7 +220,7 @@ int map_machines_add(const struct map_machines *machines, const struct allocatio
         if (place_machines_add(ret_machines, &machines->items[machine].topology,
                                &machines->items[machine].allowed, node,
                                node + (uint32_t)run - 1) < 0)
-            return error_set(error, -ENOENT, "no processor of the topology may be used");
+            return error_set(error, -ENOENT, "the topology has no usable processor");
         node += (uint32_t)run;
     }
     return 0;

@@ -62,7 +62,7 @@ static int add_given(const char *text, const struct name_index *index, struct fa
         find_nodes(index, list, &nodes, &missing);
         if (missing < hostlist_count(list)) {
             hostlist_name(list, missing, name);
-            rc = error_set(error, -ENOENT, "there is no node %s", name);
+            rc = error_set(error, -ENOENT, "no such node: %s", name);
         }
     }
     if (rc == 0)
@@ -147,7 +147,7 @@ static int read_sinfo_line(char *line, const struct name_index *index, struct fa
         fields[i] = strsep(&line, "|");
         if (fields[i] == NULL)
             rc = error_set(error, -EINVAL,
-                           "sinfo has written a line that is not NAMES|FEATURES|"
+                           "unexpected output from sinfo: not NAMES|FEATURES|"
                            "MEMORY|GRES");
     }
     if (rc == 0)

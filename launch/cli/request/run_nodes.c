@@ -48,7 +48,8 @@ static int source_choose(const struct run_settings *settings, const struct run_w
     if (strcmp(settings->source, SOURCE_LOCAL) == 0)
         return 0;
     if (world->sources == NULL)
-        return error_set(error, -ENOTSUP, "option --source: no scheduler's words can be read here");
+        return error_set(error, -ENOTSUP,
+                         "option --source: no scheduler environment is available here");
     *ret_source = source_find(settings->source, error);
     if (*ret_source != NULL)
         return 0;
@@ -79,10 +80,10 @@ static int slots_override(const struct run_settings *settings, const struct run_
     if (settings->slots == 0)
         return 0;
     if (result->slots_given)
-        return error_set(error, -EINVAL,
-                         "option --slots: %s says how many slots its nodes have: give --host to "
-                         "choose others",
-                         result->source->title);
+        return error_set(
+            error, -EINVAL,
+            "option --slots: %s already sets the slots of its nodes; use --host to override them",
+            result->source->title);
     allocation_set_slots(allocation, settings->slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s and --slots",
              result->source->title);
@@ -94,10 +95,10 @@ static int slots_override(const struct run_settings *settings, const struct run_
 static void note_affinity(const struct source_result *result, struct run_nodes *nodes)
 {
     if (result->tasks_count > 0)
-        snprintf(nodes->notice, sizeof(nodes->notice),
-                 "the CPUs that %s chose for each task (LSB_AFFINITY_HOSTFILE) are not used: "
-                 "processes are bound as --map-by and --bind-to say",
-                 result->source->title);
+        snprintf(
+            nodes->notice, sizeof(nodes->notice),
+            "the CPUs that %s assigned to each task (LSB_AFFINITY_HOSTFILE) are ignored: binding follows --map-by and --bind-to",
+            result->source->title);
 }
 
 static int find_in_job(const struct run_settings *settings, const struct run_world *world,
@@ -268,7 +269,8 @@ static int virtual_slots(const struct run_settings *settings, const struct run_w
     if (settings->slots == 0 && needed == 0 && settings->processes > 0)
         needed = (settings->processes - 1) / nodes + 1;
     if (needed > ALLOCATION_SLOTS_MAX)
-        return error_set(error, -EINVAL, "%u processes on %u virtual nodes are more than %u a node",
+        return error_set(error, -EINVAL,
+                         "%u processes on %u virtual nodes are more than %u per node",
                          settings->processes, nodes, ALLOCATION_SLOTS_MAX);
     return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, world, error);
 }

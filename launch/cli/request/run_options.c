@@ -292,9 +292,8 @@ static int choose_directory(const char *given, const char *current, char **ret_d
     if (given != NULL && given[0] == '/')
         *ret_directory = memory_copy_string(given);
     else if (current == NULL)
-        return error_set(
-            error, -ENOENT,
-            "the current directory does not exist any more: give --wdir an absolute path");
+        return error_set(error, -ENOENT,
+                         "the current directory no longer exists: give --wdir an absolute path");
     else if (given != NULL)
         *ret_directory = memory_printf("%s/%s", current, given);
     else

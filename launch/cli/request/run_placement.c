@@ -126,7 +126,7 @@ static int read_list(const struct map_extra *extra, const struct run_settings *s
 
     if (path == NULL)
         return error_set(error, -EINVAL,
-                         "seq wants a list of nodes, one line for each process: seq:FILE, or "
+                         "seq needs a list of nodes, one line for each process: seq:FILE, or "
                          "--hostfile FILE");
     rc = world->read_file(path, &text, error);
     if (rc == 0)
@@ -146,7 +146,7 @@ static int check_together(const struct run_settings *settings, const struct map_
                          "options --per-node and --map-by ppr cannot be used together");
     if (settings->per_node > 0 && rule->policy == MAP_BY_LIST)
         return error_set(error, -EINVAL,
-                         "option --per-node: a list says where each process goes anyway");
+                         "option --per-node cannot be used with a list, which places each process");
     if (settings->per_node > 0 && rule->span)
         return error_set(error, -EINVAL,
                          "options --per-node and --map-by :span cannot be used together");
@@ -222,8 +222,9 @@ static int make_rule(const struct run_settings *settings, const struct run_world
     if (settings->cpus_per_rank > 0)
         rule->pe = settings->cpus_per_rank;
     if (rule->policy == MAP_BY_CPUS && rule->pe > 0)
-        return error_set(error, -EINVAL,
-                         "option --cpus-per-rank: pe-list says which cores there are");
+        return error_set(
+            error, -EINVAL,
+            "option --cpus-per-rank cannot be used with pe-list, which names the cores");
     if (settings->per_node > 0)
         rule->per = settings->per_node;
     rc = require_rule(settings, rule, error);

@@ -127,7 +127,7 @@ const struct option_rule run_rules[] = {
      .aliases = "hosts",
      .value = "LIST",
      FIELD(hosts),
-     .help = "nodes and their slots: a,b:4,n[01-16]:8 (one slot where none is given), "
+     .help = "nodes and their slots: a,b:4,n[01-16]:8 (default: 1 slot), "
              "512+100/q[0-1024]"},
     {.kind = OPTION_LIST,
      .name = "hostfile",

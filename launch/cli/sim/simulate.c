@@ -118,7 +118,7 @@ static int finish(struct verb_state *state)
         buffer_append_string(&text, "\n");
         free(json);
     } else if (state->plan->seeds > 1) {
-        buffer_printf(&text, "%u worlds from seed %u on, %u of them wrong\n", state->plan->seeds,
+        buffer_printf(&text, "%u worlds from seed %u, %u failed\n", state->plan->seeds,
                       state->plan->seed, state->wrong);
     }
     json_decref(state->worlds);
@@ -171,9 +171,9 @@ static int replay(const struct simulate_plan *plan, struct error *error)
                   result.places, (unsigned long long)result.steps,
                   (double)(result.last_ns - result.first_ns) / 1e9,
                   result.is_cut    ? ", up to the limit of the recording"
-                  : result.is_torn ? ", up to where the recording breaks off within a step"
+                  : result.is_torn ? ", up to a step that is cut short"
                                    : "",
-                  result.is_same ? "each the same again" : "the last of them differs");
+                  result.is_same ? "all steps match" : "the last step differs");
     status = print(&text);
     return status == EXIT_SUCCESS && !result.is_same ? STATUS_WRONG : status;
 }
@@ -194,9 +194,9 @@ int simulate_verb(int argc, char **argv)
     else if (plan.replay_path != NULL)
         status = replay(&plan, &error);
     else if (plan.trace_path != NULL && plan.seeds > 1)
-        status = (error_set(&error, -1, "option --trace: a trace is of one world, not of %u seeds",
-                            plan.seeds),
-                  fail(&error));
+        status =
+            (error_set(&error, -1, "option --trace records one world, not %u seeds", plan.seeds),
+             fail(&error));
     else
         status = simulate(&plan, argc, argv, &error);
     simulate_plan_fini(&plan);

@@ -131,7 +131,7 @@ int fault_parse(const char *text, uint32_t places, struct fault *ret_fault, stru
     kind = index_of(kinds, FAULT_KIND_COUNT, name);
     if (kind < 0)
         return error_set(error, -EINVAL,
-                         "option --fault: '%.40s' is not a fault: they are kill, stop, restart, "
+                         "option --fault: '%.40s' is not a fault; known are kill, stop, restart, "
                          "root, break, delay, slow, partition, truncate, mutate, twin and secret",
                          name);
     ret_fault->kind = (enum fault_kind)kind;

@@ -201,7 +201,7 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
     if (kind == OPERATION_KIND_COUNT)
         return error_set(
             error, -EINVAL,
-            "'%.40s' is not an operation: they are start, launch, barrier, "
+            "'%.40s' is not an operation; known are start, launch, barrier, "
             "broadcast[=SIZE], exchange[=SIZE], heal[=N], grow[=N], shrink[=N] and end",
             word);
     *ret_operation = (struct operation){.kind = (enum operation_kind)kind};
@@ -246,7 +246,7 @@ static int parse_operations(struct simulate_plan *plan, int argc, char **argv, i
             return error_set(error, -EINVAL, "end can only be the last operation");
         if ((operation->kind == OPERATION_HEAL || operation->kind == OPERATION_SHRINK) &&
             operation->amount >= nodes)
-            return error_set(error, -EINVAL, "%s=%llu: there are %llu nodes, and one must live",
+            return error_set(error, -EINVAL, "%s=%llu: at least one of the %llu nodes must survive",
                              operation_names[operation->kind],
                              (unsigned long long)operation->amount, (unsigned long long)nodes);
         if (operation->kind == OPERATION_GROW)
@@ -374,7 +374,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
                                        .is_verbose = settings.verbose > 0,
                                        .trace_places = settings.trace_places};
     if (rc == 0 && settings.seeds - 1 > UINT32_MAX - settings.seed)
-        rc = error_set(error, -ERANGE, "option --seeds: there are no %u seeds from %u on",
+        rc = error_set(error, -ERANGE, "option --seeds: fewer than %u seeds follow seed %u",
                        settings.seeds, settings.seed);
     if (rc == 0 && (ret_plan->wants_help || ret_plan->wants_version)) {
         option_list_fini(&settings.faults);
@@ -383,7 +383,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
     if (rc == 0)
         rc = take_settings(&settings, ret_plan, error);
     if (rc == 0 && settings.replay != NULL && first < argc)
-        rc = error_set(error, -EINVAL, "option --replay: no operation is done beside it");
+        rc = error_set(error, -EINVAL, "option --replay cannot be combined with operations");
     else if (rc == 0 && settings.replay != NULL && settings.json > 0)
         rc = error_set(error, -EINVAL, "option --json: not available with --replay");
     else if (rc == 0 && settings.replay == NULL)

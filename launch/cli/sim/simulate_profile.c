@@ -188,7 +188,7 @@ static int take_field(struct profile *profile, const char *path, const char *nam
         if (strcmp(fields[field].name, name) != 0)
             continue;
         if (text == NULL)
-            return error_set(error, -EINVAL, "%s: %s is neither a text nor a whole number", path,
+            return error_set(error, -EINVAL, "%s: %s is neither a string nor a whole number", path,
                              name);
         rc = profile_field_parse((enum profile_field)field, text, &profile->values[field], error);
         if (rc < 0)

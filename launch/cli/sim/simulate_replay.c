@@ -50,8 +50,7 @@ static int read_entry(struct replay *replay, struct buffer *text, struct error *
     if (wire_finish(&reader) < 0)
         return 0;
     if (bytes > RECORD_ENTRY_BYTES_MAX)
-        return error_set(error, -EBADMSG, "%s: an entry of %u bytes is not an entry of a recording",
-                         replay->path, bytes);
+        return error_set(error, -EBADMSG, "%s: malformed entry of %u bytes", replay->path, bytes);
     if (fread(buffer_reserve(text, bytes), 1, bytes, replay->file) != bytes)
         return ferror(replay->file) ? cannot_read(replay, error) : 0;
     buffer_commit(text, bytes);
@@ -78,7 +77,7 @@ static int open_overlay(struct replay *replay, struct error *error)
     wire_reader_init(&reader, text.data, text.length_bytes);
     if (rc >= 0 && (rc == 0 || record_decode_config(&reader, &config, &ancestors) < 0))
         rc = error_set(error, -EBADMSG,
-                       "%s: its configuration cannot be read: the file is cut off or damaged",
+                       "%s: cannot decode the configuration: the file is truncated or damaged",
                        replay->path);
     buffer_fini(&text);
     if (rc < 0)
@@ -150,7 +149,7 @@ static int run_steps(struct replay *replay, struct error *error)
         if (rc == 0)
             replay->result->is_cut = true;
         else if (rc < 0 || step.event.now_ns < replay->result->last_ns)
-            rc = error_set(error, -EBADMSG, "%s: step %llu cannot be read", replay->path,
+            rc = error_set(error, -EBADMSG, "%s: cannot decode step %llu", replay->path,
                            (unsigned long long)replay->result->steps + 1);
         else
             run_step(replay, &step);

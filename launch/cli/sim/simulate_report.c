@@ -48,7 +48,7 @@ void simulate_table(const struct simulation *simulation, const struct host_cost 
                   "frames", "bytes");
     for (uint32_t i = 0; i < simulation->outcomes_count; i++)
         print_row(&simulation->outcomes[i], out);
-    buffer_printf(out, "%.3f s of the world, %llu events, in %.2f s and %.0f MB\n",
+    buffer_printf(out, "%.3f s of virtual time, %llu events, in %.2f s and %.0f MB\n",
                   (double)sim_machine_now_ns(machine) / 1e9,
                   (unsigned long long)sim_machine_events(machine), cost->seconds, cost->memory_mb);
 }

@@ -72,7 +72,7 @@ static void place_told(struct simulation *simulation, uint32_t place, int status
     if (simulation->is_damaged)
         return; /* a daemon that says what is wrong is believed */
     if (outcome->status != status || simulation->digest != digest)
-        simulation_fail(simulation, "%s: place %u was told something else (%s) than others (%s)",
+        simulation_fail(simulation, "%s: place %u got another result (%s) than others (%s)",
                         operation_names[outcome->operation.kind], place, strerror(-status),
                         strerror(-outcome->status));
     if (status == 0 && bytes != simulation->expected_bytes)
@@ -157,8 +157,8 @@ static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_e
     (void)now_ns;
     if (ranges_contains(&simulation->departed, place) && end != NODE_END_LEFT &&
         simulation->faults_count == 0)
-        simulation_fail(simulation, "shrink: place %u was asked to leave and ended otherwise",
-                        place);
+        simulation_fail(simulation,
+                        "shrink: place %u was asked to leave but ended for another reason", place);
     simulation->ended_places++;
     simulation_place_gone(simulation, place);
 }
@@ -433,7 +433,7 @@ static void finish(struct simulation *simulation)
     if (outcome->text[0] == '\0' && is_gone && outcome->operation.kind != OPERATION_END)
         snprintf(outcome->text, sizeof outcome->text, "no daemon is left");
     else if (outcome->text[0] == '\0' && outcome->status < 0)
-        snprintf(outcome->text, sizeof outcome->text, "told: %s", strerror(-outcome->status));
+        snprintf(outcome->text, sizeof outcome->text, "ended with: %s", strerror(-outcome->status));
     else if (outcome->text[0] == '\0' && !sim_machine_is_up(simulation->machine, 0) && !is_gone &&
              outcome->operation.kind != OPERATION_END)
         snprintf(outcome->text, sizeof outcome->text, "the root is dead");
@@ -479,14 +479,14 @@ static void give_up(struct simulation *simulation)
     struct outcome *outcome = simulation->current;
     const char *name = operation_names[outcome->operation.kind];
 
-    snprintf(outcome->text, sizeof outcome->text, "is not over in time");
+    snprintf(outcome->text, sizeof outcome->text, "did not finish in time");
     if (sim_machine_is_usurped(simulation->machine) || is_excused(simulation))
         return; /* daemons that take part in nothing may be waited for */
     if (counts_places(outcome->operation.kind))
-        simulation_fail(simulation, "%s: %u of %u places have not been told in time", name,
+        simulation_fail(simulation, "%s: %u of %u places got no result in time", name,
                         simulation->left, outcome->members);
     else
-        simulation_fail(simulation, "%s is not over in time", name);
+        simulation_fail(simulation, "%s did not finish in time", name);
 }
 
 static struct sim_cpu_use cpu_since(const struct sim *sim, const struct sim_cpu_use *before)

@@ -76,7 +76,7 @@ static void on_report(struct visit *visit, struct wire_reader *reader)
     doctor_report_fini(&visit->report);
     visit->has_report = doctor_report_decode(&visit->report, reader) == 0;
     if (!visit->has_report)
-        say("the root sent a report that cannot be read: this is an error in banyan");
+        say("cannot decode the report from the root; this is a bug in banyan");
     wait_for_root(visit);
 }
 
@@ -152,7 +152,7 @@ static void on_root_exited(void *context, int fd, unsigned int ready)
     close(fd);
     visit->root_fd = -1;
     if (WIFSIGNALED(visit->root_wait_status)) {
-        say("the root was killed; what it had started ends with it");
+        say("the root was killed; everything it started is being killed");
         (void)session_clean(visit->request->instance.session, visit->request->instance.tmpdir,
                             NULL);
         if (visit->channel != NULL)
@@ -246,8 +246,7 @@ static int visit_live(struct visit *visit, struct run_request *request, struct e
 
     if (instance->virtual_base != NULL && mkdir(instance->virtual_base, 0700) < 0)
         rc = error_set(error, -errno,
-                       "cannot create %s: %s: set TMPDIR or --tmpdir to a directory that can be "
-                       "written",
+                       "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory",
                        instance->virtual_base, strerror(errno));
     if (rc == 0)
         rc = root_fork(instance, &request->allocation, INSTANCE_LEAVES_WITH_JOB, &visit->root_pid,

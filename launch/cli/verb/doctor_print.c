@@ -95,7 +95,7 @@ static void print_summary(const struct doctor_report *report, const struct hostl
         problems += report->items[i].level == DOCTOR_PROBLEM;
     doctor_report_ill(report, &ill);
     if (problems == 0) {
-        buffer_printf(out, "\nAll is well on %u node%s.\n", hostlist_count(names),
+        buffer_printf(out, "\nNo problems found on %u node%s.\n", hostlist_count(names),
                       hostlist_count(names) == 1 ? "" : "s");
     } else {
         buffer_printf(out, "\n%u problem%s (!): ", problems, problems == 1 ? "" : "s");

@@ -27,8 +27,8 @@ static void explain_machines(const struct map_report *report, struct buffer *out
     for (uint32_t i = 0; i < machines->count; i++) {
         buffer_append_string(out, "# ");
         map_machines_print_whose(machines, i, out);
-        buffer_printf(out, " is taken to be %s: %u cores, %u hardware threads\n",
-                      machines->is_described ? "as --topology says" : "as this machine",
+        buffer_printf(out, " is assumed to be %s: %u cores, %u hardware threads\n",
+                      machines->is_described ? "as given by --topology" : "like this machine",
                       machines->items[i].topology.counts[TOPOLOGY_CORE],
                       machines->items[i].topology.threads);
     }
@@ -46,14 +46,14 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
         buffer_printf(out, "# %s\n", report->notice);
     explain_machines(report, out);
     if (!ranges_is_empty(&report->placement.excluded))
-        buffer_printf(out, "# %llu nodes are left out by nolocal\n",
+        buffer_printf(out, "# %llu nodes are excluded by nolocal\n",
                       (unsigned long long)ranges_count(&report->placement.excluded));
     place_require_tell(&report->placement, allocation, &left_out);
     if (left_out.length_bytes > 0)
         buffer_printf(out, "# %s\n", buffer_string(&left_out) + strlen("; "));
     buffer_fini(&left_out);
     if (allocation->cpus > 0)
-        buffer_printf(out, "# %u CPUs for each process, as %s says\n", allocation->cpus,
+        buffer_printf(out, "# %u CPUs for each process, according to %s\n", allocation->cpus,
                       allocation->cpus_from);
     for (uint32_t i = 0; i < report->map.apps_count; i++) {
         const struct map_app *app = &report->map.apps[i];
@@ -65,8 +65,9 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
                       bind_name(app->rule, report->map.in_threads),
                       app->rule->bind == MAP_BIND_DEFAULT ? " (the default)" : "");
         if (app->rule->cpus > 0 && app->rule->pe == 0)
-            buffer_printf(out, "# application %u: these CPUs do not fit, so each process has one\n",
-                          i);
+            buffer_printf(
+                out,
+                "# application %u: there are too few of these CPUs, so each process gets one\n", i);
     }
 }
 

@@ -142,7 +142,7 @@ static void test_hosts_errors(void)
 {
     hosts_error("", "contains no node name");
     hosts_error(" ,, ", "contains no node name");
-    hosts_error("a,b[1", "column 4: this '[' is not closed");
+    hosts_error("a,b[1", "column 4: unmatched '['");
     hosts_error("a,n[3-1]:4", "column 5: the range 3-1 runs backwards");
     hosts_error("a:x", "column 3: slots must be a number from 0 to 1000000, not \"x\"");
     hosts_error("a:", "column 3: slots must be a number from 0 to 1000000, not \"\"");
@@ -151,18 +151,18 @@ static void test_hosts_errors(void)
     hosts_error("a:99999999999999999999", "column 3: slots must be a number from 0 to 1000000, "
                                           "not \"99999999999999999999\"");
     hosts_error("a:1000000,b,a", "node a has more than 1000000 slots");
-    hosts_error("a,:4", "column 3: a name is missing before ':'");
+    hosts_error("a,:4", "column 3: missing name before ':'");
     hosts_error(
         "me@a,you@b",
         "column 6: two users, me and you: give one for all nodes, or set them in ssh's configuration");
     hosts_error("a,@b", "column 3: a user name must have 1 to 63 bytes");
-    hosts_error("-lx@b", "column 1: '-' is not allowed there in a user name");
-    hosts_error("m;e@b", "column 1: ';' is not allowed there in a user name");
+    hosts_error("-lx@b", "column 1: '-' is not allowed here in a user name");
+    hosts_error("m;e@b", "column 1: ';' is not allowed here in a user name");
     hosts_error("a,^b", "^b: no node has that name");
     hosts_error("a,^a,^kept", "all nodes are excluded");
     hosts_error("a,^", "column 4: '^' must be followed by a name without slots");
     hosts_error("a,^a:2", "column 5: '^' must be followed by a name without slots");
-    hosts_error("a,^n[1", "column 5: this '[' is not closed");
+    hosts_error("a,^n[1", "column 5: unmatched '['");
     hosts_error("+n0", "column 1: there are no nodes to select from");
     hosts_error("^a", "there are no nodes to select from");
     hosts_error("-oProxyCommand=x", "column 1: a node name cannot begin with '-'");
@@ -210,8 +210,8 @@ static void test_hostfile_errors(void)
     file_error(
         "a:4 user=me\nb user-name=you",
         "dir/hosts:2:13: two users, me and you: give one for all nodes, or set them in ssh's configuration");
-    file_error("a:4 binding=map=0", "dir/hosts:1:5: binding= is not supported: a host file says "
-                                    "nothing of binding");
+    file_error("a:4 binding=map=0",
+               "dir/hosts:1:5: binding= is not supported: a host file does not set binding");
     file_error("rank 0=a slot=1", "dir/hosts:1:6: write slots as name:0 or slots=0, not \"0\"");
     file_error(
         "a b",
@@ -225,7 +225,7 @@ static void test_hostfile_errors(void)
         "a =4",
         "dir/hosts:1:3: unknown attribute \"\"; known are slots=N, max_slots=N and user=NAME");
     file_error("a\n\n  b,c\n", "dir/hosts:3:4: one entry per line (several names: n[1-3])");
-    file_error("a\nn[1-\n", "dir/hosts:2:2: this '[' is not closed");
+    file_error("a\nn[1-\n", "dir/hosts:2:2: unmatched '['");
     file_error("a\nxn[5-2] slots=4\n", "dir/hosts:2:4: the range 5-2 runs backwards");
     file_error("a\rb\n", "dir/hosts:1:2: control character 0x0d");
     file_error("a\n\x7f\n", "dir/hosts:2:1: control character 0x7f");

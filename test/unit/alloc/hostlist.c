@@ -148,14 +148,14 @@ static void test_errors(void)
     char text[600];
 
     error_case("a,n[3-1]", "column 5: the range 3-1 runs backwards");
-    error_case("a,n[1,,3]", "column 7: a number is missing here");
-    error_case("n[]", "column 3: a number is missing here");
+    error_case("a,n[1,,3]", "column 7: missing number");
+    error_case("n[]", "column 3: missing number");
     error_case("n[1-3,a-b]", "column 7: \"a-b\" is not a range of numbers");
     error_case("n[1-3:2]", "column 3: \"1-3:2\" is not a range of numbers");
-    error_case("a,b[1-3", "column 4: this '[' is not closed");
+    error_case("a,b[1-3", "column 4: unmatched '['");
     error_case("n[1-[2-3]]", "column 5: a '[' inside brackets");
-    error_case("n]a[1-2]", "column 2: this ']' closes nothing");
-    error_case("n[1-2]]", "column 7: this ']' closes nothing");
+    error_case("n]a[1-2]", "column 2: unmatched ']'");
+    error_case("n[1-2]]", "column 7: unmatched ']'");
     error_case("ab\x07", "column 3: control character 0x07 in a name");
     error_case("n[1\n2]", "column 4: control character 0x0a in a name");
     error_case("n[1-16777217]", "column 3: more than 16777216 hosts");

@@ -94,7 +94,7 @@ static void test_nodes(void)
     is_int(lookup("west", "n3"), -ENOENT, "one that is not there");
     is_int(lookup("east", "n1"), -ENOENT, "nor a cell");
     is_int(insert("", "z,n[90-110]"), -EEXIST, "a name is unique in its cell");
-    is_string(error.text, "node n90 is there already", "it is named");
+    is_string(error.text, "node n90 already exists", "it is named");
     is_int(lookup("", "z"), -ENOENT, "then none of them is inserted");
     node_pool_node(pool, 203, &record);
     is_string(record.name, "n200", "a record: name");
@@ -147,7 +147,7 @@ static void test_jobs(void)
     is_string(query((struct node_query){.unused = true, .free_slots = 4}), "5-99,101-102,104-203",
               "nodes nobody uses");
     is_int(take(b, 4, 4, 1, false), -EBUSY, "a full node");
-    is_string(error.text, "node n5 has 4 of 4 slots in use, and 1 more are wanted", "is named");
+    is_string(error.text, "node n5 has 4 of 4 slots in use; 1 more are requested", "is named");
     is_int(take(b, 4, 4, 1, true), 0, "unless it may be oversubscribed");
     is_int(node_pool_take(pool, b, shares, 2, false, &error), -EHOSTDOWN, "a node that is down");
     is_string(error.text, "node n6 is down", "is named");
@@ -202,8 +202,8 @@ static void test_derive(void)
     is_string(derive("q[0-1024]", 512, 100), "q[512-611]", "100 from number 512 of q[0-1024]");
     is_string(derive("a[1-3],b[0008-0012]", 9, 2), "b[0009-0010]", "of a later run");
     is_string(derive("a[1-3],b[4-5]", 2, 3), "a[2-3],b4", "across runs");
-    is_string(derive("q[0-9]", 5, 6), "6 names from number 5 on are wanted, and 5 are there",
-              "too many");
+    is_string(derive("q[0-9]", 5, 6),
+              "6 names starting at number 5 are requested, but there are only 5", "too many");
     is_string(derive("q[0-9],x", 11, 1), "no name has the number 11", "none");
 }
 

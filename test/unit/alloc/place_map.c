@@ -271,23 +271,27 @@ static void test_words(void)
     words_are("device=openfabrics,pe=2", "device=network:pe=2");
     words_are("device=mlx5_1", "dist:mlx5_1");
     words_are("device=block", "\"device=block\" is neither gpu nor network (nic, fabric, "
-                              "openfabrics) nor the name of a device, as mlx5_0 is");
+                              "openfabrics) nor the name of a device such as mlx5_0");
     words_are("device=nic:ndev=2",
               "modifier \"ndev=2\" is not ndev=N of device=gpu with a number from 1 to 4096");
-    words_are("core:shared",
-              "modifier \"shared\" is not supported: it belongs to device=gpu and device=network");
+    words_are(
+        "core:shared",
+        "modifier \"shared\" is not supported: it applies only to device=gpu and device=network");
     words_are("pe-list=0,2,4-7", "pe-list=0,2,4-7");
     words_are("PE-LIST=7,3-3,0:ORDERED,NOLOCAL", "pe-list=7,3,0:ordered");
     words_are("pe-list=1,oversubscribe", "pe-list=1:oversubscribe");
     words_are("pe-list=1-2,2", "\"pe-list=1-2,2\" names a core twice");
-    words_are("pe-list=65536", "\"pe-list=65536\" is not a list of cores, as pe-list=0,2,4-7 is; "
-                               "they count from 0 to 65535 at most");
-    words_are("pe-list=2-1", "\"pe-list=2-1\" is not a list of cores, as pe-list=0,2,4-7 is; they "
-                             "count from 0 to 65535 at most");
-    words_are("pe-list=0:span", "pe-list says which cores there are; leave out span");
-    words_are("pe-list=0:pe=2", "pe-list says which cores there are; leave out pe");
-    words_are("core:ordered", "modifier \"ordered\" is not supported: it belongs to pe-list; seq "
-                              "and rankfile list the processes in order");
+    words_are(
+        "pe-list=65536",
+        "\"pe-list=65536\" is not a list of cores such as pe-list=0,2,4-7; cores are numbered from 0 to at most 65535");
+    words_are(
+        "pe-list=2-1",
+        "\"pe-list=2-1\" is not a list of cores such as pe-list=0,2,4-7; cores are numbered from 0 to at most 65535");
+    words_are("pe-list=0:span", "pe-list already names the cores; omit span");
+    words_are("pe-list=0:pe=2", "pe-list already names the cores; omit pe");
+    words_are(
+        "core:ordered",
+        "modifier \"ordered\" is not supported: it applies only to pe-list; seq and rankfile already list the processes in order");
     words_are("core:PE=2:OVERSUBSCRIBE", "core:pe=2:oversubscribe");
     words_are("Node,OverSubscribe:SPAN", "node:span:oversubscribe");
     words_are(":OVERSUBSCRIBE", "slot:oversubscribe");
@@ -303,8 +307,8 @@ static void test_words(void)
     words_are("ppr:0:node",
               "\"ppr:0:node\" is not ppr:N:OBJECT with a number from 1 and node, package, numa, "
               "l3cache, l2cache, l1cache, core or hwthread");
-    words_are("dist:", "\"dist:\" names no device, as dist:mlx5_0 does");
-    words_are("rankfile", "rankfile names no file, as rankfile:FILE does");
+    words_are("dist:", "\"dist:\" names no device; expected a name such as dist:mlx5_0");
+    words_are("rankfile", "rankfile needs a file: rankfile:FILE");
     words_are("board", "unknown mapping \"board\"; known are slot, node, core, hwthread, l1cache, "
                        "l2cache, l3cache, numa, package, ppr:N:OBJECT, dist:DEVICE, "
                        "device=CLASS, pe-list=CORES, seq and rankfile:FILE");
@@ -337,13 +341,11 @@ static void test_bind_words(void)
     bind_is("NONE", MAP_BIND_NONE, TOPOLOGY_NODE, 0);
     bind_is(":overload-allowed", MAP_BIND_DEFAULT, TOPOLOGY_NODE, 1);
     bind_is("numa:overload-allowed:no-overload", MAP_BIND_LEVEL, TOPOLOGY_NUMA, 0);
-    bind_fails("",
-               "unknown binding \"\"; known are none, core, hwthread, l1cache, l2cache, l3cache, "
+    bind_fails("", "unknown binding \"\"; known: none, core, hwthread, l1cache, l2cache, l3cache, "
+                   "numa and package");
+    bind_fails("node:overload-allowed",
+               "unknown binding \"node\"; known: none, core, hwthread, l1cache, l2cache, l3cache, "
                "numa and package");
-    bind_fails(
-        "node:overload-allowed",
-        "unknown binding \"node\"; known are none, core, hwthread, l1cache, l2cache, l3cache, "
-        "numa and package");
     bind_fails("core:foo", "unknown modifier \"foo\"; known are overload-allowed and no-overload");
     bind_fails("core:REPORT", "modifier \"report\" is not supported: use --report-bindings");
 }

@@ -124,18 +124,18 @@ static void check_terms(void)
     static const struct {
         const char *terms, *said;
     } wrong[] = {
-        {"mem", "column 4: >=, <=, >, < or = is expected here"},
-        {"mem>=", "column 6: a size"},
-        {"mem>=64X", "column 6: a size"},
-        {"arch=x,mem>=6q", "column 13: a size"},
-        {"gpus>=two", "column 7: a whole number"},
+        {"mem", "column 4: expected >=, <=, >, < or ="},
+        {"mem>=", "column 6: expected a size"},
+        {"mem>=64X", "column 6: expected a size"},
+        {"arch=x,mem>=6q", "column 13: expected a size"},
+        {"gpus>=two", "column 7: expected a whole number"},
         {"gpus<0", "column 6: nothing is less than 0"},
-        {"arch>=x", "column 5: = or != is expected here"},
-        {"arch=", "column 6: a name"},
-        {"arch=a|", "column 8: a name"},
-        {"feature=a b", "column 10: ',' or '|' is expected here"},
-        {"color=red", "column 1: 'color=red' begins with none of mem"},
-        {"mem>=1,", "column 8: '' begins with none"},
+        {"arch>=x", "column 5: expected = or !="},
+        {"arch=", "column 6: expected a name"},
+        {"arch=a|", "column 8: expected a name"},
+        {"feature=a b", "column 10: expected ',' or '|'"},
+        {"color=red", "column 1: 'color=red' does not begin with mem"},
+        {"mem>=1,", "column 8: '' does not begin with"},
         {"", "column 1"},
     };
 
@@ -283,15 +283,15 @@ static void check_placements(void)
     is_string(counts(&world),
               "5 processes requested, but there are 8 slots on 4 nodes (from --host), of which 4 "
               "are free on the remaining nodes; use -n 4 or fewer, or --oversubscribe; "
-              "--require: feature=ib leaves out n[1-2]",
+              "--require: feature=ib excludes n[1-2]",
               "too many: the error says who was left out");
     placement_fini(&world.placement);
     tell(&world, 0, 1, "mem=32G");
     tell(&world, 2, 2, "mem=16G,feature=ib");
     add_rule(&world, 0, "mem>=64G,feature=ib,arch=x");
     is_string(counts(&world),
-              "no node has what --require asks for: mem>=64G leaves out n[1-2] (32G), n3 (16G), n4 "
-              "(not known); feature=ib leaves out n[1-2,4]; arch=x leaves out n[1-4] (not known)",
+              "no node satisfies --require: mem>=64G excludes n[1-2] (32G), n3 (16G), n4 "
+              "(not known); feature=ib excludes n[1-2,4]; arch=x excludes n[1-4] (not known)",
               "nothing is left: each term says whom it refuses and why");
     world_fini(&world);
 }

@@ -81,18 +81,16 @@ static void test_flux(void)
         ENV("0", "[0"), ENV("a"),
         "Flux job f7: R_lite core: column 1: an id must be a number from 0 to 16777215, not '['");
     flux_bad(ENV("0", "0 1"), ENV("a"),
-             "Flux job f7: R_lite core: column 2: ',' or '-' is expected, not ' '");
+             "Flux job f7: R_lite core: column 2: expected ',' or '-', not ' '");
 }
 
 /* What Flux's own tests refuse. */
 static void test_flux_lists(void)
 {
-    flux_bad(ENV("0", "0"), ENV("[]"), "Flux job f7: nodelist: column 2: a number is missing here");
-    flux_bad(ENV("0", "0"), ENV("foo[]"),
-             "Flux job f7: nodelist: column 5: a number is missing here");
-    flux_bad(ENV("0", "0"), ENV("foo["), "Flux job f7: nodelist: column 4: this '[' is not closed");
-    flux_bad(ENV("0", "0"), ENV("foo[1,3"),
-             "Flux job f7: nodelist: column 4: this '[' is not closed");
+    flux_bad(ENV("0", "0"), ENV("[]"), "Flux job f7: nodelist: column 2: missing number");
+    flux_bad(ENV("0", "0"), ENV("foo[]"), "Flux job f7: nodelist: column 5: missing number");
+    flux_bad(ENV("0", "0"), ENV("foo["), "Flux job f7: nodelist: column 4: unmatched '['");
+    flux_bad(ENV("0", "0"), ENV("foo[1,3"), "Flux job f7: nodelist: column 4: unmatched '['");
     flux_bad(ENV("0", "0"), ENV("foo[[1,3]"),
              "Flux job f7: nodelist: column 5: a '[' inside brackets");
     flux_bad(ENV("0", "0"), ENV("foo]"),
@@ -114,7 +112,7 @@ static void test_flux_asking(void)
     source_bad("flux", ENV("FLUX_URI=x"), NO_FILES, "Flux: no job at all");
     world.flux = NULL;
     ok(source_read(source_find("flux", NULL), &world, &result, &error) < 0, "no one to ask");
-    is_string(error.text, "Flux: its resources cannot be asked for here", "is said");
+    is_string(error.text, "Flux: its resources cannot be queried here", "is said");
 }
 
 /* ---- PALS ---- */
@@ -254,12 +252,12 @@ static void test_condor(void)
 
 static void test_aws_batch(void)
 {
-    source_bad("awsbatch",
-               ENV("AWS_BATCH_JOB_NUM_NODES=4", "AWS_BATCH_JOB_NODE_INDEX=0",
-                   "AWS_BATCH_JOB_MAIN_NODE_INDEX=0", "AWS_BATCH_JOB_ID=abc"),
-               NO_FILES,
-               "AWS Batch job abc: it does not tell the addresses of its 4 nodes: let each report "
-               "its own to the main node and give them there with --host or --hostfile");
+    source_bad(
+        "awsbatch",
+        ENV("AWS_BATCH_JOB_NUM_NODES=4", "AWS_BATCH_JOB_NODE_INDEX=0",
+            "AWS_BATCH_JOB_MAIN_NODE_INDEX=0", "AWS_BATCH_JOB_ID=abc"),
+        NO_FILES,
+        "AWS Batch job abc: it does not provide the addresses of its 4 nodes: have each node report its address to the main node, and give them there with --host or --hostfile");
     source_bad("awsbatch",
                ENV("AWS_BATCH_JOB_NUM_NODES=4", "AWS_BATCH_JOB_NODE_INDEX=2",
                    "AWS_BATCH_JOB_MAIN_NODE_INDEX=0"),

@@ -180,7 +180,7 @@ static void test_heterogeneous(void)
 static void test_bad_counts(void)
 {
     counts_bad("2(x3", ": column 5: ')' is missing");
-    counts_bad("2x3", ": column 2: ',' or \"(xNUMBER)\" is expected here");
+    counts_bad("2x3", ": column 2: expected ',' or \"(xNUMBER)\"");
     counts_bad("2(3)", ": column 3: 'x' is missing after '('");
     counts_bad("2(", ": column 3: 'x' is missing after '('");
     counts_bad("", ": column 1: a count must be a number from 1 to 1000000, not \"\"");
@@ -190,8 +190,8 @@ static void test_bad_counts(void)
     counts_bad("2,,2", ": column 3: a count must be a number from 1 to 1000000, not ','");
     counts_bad("0(x4)", ": column 1: a count must be a number from 1 to 1000000, not \"0\"");
     counts_bad("2(x0)", ": column 4: a repetition must be a number from 1 to 16777216, not \"0\"");
-    counts_bad("2(x3)1", ": column 6: ',' or \"(xNUMBER)\" is expected here");
-    counts_bad("2 ,2", ": column 2: ',' or \"(xNUMBER)\" is expected here");
+    counts_bad("2(x3)1", ": column 6: expected ',' or \"(xNUMBER)\"");
+    counts_bad("2 ,2", ": column 2: expected ',' or \"(xNUMBER)\"");
     counts_bad("1(x4000000000)",
                ": column 4: a repetition must be a number from 1 to 16777216, not \"4000000000\"");
     counts_bad("1000001(x4)",
@@ -206,11 +206,11 @@ static void test_bad_counts(void)
 static void test_bad_lists(void)
 {
     list_bad("n[3-1]", ": column 3: the range 3-1 runs backwards");
-    list_bad("n[1-3", ": column 2: this '[' is not closed");
+    list_bad("n[1-3", ": column 2: unmatched '['");
     list_bad("n[[1-3]]", ": column 3: a '[' inside brackets");
-    list_bad("n[]", ": column 3: a number is missing here");
-    list_bad("n[1,,3]", ": column 5: a number is missing here");
-    list_bad("n[1-3,]", ": column 7: a number is missing here");
+    list_bad("n[]", ": column 3: missing number");
+    list_bad("n[1,,3]", ": column 5: missing number");
+    list_bad("n[1-3,]", ": column 7: missing number");
     list_bad("n[a-b]", ": column 3: \"a-b\" is not a range of numbers");
     list_bad("n[1-4/2]", ": column 3: \"1-4/2\" is not a range of numbers");
     list_bad("n[1-3:2]", ": column 3: \"1-3:2\" is not a range of numbers");

@@ -533,10 +533,10 @@ static void test_texts(void)
 
     user_start(&user, play_text);
     is_int(user_finish(&user), 125, "a message that cannot be read is banyan's failure");
-    is_string(complained(&user),
-              "banyan: one\nbanyan: two\nbanyan: the root sent a message that cannot be read: this "
-              "is an error in banyan\n",
-              "each line of a text is one of ours");
+    is_string(
+        complained(&user),
+        "banyan: one\nbanyan: two\nbanyan: cannot decode a message from the root; this is a bug in banyan\n",
+        "each line of a text is one of ours");
     user_fini(&user);
 }
 

@@ -361,7 +361,7 @@ static void test_reader_gone(void)
     run_for(&bench, LONG_MS);
     is_int(bench.failures, 1, "a reader that is gone is told");
     is_int(bench.failure.code, -EPIPE, "with its code");
-    is_string(bench.failure.text, "cannot write to stdout: Broken pipe (its reader has ended)",
+    is_string(bench.failure.text, "cannot write to stdout: Broken pipe (the reader has exited)",
               "in one line");
     put(&bench, 0, 1, "nor this\n");
     put(&bench, 0, 2, "but this\n");

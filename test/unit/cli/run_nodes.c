@@ -155,8 +155,8 @@ static void test_order(void)
     is_string(choose(&slurm, (struct run_settings){.starter = "ssh"}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh ssh", "so is a starter");
     is_string(choose(&slurm, (struct run_settings){.slots = 3}),
-              "option --slots: Slurm says how many slots its nodes have: give --host to choose "
-              "others",
+              "option --slots: Slurm already sets the slots of its nodes; use --host to override "
+              "them",
               "--slots has no say where slots are told");
     is_string(choose(&slurm, (struct run_settings){.alloc = "slurm: -N2"}),
               "option --alloc is for banyan run only", "who starts nothing asks for nothing");
@@ -175,7 +175,8 @@ static void test_force(void)
     is_string(choose(&both, (struct run_settings){.source = "oar"}),
               "a,b 3, OAR, OAR_NODEFILE, ssh oarsh", "--source forces one that comes later");
     is_string(choose(&both, (struct run_settings){.source = "slurm"}),
-              "n[1-3] 3, Slurm, which counts no slots (unknown), srun", "slots may not be told");
+              "n[1-3] 3, Slurm, which gives no slot counts (unknown), srun",
+              "slots may not be told");
     is_string(choose(&both, (struct run_settings){.slots = 4}),
               "n[1-3] 12, Slurm and --slots, srun", "--slots tells them then");
     is_string(
@@ -216,7 +217,7 @@ static void test_one_node(void)
               "n1 8, Cobalt and the cores of this machine, local",
               "this machine's cores are known");
     is_string(choose(&there, (struct run_settings){0}),
-              "n9 1, Cobalt, which counts no slots (unknown), ssh ssh", "another's are not");
+              "n9 1, Cobalt, which gives no slot counts (unknown), ssh ssh", "another's are not");
 }
 
 /* A job id and nothing, or nothing right, beside it. */

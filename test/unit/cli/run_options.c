@@ -298,8 +298,8 @@ static void test_gone_directory(void)
     struct run_request request;
 
     world.directory = NULL;
-    refuses("run prog", "the current directory does not exist any more");
-    refuses("run --wdir sub prog", "the current directory does not exist any more");
+    refuses("run prog", "the current directory no longer exists");
+    refuses("run --wdir sub prog", "the current directory no longer exists");
     if (accepts("run --wdir /x prog", &request))
         run_request_fini(&request);
     world.directory = "/home/user";

@@ -134,8 +134,8 @@ static void test_bad(void)
     expect(missing, -ENOENT, "No such file or directory");
     expect(file, -ENOTDIR, "not a directory");
     expect("tmp", -EINVAL, "not an absolute path");
-    expect(deep, -ENAMETOOLONG, "too long for the paths of sockets");
-    expect(foreign, -EPERM, "not a directory of this user alone");
+    expect(deep, -ENAMETOOLONG, "too long for socket paths");
+    expect(foreign, -EPERM, "not a directory that only this user can access");
     unlink(foreign_user);
     free(missing);
     free(file);
@@ -185,7 +185,7 @@ static void test_full(void)
         while (write(fd, zeros, sizeof zeros) > 0)
             ;
         close(fd);
-        expect(path, -ENOSPC, "no room in");
+        expect(path, -ENOSPC, "not enough space in");
         umount(path);
     }
     rmdir(path);

@@ -136,7 +136,7 @@ static void test_stuck_peer(struct loop *loop)
        "destroy waits for a stuck peer no longer than said");
     loop_run(loop);
     is_uint(b.messages, 0, "a message that was cut is not delivered");
-    is_string(b.why, "it closed the connection inside a message", "but told");
+    is_string(b.why, "it closed the connection in the middle of a message", "but told");
     channel_destroy(b.channel, 0);
     free(payload);
 }

@@ -540,7 +540,7 @@ static void test_second_connection(void)
     connect_to(&c, &b);
     run_until(c_is_down_2, "a second connection of a place is refused");
     is_int(c.why.code, -EEXIST, "with its code");
-    has_string(c.why.text, "there is a link between these places already", "and its text");
+    has_string(c.why.text, "these places already have a link", "and its text");
     send_to(&a, 2, FRAME_CONTROL, 1, 10);
     wanted_frames = 1;
     run_until(b_has_frames, "the first goes on");

@@ -243,8 +243,8 @@ static void test_stalled(void)
     run();
     is_int(downs, 1, "a peer that takes nothing is given up");
     is_int(why.code, -ENOBUFS, "with its code");
-    has_string(why.text, "takes too little of what is sent to it", "and the reason");
-    has_string(why.text, "256 of bulk frames wait", "and how much waits");
+    has_string(why.text, "reads too slowly", "and the reason");
+    has_string(why.text, "256 of bulk frames are queued", "and how much waits");
     ok(stalled_bytes <= LINK_BULK_QUEUE_BYTES_MAX + 32 * STALLED_BYTES,
        "as soon as that is above its limit: %zu MiB", stalled_bytes >> 20);
     loop_timer_destroy(more);

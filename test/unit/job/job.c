@@ -347,21 +347,18 @@ static void test_start_failures(void)
         -EAGAIN, START_STEP_FORK, "", 125,
         "cannot start ./app on n1 (rank 0): fork: Resource temporarily unavailable; the "
         "system allows no more processes: raise ulimit -u, kernel.pid_max or the "
-        "pids.max of the cgroup there, or start fewer on a node");
+        "pids.max of the cgroup there, or run fewer processes per node");
     all_starts_fail(
         -EMFILE, START_STEP_DESCRIPTORS, "", 125,
-        "cannot start ./app on n1 (rank 0): descriptors: Too many open files; each "
-        "process takes three descriptors of the daemon: raise ulimit -n there, or start "
-        "fewer on a node");
+        "cannot start ./app on n1 (rank 0): descriptors: Too many open files; each process needs three descriptors in the daemon: raise ulimit -n there, or run fewer processes per node");
     all_starts_fail(-ENOENT, START_STEP_INTERPRETER, "/bin/none", 127,
-                    "cannot run ./app on n1 (rank 0): its interpreter /bin/none is not there");
-    all_starts_fail(-ENOENT, START_STEP_INTERPRETER, "/bin/sh\\r", 127,
-                    "cannot run ./app on n1 (rank 0): its interpreter /bin/sh\\r is not there; its "
-                    "lines end as those of DOS: sed -i 's/\\r$//' mends that");
+                    "cannot run ./app on n1 (rank 0): its interpreter /bin/none does not exist");
+    all_starts_fail(
+        -ENOENT, START_STEP_INTERPRETER, "/bin/sh\\r", 127,
+        "cannot run ./app on n1 (rank 0): its interpreter /bin/sh\\r does not exist; it has DOS line endings: remove them with sed -i 's/\\r$//'");
     all_starts_fail(
         -ENOENT, START_STEP_INTERPRETER, "", 127,
-        "cannot run ./app on n1 (rank 0): it is there, but the loader that it names, or "
-        "a file system on the way, is not");
+        "cannot run ./app on n1 (rank 0): it exists, but the loader that it names is missing, or a file system on its path is not mounted");
     all_starts_fail(
         -EIO, START_STEP_SERVICES, "interpreter", 125,
         "cannot start ./app on n1 (rank 0): its PMIx and PMI services: Input/output error");
@@ -616,9 +613,9 @@ static void test_other_placement(void)
     job_world_exited(world, 2, 0, SIGKILL, 1);
     job_world_exited(world, 2, 1, SIGKILL, 1);
     job_world_gone(world, 2, 0);
-    job_world_reported(world, 125,
-                       "n2 computed another placement than the root; please report this",
-                       "another placement");
+    job_world_reported(
+        world, 125, "the placement computed by n2 differs from the root's; please report this bug",
+        "another placement");
 }
 
 static void test_launch_refused(void)
@@ -639,7 +636,7 @@ static void test_launch_refused(void)
     }
     job_world_reported(
         world, 125,
-        "cannot start ./app on n2 (rank 0): the launch message cannot be read: Bad message",
+        "cannot start ./app on n2 (rank 0): cannot decode the launch message: Bad message",
         "a launch message that cannot be read");
 }
 

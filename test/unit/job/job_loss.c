@@ -88,7 +88,7 @@ static void test_words_come_later(void)
     job_world_pass(world, 300);
     job_world_reported(world, 125,
                        "cannot start the daemon on n5: ssh exited 1: disk full; "
-                       "cannot start the daemon on n6: it ended before the tree was complete",
+                       "cannot start the daemon on n6: it exited before the tree was complete",
                        "words that come later");
 }
 

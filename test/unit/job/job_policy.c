@@ -158,14 +158,16 @@ static void test_missed(void)
     node_ends(world, 2, 0);
     job_world_event(world, 2, missed);
     is_int(world->places[1].end_grace_ms, -1, "it ends nothing");
-    is_string(world->text,
-              "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait; the "
-              "job goes on",
-              "it is told");
+    is_string(
+        world->text,
+        "rank 1 on n2 ended without joining barrier 2 of job 1, in which other ranks are waiting; the "
+        "job goes on",
+        "it is told");
     job_world_event(world, 2, missed);
     node_ends(world, 1, 0);
     job_world_reported(
-        world, 1, "rank 1 on n2 ended without joining barrier 2 of job 1, in which others wait",
+        world, 1,
+        "rank 1 on n2 ended without joining barrier 2 of job 1, in which other ranks are waiting",
         "a rank that others wait for");
     world = job_world_create(2, 1);
     job_world_run(world, 2);

@@ -43,7 +43,8 @@ static void test_print(void)
 {
     struct doctor_report report = {0};
 
-    is_table(&report, "CHECK       NODES  FINDING\n\nAll is well on 9 nodes.\n", "nothing is well");
+    is_table(&report, "CHECK       NODES  FINDING\n\nNo problems found on 9 nodes.\n",
+             "nothing is well");
     add(&report, DOCTOR_SPACE, DOCTOR_FACT, 0, 4, "room", NULL);
     add(&report, DOCTOR_SPACE, DOCTOR_FACT, 6, 9, "room", NULL);
     add(&report, DOCTOR_SPACE, DOCTOR_PROBLEM, 5, 5, "none\n", "make some");
@@ -148,7 +149,7 @@ static void test_many(void)
         add(&report, DOCTOR_SPACE, DOCTOR_PROBLEM, i, i, text, NULL);
     }
     is_uint(report.count, DOCTOR_FINDINGS_MAX + 1, "findings are bounded");
-    is_string(report.items[0].text, "more is found than is shown", "which is said");
+    is_string(report.items[0].text, "not all findings are shown", "which is said");
     is_uint(ranges_count(&report.items[0].places), 10, "with where");
     doctor_report_fini(&report);
 }

@@ -75,7 +75,7 @@ static void test_text(void)
     text.data[strlen("banyan-join-")] = '9';
     is_int(join_token_parse((char *)text.data, text.length_bytes, &again, &error), -EPROTO,
            "another version");
-    has_string(error.text, "the same version must be installed", "and what to do about it");
+    has_string(error.text, "install the same version", "and what to do about it");
     buffer_fini(&text);
 }
 
@@ -151,7 +151,7 @@ static void test_book(void)
     is_int(join_book_claim(book, SESSION "/join/1", 999, &place, &error), 0, "a token is used");
     is_uint(place, 1, "for its place");
     is_int(join_book_claim(book, SESSION "/join/1", 999, &place, &error), -EEXIST, "but once");
-    has_string(error.text, "place 1 has been used before", "which it says");
+    has_string(error.text, "place 1 has already been used", "which it says");
     is_int(join_book_claim(book, SESSION "/join/2", 1000, &place, &error), -ETIME,
            "one that has expired is not");
     has_string(error.text, "place 2 has expired", "which it says");
@@ -297,8 +297,8 @@ static void test_visits(void)
     token.addresses.items[1] = token.addresses.items[2] = addresses.items[0];
     is_int(visited(&token, 20000, text), 0, "a visitor gets its answer, whole: %s", text);
     is_int(visited(&token, 20000, text), ECONNABORTED, "a second one does not");
-    has_string(text, "the token of place 1 has been used before", "and is told why");
-    has_string(last_log, "the token of place 1 has been used before", "and so is the log");
+    has_string(text, "the token of place 1 has already been used", "and is told why");
+    has_string(last_log, "the token of place 1 has already been used", "and so is the log");
     has_string(last_log, "127.0.0.1:", "with its address");
     other = token_of(2);
     other.secret[0] ^= 1;

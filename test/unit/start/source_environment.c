@@ -88,7 +88,7 @@ static void test_r(struct source_environment *environment)
            "execution.nodelist is not a list");
     decode(environment,
            "{\"version\":1,\"execution\":{\"R_lite\":[{\"rank\":\"0\"}],\"nodelist\":[1]}}",
-           "something else than text");
+           "an entry that is not a string");
 }
 
 /* A `flux` in PATH that knows a job and the instance. */

@@ -213,18 +213,18 @@ static void test_failures(void)
     expect_why("echo Welcome; echo \"ssh: connect to host $1 port 22: Connection refused\" >&2; "
                "exit 255",
                "agent exited 255: ssh: connect to host <node> port 22: Connection refused");
-    expect_why("exit 3", "agent exited 3: it said nothing");
+    expect_why("exit 3", "agent exited 3: it printed nothing");
     expect_why("echo oops; kill -SEGV $$",
                "agent was killed by signal 11 (Segmentation fault): oops");
-    expect_why("echo \"user@$1: Permission denied (publickey,password).\" >&2; exit 255",
-               "agent exited 255: user@<node>: Permission denied (publickey,password). (it must "
-               "work without a password, see ssh-copy-id and ssh-agent)");
+    expect_why(
+        "echo \"user@$1: Permission denied (publickey,password).\" >&2; exit 255",
+        "agent exited 255: user@<node>: Permission denied (publickey,password). (ssh must work without a password; see ssh-copy-id and ssh-agent)");
     expect_why("shift; exec sh -c \"$1\"",
                "agent exited 127: sh: 1: /x/banyand: not found (banyan must be installed at the "
                "same path on every node)");
-    expect_why("echo hello; echo BANYAN-READY 2; sleep 300",
-               "banyand there speaks protocol version 2, this one 1: the same version must be "
-               "installed on every node");
+    expect_why(
+        "echo hello; echo BANYAN-READY 2; sleep 300",
+        "protocol mismatch: banyand there has version 2, here 1; install the same version on every node");
     expect_why(GOOD "echo 'BANYAN-ERROR no room in /tmp'; exit 1", "no room in /tmp");
     expect_why("echo 'BANYAN-ERROR cannot fork'; exit 1", "cannot fork");
 }
@@ -257,15 +257,15 @@ static void test_timeouts(void)
 {
     expect_timeout("exec sleep 300", "");
     expect_timeout("echo shell starts >&2; sleep 300", "; agent said: shell starts");
-    expect_timeout("printf \"user@$1's password: \" >&2; sleep 300",
-                   "; agent said: user@<node>'s password: (it must work without a password, see "
-                   "ssh-copy-id and ssh-agent)");
+    expect_timeout(
+        "printf \"user@$1's password: \" >&2; sleep 300",
+        "; agent said: user@<node>'s password: (ssh must work without a password; see ssh-copy-id and ssh-agent)");
     expect_timeout("(read answer </dev/tty) 2>/dev/null || echo I cannot ask; sleep 300",
                    "; agent said: I cannot ask");
     expect_timeout(GOOD "sleep 300", "");
-    expect_timeout(GOOD "echo 'BANYAN-WAITS cannot reach its parent: why'; sleep 300",
-                   "; agent said: cannot reach its parent: why (--net chooses the network, "
-                   "--port-range ports that are open; see banyan doctor)");
+    expect_timeout(
+        GOOD "echo 'BANYAN-WAITS cannot reach its parent: why'; sleep 300",
+        "; agent said: cannot reach its parent: why (choose another network with --net or open ports with --port-range; see banyan doctor)");
 }
 
 static void test_no_agent(void)
@@ -717,7 +717,8 @@ static void test_one_shot(void)
     finish();
     boot_record_init(&lone);
     is_int(one_shot_take_place(&lone, "n9", &error), -ENOENT, "a node that is not there");
-    has_string(error.text, "the scheduler calls this node n9, which is not one of", "is told so");
+    has_string(error.text, "the scheduler calls this node n9, which is not a name in",
+               "is told so");
     boot_record_fini(&lone);
     is_one_shot = 0;
     ranges_fini(&failed_places);
