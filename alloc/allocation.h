@@ -54,7 +54,7 @@ struct allocation_base {
     const struct ranges *busy; /* indices of those that have processes; NULL: none */
 };
 
-/* The parsers add to what is there already; a name that is there gets more slots.  They fail with
+/* The parsers add to the existing nodes; a name that exists already gets more slots.  They fail with
  * -EINVAL on malformed text, no node in it, or no slot overall, with -E2BIG on too many; allocation
  * is unchanged then.  Cost: O(text), plus a hash for each name that stands alone or in a run of
  * at most 64, plus O(runs of that prefix) for each longer run; that is not expanded unless names in
@@ -73,7 +73,7 @@ int allocation_parse_hostfile_of(struct allocation *allocation, const char *file
                                  struct error *error);
 int allocation_parse_hosts_of(struct allocation *allocation, const char *text,
                               const struct allocation_base *base, struct error *error);
-/* Adds count nodes that are not there yet, "v1".."vN" for the prefix "v", with slots each. */
+/* Adds count new nodes, "v1".."vN" for the prefix "v", with slots each. */
 void allocation_generate(struct allocation *allocation, const char *prefix, uint32_t count,
                          uint32_t slots);
 /* Gives each node slots, whatever it had; the origin is the caller's to set. */

@@ -128,7 +128,7 @@ static int slots_parse(struct source *source, size_t from, size_t to, uint32_t *
     return 0;
 }
 
-/* The slots of an entry: behind its colon, or given by an attribute, or 1. */
+/* The slots of an entry: after its colon, or given by an attribute, or 1. */
 static int entry_slots(struct source *source, size_t colon, size_t to,
                        const struct attributes *given, uint32_t *ret_slots)
 {
@@ -179,7 +179,7 @@ static int address_add(struct allocation_builder *builder, struct source *source
     return allocation_builder_add(builder, &run, slots, source->error);
 }
 
-/* They gave no slots, but whoever asks where counts come from wants to know. */
+/* They gave no slots, but --explain reports them. */
 static void trace_excluded(struct allocation_trace *trace, const struct hostlist *excluded,
                            uint32_t first)
 {
@@ -225,7 +225,7 @@ struct cut {
     uint32_t count; /* 0: there is none */
 };
 
-/* Digits at *at, which is moved behind them; 0 if there are none or too many. */
+/* Digits at *at, which is moved past them; 0 if there are none or too many. */
 static int digits_take(const struct source *source, size_t *at, size_t to, uint64_t maximum,
                        uint64_t *ret_number)
 {
@@ -260,7 +260,7 @@ static int cut_parse(struct source *source, size_t *from, size_t to, struct cut 
     return 0;
 }
 
-/* Puts what is wanted of a list in its place. */
+/* Replaces a list by the requested part of it. */
 static int cut_apply(const struct cut *cut, struct source *source, struct hostlist **names)
 {
     struct hostlist *kept;
@@ -365,7 +365,7 @@ static size_t entry_end(const struct source *source, size_t from, size_t to, con
 
 /* ---- Host files ---- */
 
-/* What Open MPI, hydra and LAM write behind a name. */
+/* What Open MPI, hydra and LAM write after a name. */
 static const struct attribute_word {
     const char *word;
     enum { ATTRIBUTE_SLOTS, ATTRIBUTE_SLOTS_MAX, ATTRIBUTE_USER, ATTRIBUTE_REFUSED } kind;
@@ -437,7 +437,7 @@ static int attribute_refuse(struct source *source, size_t from, size_t to)
                      quoted_bytes(bytes), text);
 }
 
-/* Reads one "key = value" at from; *ret_next is behind it. */
+/* Reads one "key = value" at from; *ret_next points past it. */
 static int attribute_parse(struct source *source, size_t from, size_t to,
                            struct attributes *attributes, size_t *ret_next)
 {

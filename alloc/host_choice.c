@@ -202,7 +202,7 @@ static struct name_index *index_of(const struct hostlist *names)
 /* A walk over the nodes of an allocation, with the slots they have. */
 struct walk {
     const struct slots_run *slots;
-    uint32_t used; /* nodes of *slots that are behind us */
+    uint32_t used; /* nodes of *slots already consumed */
 };
 
 /* The next nodes, all of one run of names, are kept or not. */

@@ -243,7 +243,7 @@ static int names_differ_in_number(const char *a, size_t a_bytes, const char *b, 
 }
 
 /* A last group that is one whole name is split around its number if the next run has another
- * number there: only two names tell which number counts. */
+ * number there: two names are needed to see which number counts. */
 static void last_group_split(struct hostlist *list, const struct host_run *run)
 {
     struct group *last = &list->groups[list->groups_count - 1];

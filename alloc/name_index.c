@@ -127,8 +127,8 @@ int64_t name_index_find(const struct name_index *index, const char *name, size_t
     return host;
 }
 
-/* Puts the run of an index where it belongs.  O(1) if it has the highest numbers, else a move of what
- * is behind it. */
+/* Puts the run of an index where it belongs.  O(1) if it has the highest numbers, else a move of the
+ * runs after it. */
 static void prefix_runs_add(struct name_index *index, struct prefix_runs *list, uint32_t number)
 {
     const struct host_run *run = &index->runs[number].run;

@@ -24,7 +24,7 @@ void name_index_destroy(struct name_index *index);
 /* Index of the host of that name, or -1. */
 int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes);
 /* Adds the names of a run, none of which is there yet; its first host has the index `host`.
- * O(prefix) if the run is long and comes behind the others of its prefix, else O(its names), or a
+ * O(prefix) if the run is long and comes after the others of its prefix, else O(its names), or a
  * move of the others. */
 void name_index_add(struct name_index *index, const struct host_run *run, uint32_t host);
 /* 0 if surely no name of the run is there.  O(long runs of its prefix + the lesser of single names

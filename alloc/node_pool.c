@@ -12,7 +12,7 @@
 #include "alloc/place_require.h"
 #include "base/map.h"
 
-/* The nodes of one insertion are numbered one after the other, so a node of a cell is found by a walk
+/* The nodes of one insertion are numbered consecutively, so a node of a cell is found by a walk
  * over its insertions. */
 struct insertion {
     uint32_t first; /* node */

@@ -29,7 +29,7 @@ struct node_pool;
 /* A node, as it is at the moment. */
 struct node_record {
     char name[HOST_NAME_BYTES_MAX + 1];
-    const char *cell; /* the pool's; "" is the cell of whoever names none */
+    const char *cell; /* the pool's; "" is the default cell */
     enum node_state state;
     uint32_t slots_given;
     uint32_t slots_used;            /* more than given only where a job may oversubscribe */
@@ -65,7 +65,7 @@ struct node_query {
     const char *cell;              /* NULL: any */
     uint32_t states;               /* bits 1 << state; 0: any */
     uint32_t job;                  /* that has slots there; 0: any or none */
-    uint32_t free_slots;           /* so many at least */
+    uint32_t free_slots;           /* minimum */
     bool unused;                   /* by any job */
     const struct require *require; /* what must be known of them (place_require.h); NULL: nothing */
 };
@@ -82,7 +82,7 @@ struct pool_share {
     uint32_t slots;
 };
 
-/* A new job: with the number that is wanted (-EEXIST if it is or was one), or, for 0, with the next
+/* A new job: with the requested number (-EEXIST if it is or was one), or, for 0, with the next
  * that never was one. */
 int node_pool_job_add(struct node_pool *pool, uint32_t wanted, uint32_t *ret_job,
                       struct error *error);

@@ -282,7 +282,7 @@ static uint32_t devices_of(const struct place_map *map, const struct free_run *r
     return device_count(&map->placement->machines.kinds[run->kind].view, device_class);
 }
 
-/* Objects of the level that processes are dealt to; by device as many as have devices of their own. */
+/* Objects of the level that processes are dealt over; by device, as many as have separate devices. */
 static uint32_t objects_dealt(const struct place_map *map, const struct free_run *run,
                               const struct map_rule *rule)
 {
@@ -310,7 +310,7 @@ static int check_devices(const struct map_rule *rule, const struct place_map *ma
                                              : "");
 }
 
-/* Where each process is to have devices of its own these are a limit. */
+/* If each process needs separate devices, these are a limit. */
 static void measure_devices(const struct map_rule *rule, const struct place_map *map,
                             const struct free_run *run, struct room *room)
 {
@@ -399,7 +399,7 @@ static uint64_t dealt_before(const struct rooms *rooms, uint64_t turn)
     return dealt;
 }
 
-/* How many whole rounds so many processes are. */
+/* Number of whole rounds in that many processes. */
 static uint64_t whole_turns(const struct rooms *rooms, uint64_t processes)
 {
     uint64_t low = 0, high = rooms->turns;
@@ -553,7 +553,7 @@ static int check_listed(const uint32_t *counts, uint32_t first, uint32_t last,
     return 0;
 }
 
-/* Nodes that are listed must have what their processes are to be bound to. */
+/* Listed nodes must have the objects to which their processes will be bound. */
 static int check_bindable(const struct outcome *outcome, const struct free_run *run, uint32_t node,
                           const struct allocation *allocation, struct error *error)
 {
@@ -689,7 +689,7 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
     return rc;
 }
 
-/* Cuts the runs where nodes begin or end that the application leaves out. */
+/* Cuts the runs where nodes begin or end that the application excludes. */
 static void mark_out(struct free_runs *runs, const struct ranges *excluded)
 {
     struct free_runs cut = {0};

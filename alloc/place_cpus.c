@@ -77,7 +77,7 @@ static uint32_t pe_of(const struct placement *placement, const struct map_rule *
         are_cores &= (uint64_t)slots * rule->cpus <= view->counts[TOPOLOGY_CORE];
         pe = here > pe ? here : pe;
     }
-    /* Cores do if there are so many; if not the scheduler counts hardware threads. */
+    /* If there are enough cores, cores are meant; if not the scheduler counts hardware threads. */
     pe = are_cores ? rule->cpus : pe;
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
         uint32_t slots = most_slots(&machines->kinds[i], &placement->excluded, allocation);

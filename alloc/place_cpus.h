@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CPUs of each process as a scheduler has them, made to pe of the rules once the machines are known.  It
- * may count cores or hardware threads, which only the machines tell; and what it says is a default, so
- * nothing is refused for it: where it does not fit it is left out.  doc/placement.rst, Cores.
+ * may count cores or hardware threads, which only the machines show; and its count is a default, so
+ * nothing is refused for it: where it does not fit it is not applied.  doc/placement.rst, Cores.
  */
 #ifndef ALLOC_PLACE_CPUS_H
 #define ALLOC_PLACE_CPUS_H

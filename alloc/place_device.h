@@ -40,7 +40,7 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
 int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
                      enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
                      struct error *error);
-/* How the variables are called that tell programs of a vendor which GPUs are theirs; NULL: none. */
+/* The variables by which programs of a vendor find their GPUs; NULL: none. */
 const char *device_variable(enum topology_device_kind kind);
 
 #endif

@@ -71,7 +71,7 @@ static size_t word_bytes(const struct list_reader *reader)
     return strcspn(reader->position, " \t\r\n#");
 }
 
-/* Node of a word of so many bytes, or UNKNOWN. */
+/* The node named by a word of that length, or UNKNOWN. */
 static uint32_t find_node(const struct list_reader *reader, const char *word, size_t bytes)
 {
     char name[HOST_NAME_BYTES_MAX + 1];

@@ -650,7 +650,7 @@ uint32_t place_map_alike(const struct place_map *map, uint32_t node)
         const struct map_app *app = &map->apps[i];
         uint32_t low = 0, high = app->runs_count;
 
-        /* The first run that ends behind the node. */
+        /* The first run that ends after the node. */
         while (low < high) {
             uint32_t middle = low + (high - low) / 2;
 

@@ -47,7 +47,7 @@ struct place_map {
     uint8_t has_topology; /* there are seats (place_local.h) */
 };
 
-/* Makes the map; the placement must outlive it, and its rules may leave out how many processes.
+/* Makes the map; the placement must outlive it, and its rules may omit the number of processes.
  * Fails with one line that says what there was, where the count came from (allocation.origin) and
  * what to type instead.  O(applications * runs * log slots). */
 int place_map_make(struct place_map *ret_map, const struct placement *placement,

@@ -31,7 +31,7 @@ struct free_runs {
 
 /* Appends; a run like the last one is joined to it. */
 void free_runs_append(struct free_runs *runs, const struct free_run *run);
-/* The nodes of an allocation that take part, those with slots; kinds if they are wanted. */
+/* The nodes of an allocation that take part, those with slots; kinds on request. */
 int free_runs_make(struct free_runs *ret_runs, const struct place_map *map,
                    const struct allocation *allocation, struct error *error);
 /* Places one application on what is free, and takes that away. */

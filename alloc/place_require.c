@@ -153,8 +153,8 @@ static int word_holds(const struct require_term *term, const struct node_facts *
     return 0;
 }
 
-/* 1 if what is known decides the term: a feature that is there does so although others may be there
- * that are not known. */
+/* 1 if what is known decides the term: a known feature does so although there may be others that
+ * are not known. */
 static int is_decided(const struct require_term *term, const struct node_facts *facts)
 {
     return node_facts_knows(facts, term->fact) ||
@@ -190,7 +190,7 @@ int require_asks(const struct require *require, enum fact fact)
     return 0;
 }
 
-/* ---- What a node tells ---- */
+/* ---- What a node reports ---- */
 
 static uint64_t round_memory(const struct require *require, uint64_t mib)
 {
@@ -392,7 +392,7 @@ static void print_fact(const struct require_term *term, const struct node_facts 
     buffer_append_string(out, ")");
 }
 
-/* Of the refused nodes those of which the same is to be said as of some facts. */
+/* Of the refused nodes those that have the same to report as some facts. */
 static void find_alike(const struct placement *placement, const struct require_term *term,
                        const struct ranges *refused, const char *said, struct ranges *ret_alike)
 {
@@ -419,7 +419,7 @@ static void find_alike(const struct placement *placement, const struct require_t
     buffer_fini(&text);
 }
 
-/* Nodes of which the same is to be said about a term are told together, the last of many kinds
+/* Nodes with the same report about a term are listed together, the last of many kinds
  * without what they have. */
 static void tell_term(const struct placement *placement, const struct allocation *allocation,
                       const struct require_term *term, struct ranges *refused, struct buffer *out)
@@ -444,7 +444,7 @@ static void tell_term(const struct placement *placement, const struct allocation
     }
 }
 
-/* "mem>=64G leaves out n[1-3] (32G); feature=ib leaves out n4". */
+/* "mem>=64G excludes n[1-3] (32G); feature=ib excludes n4". */
 static void tell_rule(const struct placement *placement, const struct allocation *allocation,
                       const struct require *require, struct buffer *out)
 {

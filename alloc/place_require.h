@@ -3,7 +3,7 @@
  * What an application requires of its nodes: "mem>=64G,arch=x86_64|aarch64,os=linux,feature=ib,
  * feature!=old,gpus>=2", terms that must all hold.  Terms are judged by what is known of the nodes
  * (facts_table.h); a node of which a fact is not known does not have it.  The nodes that are refused
- * become ranges that an application leaves out, so that nodes never judge anything themselves.
+ * become ranges that an application excludes, so that nodes never judge anything themselves.
  */
 #ifndef ALLOC_PLACE_REQUIRE_H
 #define ALLOC_PLACE_REQUIRE_H
@@ -50,11 +50,11 @@ int place_require_wanted(const struct placement *placement);
 int place_require_open(const struct placement *placement, const struct allocation *allocation);
 /* The terms of all applications as one text, appended to an empty buffer. */
 void place_require_all(const struct placement *placement, struct buffer *out);
-/* Sets what each application leaves out.  -ENODEV, with who is refused by what, if nothing is left to
+/* Sets what each application excludes.  -ENODEV, with who is refused by what, if nothing is left to
  * one.  O(terms x kinds of facts x their ranges). */
 int place_require_settle(struct placement *placement, const struct allocation *allocation,
                          struct error *error);
-/* Appends "; --require leaves out n[1-3] (mem>=64G: 32G)" if it has left out something. */
+/* Appends "; --require: mem>=64G excludes n[1-3] (32G)" if it has excluded any. */
 void place_require_tell(const struct placement *placement, const struct allocation *allocation,
                         struct buffer *out);
 /* Forgets requirements and facts, once settled: what travels is what they have led to. */

@@ -138,7 +138,7 @@ static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
     return 0;
 }
 
-/* "N:OBJECT" behind "ppr:"; returns what follows, or NULL. */
+/* "N:OBJECT" after "ppr:"; returns what follows, or NULL. */
 static const char *parse_per_object(const char *text, struct map_rule *rule, struct error *error)
 {
     size_t number_bytes = word_length(text);
@@ -173,7 +173,7 @@ static const char *parse_distance(const char *text, struct map_rule *rule, struc
     return word_after(text, bytes);
 }
 
-/* Behind "device=": a class, or the name of one device, near which all processes are. */
+/* After "device=": a class, or the name of one device, near which all processes are. */
 static const char *parse_device(const char *text, struct map_rule *rule, struct error *error)
 {
     static const char *const networks[] = {"network", "nic", "fabric", "openfabrics"};
@@ -215,7 +215,7 @@ static const char *parse_list(const char *text, int is_sequence, struct map_rule
     return "";
 }
 
-/* A decimal number up to TOPOLOGY_THREADS_MAX at *text, which is moved behind it. */
+/* A decimal number up to TOPOLOGY_THREADS_MAX at *text, which is moved past it. */
 static int parse_core(const char **text, uint32_t *ret_core)
 {
     size_t digits = strspn(*text, "0123456789");
@@ -264,7 +264,7 @@ static int parse_cores(const char **text, struct map_cpus *listed, struct ranges
     return (*text)[0] == '\0' || (*text)[0] == ':' || (*text)[0] == ',' ? 0 : -EINVAL;
 }
 
-/* Behind "pe-list="; returns what follows, or NULL. */
+/* After "pe-list="; returns what follows, or NULL. */
 static const char *parse_cpus(const char *text, struct map_rule *rule, struct error *error)
 {
     const char *rest = text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the processes of one application are placed, as the user said it: doc/placement.rst tells what
- * the words mean.  A rule without a list, requirements and excluded nodes is a plain value.
+ * How the processes of one application are placed, as the user said it: doc/placement.rst defines
+ * the words.  A rule without a list, requirements and excluded nodes is a plain value.
  */
 #ifndef ALLOC_PLACE_RULE_H
 #define ALLOC_PLACE_RULE_H
@@ -28,7 +28,7 @@ enum map_policy {
     MAP_BY_OBJECT,   /* of the level */
     MAP_PER_OBJECT,  /* `per` on each of the level */
     MAP_BY_DISTANCE, /* from the device */
-    MAP_BY_LIST,     /* node by node as told */
+    MAP_BY_LIST,     /* as the list says */
     MAP_BY_CPUS,     /* on cores that are named */
     MAP_BY_DEVICE,   /* a device of a class for each */
     MAP_POLICY_COUNT
@@ -100,7 +100,7 @@ struct map_extra {
 
 /* Sets what "slot", "ppr:2:package:pe=4", "numa:span", "dist:mlx5_0", "rankfile:FILE" say, in upper
  * or lower case, modifiers joined by ':' or ','; ":span" alone leaves the mapping as it is.  -EINVAL
- * lists what there is. */
+ * lists the known ones. */
 int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *extra,
                    struct error *error);
 int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error);

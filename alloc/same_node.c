@@ -54,7 +54,7 @@ static void join(uint32_t *homes, uint32_t a, uint32_t b)
         homes[left] = right;
 }
 
-/* The names of this machine that are there; returns how many. */
+/* The names of this machine in the list; returns their number. */
 static uint32_t find_here(const struct allocation *allocation, const char *host_name,
                           uint32_t ret_nodes[5])
 {

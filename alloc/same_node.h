@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names that are one machine, as far as that can be told without asking anybody: those of this machine
+ * Names that are one machine, as far as that can be determined without a look-up: those of this machine
  * (localhost, 127.0.0.1, ::1, its own name in full and short), and a full name (n1.cluster.org) beside the
  * short one (n1), unless two full names share it.  They become one node: one daemon, the slots of all.
  */

@@ -2,7 +2,7 @@
 /*
  * What a scheduler left for us: one const table of all sources, in the order in which they are
  * looked for.  The environment and files are reached through struct source_world only, so the same
- * code runs in a test.  A source that is there and cannot be read is an error, never an empty
+ * code runs in a test.  A source that is present and cannot be read is an error, never an empty
  * allocation: who gets an error must not go on with the local machine.  doc/allocation.rst has the
  * forms.
  */
@@ -71,7 +71,7 @@ struct source_result {
     const struct source *source;
     char job[64]; /* the job's id, "" if there is none; cut if it is longer */
     struct allocation allocation;
-    /* If not, the source tells nodes only: each has one slot here, and the caller may give it as
+    /* If not, the source gives nodes only: each has one slot here, and the caller may give it as
      * many as it has cores. */
     bool slots_given;
     struct source_task *tasks; /* in the order of ranks; O(tasks), for LSF's affinity file only */

@@ -21,7 +21,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* What stands behind "name =" in the line at hand of a job's ClassAd, or NULL. */
+/* What follows "name =" in the current line of a job's ClassAd, or NULL. */
 static const char *attribute_value(const struct source_text *text, const char *name)
 {
     size_t bytes = strlen(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flux tells a job's nodes on request only, as a JSON text, R (RFC 20), which launch/ decodes: sets
+ * Flux gives a job's nodes on request only, as a JSON text, R (RFC 20), which launch/ decodes: sets
  * of ranks with the cores that each of them has, and one list of the nodes of all ranks in
  * ascending order.  A slot is a core.
  */

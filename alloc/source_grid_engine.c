@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Grid Engine, sge_pe(5): lines "node slots queue binding".  A node that is in several queues has
- * several lines.  What stands behind the slots is not read.
+ * several lines.  The fields after the slots are not read.
  */
 #include "config.h"
 

@@ -143,7 +143,7 @@ int source_read_lsf(struct source_reading *reading)
     const char *name;
     int rc;
 
-    /* There the job's script runs on a node of its own, which is listed first. */
+    /* There the job's script runs on a separate node, which is listed first. */
     reading->skip_launch_node = allocation_id != NULL && allocation_id[0] != '\0';
     rc = nodes_add(reading, &name);
     if (rc == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * PALS (HPE Cray EX).  A task finds the nodes of its application in the file PALS_APINFO: C structs
- * of the machine it runs on, version 5, whose sizes and offsets a header tells.  Slots are the
+ * of the machine it runs on, version 5, whose sizes and offsets a header gives.  Slots are the
  * ranks of the application.  Without that file the job's PBS_NODEFILE counts.
  */
 #include "config.h"

@@ -22,7 +22,7 @@ struct source_reading {
     const char *domains[SOURCE_DOMAINS_MAX]; /* of names so far, as ".site.org", into texts */
     size_t domain_bytes[SOURCE_DOMAINS_MAX];
     size_t domains_count;
-    bool skip_launch_node; /* the first node, if it has one slot, is none of ours (LSF with CSM) */
+    bool skip_launch_node; /* the first node, if it has one slot, is not ours (LSF with CSM) */
     struct error *error;
 };
 
@@ -74,7 +74,7 @@ int reading_add_repeated(struct source_reading *reading, struct source_text *tex
 int reading_add_node_file(struct source_reading *reading, const char *const *variables,
                           uint32_t slots_per_line, const char **ret_name);
 /* Ends a reading: `counts` is the variable or file that the slots are from, or NULL if the source
- * tells nodes only. */
+ * gives nodes only. */
 int reading_finish(struct source_reading *reading, const char *counts);
 
 #endif

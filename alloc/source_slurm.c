@@ -119,7 +119,7 @@ static int tres_read(const struct source_reading *reading, uint32_t *ret_cpus)
     return rc;
 }
 
-/* *ret_cpus stays as it is, and *ret_source NULL, if they are not told. */
+/* *ret_cpus stays as it is, and *ret_source NULL, if they are not given. */
 static int cpus_per_task_read(const struct source_reading *reading, const struct slurm_names *names,
                               uint32_t *ret_cpus, const char **ret_source)
 {
@@ -136,7 +136,7 @@ static int cpus_per_task_read(const struct source_reading *reading, const struct
     return rc;
 }
 
-/* What each process is to have, where all components say the same.  One is what each has anyway. */
+/* CPUs of each process, if all components agree.  One is the default anyway. */
 static int note_cpus(struct source_reading *reading, const struct slurm_names *names, int is_first)
 {
     struct allocation *allocation = &reading->builder.made;

@@ -2,7 +2,7 @@
 /*
  * A fixed buffer for the one line that a person must read, and the negative errno that a program
  * reads.  It is filled where the fact is known and printed once at the top.  No allocation, so it
- * can be filled when memory or descriptors are gone.
+ * can be filled when memory or descriptors are exhausted.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -28,7 +28,7 @@ struct frame {
     uint32_t stream;         /* operation or stream number, 0 if none */
     uint32_t incarnation;    /* of the sender */
     uint32_t attempt;        /* of the operation, 0 if none */
-    struct message *payload; /* may be NULL; a reference owned by whoever holds the frame */
+    struct message *payload; /* may be NULL; a reference owned by the holder of the frame */
     uint8_t may_wait;        /* a short while, for a frame to travel with; not on the wire */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hash table from a key of bytes to a pointer.  Keys are copied; values belong to the caller.
- * Iteration order is insertion order, so that whoever walks a map is deterministic;
+ * Iteration order is insertion order, so that walks over a map are deterministic;
  * putting a key again keeps its position.  Cost: O(1) expected, also to take the first repeatedly.
  */
 #ifndef BASE_MAP_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of a node beside its processors: memory, architecture, operating system, GPUs, and
- * features, which are words that a site or the processor gives.  A fact that nobody has told is not
- * known, which is something else than 0.  As text: "mem=64G,arch=x86_64,os=linux,feature=a|b,gpus=2".
+ * What is known of a node besides its processors: memory, architecture, operating system, GPUs, and
+ * features, which are words that a site or the processor gives.  A fact that no source has given is
+ * not known, which is different from 0.  As text: "mem=64G,arch=x86_64,os=linux,feature=a|b,gpus=2".
  */
 #ifndef BASE_NODE_FACTS_H
 #define BASE_NODE_FACTS_H
@@ -49,11 +49,11 @@ int node_facts_has_feature(const struct node_facts *facts, const char *word, siz
 /* Takes what the other knows beside; features are united. */
 void node_facts_merge(struct node_facts *facts, const struct node_facts *other);
 
-/* Reads the text of above over `facts`; the error tells the column. */
+/* Reads the above text into `facts`; the error names the column. */
 int node_facts_parse(const char *text, struct node_facts *facts, struct error *error);
 /* The same text, "" if nothing is known. */
 void node_facts_print(const struct node_facts *facts, struct buffer *out);
-/* "64G", "512M": a whole number with K, M, G, T or P (of 1024) behind it, M if none; up to `end`.
+/* "64G", "512M": a whole number followed by K, M, G, T or P (of 1024), M by default; up to `end`.
  * -EINVAL. */
 int memory_parse_mib(const char *text, const char *end, uint64_t *ret_mib);
 void memory_print_mib(uint64_t mib, struct buffer *out);

@@ -39,7 +39,7 @@ uint64_t random_next(struct random_state *state)
 
 uint64_t random_below(struct random_state *state, uint64_t bound)
 {
-    uint64_t rejected; /* 2^64 mod bound: so many lowest values would make the others rarer */
+    uint64_t rejected; /* 2^64 mod bound: that many low values would bias the result */
     uint64_t value;
 
     assert(bound > 0);

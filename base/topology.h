@@ -7,8 +7,8 @@
  * near to them.  Memory: 28 bytes for a thread.  fabric/topology_read.c reads it from hwloc.
  *
  * A NUMA node here is a set of threads with the memories that are local to exactly these: one as a
- * rule, two where each has a fast memory beside the large one (which the kernel counts as a NUMA node
- * of its own).  A memory that is local to more than one NUMA node is none of either.
+ * rule, two where each has a fast memory beside the large one (which the kernel counts as a separate
+ * NUMA node).  A memory that is local to more than one NUMA node belongs to neither.
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
@@ -63,11 +63,11 @@ struct topology {
     uint32_t devices_count;
 };
 
-/* All arrays for so many threads, each its own object of the level thread and all of one node;
+/* All arrays for that many threads, each its own object of the level thread and all of one node;
  * everything else is TOPOLOGY_NONE. */
 void topology_init(struct topology *topology, uint32_t threads);
 void topology_fini(struct topology *topology);
-/* Room for the memory of so many NUMA nodes, which is empty and is filled before topology_number. */
+/* Room for the memory of that many NUMA nodes, which is empty and is filled before topology_number. */
 void topology_add_memory(struct topology *topology, uint32_t numa_nodes);
 /* Numbers the objects anew, densely in the order of their old numbers, which may have gaps, and
  * sets counts.  memory is by the old numbers, counts[TOPOLOGY_NUMA] of them, and is renumbered, too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The wire form of base/topology.h.  A level is a list of (number, threads, repeat): objects number,
- * number + 1, ... of so many threads each; number 0 stands for none, so numbers are one higher.
+ * number + 1, ... of that many threads each; number 0 stands for none, so numbers are one higher.
  * The kernel's numbers are differences from what the thread before makes likely.
  */
 #include "config.h"

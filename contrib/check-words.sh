@@ -36,7 +36,7 @@ any more|no longer
 who(ever|mever)|any process (node, caller) that
 nobody (who|that)|no process (node, caller) that
 (of|on) (its|their) own|separate, its own X
-that there (is|are)|existing, that exist
+(what|nodes|ranks|places|names|options|cores) that there (is|are)|existing, that exist
 that (is|are) (not )?there|that exists, that is present
 what there is|what exists
 for ever|forever, indefinitely
