@@ -13,7 +13,7 @@ root=${1:-${srcdir:-$(dirname "$0")/..}}
 cd "$root" || exit 1
 
 product=(base alloc overlay fabric pmix launch)
-commented=(alloc base)
+commented=(alloc base launch/doctor launch/exec launch/start)
 
 # Where a word is right: FILE|WORD|why.
 exceptions='
@@ -80,6 +80,8 @@ verdict() {
             text = " " tolower($2) " "
             gsub(/[ \t]+/, " ", text)
             gsub(/there (is|are|was|were) none/, "there is no", text)
+            gsub(/le(ave|aves|ft|aving) behind/, "left", text)
+            gsub(/t(ell|ells|old) apart/, "distinguish", text)
             file = $1
             sub(/:[0-9]*$/, "", file)
             for (i = 1; i <= kinds; i++) {

@@ -44,7 +44,7 @@ static void send_message(enum doctor_message kind, const struct buffer *body)
     while (sent < out.length_bytes) {
         ssize_t bytes = write(STDOUT_FILENO, out.data + sent, out.length_bytes - sent);
         if (bytes < 0)
-            _exit(EXIT_FAILURE); /* the daemon is gone */
+            _exit(EXIT_FAILURE); /* the daemon has exited */
         sent += (size_t)bytes;
     }
     buffer_fini(&out);

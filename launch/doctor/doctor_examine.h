@@ -3,7 +3,7 @@
  * The process that examines a node for `banyan doctor`: `banyand --examine`, started by the daemon's
  * helper.  It reads a doctor_request from descriptor 0 and writes what it finds to descriptor 1, each
  * finding as soon as it is known, and before each check a line that names it: whatever blocks (a name
- * server, a file system that is gone) blocks this process only, and what it had found by then is told.
+ * server, a dead file system) blocks this process only, and its findings so far are reported.
  *
  * The checks are in doctor_examine.c (names, space, limits, leftovers), doctor_network.c (addresses,
  * whom it reaches) and doctor_program.c (libraries).
@@ -18,7 +18,7 @@
  * finding (doctor_line_encode). */
 enum doctor_message { DOCTOR_MESSAGE_FINDING, DOCTOR_MESSAGE_BEGINS };
 
-/* For the checks: tells the daemon. */
+/* For the checks: reports to the daemon. */
 void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 

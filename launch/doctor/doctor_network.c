@@ -41,7 +41,7 @@ static unsigned int prefix_bits(const struct sockaddr *mask)
     return 0;
 }
 
-/* The network: the address with nothing behind its prefix, which all its nodes share. */
+/* The network: the address with zeros after its prefix, which all its nodes share. */
 static void print_network(struct buffer *out, const struct ifaddrs *entry)
 {
     struct sockaddr_storage network = {0};

@@ -112,7 +112,7 @@ static const char *mpi_family(const char *library)
     return strncmp(library, "libmpi.so.", 10) == 0 ? "Open MPI" : NULL;
 }
 
-/* The file behind the links, with its whole version. */
+/* The file that the links lead to, with its whole version. */
 static void put_library(struct buffer *out, const char *family, const char *path)
 {
     char real[PATH_MAX];

@@ -128,7 +128,7 @@ static int holds(struct buffer *environment, const char *setting)
     return 0;
 }
 
-/* What is to be cleaned: a session, or what one place of it has left. */
+/* What to clean: a session, or what one place of it has left. */
 struct target {
     char session[SESSION_ID_BYTES];
     char place[16];           /* decimal, "" = every place */

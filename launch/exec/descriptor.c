@@ -10,7 +10,7 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#define LOW_MAX 256 /* so many may be low: a job of a few ranks need not move any */
+#define LOW_MAX 256 /* that many may be low: a job of a few ranks need not move any */
 #define RESERVE 64  /* where the limit is so low that all are */
 /* What a run of one rank takes in its hungriest process, the daemon; and the helper's children put theirs
  * above all numbers that a process may be given. */
@@ -30,7 +30,7 @@ int descriptor_move_high(int fd)
     return high;
 }
 
-/* The number tells: the lowest free one is given, of the high ones likewise. */
+/* The number shows it: the lowest free one is given, of the high ones likewise. */
 static int is_of_reserve(int fd)
 {
     struct rlimit limit;

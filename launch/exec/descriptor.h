@@ -20,7 +20,7 @@ int descriptor_of_rank(int fd);
 int descriptor_require(struct error *error);
 
 #define DESCRIPTOR_ROOM_MAX 8
-/* -EMFILE if there is no room for so many more of ranks. */
+/* -EMFILE if there is no room for that many more of ranks. */
 int descriptor_check_room(uint32_t count);
 
 #endif

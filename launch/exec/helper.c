@@ -56,7 +56,7 @@ struct refusal {
 
 struct helper {
     pid_t pid;
-    int fd; /* -1 once it is gone */
+    int fd; /* -1 once it has ended */
     struct loop *loop;
     struct loop_watch *watch;
     const struct helper_events *events;
@@ -68,7 +68,7 @@ struct helper {
     uint32_t *unsealed;    /* groups that got processes in this turn of the loop */
     uint32_t unsealed_count;
     uint32_t unsealed_capacity;
-    struct refusal *refused; /* to be told when this turn of the loop is over */
+    struct refusal *refused; /* reported when this turn of the loop is over */
     uint32_t refused_count;
     uint32_t refused_capacity;
 };
@@ -187,7 +187,7 @@ static int must_wait(int code)
            code == -ENOMEM;
 }
 
-/* That is noticed, and told, by reading. */
+/* That is noticed, and reported, by reading. */
 static int is_gone(int code)
 {
     return code == -EPIPE || code == -ECONNRESET;

@@ -6,7 +6,7 @@
  * daemon's directories.  It is a subreaper, and whatever it adopts of a job
  * (double forks, setsid) it kills with the job.  Daemon and helper watch each other through one
  * SOCK_SEQPACKET pair; descriptors travel in it.  The helper has a session without terminal; each
- * process gets PDEATHSIG, a process group of its own and, per job, a cgroup v2 where the system
+ * process gets PDEATHSIG, a separate process group and, per job, a cgroup v2 where the system
  * allows; its signals, mask and descriptor limit are as if nobody had touched them.
  *
  * This header is the daemon's side.
@@ -65,7 +65,7 @@ struct helper_events {
     void (*group_empty)(void *context, uint32_t group);
     /* The helper was busy (helper_is_busy) and has taken all.  May be NULL. */
     void (*room)(void *context);
-    /* The helper itself is gone: the daemon must end; its processes are already dead or dying. */
+    /* The helper itself has died: the daemon must end; its processes are already dead or dying. */
     void (*gone)(void *context);
 };
 
@@ -83,15 +83,15 @@ pid_t helper_pid(const struct helper *helper);
 int helper_is_gone(const struct helper *helper);
 
 /* Every start is answered, by `started` or `failed`.  Never waits: what the socket has no room for is
- * queued, with duplicates of its descriptors for as many as the eighth part of their limit; whoever
+ * queued, with duplicates of its descriptors for as many as an eighth of their limit; a caller that
  * starts many waits for `room`. */
 void helper_start(struct helper *helper, const struct helper_process *process);
 /* Requests wait for room in the socket. */
 int helper_is_busy(const struct helper *helper);
 /* Those that were started with more_follow are all. */
 void helper_seal_group(struct helper *helper, uint32_t group);
-/* Daemons that are started from now on outlive the caller and its helper, as they would on nodes of
- * their own. */
+/* Daemons that are started from now on outlive the caller and its helper, as they would on separate
+ * nodes. */
 void helper_spare_daemons(struct helper *helper);
 /* Starts a daemon without exec: in the child, `banyand` runs on fds 0..2 as if it had been started
  * by an agent (daemon_main with those descriptors).  virtual_node: name, or NULL for STARTER_LOCAL.
@@ -101,7 +101,7 @@ void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual
 /* Starts a PMIx server without exec: its entry runs with a duplicate of fd as standard input.  It dies
  * with the helper. */
 void helper_start_server(struct helper *helper, uint64_t id, int fd);
-/* Looks at this machine, in a process of its own: survey_read (survey.h), whose answer is written to
+/* Inspects this machine, in a separate process: survey_read (survey.h), whose answer is written to
  * fd, of which a duplicate travels.  Ends with it. */
 void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,
                    uint32_t node, int fd);
@@ -113,11 +113,11 @@ void helper_signal(struct helper *helper, uint64_t id, int number);
 void helper_end_group(struct helper *helper, uint32_t group, uint32_t grace_ms);
 /* A directory to remove (recursively, not following links, only if it is ours) when all ends, also if the
  * daemon is killed right after this call, with its process group: the call waits until the helper has left
- * that.  So it is to be made after it. */
+ * that.  So make the directory after it. */
 void helper_own_directory(struct helper *helper, const char *path);
 /* The same of somebody who is dead: now, and at the end what his last processes have still made. */
 void helper_remove_directory(struct helper *helper, const char *path);
-/* Something that it was told has not been read yet. */
+/* A request to it has not been read yet. */
 int helper_is_behind(const struct helper *helper);
 /* Without a renewal within milliseconds from now all processes are killed. */
 void helper_lease(struct helper *helper, uint32_t milliseconds);

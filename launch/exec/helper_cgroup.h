@@ -14,7 +14,7 @@
 /* The path (free()) and *ret_fd of a new cgroup, or NULL and -1. */
 char *cgroup_create(uint32_t group, int *ret_fd);
 void cgroup_kill(int fd);
-/* 1 if it is gone (or there never was one); 0 if something still lives in it, which is killed. */
+/* 1 if it no longer exists (or never did); 0 if a process still lives in it, which is killed. */
 int cgroup_remove(const char *path, int fd);
 /* This process makes no more of them: the system refused one after all. */
 void cgroup_disable(void);

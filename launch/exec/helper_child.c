@@ -179,7 +179,7 @@ static uint32_t mode_of(const char *file)
                : 0;
 }
 
-/* What stands behind "#!"; nothing of a program, whose loader is missing then. */
+/* What follows "#!"; empty for a binary, whose loader is missing then. */
 static void read_interpreter(struct child_start *start, const char *file)
 {
     char line[2 + HELPER_TEXT_BYTES];
@@ -210,7 +210,7 @@ static long explain(struct child_start *start, const char *file, long rc)
     return rc;
 }
 
-/* A file that is there and may not be executed; not a directory of that name, nor anything in a
+/* A file that exists and may not be executed; not a directory of that name, nor anything in a
  * directory that is closed to us. */
 static int is_forbidden(const char *file)
 {
@@ -223,7 +223,7 @@ static int is_search_error(long code)
            code == -ETIMEDOUT;
 }
 
-/* Tries each entry of PATH; found but not allowed is remembered, as a shell would tell it. */
+/* Tries each entry of PATH; found but not allowed is remembered, as a shell would report it. */
 static long child_search(struct child_start *start)
 {
     const char *entry = start->path;

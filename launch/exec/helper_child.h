@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The way of one process from the helper to exec.  The child shares the helper's memory until exec
- * and runs beside it on a stack of its own, so a slow file system holds up nobody else and no page
- * is copied.  A pipe that exec closes tells the helper how it went.
+ * and runs beside it on a separate stack, so a slow file system delays nothing else and no page is
+ * copied.  A pipe that exec closes reports the outcome to the helper.
  */
 #ifndef LAUNCH_EXEC_HELPER_CHILD_H
 #define LAUNCH_EXEC_HELPER_CHILD_H
@@ -27,7 +27,7 @@ struct child_start {
     char *candidate;     /* room for any entry of PATH and the name of the program */
     const char *path;    /* PATH of the process */
     char shell[8];       /* "/bin/sh" */
-    char interpreter[HELPER_TEXT_BYTES]; /* that is not there */
+    char interpreter[HELPER_TEXT_BYTES]; /* that does not exist */
     int interpreter_missing;
     struct child_start *next_free;
 };

@@ -185,7 +185,7 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
 
     switch (orphan_examine(pid, &helper, &number)) {
     case ORPHAN_HELPER:
-        state->awaits_helper = state->closing; /* until it is gone: what it leaves falls to us */
+        state->awaits_helper = state->closing; /* until it has ended: its orphans become ours */
         return 0;
     case ORPHAN_DAEMON:
         return state->closing && !state->spares_daemons;

@@ -75,7 +75,7 @@ static void watch_socket(struct helper_state *state, int writable)
     epoll_ctl(state->epoll_fd, EPOLL_CTL_MOD, state->setup.socket_fd, &event);
 }
 
-/* Sends what there is; what the daemon does not take now stays. */
+/* Sends the queued events; those that the daemon does not accept now stay queued. */
 static void flush_events(struct helper_state *state)
 {
     while (state->socket_open && state->events.length_bytes > 0) {
@@ -210,7 +210,7 @@ static void finish_starts(struct helper_state *state)
     }
 }
 
-/* That a process runs is no news for a moment: one that ends soon is told of once, not twice (one
+/* That a process runs is no news for a moment: one that ends soon is reported once, not twice (one
  * wake-up less of helper and daemon and one message less up the tree: 0.05 ms a node). */
 static void wait_for_start(struct helper_state *state, struct worker *worker)
 {
@@ -277,7 +277,7 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != helper)
         _exit(EXIT_STATUS_FAILED);
-    (void)setsid(); /* a group of its own for the scheduler too: see child_detach */
+    (void)setsid(); /* a separate group for the scheduler too: see child_detach */
     process_title_set(DAEMON_NAME, NULL);
     place_standard_fds(state, request);
     setrlimit(RLIMIT_NOFILE, &state->setup.files);
@@ -308,7 +308,7 @@ static void run_server(struct helper_state *state, const struct helper_request *
     _exit(state->setup.server_entry());
 }
 
-/* NULL: it could not be forked, which has been told. */
+/* NULL: it could not be forked, which has been reported. */
 static struct worker *fork_worker(struct helper_state *state, const struct helper_request *request,
                                   void (*run)(struct helper_state *, const struct helper_request *,
                                               pid_t))
@@ -347,7 +347,7 @@ static void start_server(struct helper_state *state, const struct helper_request
         (void)fork_worker(state, request, run_server);
 }
 
-/* ---- What the machine is like: in a process of its own, as it may take long ---- */
+/* ---- Inspecting the machine: in a separate process, as it may take long ---- */
 
 static void run_survey(struct helper_state *state, const struct helper_order *order, pid_t helper)
 {
@@ -753,7 +753,7 @@ void helper_process_run(const struct helper_setup *setup)
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     process_title_set(HELPER_NAME, NULL);
-    setsid(); /* last: by it the daemon knows that we are not killed with it any more */
+    setsid(); /* last: by it the daemon knows that we are no longer killed with it */
     keep_only_socket(&state);
     raise_files_limit();
     set_signals(&state);

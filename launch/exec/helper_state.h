@@ -26,7 +26,7 @@ struct worker {
     struct list_node starting;
     struct child_start *start;
     int outlives;    /* a daemon that goes on without ours */
-    int failed;      /* FAILED was told instead of STARTED */
+    int failed;      /* FAILED was sent instead of STARTED */
     int ended_by_us; /* got a signal to end it */
 };
 
@@ -37,7 +37,7 @@ struct group {
     uint32_t living; /* workers */
     int sealed;      /* the daemon has named all its processes */
     int ending;      /* no more may be started */
-    int killed;      /* the time of SIGKILL has come */
+    int killed;      /* SIGKILL is due */
     uint64_t kill_at_ns;
     int cgroup_fd; /* -1: none */
     char *cgroup_path;

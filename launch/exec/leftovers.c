@@ -29,7 +29,7 @@
 #define READ_BYTES       16384u
 #define NEW_S            5 /* who has just made a directory holds it a moment later */
 #define END_PAUSE_NS     10000000
-#define END_PAUSES       500 /* until a process that was killed is gone */
+#define END_PAUSES       500 /* until a killed process has ended */
 
 struct search {
     leftovers_found *found;
@@ -50,7 +50,7 @@ static const char *session_in(const char *name, const char *prefix)
     return name[SESSION_DIGITS] == '\0' || name[SESSION_DIGITS] == '.' ? name : NULL;
 }
 
-/* File systems on which a lock is seen by whoever may hold it: no other machine has them mounted. */
+/* File systems on which a lock is seen by all that may hold it: no other machine has them mounted. */
 static int is_local(const char *path)
 {
     static const unsigned int local[] = {
@@ -213,8 +213,8 @@ void leftovers_find(const char *tmpdir, leftovers_found *found, void *context)
     const char *base = session_base(tmpdir);
     char path[PATH_MAX];
 
-    /* Processes first: what they hold or make is left once they are gone.  The directories in memory
-     * last: they tell that those on disk are of this machine. */
+    /* Processes first: what they hold or make is left once they have ended.  The directories in memory
+     * last: they show that those on disk are of this machine. */
     look_at_processes(&search);
     cgroup_find_left(found_cgroup, &search);
     snprintf(path, sizeof(path), "%.4000s/banyan-%u", base, (unsigned int)geteuid());

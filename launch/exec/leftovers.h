@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What dead instances of this user have left on this machine: session directories that no process
- * holds (session_hold), processes whose helper is gone, and cgroups of such helpers.  What belongs to
+ * holds (session_hold), processes whose helper has died, and cgroups of such helpers.  What belongs to
  * a living instance or to another user is never found.  A directory on a file system that other
- * machines may share counts only if its counterpart in memory was left here too: whoever holds it
- * may live elsewhere.  Cost: a look at each process and each cgroup of the machine.
+ * machines may share counts only if its counterpart in memory was left here too: its holder may
+ * live elsewhere.  Cost: a look at each process and each cgroup of the machine.
  */
 #ifndef LAUNCH_EXEC_LEFTOVERS_H
 #define LAUNCH_EXEC_LEFTOVERS_H
@@ -30,7 +30,7 @@ typedef void leftovers_found(void *context, const struct leftover *leftover);
 /* tmpdir: as of session_base.  What is passed to found is valid during the call; it may be removed
  * there. */
 void leftovers_find(const char *tmpdir, leftovers_found *found, void *context);
-/* Removes or kills (SIGKILL) it, unless it is a leftover no more: 0, also if it is gone already, else
+/* Removes or kills (SIGKILL) it, unless it is no longer a leftover: 0, also if it does not exist, else
  * -errno with an error that names it.  A directory may belong to an instance that is just being
  * started: one that has changed within the last seconds is looked at again once they are over. */
 int leftover_remove(const struct leftover *leftover, struct error *error);
@@ -51,7 +51,7 @@ struct leftovers_count {
 };
 
 void leftovers_count_add(struct leftovers_count *count, const struct leftover *leftover);
-/* "2 directories, 1 process"; without what there is none of. */
+/* "2 directories, 1 process"; without zero counts. */
 void leftovers_session_print(const struct leftovers_session *session, struct buffer *out);
 
 #endif

@@ -31,15 +31,15 @@ int session_name(struct session *ret_session, const char *base, const char *sess
  * unwritable, full, too long for a socket path (108 bytes incl. NUL, with 24 left for names inside). */
 int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,
                  struct error *error);
-/* Creates the one in memory; without /dev/shm its name becomes "".  Its helper must own it before: who is
- * killed in between leaves it for ever. */
+/* Creates the one in memory; without /dev/shm its name becomes "".  Its helper must own it before: a
+ * process killed in between leaves it forever. */
 void session_share(struct session *session);
 /* Creates the one on disk; -EEXIST if it is there. */
 int session_create(const struct session *session, struct error *error);
 /* Holds a directory as long as this process lives: who comes later sees that it is not left over.  To
  * have no lock is no error: some file systems know none. */
 void session_hold(const char *path);
-/* 1 if nobody holds it, 0 if somebody does or it cannot be told. */
+/* 1 if nobody holds it, 0 if a process does or it is not known. */
 int session_is_left(const char *path);
 /* Removes both, and the user's directory if it is empty then. */
 void session_remove(const struct session *session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What makes a process "a node" of its own on this machine (--virtual-nodes): a loopback address, a
- * TMPDIR, and, where the system allows it, a host name and a /dev/shm of its own.  Cost: about
+ * What makes a process a separate "node" on this machine (--virtual-nodes): a loopback address, a
+ * TMPDIR, and, where the system allows it, its own host name and /dev/shm.  Cost: about
  * 0.25 ms for the name spaces.
  */
 #ifndef LAUNCH_EXEC_VIRTUAL_NODE_H

@@ -17,5 +17,5 @@ void report_line_print(const char *line, const char *node_name, uint64_t nodes, 
     }
     buffer_append_string(out, at);
     if (at != line && nodes > 1)
-        buffer_printf(out, " (as %s says)", node_name);
+        buffer_printf(out, " (reported by %s)", node_name);
 }

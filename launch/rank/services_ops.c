@@ -127,10 +127,10 @@ static void on_abort(void *context, uint64_t id, const struct pmi_process *calle
             services->world.aborted(services->world.context, (uint32_t)index, status, message);
         return;
     }
-    services_say(services,
-                 "rank %u on %s asked to end some ranks of its job only, which is not supported: "
-                 "none is ended",
-                 caller->rank, services->config.node_name);
+    services_say(
+        services,
+        "rank %u on %s asked to abort only some ranks of its job; this is not supported, and none is aborted",
+        caller->rank, services->config.node_name);
     services_answer(speaker, id, -ENOTSUP, NULL, 0);
 }
 
@@ -152,8 +152,8 @@ static void say_unserved(struct services *services, const struct pmi_process *fr
     if (index < 0 || services->clients[index].was_refused)
         return;
     services->clients[index].was_refused = 1;
-    services_say(services, "rank %u on %s was refused what it asked for: %s is not supported",
-                 from->rank, services->config.node_name, service);
+    services_say(services, "rank %u on %s: request refused: %s is not supported", from->rank,
+                 services->config.node_name, service);
 }
 
 /* The one place that tells the user what is not served; the speaker has told the client. */

@@ -80,8 +80,8 @@ static int pack_munge(uint32_t lifetime_s, const void *record, size_t record_byt
     return rc;
 }
 
-/* One credential serves all daemons of a call, several of which may sit behind one munged: that it has
- * been opened before is no objection, that it is too old is. */
+/* One credential serves all daemons of a call, several of which may use one munged: it may have been
+ * opened before, but it must not be too old. */
 static int unpack_munge(const char *credential, struct buffer *ret_record, struct error *error)
 {
     munge_ctx_t context = open_context();
@@ -157,7 +157,7 @@ static int pack_file(const char *directory, uint32_t number, const void *record,
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
         rc = fd < 0 ? -errno : write_all(fd, record, record_bytes);
     }
-    /* What another node is to read must be there: some file systems tell of errors here only. */
+    /* Another node will read it, so it must be written: some file systems report errors here only. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = -errno;
     if (rc < 0) {
@@ -169,7 +169,7 @@ static int pack_file(const char *directory, uint32_t number, const void *record,
     return 0;
 }
 
-/* Whoever else could have written or read it has no say here. */
+/* Refuses a file that others could have written or read. */
 static int check_file(int fd, size_t *ret_bytes, struct error *error)
 {
     struct stat status;

@@ -3,9 +3,9 @@
  * Boot records for starters that have no stdin for what they start.  One of
  *
  *     munge      wrapped by MUNGE on the command line: only this user's processes can open it
- *     file:DIR   in a file of mode 0600, in a directory of mode 0700 of its own in DIR
+ *     file:DIR   in a file of mode 0600, in a separate directory of mode 0700 in DIR
  *
- * becomes a word that the starter puts behind `banyand --boot`.  A bare secret is never on a command
+ * becomes a word that the starter passes to `banyand --boot`.  A bare secret is never on a command
  * line.  Packing and unpacking block for as long as munged or the file system takes: they happen at
  * the start only, once for each call of a starter.
  */
@@ -27,11 +27,11 @@ int boot_carry_check(const char *way, struct error *error);
 /* The directory that a way of files uses, made by the first boot_carry_pack; NULL of another way.
  * It is the caller's to remove; free(). */
 char *boot_carry_directory(const char *way, const char *session, uint32_t place);
-/* The word for a record; directory is boot_carry_directory's, number tells its records apart.  It can
+/* The word for a record; directory is boot_carry_directory's, number distinguishes its records.  It can
  * be opened for lifetime_s.  *ret_word: free(). */
 int boot_carry_pack(const char *directory, uint32_t number, uint32_t lifetime_s, const void *record,
                     size_t record_bytes, char **ret_word, struct error *error);
-/* The file of a word, if it is one, is not needed any more. */
+/* The file of a word, if it is one, is no longer needed. */
 void boot_carry_forget(const char *word);
 /* Appends the record of a word.  -EACCES if it is another user's or others may read or write it. */
 int boot_carry_unpack(const char *word, struct buffer *ret_record, struct error *error);

@@ -21,8 +21,8 @@ struct join_book *join_book_create(const char *session, uint32_t places, uint64_
 void join_book_destroy(struct join_book *book); /* NULL is fine */
 /* Without addresses. */
 void join_book_token(const struct join_book *book, uint32_t place, struct join_token *ret_token);
-/* The key of an identity of this session, also of a token that is used up or has expired: whoever
- * proves that he has it is told so.  -EACCES of any other. */
+/* The key of an identity of this session, also of a token that is used up or has expired: a peer
+ * that proves that it has the token gets that reason.  -EACCES of any other. */
 int join_book_key(const struct join_book *book, const char *identity,
                   unsigned char ret_key[SECRET_BYTES]);
 /* Uses up the token of an identity whose key was proved: 0 and its place, -EEXIST if it has been used

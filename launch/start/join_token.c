@@ -32,7 +32,7 @@ void join_token_print(const struct join_token *token, struct buffer *out)
     struct buffer body = {0};
 
     assert(token->place > 0);
-    /* No copy of the secret is left behind by a buffer that grows. */
+    /* A growing buffer must not leave copies of the secret. */
     buffer_reserve(&body, JOIN_TOKEN_BYTES_MAX);
     buffer_reserve(out, JOIN_TOKEN_BYTES_MAX);
     wire_put_string(&body, token->session);
@@ -89,7 +89,7 @@ static int read_body(const unsigned char *data, size_t bytes, struct join_token 
     return wire_finish(&reader);
 }
 
-/* Behind the prefix: "1-" and the hexadecimal digits. */
+/* After the prefix: "1-" and the hexadecimal digits. */
 static int read_version(const char *text, size_t bytes, size_t *ret_bytes, struct error *error)
 {
     size_t digits = 0;

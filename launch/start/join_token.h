@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lets a daemon that nobody of banyan's started into an instance (`--starter join`): one token for
- * one place.  It has a secret of its own, which is not the session's, and says where the root listens.
+ * What admits a daemon that banyan did not start to an instance (`--starter join`): one token for
+ * one place.  It has a separate secret, which is not the session's, and says where the root listens.
  *
  *     token   banyan-join-VERSION-HEX, VERSION is BOOT_PROTOCOL_VERSION
  *     HEX     session string | place varint | addresses u8 and bytes each | secret 32 | check sum u32
@@ -37,7 +37,7 @@ void join_token_print(const struct join_token *token, struct buffer *out);
 /* Untouched on failure: -EBADMSG garbled or no token, -EPROTO of another version. */
 int join_token_parse(const char *text, size_t bytes, struct join_token *ret_token,
                      struct error *error);
-/* The token of the node of that name in the text of a file, or the only one that is there. */
+/* The token of the node of that name in the text of a file, or the only one. */
 int join_token_find(const char *text, size_t bytes, const char *node_name,
                     struct join_token *ret_token, struct error *error);
 /* "SESSION/join/PLACE": what a daemon calls itself when it proves that it has the token. */

@@ -19,7 +19,7 @@ void last_words_add(struct buffer *words, const void *data, size_t bytes);
 /* program ended before its time, with this wait status. */
 void last_words_of_end(struct buffer *words, const char *program, const char *node_name,
                        int wait_status, struct error *ret_why);
-/* program has not led to a running daemon within so many seconds. */
+/* program has not led to a running daemon within that many seconds. */
 void last_words_of_timeout(struct buffer *words, const char *program, const char *node_name,
                            unsigned int seconds, struct error *ret_why);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A starter that starts all daemons with one call (srun) cannot give each a boot record of its own:
+ * A starter that starts all daemons with one call (srun) cannot give each a separate boot record:
  * all get the root's.  Each then finds its place by the name that the scheduler has for its node,
  * which is the name in the allocation; numbers of tasks follow an order of the scheduler's own.
  * Its one known ancestor is the root, who sends it on to its parent (overlay/join.c).
@@ -16,9 +16,9 @@
 
 struct one_shot {
     const char *starter; /* as the starter says it: banyand --started-by NAME */
-    /* What the scheduler calls this node; NULL with an error if it cannot be told. */
+    /* What the scheduler calls this node; NULL with an error if that is unknown. */
     const char *(*node_name)(char name[HOST_NAME_BYTES_MAX + 1], struct error *error);
-    int is_everywhere; /* it starts on nodes that are none of ours, too */
+    int is_everywhere; /* it also starts on nodes outside the instance */
 };
 
 /* NULL with an error if there is no such starter. */

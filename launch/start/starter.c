@@ -25,7 +25,7 @@
 #define READ_BYTES 4096
 #define LINE_BYTES 2048 /* a longer line is cut */
 
-/* How far one daemon has come, as seen from here. */
+/* The progress of one daemon, as seen from here. */
 enum progress {
     PROGRESS_STARTED, /* its marker has not come */
     PROGRESS_READY,   /* it gets or has its boot record */
@@ -47,7 +47,7 @@ struct start {
     enum progress progress;
     int is_daemon; /* the process is the daemon itself, on this machine */
     pid_t pid;     /* of the process; 0 before it runs */
-    int failed;    /* the owner has been told */
+    int failed;    /* the owner has been notified */
     unsigned int timeout_s;
     char node_name[HOST_NAME_BYTES_MAX + 1];
     char *path;          /* what is run, as the user said it */
@@ -57,7 +57,7 @@ struct start {
     struct loop_watch *input;
     struct loop_watch *output;
     struct loop_timer *timer;
-    struct buffer record; /* what is to be written */
+    struct buffer record; /* yet to be written */
     size_t record_written;
     struct buffer line; /* the beginning of one */
     struct buffer words;
@@ -218,7 +218,7 @@ static void on_timeout(void *context)
 
 /* ---- The boot record ---- */
 
-/* Writes what the pipe takes.  Whoever reads it may be gone: its end tells more than EPIPE. */
+/* Writes what the pipe takes.  The reader may have exited: its end says more than EPIPE. */
 static void write_record(struct start *start)
 {
     assert(start->input_fd >= 0);
@@ -309,7 +309,7 @@ static int is_of_many(const char *line)
     return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
 }
 
-/* What srun says of a task's end tells less than what was said before it. */
+/* srun's line about the end of a task says less than the lines before it. */
 static int is_echo(const struct start *start, const char *line)
 {
     return start->many.names != NULL && start->words.length_bytes > 0 &&
@@ -320,7 +320,7 @@ static void tell_line(const struct start *start, const char *line)
 {
     const struct starter *starter = start->starter;
 
-    /* Until all are there it may be why they are not, which is told by failed. */
+    /* Until all have joined it may be the reason why not, which failed reports. */
     if (start->many.names != NULL && start->many.pending.count == 0 && is_of_many(line))
         starter->events->line(starter->context, 0, line);
     else if (start->many.names == NULL &&
@@ -371,7 +371,7 @@ static void take_output(struct start *start, const char *data, size_t bytes)
     }
 }
 
-/* One read; 0 at the end of what there is. */
+/* One read; 0 at the end of the available data. */
 static int read_output(struct start *start)
 {
     char data[READ_BYTES];
@@ -441,7 +441,7 @@ static int make_pipes(int input[2], int output[2])
     return 0;
 }
 
-/* Failures are told from the loop, never inside starter_start. */
+/* Failures are reported from the loop, never inside starter_start. */
 static void fail_now(void *context)
 {
     struct start *start = context;
@@ -560,7 +560,7 @@ static struct hostlist *take_places(const struct hostlist *names, const struct h
     return taken;
 }
 
-/* The record goes at once: no login shell is in the way, and whoever starts later gets it later. */
+/* The record goes at once: no login shell is in the way, and a daemon that starts later gets it later. */
 static void start_many(struct starter *starter, const struct boot_record *record, uint32_t index,
                        const struct hostlist *nodes, struct ranges *places)
 {
@@ -719,7 +719,7 @@ pid_t starter_daemon_pid(const struct starter *starter, uint32_t place)
     return 0;
 }
 
-/* The last thing that is told of a start. */
+/* The last report of a start. */
 static void tell_end(struct start *start)
 {
     struct starter *starter = start->starter;

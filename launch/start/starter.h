@@ -15,8 +15,8 @@ struct starter;
 
 struct starter_events {
     /* The daemon of a place will not come: why names neither place nor node ("ssh exited 255:
-     * Connection refused", "no answer within 10 s", ...).  Told once per place, before or after it
-     * joined: a starter that ends while its daemon should run is the death of that daemon. */
+     * Connection refused", "no answer within 10 s", ...).  Called once per place, before or after
+     * it joined: a starter that ends while its daemon should run is the death of that daemon. */
     void (*failed)(void *context, uint32_t place, const struct error *why);
     /* A line that a daemon wrote to its stderr (or stdout) after the start: for the log.  Place 0:
      * one of those that a one-shot starter started, or that one itself; the line begins with which. */
@@ -31,7 +31,7 @@ struct starter *starter_create(struct loop *loop, struct helper *helper,
 void starter_start(struct starter *starter, const struct boot_record *record);
 /* Of a one-shot starter, which the root calls for all: starts the daemons of all places of the
  * root's record but place 0.  A start is given up when no daemon has shown up for the start
- * time-out, each place on its own. */
+ * time-out, each place separately. */
 void starter_start_all(struct starter *starter, const struct boot_record *root,
                        const struct addresses *root_addresses);
 /* The root sees to the daemons of all places, and no daemon starts another. */
@@ -40,7 +40,7 @@ int starter_is_one_shot(enum starter_kind kind);
 void starter_joined(struct starter *starter, uint32_t place);
 /* From now on ends are expected (leave, abort). */
 void starter_expect_end(struct starter *starter);
-/* We are no part of the instance any more, but those below may be: they are neither waited for nor
+/* We are no longer part of the instance, but those below may be: they are neither waited for nor
  * killed. */
 void starter_let_go(struct starter *starter);
 /* Kills what has not ended. */

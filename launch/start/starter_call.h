@@ -19,8 +19,8 @@ struct starter_call {
 void starter_call_add(struct starter_call *call, char *word);
 /* Copies words up to a NULL. */
 void starter_call_add_words(struct starter_call *call, const char *const *words);
-/* OPTION=names, or -O names, joined by commas, if the system takes so long a word: a longer list can only be that
- * of the whole job.  As old and simple readers have it: nothing stands behind a bracket, and without
+/* OPTION=names, or -O names, joined by commas, if the system accepts a word of that length: a longer list can only be that
+ * of the whole job.  As old and simple readers have it: nothing follows a bracket, and without
  * has_brackets there is none. */
 void starter_call_add_nodes(struct starter_call *call, const char *option,
                             const struct hostlist *nodes, int has_brackets);

@@ -2,8 +2,8 @@
 /*
  * flux exec: a daemon beside each broker of the instance, or each shell of the job that we are in.
  * It asks the scheduler for nothing, so what is free stays free for jobs; its standard input goes to
- * all, signals too.  It knows nodes by Flux's ranks only and starts on all of them: whoever finds
- * that its node is none of ours ends at once (launch/start/one_shot.h).
+ * all, signals too.  It knows nodes by Flux's ranks only and starts on all of them: a daemon that finds
+ * that its node is not in the instance ends at once (launch/start/one_shot.h).
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static void start_all_flux(struct helper *helper, uint32_t id, const struct inst
     starter_call_make(&call, helper, id, environ, fds, fds_count);
 }
 
-/* Everywhere: what is to be removed has the place in its name. */
+/* Everywhere: the files to remove have the place in their names. */
 static int clean_flux(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                       uint32_t place, const char *node_name)
 {

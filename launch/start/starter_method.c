@@ -41,7 +41,7 @@ static int clean_local(struct helper *helper, uint32_t id, const struct instance
     return 0;
 }
 
-/* A /dev/shm of its own has gone with its last process; else it was ours. */
+/* A private /dev/shm ended with its last process; else it was ours. */
 static int clean_virtual(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                          uint32_t place, const char *node_name)
 {

@@ -82,7 +82,7 @@ static struct hostlist *component_nodes(uint32_t index)
     snprintf(variable, sizeof(variable), "SLURM_JOB_NODELIST_HET_GROUP_%u", index);
     text = getenv(variable);
     if (text != NULL)
-        (void)hostlist_parse(nodes, text, NULL); /* alloc/source_slurm.c has told what is wrong */
+        (void)hostlist_parse(nodes, text, NULL); /* alloc/source_slurm.c has reported the error */
     return nodes;
 }
 

@@ -17,7 +17,7 @@
 #define AGENT_DEFAULT "ssh"
 
 /* For the real ssh: never ask, no terminal, no X11; and do not become a connection's master, which
- * would live on behind our back.  What the user says in --ssh-agent stands before and wins. */
+ * would outlive us unnoticed.  What the user says in --ssh-agent stands before and wins. */
 static const char *const ssh_options[] = {"-oBatchMode=yes", "-oControlMaster=no", "-x", "-T"};
 
 static const char *agent_of(const struct instance_spec *instance)

@@ -19,6 +19,6 @@ int main(void)
 {
     printed_is("connect to host <node> port 22: refused", 1, "connect to host n7 port 22: refused");
     printed_is("connect to host <node>: refused", 3, "connect to host n7: refused (as n7 says)");
-    printed_is("it said nothing", 3, "it said nothing");
+    printed_is("it printed nothing", 3, "it printed nothing");
     return done_testing();
 }
