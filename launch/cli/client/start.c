@@ -100,7 +100,7 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
     printf("%s\n", ready.directory);
     if (fflush(stdout) != 0) {
         say("cannot write to standard output; ending the instance");
-        ask_leave(starting, "nobody was told of the instance");
+        ask_leave(starting, "the instance could not be announced");
         return;
     }
     if (starting->request->verbose > 0)

@@ -18,7 +18,8 @@ static void printed_is(const char *line, uint64_t nodes, const char *expected)
 int main(void)
 {
     printed_is("connect to host <node> port 22: refused", 1, "connect to host n7 port 22: refused");
-    printed_is("connect to host <node>: refused", 3, "connect to host n7: refused (as n7 says)");
+    printed_is("connect to host <node>: refused", 3,
+               "connect to host n7: refused (reported by n7)");
     printed_is("it printed nothing", 3, "it printed nothing");
     return done_testing();
 }
