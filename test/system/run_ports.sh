@@ -40,7 +40,7 @@ at_once() {
     for ((i = 1; i <= runs; i++)); do
         case "$(cat "$scratch/status.$i") $(cat "$scratch/said.$i")" in
         "0 ") good=$((good + 1)) ;;
-        125\ banyan:\ *"no port of $1 is free"*)
+        125\ banyan:\ *"no free port in $1"*)
             if [ "$(wc -l <"$scratch/said.$i")" -eq 1 ]; then
                 refused=$((refused + 1))
                 continue
