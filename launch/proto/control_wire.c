@@ -57,8 +57,6 @@ int control_welcome_decode(struct control_welcome *ret_message, struct wire_read
     if (message.has_roster && wire_status(reader) == 0) {
         allocation_fini(&message.roster);
         rc = allocation_decode(&message.roster, reader);
-        if (rc < 0)
-            allocation_init(&message.roster);
     }
     if (rc < 0 || wire_finish(reader) < 0) {
         allocation_fini(&message.roster);
