@@ -132,7 +132,7 @@ static bool edge_carries(const struct stream *stream, const struct stream_edge *
                          const struct stream_chunk *chunk)
 {
     if (edge->trees == STREAM_TREE_UP)
-        return chunk->rises;
+        return chunk->rises != 0;
     return (edge->trees & tree_of(stream, chunk->offset)) != 0;
 }
 
@@ -265,7 +265,7 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
         uint64_t left = offset < half && bytes > half - offset ? half - offset : bytes;
         size_t length = even_chunk(left, stream->chunk_bytes);
         struct stream_chunk_frame piece = {.name = stream->name, .offset = offset};
-        struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE, .rises = true};
+        struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE, .rises = 1};
         struct frame frame;
 
         piece.payload = (struct wire_bytes){from, length};

@@ -50,7 +50,9 @@ struct stream_chunk {
     struct wire_bytes payload;
     uint32_t offset;
     uint32_t from; /* place, or TREE_NO_PLACE if it is ours */
-    bool rises;    /* ours, or came from below: goes up, where the route is via the top */
+    /* 1: ours, or came from below: goes up, where the route is via the top.  A whole word, as padding
+     * would hold what the stack held, and the explorer would take equal states for different ones. */
+    uint64_t rises;
 };
 
 struct stream_edge {

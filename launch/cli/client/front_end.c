@@ -162,11 +162,13 @@ static void on_timeout(void *context)
     front_end_watch_reader(front);
 }
 
-/* The user wants us to end: who reads our output may take what is left, but must not stand still. */
+/* The user wants us to end: who reads our output may take what is left, but must not stand still.
+ * What was queued during the last second only (the reason of the end, for one) has not stood yet. */
 static void on_reader_check(void *context)
 {
     struct front_end *front = context;
-    int is_stuck = output_writer_queued(front->writer) > 0 && !front->reader_moved;
+    int is_stuck = front->reader_owes && output_writer_queued(front->writer) > 0 &&
+                   !front->reader_moved;
 
     if (is_stuck && front->root_ended && front->channel == NULL)
         loop_stop(front->loop);
@@ -178,6 +180,7 @@ static void on_reader_check(void *context)
 void front_end_watch_reader(struct front_end *front)
 {
     front->reader_moved = 0;
+    front->reader_owes = output_writer_queued(front->writer) > 0;
     loop_timer_set(front->reader, loop_now_ns() + NS_PER_S);
 }
 

@@ -52,6 +52,7 @@ struct front_end {
     int ending_at_once;
     int root_killed;  /* by us */
     int reader_moved; /* something was written since the last look */
+    int reader_owes;  /* something was queued at the last look */
 
     int has_job_end;
     int has_failure; /* of our own: its words and status go before the root's */

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "launch/daemon/root.h"
 
 #define LARGE_BYTES (1024u * 1024)
+#define PIPE_BYTES  65536 /* pipe(7) */
 #define JOB         7u /* the number that the root gives the job */
 
 /* ---- the root's side: blocking, on its own ---- */
@@ -496,6 +498,37 @@ static void test_stuck_reader(void)
     user_fini(&user);
 }
 
+/* A pipe full of output, and after the wish to end one more line, which has to wait for the reader. */
+static void play_full_pipe(struct played *root)
+{
+    static char text[PIPE_BYTES + 1];
+    struct control_end end;
+
+    memset(text, 'f', PIPE_BYTES);
+    say_started(root);
+    say_output(root, 0, text);
+    end = hear_end(root);
+    usleep(700 * 1000);
+    say_output(root, 0, "last line");
+    say_end(root, end.status, end.reason);
+}
+
+/* The reader is asked after a second whether it stands still; the line was queued less than that ago. */
+static void test_slow_reader(void)
+{
+    struct user user;
+    int piped = 0;
+
+    user_start(&user, play_full_pipe);
+    while (ioctl(user.out, FIONREAD, &piped) == 0 && piped < PIPE_BYTES)
+        usleep(1000);
+    kill(user.pid, SIGINT);
+    usleep(1200 * 1000);
+    is_int(user_finish(&user), 130, "a reader that pauses after Ctrl-C");
+    ok(strstr(said(&user), "last line") != NULL, "gets what was queued during the pause");
+    user_fini(&user);
+}
+
 static void play_slow_start(struct played *root)
 {
     struct control_end end = hear_end(root);
@@ -567,6 +600,7 @@ int main(void)
     test_late_output();
     test_reader_gone();
     test_stuck_reader();
+    test_slow_reader();
     test_timeout();
     test_texts();
     run_request_fini(&request);
