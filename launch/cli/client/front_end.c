@@ -167,8 +167,8 @@ static void on_timeout(void *context)
 static void on_reader_check(void *context)
 {
     struct front_end *front = context;
-    int is_stuck = front->reader_owes && output_writer_queued(front->writer) > 0 &&
-                   !front->reader_moved;
+    int is_stuck =
+        front->reader_owes && output_writer_queued(front->writer) > 0 && !front->reader_moved;
 
     if (is_stuck && front->root_ended && front->channel == NULL)
         loop_stop(front->loop);

@@ -29,7 +29,7 @@
 
 #define LARGE_BYTES (1024u * 1024)
 #define PIPE_BYTES  65536 /* pipe(7) */
-#define JOB         7u /* the number that the root gives the job */
+#define JOB         7u    /* the number that the root gives the job */
 
 /* ---- the root's side: blocking, on its own ---- */
 
