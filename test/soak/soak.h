@@ -102,9 +102,8 @@ struct world {
     struct request requests[REQUESTS_MAX];
     uint32_t requests_count;
     struct ranges killed;
-    struct ranges left;       /* asked to leave */
-    struct ranges evictable;  /* a broken link may cost them their place */
-    struct ranges bystanders; /* may be counted as dead, but not end before they hear so */
+    struct ranges left;      /* asked to leave */
+    struct ranges evictable; /* a broken link may cost them their place */
     struct ambush {
         uint8_t type;     /* of the message */
         uint32_t ordinal; /* so many of it are still to be sent */

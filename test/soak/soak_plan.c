@@ -272,14 +272,14 @@ static void add_branch(struct world *world, uint32_t place)
     struct range whole = {0, world->places - 1};
 
     if (place >= world->places) { /* whose branches are others; all of them may be one */
-        ranges_add(&world->bystanders, world->places, world->capacity - 1);
+        ranges_add(&world->evictable, world->places, world->capacity - 1);
         return;
     }
     for (uint32_t i = 0; i < tree_cut_count(&tree, whole); i++) {
         struct range range = tree_cut(&tree, whole, i);
 
         if (range.first <= place && place <= range.last)
-            ranges_add(&world->bystanders, range.first, range.last);
+            ranges_add(&world->evictable, range.first, range.last);
     }
 }
 
@@ -294,8 +294,7 @@ void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t len
     } else if (length_ns > STOP_NS) {
         ranges_add(&world->evictable, place, place);
         /* Should its parent be lost while it is stopped, or should it have become an heir, those
-         * below it may not be seen from above in time, and be taken for gone.  They find another
-         * parent all the same: none of them ends by itself. */
+         * below it may not be seen from above in time. */
         if (world->deaths_planned > 0)
             add_branch(world, place);
     }

@@ -167,8 +167,7 @@ static void check_lost(struct world *world, const struct program *program,
     for (uint32_t i = 0; i < lost->count; i++) {
         for (uint32_t place = lost->items[i].first; place <= lost->items[i].last; place++) {
             if (!ranges_contains(&world->killed, place) && !ranges_contains(&world->left, place) &&
-                !ranges_contains(&world->evictable, place) &&
-                !ranges_contains(&world->bystanders, place))
+                !ranges_contains(&world->evictable, place))
                 world_fault(world, "an error names %u, which lives", place);
         }
     }
@@ -365,8 +364,6 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
         return;
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
-    if (end == NODE_END_EVICTED && ranges_contains(&world->bystanders, place))
-        return;
     /* Who loses its parent to a death while all leave may find nobody left. */
     if (world->leaving && end != NODE_END_REFUSED && world->ambushes_count > 0)
         return;
@@ -449,5 +446,4 @@ void world_fini(struct world *world)
     ranges_fini(&world->killed);
     ranges_fini(&world->left);
     ranges_fini(&world->evictable);
-    ranges_fini(&world->bystanders);
 }
