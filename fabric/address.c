@@ -193,7 +193,7 @@ static uint16_t parse_port(const char *text)
     return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-/* The name or the number of an interface; 0 if there is none. */
+/* The name or number of an interface; 0 if there is no such interface. */
 static uint32_t parse_scope(const char *text)
 {
     size_t digits = strspn(text, "0123456789");

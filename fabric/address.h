@@ -2,7 +2,7 @@
 /*
  * The tcp form of struct address (base/address.h), for people and for the system, and the addresses
  * of this machine (address_local.c).  Names are never resolved here: that blocks.  libbanyan-sock
- * has a copy of its own inside.
+ * contains a separate copy.
  */
 #ifndef FABRIC_ADDRESS_H
 #define FABRIC_ADDRESS_H
@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 #define ADDRESS_TEXT_BYTES 80
-#define ADDRESS_LIST_MAX   256 /* addresses of one machine that are looked at */
+#define ADDRESS_LIST_MAX   256 /* addresses of one machine that are considered */
 
 /* -EAFNOSUPPORT unless it is IPv4 or IPv6. */
 int address_from_system(const struct sockaddr *system, struct address *ret_address);
@@ -39,18 +39,19 @@ int address_parse_ip(const char *text, struct address *ret_address);
 int address_has_prefix(const struct address *address, const struct address *prefix,
                        unsigned int prefix_bits);
 
-/* How many addresses there are (at most ADDRESS_LIST_MAX + 1 are counted), and the first list_max: the machine's addresses (port 0) that others can reach, best first: as the system lists its
- * interfaces, IPv4 before IPv6.  Those of bridges for containers and virtual machines are taken only
- * if there is no other, loopback only if there is nothing else at all.  net is a comma-separated list
- * of CIDRs and interface names, which then alone decides, in its order; NULL: none.  -ENODEV, and a
- * text that lists what there is, if none fits; -EINVAL if net is malformed. */
+/* Writes the first list_max of the machine's reachable addresses (port 0) and returns their total
+ * number (counted up to ADDRESS_LIST_MAX + 1).  Best first: in the system's order of interfaces,
+ * IPv4 before IPv6.  Those of bridges for containers and virtual machines are taken only if there
+ * is no other, loopback only if there is nothing else at all.  net is a comma-separated list of
+ * CIDRs and interface names, which then alone decides, in its order; NULL: none.  -ENODEV, with an
+ * error that lists the existing interfaces, if none matches; -EINVAL if net is malformed. */
 int address_list(const char *net, struct address *ret_list, int list_max, struct error *error);
-/* The first ADDRESSES_MAX of them; returns how many were left out. */
+/* The first ADDRESSES_MAX of them; returns the number of addresses omitted. */
 int address_local(const char *net, struct addresses *ret_addresses, struct error *error);
-/* -EINVAL, and a line, if net is malformed; which interfaces there are is not looked at. */
+/* -EINVAL, and a line, if net is malformed; does not check that the interfaces exist. */
 int address_net_check(const char *net, struct error *error);
 /* The interfaces of these addresses, for the libraries of programs, appended with commas between:
- * names ("eth0,ib0", as Open MPI takes them), and names behind those of their RDMA devices
+ * names ("eth0,ib0", as Open MPI takes them), and names preceded by those of their RDMA devices
  * ("mlx5_0:1,ib0,eth0", as UCX takes them). */
 int address_net_interfaces(const char *net, struct buffer *interfaces, struct buffer *devices,
                            struct error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine's own addresses, and which of them --net takes.
+ * The machine's own addresses, and which of them --net selects.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #define NET_ITEMS_MAX   32
 #define NET_BYTES_MAX   1024
 #define INTERFACE_BYTES 256
-#define CANDIDATES_MAX  (ADDRESS_LIST_MAX + 1) /* one more tells that there are too many */
+#define CANDIDATES_MAX  (ADDRESS_LIST_MAX + 1) /* one more, to detect that there are too many */
 
 /* ---- --net ---- */
 
@@ -35,7 +35,7 @@ struct net_filter {
     struct net_item items[NET_ITEMS_MAX];
 };
 
-/* 1 if it is a number of bits that a prefix of the address can have. */
+/* 1 if it is a valid prefix length of the address. */
 static int parse_bits(const char *text, const struct address *prefix, unsigned int *ret_bits)
 {
     unsigned int bits_max = address_is_v6(prefix) ? 128 : 32;
@@ -100,10 +100,10 @@ int address_net_check(const char *net, struct error *error)
 /* ---- Which ---- */
 
 enum rank {
-    RANK_WANTED,    /* and with --net the item that took it, twice */
-    RANK_INTERNAL,  /* of a bridge for containers or virtual machines */
-    RANK_LOOPBACK,  /* leads nowhere */
-    RANK_NOT_AT_ALL /* --net, or it means nothing elsewhere */
+    RANK_WANTED,    /* and with --net the index of the matching item, times two */
+    RANK_INTERNAL,  /* of a bridge of containers or virtual machines */
+    RANK_LOOPBACK,  /* reaches no other machine */
+    RANK_NOT_AT_ALL /* excluded by --net, or meaningless on other machines */
 };
 
 struct candidate {
@@ -118,7 +118,7 @@ struct candidates {
     struct candidate items[CANDIDATES_MAX];
 };
 
-/* Bridges that containers and virtual machines hang on: the same address on every machine. */
+/* Bridges of containers and virtual machines: the same address on every machine. */
 static int is_internal(const char *interface)
 {
     static const char *const prefixes[] = {"docker", "br-", "virbr", "lxcbr", "lxdbr",
@@ -130,7 +130,7 @@ static int is_internal(const char *interface)
     return 0;
 }
 
-/* The first item that takes it, or -1. */
+/* The first item that matches, or -1. */
 static int filter_find(const struct net_filter *filter, const char *interface,
                        const struct address *address)
 {
@@ -168,7 +168,7 @@ static int goes_before(const struct candidate *a, const struct candidate *b)
     return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
 }
 
-/* In order, equal ones as they came; what does not fit is no better than what does. */
+/* Sorted insertion, stable; if the list is full, the worst is dropped. */
 static void add_candidate(struct candidates *list, const struct candidate *candidate)
 {
     int at = list->count;
@@ -194,7 +194,7 @@ static void keep_best(struct candidates *list)
     list->count = count;
 }
 
-/* ::1 leads nowhere where 127.0.0.1 does not; a second listener costs 0.03 ms of CPU a daemon. */
+/* ::1 reaches nothing that 127.0.0.1 does not; a second listener costs 0.03 ms of CPU a daemon. */
 static int is_superfluous(const struct candidates *list, int index)
 {
     const struct address *address = &list->items[index].address;
@@ -301,7 +301,7 @@ int address_local(const char *net, struct addresses *ret_addresses, struct error
     return count - addresses.count;
 }
 
-/* ---- What is told to others ---- */
+/* ---- What others are given ---- */
 
 static void put_item(struct buffer *out, const char *text)
 {
@@ -333,7 +333,7 @@ static unsigned int rdma_port(const char *interface)
     return port + 1;
 }
 
-/* "mlx5_0:1" for each RDMA device behind an interface. */
+/* "mlx5_0:1" for each RDMA device of an interface. */
 static void put_rdma_devices(struct buffer *out, const char *interface)
 {
     char path[PATH_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages queued in one turn of the loop leave with one send.  A peer that does not read any more
- * (EPIPE) may still have said something before, so a failed send only drops what is queued: the end
- * is told by the reading side.
+ * Messages queued in one turn of the loop leave with one send.  A peer that no longer reads (EPIPE)
+ * may have sent something before, so a failed send only drops the queue; the reading side reports
+ * the end.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 
 #define HEADER_BYTES      5 /* u32 length of the payload, u8 type */
 #define READ_BYTES        (64u * 1024)
-#define KEEP_BYTES_MAX    (1024u * 1024) /* a buffer that grew beyond is freed once it is empty */
+#define KEEP_BYTES_MAX    (1024u * 1024) /* a larger buffer is freed once it is empty */
 #define FLUSH_POLL_MS_MAX 1000
 
 struct channel {
@@ -36,7 +36,7 @@ struct channel {
     size_t out_sent_bytes; /* of the front of out */
     int flush_deferred;
     int write_failed;
-    int closed;    /* told to the owner, or the owner is gone */
+    int closed;    /* reported to the owner, or the owner has destroyed it */
     int busy;      /* inside a call to the owner: destroy waits until it returns */
     int destroyed; /* by the owner, inside such a call */
 };
@@ -115,7 +115,7 @@ static void channel_flush_deferred(void *context)
     channel_update_interest(channel);
 }
 
-/* Returns 1 if the channel is still there. */
+/* Returns 1 if the channel still exists. */
 static int channel_leave_call(struct channel *channel)
 {
     assert(channel->busy);
@@ -149,7 +149,7 @@ static int channel_peek(const struct channel *channel, size_t consumed_bytes, ui
     return 1;
 }
 
-/* Hands out the complete messages.  Returns 1 if the channel is still there and open. */
+/* Hands out the complete messages.  Returns 1 if the channel still exists and is open. */
 static int channel_dispatch(struct channel *channel)
 {
     size_t consumed = 0;

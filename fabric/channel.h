@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whole messages over a local stream socket (front end and root), on the loop: u32 length, u8 type,
- * payload.  Sends never block; what the peer does not take is queued, and channel_queued tells how
- * much, so that who has a choice can wait (control.h has credits for the streams).
+ * payload.  Sends never block; what the peer does not take is queued, and channel_queued returns
+ * how much, so that a caller can hold back (control.h has credits for the streams).
  */
 #ifndef FABRIC_CHANNEL_H
 #define FABRIC_CHANNEL_H
@@ -20,7 +20,7 @@ struct channel;
 struct channel_events {
     /* payload is valid during the call. */
     void (*message)(void *context, uint8_t type, const void *payload, size_t payload_bytes);
-    /* End of file or an error (text in plain words); told once. */
+    /* End of file or an error (as text); called once. */
     void (*closed)(void *context, const char *why);
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this machine is like beside its processors, as the kernel says it: memory, architecture,
- * operating system, and the flags of its processors as features.  GPUs are for topology_read.
+ * The facts of this machine other than its processors, as reported by the kernel: memory,
+ * architecture, operating system, and the flags of its processors as features.  GPUs are read by
+ * topology_read.
  */
 #ifndef FABRIC_FACTS_READ_H
 #define FABRIC_FACTS_READ_H

@@ -50,7 +50,7 @@ static void link_class_check(const struct link_class *class, uint32_t window_byt
     assert(class->parts == NULL || class->parts_bytes < class->parts->length_bytes);
 }
 
-/* What holds between two events of the sock. */
+/* Invariants between two events of the sock. */
 static void link_check(const struct link *link)
 {
     assert(link->host != NULL && link->sock != NULL);
@@ -77,7 +77,7 @@ void link_step(struct link *link, enum link_event event)
     assert(event < EVENT_COUNT);
     assert(handler != NULL);
     link->state = handler(link);
-    assert(link->state >= before); /* no way leads back */
+    assert(link->state >= before); /* states only advance */
 }
 
 static enum link_state on_connected(struct link *link)
@@ -248,7 +248,7 @@ void link_fail_protocol(struct link *link, const char *what)
 
 /* ---- Closing ---- */
 
-/* GOODBYE goes in the bulk class: behind everything. */
+/* GOODBYE goes in the bulk class: after everything else. */
 void link_close(struct link *link, enum link_goodbye reason, const char *text)
 {
     assert(reason < LINK_GOODBYE_COUNT && text != NULL);
@@ -292,7 +292,7 @@ static void secure(struct link *link)
     buffer_clear(&link->host->output);
 }
 
-/* Works on ciphertext that came. */
+/* Processes received ciphertext. */
 static void take_input(struct link *link, const unsigned char *data, size_t bytes)
 {
     int rc = 0;
@@ -313,8 +313,8 @@ static void take_input(struct link *link, const unsigned char *data, size_t byte
         link_fail_protocol(link, "sent something that is not a TLS record of this link");
 }
 
-/* A stranger gets no TLS before he has sent something that looks like a handshake of ours: garbage,
- * scanners and those who say nothing cost next to nothing. */
+/* A stranger gets no TLS before it has sent something that looks like one of our handshakes:
+ * garbage, scanners and silent connections cost next to nothing. */
 static void take_stranger(struct link *link, const unsigned char *data, size_t bytes)
 {
     struct buffer said = {0};

@@ -5,13 +5,13 @@
  * above LINK_CHUNK_BYTES travels as LINK_LARGE and a run of LINK_PART, so that frames of other
  * classes pass in between; the receiver sees it whole.
  *
- * Collective and bulk frames travel on credit: of each class no more is under way than its window, and
- * the peer grants what it has taken over (LINK_CREDIT).  So a control frame never waits for more than
- * the chunk that is being written here, and for two windows on the way.  What waits here is bounded,
- * too: a peer that takes too little is given up.
+ * Collective and bulk frames travel on credit: each class has at most its window under way, and the
+ * peer grants credit again for what it has consumed (LINK_CREDIT).  So a control frame never waits
+ * for more than the chunk that is being written here, and for two windows on the way.  The queue
+ * here is bounded, too: the link to a peer that reads too slowly is dropped.
  *
  * Life: connecting, securing (TLS), greeting (HELLO), up, then flushing and lingering if this side
- * closes; dead until the sock's close has come back, then freed.  The host is never called inside
+ * closes; dead until the sock's close has completed, then freed.  The host is never called inside
  * link_connect, link_accept, link_send, link_close or link_drop.
  *
  * Cost: about 1 kB, the sock and the TLS object when idle; buffers are the host's and shared.
@@ -37,8 +37,8 @@
 #define LINK_LOOK_NS          NS_PER_S
 #define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
 
-/* Under way and not yet granted again; the two ends must agree.  1 MiB is 1 GB/s at 1 ms of a busy
- * peer's turn. */
+/* Bytes under way and not yet granted again; both ends must agree.  1 MiB gives 1 GB/s if a busy
+ * peer needs 1 ms per turn. */
 #define LINK_COLLECTIVE_WINDOW_BYTES (2u * 1024 * 1024)
 #define LINK_BULK_WINDOW_BYTES       (1u * 1024 * 1024)
 /* Waiting to be written: several frames of the greatest length; control frames are short. */
@@ -46,8 +46,8 @@
 #define LINK_COLLECTIVE_QUEUE_BYTES_MAX ((size_t)512 * 1024 * 1024)
 #define LINK_BULK_QUEUE_BYTES_MAX       ((size_t)256 * 1024 * 1024)
 
-/* What a guest is given (fabric/link_set.h): of its own connection only, and no overlay's type.  Its
- * payload is wiped when it is freed. */
+/* The answer to a guest (fabric/link_set.h): on its connection only, and not a type of the overlay.
+ * Its payload is wiped when it is freed. */
 #define LINK_GUEST_ANSWER UINT8_MAX
 
 enum link_message {
@@ -55,16 +55,16 @@ enum link_message {
     LINK_GOODBYE,
     LINK_LARGE,
     LINK_PART,
-    LINK_CREDIT, /* stream: the class; credit: so many bytes of it have been taken over */
+    LINK_CREDIT, /* stream: the class; credit: that many of its bytes have been consumed */
     LINK_MESSAGE_COUNT
 };
 
 /* Why a side says GOODBYE.  The numbers are the wire's. */
 enum link_goodbye {
     LINK_CLOSED,    /* an orderly end */
-    LINK_DUPLICATE, /* there is a link between the two already */
-    LINK_CROSSED,   /* both connected at once, the other connection stays */
-    LINK_REFUSED,   /* anything else; the text says it */
+    LINK_DUPLICATE, /* the two already have a link */
+    LINK_CROSSED,   /* both connected at once; the other connection is kept */
+    LINK_REFUSED,   /* anything else; see the text */
     LINK_GOODBYE_COUNT
 };
 
@@ -81,7 +81,7 @@ enum link_state {
 
 struct link;
 
-/* What the links of one set share, and whom they tell. */
+/* What the links of one set share, and their callbacks. */
 struct link_host {
     struct banyan_sock_set *socks;
     uint32_t place;
@@ -95,7 +95,7 @@ struct link_host {
      * link_close with a reason. */
     void (*greeted)(struct link *link);
     void (*frame)(struct link *link, const struct frame *frame);
-    /* The link ended by itself; goodbye is the peer's reason or LINK_GOODBYE_COUNT. Told at most
+    /* The link ended by itself; goodbye is the peer's reason or LINK_GOODBYE_COUNT. Called at most
      * once, and not after link_close or link_drop. */
     void (*ended)(struct link *link, enum link_goodbye goodbye, const struct error *why);
     /* The link is about to be freed. */
@@ -112,13 +112,13 @@ struct link_host {
 struct link_class {
     struct list queue;     /* struct queued */
     size_t queued_bytes;   /* in the queue */
-    uint32_t window_bytes; /* may be written now; not of control */
-    uint32_t taken_bytes;  /* have come and are to be granted again */
+    uint32_t window_bytes; /* may be written now; unused for control */
+    uint32_t taken_bytes;  /* consumed and to be granted again */
     uint32_t sequence_out;
     uint32_t sequence_in;
     struct frame_header large; /* the frame that comes in parts */
-    struct message *parts;     /* NULL if there is none */
-    size_t parts_bytes;        /* how much has come */
+    struct message *parts;     /* or NULL */
+    size_t parts_bytes;        /* received so far */
 };
 
 /* What is being written: a header (two for LINK_LARGE) and a slice of a payload. */
@@ -136,20 +136,20 @@ struct link {
     struct list_node dirty_node; /* the owner's: dirty or patient */
     void *attempt;               /* the owner's */
     int half_open;               /* the owner's */
-    int is_guest;                /* the owner's: what is written is wiped behind it */
-    int overflowed;              /* more waits than a class may: to be given up */
+    int is_guest;                /* the owner's: output is wiped once written */
+    int overflowed;              /* a class has exceeded its queue limit: to be dropped */
     struct link_host *host;
     struct banyan_sock *sock;
     struct tls *tls; /* NULL of a stranger that has not sent a whole ClientHello */
     enum link_state state;
     int outgoing;
-    uint32_t place; /* of the peer: expected of an outgoing link, else known when greeted */
+    uint32_t place; /* of the peer: as expected on an outgoing link, else known once greeted */
     uint32_t incarnation;
     uint64_t deadline_ns; /* the owner's */
     struct link_class classes[FRAME_CLASS_COUNT];
     struct link_piece piece;
     struct buffer pending; /* ciphertext that is posted */
-    struct buffer later; /* ciphertext that comes after it; before TLS, what a stranger has said */
+    struct buffer later; /* ciphertext that comes after it; before TLS, what a stranger has sent */
     unsigned char header[FRAME_HEADER_BYTES];
     size_t header_filled;
     struct frame_header current; /* valid when header_filled is all */
@@ -165,16 +165,17 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
 struct link *link_accept(struct link_host *host, struct banyan_sock *sock);
 /* Of a greeted link that came in: answers HELLO.  The link is up. */
 void link_admit(struct link *link);
-/* Queues a frame; takes the payload.  A link that has more waiting than its class may ends soon. */
+/* Queues a frame; takes the payload.  A link whose queue exceeds the limit of its class ends
+ * soon. */
 void link_send(struct link *link, const struct frame *frame);
 /* Writes what is queued, as far as the system takes it. */
 void link_flush(struct link *link);
-/* Writes what is queued and GOODBYE, then ends; nothing more is told but `gone`. */
+/* Writes what is queued and GOODBYE, then ends; the only further callback is `gone`. */
 void link_close(struct link *link, enum link_goodbye reason, const char *text);
-/* Ends at once; nothing more is told but `gone`. */
+/* Ends at once; the only further callback is `gone`. */
 void link_drop(struct link *link);
 /* Ends a link to a machine that has acknowledged nothing for too long (-ETIMEDOUT); 1 if so.  To be
- * asked once a LINK_LOOK_NS. */
+ * called every LINK_LOOK_NS. */
 int link_end_if_unanswered(struct link *link);
 /* An event of the link's sock. */
 void link_sock_event(struct link *link, const struct banyan_sock_event *event);

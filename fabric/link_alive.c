@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the peer's machine is there.  The system probes a connection on which nothing is under way
- * (keep-alive).  What is under way is repeated instead, for a quarter of an hour: how that goes is asked
- * for.  TCP_USER_TIMEOUT, which would end that earlier, also ends connections to a peer whose machine
- * acknowledges every probe but whose daemon takes nothing (it is stopped, and the window is full), and
- * such a daemon is not dead: the overlay's patience decides on it.
+ * Whether the peer's machine still responds.  The system probes a connection on which nothing is
+ * under way (keep-alive).  Data under way is retransmitted instead, for a quarter of an hour; the
+ * progress of that is queried here.  TCP_USER_TIMEOUT, which would end that earlier, also ends
+ * connections to a peer whose machine acknowledges every probe but whose daemon takes nothing (it
+ * is stopped, and the window is full), and such a daemon is not dead: the overlay's patience
+ * decides on it.
  *
  * Cost: one system call a second for each link.
  */
@@ -22,7 +23,7 @@
 #define KEEP_IDLE_S     3
 #define KEEP_INTERVAL_S 1
 #define KEEP_PROBES     4
-/* The same of what is under way: so long nothing was acknowledged, though it was said again. */
+/* The same for data under way: nothing acknowledged for this long, in spite of retransmissions. */
 #define UNANSWERED_MS 7000
 #define REPEATED_MIN  3
 

@@ -13,8 +13,9 @@
 #include "fabric/link_identity.h"
 #include "fabric/secret.h"
 
-/* Two repetitions of the first packet fit in.  Less than who joins is patient with one ancestor (4 s,
- * overlay/join.c): what the addresses answered is known before he turns to the next. */
+/* Allows two retransmissions of the first packet.  Less than the time that a joining daemon gives
+ * one ancestor (4 s, overlay/join.c), so that the answers of its addresses are known before the
+ * next is tried. */
 #define ATTEMPT_NS            (3500 * NS_PER_MS)
 #define NEXT_ADDRESS_NS       (200 * NS_PER_MS)
 #define DUPLICATE_RETRY_NS    (50 * NS_PER_MS) /* doubled each time */
@@ -27,7 +28,7 @@ struct attempt {
     unsigned int next_address;
     unsigned int live; /* connections under way */
     unsigned int duplicates;
-    int crossed; /* the peer's own connection to us is to come */
+    int crossed; /* the peer's connection to us is expected */
     int failed;  /* `down` is due */
     uint64_t deadline_ns;
     uint64_t next_ns; /* when the next address is tried although others are under way */
@@ -81,7 +82,7 @@ void link_attempt_end(struct link_set *set, struct attempt *attempt)
     free(attempt);
 }
 
-/* Told from do_work, where no list is being walked: whoever is told may end other attempts. */
+/* Reported from do_work, where no list is being walked: the callback may end other attempts. */
 static void fail_attempt(struct link_set *set, struct attempt *attempt)
 {
     assert(!attempt->failed);
@@ -105,8 +106,8 @@ void link_attempt_tell_failed(struct link_set *set)
     }
 }
 
-/* Collects what the addresses answered; the last code is kept, but that nobody listens only if it is
- * so at each. */
+/* Collects what the addresses answered; the last code is kept, but -ECONNREFUSED only if all
+ * refused. */
 static void add_reason(struct attempt *attempt, const struct error *why)
 {
     int code = why->code == -ECONNREFUSED ? attempt->why.code : why->code;
@@ -117,7 +118,7 @@ static void add_reason(struct attempt *attempt, const struct error *why)
         error_set(&attempt->why, code, "%s; %s", attempt->why.text, why->text);
 }
 
-/* Time is over: what has not answered by now. */
+/* Timed out: adds the addresses that have not answered. */
 static void add_silent(struct link_set *set, struct attempt *attempt)
 {
     struct list_node *node;
@@ -131,7 +132,7 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
         struct error why;
         if (link->attempt != attempt)
             continue;
-        /* A machine that takes the connection is there, whatever its daemon does. */
+        /* A machine that accepts the connection is alive, whatever its daemon does. */
         silent = silent || link->state != LINK_STATE_CONNECTING;
         error_set(&why, -ETIMEDOUT, "%s: %s within %.1f s",
                   address_print(banyan_sock_peer_address(link->sock), text),
@@ -175,7 +176,7 @@ static void start_connection(struct link_set *set, struct attempt *attempt,
     link_set_add(set, link);
 }
 
-/* Starts what is due; tells if nothing is left to hope for. */
+/* Starts connections that are due; reports failure if no address is left to try. */
 static void advance_attempt(struct link_set *set, struct attempt *attempt, uint64_t now_ns)
 {
     assert(!attempt->failed);

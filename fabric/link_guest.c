@@ -16,7 +16,7 @@
 
 struct visit {
     struct link_host host;
-    struct link *links[ADDRESSES_MAX]; /* NULL once it is gone */
+    struct link *links[ADDRESSES_MAX]; /* NULL once it is freed */
     int count;
     int alive;
     struct list dirty; /* struct link: to be flushed */
@@ -24,7 +24,7 @@ struct visit {
     struct error why;
 };
 
-/* ---- What the links tell ---- */
+/* ---- Callbacks of the links ---- */
 
 static void drop_others(struct visit *visit, const struct link *chosen)
 {
@@ -54,7 +54,7 @@ static void on_frame(struct link *link, const struct frame *frame)
         visit->answer = message_reference(frame->payload);
 }
 
-/* What the one that was chosen says is all; else what each address answered. */
+/* The error of the chosen link if there is one; otherwise what each address answered. */
 static void add_reason(struct visit *visit, const struct error *why)
 {
     if (visit->why.code == 0)
@@ -141,7 +141,7 @@ static void flush(struct visit *visit)
     }
 }
 
-/* Until there is an answer, or nobody left who could give one; 0 if the time is over. */
+/* Waits until there is an answer or no link that could give one; 0 if the time has expired. */
 static int visit_wait(struct visit *visit, uint64_t deadline_ns)
 {
     struct banyan_sock_event event;

@@ -11,7 +11,7 @@
 #include "fabric/address.h"
 #include "fabric/link_wire.h"
 
-/* Payloads at least so long are decrypted in place. */
+/* Payloads of at least this size are decrypted in place. */
 #define DIRECT_BYTES_MIN 4096
 
 static size_t smaller(size_t a, size_t b)
@@ -127,14 +127,14 @@ static void take_part(struct link *link)
 
     assert(whole != NULL && class->parts_bytes < whole->length_bytes);
     class->parts_bytes += link->current.length_bytes - FRAME_HEADER_BYTES;
-    assert(class->parts_bytes <= whole->length_bytes); /* start_body has seen to it */
+    assert(class->parts_bytes <= whole->length_bytes); /* ensured by start_body */
     if (class->parts_bytes < whole->length_bytes)
         return;
     class->parts = NULL;
     deliver(link, &class->large, whole);
 }
 
-/* The peer has taken over so much of what we sent. */
+/* The peer has consumed that much of what we sent. */
 static void take_credit(struct link *link)
 {
     uint32_t number = link->current.stream;
@@ -194,7 +194,7 @@ static void take_frame(struct link *link)
     message_release(message);
 }
 
-/* Before HELLO there is nothing but HELLO and GOODBYE; of the link's own frames all are short. */
+/* Before HELLO only HELLO and GOODBYE may come; all of the link's own frames are short. */
 static int is_expected(const struct link *link)
 {
     const struct frame_header *header = &link->current;
@@ -207,7 +207,7 @@ static int is_expected(const struct link *link)
            header->length_bytes - FRAME_HEADER_BYTES <= LINK_OWN_BYTES_MAX;
 }
 
-/* The header is there: checks it and says where the payload goes. */
+/* The header is complete: checks it and sets where the payload goes. */
 static int start_body(struct link *link)
 {
     struct link_class *class;

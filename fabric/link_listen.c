@@ -15,7 +15,7 @@
 #define HANDSHAKE_NS      (5 * NS_PER_S)
 #define ACCEPT_PAUSE_NS   (100 * NS_PER_MS)
 #define HALF_OPEN_MAX     1024
-#define HANDSHAKES_MAX    128 /* of them, that have TLS: some 43 kB each */
+#define HANDSHAKES_MAX    128 /* of those, with TLS: some 43 kB each */
 #define ACCEPTS_PER_EVENT 64
 
 /* The oldest half-open connection is the least likely to be an honest one. */
@@ -83,7 +83,7 @@ static int accept_one(struct link_set *set, struct banyan_sock *listener)
     if (rc == -EAGAIN)
         return rc;
     if (rc < 0) {
-        /* Other errors are of the one connection that was lost. */
+        /* Other errors concern only the connection that was lost. */
         if (banyan_sock_status_of(-rc) == BANYAN_SOCK_NO_DESCRIPTORS ||
             banyan_sock_status_of(-rc) == BANYAN_SOCK_NO_BUFFERS) {
             if (!drop_oldest_half_open(set, 0))
@@ -171,7 +171,7 @@ static void refuse_guest(struct link_set *set, struct link *link, const struct e
     link_set_close(set, link, LINK_REFUSED, why->text);
 }
 
-/* Nothing of the guest's but HELLO has been read, and nothing more will be. */
+/* Only HELLO has been read from the guest, and nothing more will be. */
 int link_listen_guest(struct link_set *set, struct link *link)
 {
     struct frame frame = {

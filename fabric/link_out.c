@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much is encrypted before the system is asked to take it. */
+/* Bytes to encrypt before calling the system. */
 #define WRITE_BYTES (4u * TLS_RECORD_BYTES_MAX)
 
 const struct link_limits link_limits[FRAME_CLASS_COUNT] = {
@@ -67,7 +67,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What the next frame on the wire is long. */
+/* The length of the next frame on the wire. */
 static uint32_t next_bytes(const struct queued *queued)
 {
     if (!is_large(queued))

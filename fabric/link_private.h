@@ -8,7 +8,7 @@
 
 #include "fabric/link.h"
 
-/* After so many reads or writes in a row the other links have their turn. */
+/* Reads or writes in a row before other links get their turn. */
 #define LINK_ROUNDS_MAX 4
 
 enum link_event {
@@ -25,20 +25,20 @@ struct queued {
     struct list_node node;
     struct frame_header header;
     struct message *payload;
-    size_t offset; /* of a large frame: what has been cut off */
+    size_t offset; /* of a large frame: bytes already sent */
     int announced; /* LINK_LARGE has been written */
 };
 
 /* The only thing that changes link->state. */
 void link_step(struct link *link, enum link_event event);
-/* Ends the link; tells it unless this side was closing anyway. */
+/* Ends the link; reports it unless this side was closing anyway. */
 void link_end(struct link *link, enum link_goodbye goodbye, const struct error *why);
 void link_fail_code(struct link *link, int code);
 /* What the peer did wrong, with its address in front. */
 void link_fail_text(struct link *link, const struct error *what);
 void link_fail_protocol(struct link *link, const char *what);
 
-/* What a class may have under way (0: no limit), and waiting here. */
+/* Limits of a class: bytes under way (0: no limit) and queued here. */
 struct link_limits {
     uint32_t window_bytes;
     size_t queue_bytes_max;
@@ -50,11 +50,11 @@ void link_keep_alive(const struct link *link);
 
 void link_queued_free(struct queued *queued);
 void link_post_pending(struct link *link);
-/* Gives host->output to the system.  What it does not take is posted from link->pending; while that
- * is posted its memory is lent, and what TLS says meanwhile waits in link->later. */
+/* Writes host->output to the system.  The remainder is posted from link->pending; while that memory
+ * is lent, further TLS output waits in link->later. */
 void link_write_output(struct link *link);
 
-/* The peer may send so much more of a class. */
+/* The peer may send that much more of a class. */
 void link_grant(struct link *link, int class, uint32_t bytes);
 
 /* Cuts plaintext into frames. */

@@ -18,13 +18,13 @@
 #include "fabric/tls_seal.h"
 
 #define CLOSE_NS        NS_PER_S
-#define PATIENCE_NS     (NS_PER_S / 50) /* of frames that may wait */
+#define PATIENCE_NS     (NS_PER_S / 50) /* for frames that may wait */
 #define EVENTS_PER_TURN 256
 #define LOG_LINES_PER_S 20
 
-/* ---- Small things ---- */
+/* ---- Helpers ---- */
 
-/* Holds at every event, and whenever the user calls. */
+/* Invariants at every event and call. */
 static void link_set_check(const struct link_set *set)
 {
     assert(set->handshake_count <= set->half_open_count);
@@ -55,7 +55,7 @@ void link_set_schedule(struct link_set *set)
     loop_defer(set->loop, do_work, set);
 }
 
-/* Strangers may knock as often as they like; the log holds so many lines of it a second. */
+/* Strangers may connect as often as they like; the log gets a limited number of lines a second. */
 void link_set_log_refused(struct link_set *set, const struct error *why)
 {
     uint64_t second = loop_now_ns() / (NS_PER_S);
@@ -127,14 +127,15 @@ void link_set_close(struct link_set *set, struct link *link, enum link_goodbye r
     link_set_deadline(set, link, CLOSE_NS);
 }
 
-/* ---- What links tell ---- */
+/* ---- Callbacks of links ---- */
 
 static struct link_set *set_of(struct link *link)
 {
     return link->host->context;
 }
 
-/* The first address behind which the right peer sits is the one; the others are left alone. */
+/* The first address at which the right peer answers is used; connections to the others are
+ * dropped. */
 static void on_secured(struct link *link)
 {
     struct link_set *set = set_of(link);
@@ -170,7 +171,7 @@ static void settle(struct link_set *set, struct link *link)
     set->events->up(set->context, link->place, link->incarnation);
 }
 
-/* The old link of a place that has come back: its process is gone. */
+/* Ends the old link of a place that has returned: its process has exited. */
 static void replace_link(struct link_set *set, struct peer *peer, uint32_t incarnation)
 {
     uint32_t place = peer->place;
@@ -212,7 +213,7 @@ static enum link_goodbye judge_incoming(struct link_set *set, struct link *link,
     return LINK_GOODBYE_COUNT;
 }
 
-/* Says why to the peer and, if it is a stranger's trick, to the log. */
+/* Reports why to the peer and, if it may be an attack, to the log. */
 static void refuse(struct link_set *set, struct link *link, enum link_goodbye verdict,
                    const char *text)
 {
@@ -245,7 +246,7 @@ static void on_greeted(struct link *link)
     peer = link_set_peer(set, link->place);
     if (peer != NULL && peer->link != NULL)
         replace_link(set, peer, link->incarnation);
-    /* The upcall may have ended us. */
+    /* The upcall may have ended the link. */
     if (link->state == LINK_STATE_UP)
         settle(set, link);
 }
@@ -368,7 +369,7 @@ static void do_work(void *context)
     }
 }
 
-/* One is ended at a time: who is told may close others. */
+/* Ends one at a time: the callback may close others. */
 static struct link *end_unanswered(struct link_set *set)
 {
     struct list_node *node;

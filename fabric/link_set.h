@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The TLS links of one daemon: `struct transport_ops` (fabric/transport.h) over fabric/link.  It
- * listens, connects, decides which connection of two places stays, and tells its user.
+ * listens, connects, decides which of two crossing connections is kept, and reports to its user.
  *
- * Which one stays: a second connection of a place (same incarnation) is refused while a link is up;
- * a newer incarnation replaces the link (`down`, then `up`).  When two places connect to each other
- * at once, the connection that the lower place opened stays.
+ * Which one is kept: a second connection of a place (same incarnation) is refused while a link is
+ * up; a newer incarnation replaces the link (`down`, then `up`).  When two places connect to each
+ * other at once, the connection opened by the lower place is kept.
  *
- * error->code of `down`: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH and the like as the system says
- * them (-ETIMEDOUT also of a link that is up, within 8 s, when the peer's machine answers no probe of
- * TCP any more); -ETIME an attempt whose connection was taken by the peer's machine, while its daemon
- * said nothing; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in order; -EACCES
- * whoever answers is of another instance, or another place; -EPROTO it does not speak our protocol
- * or version; -EEXIST it has a link to us already; -ESTALE a newer incarnation took the link over;
- * -EDESTADDRREQ no address was given; -ENOBUFS it took too little of what was sent to it.
+ * error->code of `down`: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH and the like as reported by the
+ * system (-ETIMEDOUT also of a link that is up, within 8 s, when the peer's machine no longer
+ * answers TCP probes); -ETIME an attempt whose connection the peer's machine accepted while its
+ * daemon stayed silent; -EPIPE the peer closed without a word (it died); -ESHUTDOWN it closed in
+ * order; -EACCES the answering daemon belongs to another instance, or is another place; -EPROTO it
+ * does not speak our protocol or version; -EEXIST it has a link to us already; -ESTALE a newer
+ * incarnation took the link over; -EDESTADDRREQ no address was given; -ENOBUFS it took too little
+ * of what was sent to it.
  *
  * A child forked without exec forgets its parent's set, as it does the loop, and closes the
  * descriptors; it must not destroy it.
@@ -37,13 +38,13 @@
 struct loop;
 struct link_set;
 
-/* Guests: who has no place yet comes with an identity that is no link's and a key of its own, is given
- * one message and sent away.  They count as strangers until then. */
+/* Guests: a daemon that has no place yet connects with an identity other than a link's and a
+ * separate key, is given one message and disconnected.  Guests count as strangers until then. */
 struct link_guests {
     /* 0 and the key of the identity (32 bytes), or -EACCES. */
     int (*find_key)(void *context, const char *identity, unsigned char *ret_key);
-    /* Whoever came has proved that it knows the key: what it is given, which is wiped when it is sent,
-     * or NULL and why it is refused. */
+    /* The guest has proved that it knows the key: returns the message for it, which is wiped when
+     * sent, or NULL and why it is refused. */
     struct message *(*answer)(void *context, const char *identity, struct error *why);
 };
 
@@ -56,25 +57,25 @@ struct link_set_config {
     struct addresses listen_on; /* none: this place only connects */
     uint16_t port_first;        /* for addresses with port 0; 0, 0 = any */
     uint16_t port_last;
-    uint16_t port_wished; /* tried before those; 0: none */
+    uint16_t port_wished; /* tried before those; 0: no preference */
     const struct transport_events *events;
     void *context;
-    const struct link_guests *guests; /* NULL: none are let in */
+    const struct link_guests *guests; /* NULL: none are accepted */
     void *guests_context;
 };
 
-/* Listens on all addresses, on one port if that can be had.  NULL if any of them fails. */
+/* Listens on all addresses, on one port if possible.  NULL if any of them fails. */
 struct link_set *link_set_create(const struct link_set_config *config, struct error *error);
-/* Ends everything at once; nothing is told.  Not inside an upcall.  NULL is fine. */
+/* Ends everything at once, without callbacks.  Not inside an upcall.  NULL is fine. */
 void link_set_destroy(struct link_set *set);
-/* Closes every link in order and listens no more; `finished` is told from the loop when all is
- * written or the time for it is over (one second).  No `down` follows. */
+/* Closes every link in order and stops listening; `finished` is called from the loop when all is
+ * written or after one second.  No `down` follows. */
 void link_set_finish(struct link_set *set, void (*finished)(void *context), void *context);
 
 const struct transport_ops *link_set_ops(void); /* transport = struct link_set * */
 /* Where it listens, with the actual ports. */
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses);
-/* The key that both ends of the link to place have for messages from one place to the other beside it
+/* The key shared by both ends of the link to place for messages sent outside the link
  * (fabric/tls_seal.h, TLS_SEAL_KEY_BYTES).  0, -ENOTCONN or -EPROTO. */
 int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t from, uint32_t to,
                         unsigned char *ret_key);

@@ -27,9 +27,8 @@ struct link_set {
     struct loop_watch *watch;
     struct loop_timer *timer; /* the user's */
     struct loop_timer *clock; /* deadlines of links and attempts */
-    uint64_t
-        look_ns; /* when links are asked whether their peers' machines answer; 0: there are none */
-    uint64_t clock_ns; /* when it is set to, UINT64_MAX = idle */
+    uint64_t look_ns;         /* next check whether the peers' machines respond; 0: no links */
+    uint64_t clock_ns;        /* when it is set to, UINT64_MAX = idle */
     const struct transport_events *events;
     void *context;
     const struct link_guests *guests; /* NULL: none */
@@ -43,7 +42,7 @@ struct link_set {
     int accept_paused;
     struct map *peers;     /* struct peer by place */
     struct list attempts;  /* struct attempt: under way */
-    struct list failed;    /* struct attempt: to be told of */
+    struct list failed;    /* struct attempt: to be reported */
     struct list unsettled; /* struct link: not up yet, closing or dead; oldest first */
     struct list settled;   /* struct link: up */
     struct list dirty;     /* struct link: to be flushed */
@@ -52,7 +51,7 @@ struct link_set {
     size_t link_count; /* of both lists */
     size_t half_open_count;
     size_t handshake_count;                        /* of those, with TLS */
-    enum { WORK_NONE, WORK_NEXT, WORK_LAST } work; /* deferred: behind others, then at the end */
+    enum { WORK_NONE, WORK_NEXT, WORK_LAST } work; /* deferred: to the next turn, then to its end */
     void (*finished)(void *context);
     void *finished_context;
     uint64_t log_second;
@@ -66,13 +65,13 @@ void link_set_deadline(struct link_set *set, struct link *link, uint64_t wait_ns
 /* Ends a link of ours in order, within a second. */
 void link_set_close(struct link_set *set, struct link *link, enum link_goodbye reason,
                     const char *text);
-/* The link is no stranger's any more. */
+/* The link is no longer a stranger's. */
 void link_set_end_half_open(struct link_set *set, struct link *link);
-/* Looks at deadlines at deadline_ns at the latest. */
+/* Checks deadlines at deadline_ns at the latest. */
 void link_set_arm_clock(struct link_set *set, uint64_t deadline_ns);
-/* Advances attempts, tells and flushes before the loop sleeps. */
+/* Advances attempts, reports and flushes before the loop sleeps. */
 void link_set_schedule(struct link_set *set);
-/* Strangers may knock as often as they like; the log holds so many lines of it a second. */
+/* Logs a refused stranger, at a limited rate. */
 void link_set_log_refused(struct link_set *set, const struct error *why);
 
 #endif

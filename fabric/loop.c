@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creation costs an epoll descriptor and libevent's socket pair; locks and precise timers are left
- * out.  Signals come by a signalfd: no handler and no static state are left behind, so that a child
- * forked without exec only forgets its parent's loop and makes its own.  Deferred calls run between
- * two turns of libevent, never inside one.
+ * Creation costs an epoll descriptor and libevent's socket pair; locks and precise timers are
+ * disabled.  Signals arrive by a signalfd: no handler or static state remains, so a child forked
+ * without exec just forgets its parent's loop and makes its own.  Deferred calls run between two
+ * turns of libevent, never inside one.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 #include "base/list.h"
 #include "base/time.h"
 
-/* Deferred calls may defer more; after so many rounds descriptors are looked at again. */
+/* Deferred calls may defer more; descriptors are polled again after this many rounds. */
 #define DEFER_ROUNDS_MAX 8
 
 struct deferred {
@@ -129,7 +129,7 @@ static void run_deferred(struct loop *loop)
             if (call.function != NULL)
                 call.function(call.context);
         }
-        assert(count <= loop->deferred_count); /* calls may come to it, none is taken out */
+        assert(count <= loop->deferred_count); /* calls may be added, none is removed */
         loop->deferred_count -= count;
         memmove(loop->deferred, loop->deferred + count,
                 loop->deferred_count * sizeof(*loop->deferred));
@@ -149,7 +149,7 @@ int loop_run(struct loop *loop)
         if (result < 0)
             rc = errno > 0 ? -errno : -EIO;
         else if (result > 0 && loop->deferred_count == 0)
-            rc = -EDEADLK; /* nothing is left that could ever wake us */
+            rc = -EDEADLK; /* nothing is left that could wake the loop */
         run_deferred(loop);
         loop_check(loop);
     }
@@ -216,7 +216,7 @@ void loop_watch_destroy(struct loop_watch *watch)
     free(watch);
 }
 
-/* libevent counts in its own coarse clock: the call may come early, then it waits on. */
+/* libevent counts in its own coarse clock: the call may come early; then it is rearmed. */
 static void arm_timer(struct loop_timer *timer)
 {
     uint64_t now_ns = loop_now_ns();
@@ -303,7 +303,7 @@ static struct loop_signal *find_signal(struct loop *loop, int number)
     return NULL;
 }
 
-/* One signal per call: the function may destroy any loop_signal, the level keeps the rest. */
+/* One signal per call: the function may destroy any loop_signal, the rest stay readable. */
 static void on_signal(void *context, int fd, unsigned int ready)
 {
     struct loop *loop = context;

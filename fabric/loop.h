@@ -26,14 +26,15 @@ typedef void loop_function(void *context);
 
 struct loop *loop_create(struct error *error);
 void loop_destroy(struct loop *loop);
-/* Runs until loop_stop; what was deferred until then still runs.  A stop that comes before the run
- * ends it at once.  -EDEADLK if nothing is watched, timed or deferred any more. */
+/* Runs until loop_stop; calls deferred until then still run.  A stop before the run ends it at
+ * once. -EDEADLK if nothing is watched, timed or deferred. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 /* CLOCK_MONOTONIC in nanoseconds, read afresh. */
 uint64_t loop_now_ns(void);
 
-/* Level-triggered.  fd stays the caller's; destroy the watch before closing it.  interest 0 pauses. */
+/* Level-triggered.  fd remains the caller's; destroy the watch before closing it.  interest 0
+ * pauses. */
 struct loop_watch *loop_watch_create(struct loop *loop, int fd, unsigned int interest,
                                      loop_watch_function *function, void *context);
 void loop_watch_set(struct loop_watch *watch, unsigned int interest);
@@ -44,7 +45,7 @@ struct loop_timer *loop_timer_create(struct loop *loop, loop_function *function,
 void loop_timer_set(struct loop_timer *timer, uint64_t deadline_ns); /* of loop_now_ns */
 void loop_timer_cancel(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
-/* Of the signal that is being told: the process that sent it, 0 if that is not to be seen from here. */
+/* The process that sent the signal being delivered; 0 if it is not visible from here. */
 pid_t loop_signal_sender(const struct loop *loop);
 
 /* Runs function once, after the callbacks of this turn and before the loop sleeps. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stands in for libudev where hwloc is linked from its archive. hwloc asks udev for the model and
- * serial number of disks, which banyan never needs; a udev_new that returns NULL is a case it
- * handles, and the other four are then never called. It keeps libudev.so out of the daemon, and
- * with it 0.07 ms of every start. Compiled only if configure finds that the archive wants it.
+ * Replaces libudev where hwloc is linked from its archive. hwloc asks udev for the model and serial
+ * number of disks, which banyan never needs; a udev_new that returns NULL is a case it handles, and
+ * the other four are then never called. It keeps libudev.so out of the daemon, and with it 0.07 ms
+ * of every start. Compiled only if configure finds that the archive needs it.
  */
 #include "config.h"
 

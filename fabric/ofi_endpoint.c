@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fabric_ofi.so: an FI_EP_RDM endpoint, the one type that cxi, verbs, psm3, opx, efa and tcp share.
- * Buffers for what is sent and received are one block, registered once where the provider wants
- * that.  Every libfabric code is translated here.
+ * Send and receive buffers are one block, registered once where the provider requires it.  Every
+ * libfabric code is translated here.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ struct ofi {
     struct fid_av *addresses;
     struct fid_cq *completions;
     struct fid_ep *endpoint;
-    struct fid_mr *region; /* NULL where none is wanted */
+    struct fid_mr *region; /* NULL if not required */
     unsigned char *buffers;
     struct transfer transfers[BUFFERS_MAX];
     struct transfer *free_sends;
@@ -54,9 +54,9 @@ struct ofi {
 
 /* ---- Opening ---- */
 
-/* The defaults of ofi_rxm take 70 MB and 33 ms for each endpoint; with these it is 3 MB over tcp, where
- * messages need not fit into its bounce buffers to be sent eagerly (fi_rxm(7); over verbs they must).
- * What a user sets stands. */
+/* The defaults of ofi_rxm take 70 MB and 33 ms for each endpoint; with these it is 3 MB over tcp,
+ * where messages need not fit into its bounce buffers to be sent eagerly (fi_rxm(7); over verbs
+ * they must).  The user's settings take precedence. */
 static void limit_buffers(const char *provider)
 {
     setenv("FI_OFI_RXM_MSG_RX_SIZE", "64", 0);
@@ -88,7 +88,7 @@ static struct fi_info *make_hints(const char *provider)
     return hints;
 }
 
-/* Providers that speak IP are told our address; the others know no such names. */
+/* Providers that use IP are given our address; it means nothing to the others. */
 static int find_provider(struct ofi *ofi, const struct ofi_config *config, struct error *error)
 {
     struct fi_info *hints = make_hints(config->provider);
@@ -371,7 +371,7 @@ static int ofi_may_wait(struct ofi *ofi)
     return fi_trywait(ofi->fabric, fids, 1) == FI_SUCCESS;
 }
 
-/* The one symbol that leaves the object. */
+/* The only exported symbol. */
 extern const struct ofi_table ofi_table;
 __attribute__((visibility("default"))) const struct ofi_table ofi_table = {
     .abi = OFI_ABI,

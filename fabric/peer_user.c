@@ -23,7 +23,7 @@ struct ends {
     struct sockaddr_in ours;
 };
 
-/* An end that nobody holds open has no inode, and no user to speak of. */
+/* An end that no process holds open has no inode and no meaningful user. */
 static int judge(unsigned int state, unsigned long inode, uid_t user, uid_t *ret_user)
 {
     if (inode == 0 || (state != STATE_ESTABLISHED && state != STATE_CLOSE_WAIT))

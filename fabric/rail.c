@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of the rail: what the links tell, what the user asks for, and what is over.  Nothing is told
- * inside a call of the user; a peer is freed when libfabric has given back all that was sent to it.
+ * Peers of the rail: events of the links, requests of the user, and tear-down.  No callback runs
+ * inside a call of the user; a peer is freed when libfabric has completed all its sends.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "fabric/rail_private.h"
 #include "fabric/secret.h"
 
-#define ROUNDS_MAX 64 /* of progress, before other descriptors are looked at again */
+#define ROUNDS_MAX 64 /* of progress, before other descriptors are polled again */
 
 static void do_work(void *context);
 
@@ -71,8 +71,8 @@ static void free_peer(struct rail_peer *peer)
     free(peer);
 }
 
-/* The place has no such peer any more.  The memory goes when nothing points to it: not before the
- * present call from the endpoint or the links is over. */
+/* The place no longer has this peer.  The memory is freed once nothing points to it: not before the
+ * current call from the endpoint or the links returns. */
 static void bury(struct rail_peer *peer)
 {
     struct rail *rail = peer->rail;
@@ -130,7 +130,7 @@ static void send_own(struct rail *rail, uint32_t place, uint8_t type, uint8_t cl
     (void)link_set_ops()->send(rail->links, place, &frame);
 }
 
-/* All is sent: the peer is told how much that was. */
+/* Everything is sent: reports the number of messages to the peer. */
 static void finish_close(struct rail_peer *peer)
 {
     struct rail *rail = peer->rail;
@@ -184,7 +184,7 @@ static void end_failed(struct rail *rail)
     }
 }
 
-/* ---- What the links tell ---- */
+/* ---- Events of the links ---- */
 
 static void on_up(void *context, uint32_t place, uint32_t incarnation)
 {
@@ -219,7 +219,7 @@ static void on_down(void *context, uint32_t place, const struct error *why)
         tell_down(peer);
         return;
     }
-    /* An orderly end overtook what was sent before it. */
+    /* An orderly end overtook earlier messages. */
     rail_drop_out(peer);
     peer->deadline_ns = loop_now_ns() + RAIL_CLOSE_NS;
     rail_arm(rail, peer->deadline_ns);
@@ -303,7 +303,7 @@ void rail_schedule(struct rail *rail)
     loop_defer(rail->loop, do_work, rail);
 }
 
-/* The descriptor may be waited for only when may_wait has said so and nothing was called since. */
+/* The descriptor may be polled only if may_wait has returned 1 and nothing was called since. */
 static void do_work(void *context)
 {
     struct rail *rail = context;

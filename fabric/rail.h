@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A second way for the frames of collectives and bulk data: libfabric beside the TLS links.  It is
- * a transport (fabric/transport.h) around fabric/link_set.h: links open, authenticate and end there,
- * and control frames stay there, since nothing but the link tells whether a peer lives.
+ * a transport (fabric/transport.h) around fabric/link_set.h: links open, authenticate and end
+ * there, and control frames stay there, since only the link shows whether a peer is alive.
  *
- * When a link is up both ends tell each other the address of their endpoint over it (RAIL_NAME).  Who
- * has the peer's says in each class where the rail begins (RAIL_SWITCH); what follows in that class
- * goes over the rail, and the receiver holds what comes by rail until it has the switch, so the order
- * of a class is kept.  Who closes a link says how many messages it has sent (RAIL_END); the peer takes
- * them before it tells that the link is down.
+ * When a link is up both ends send each other the address of their endpoint over it (RAIL_NAME).
+ * An end that has its peer's marks in each class where the rail begins (RAIL_SWITCH); what follows
+ * in that class goes over the rail, and the receiver holds rail messages until it has the switch,
+ * so the order of a class is kept.  The end that closes a link sends its number of messages
+ * (RAIL_END); the peer receives them all before it reports the link down.
  *
- * A message is a chunk of a frame, sealed (fabric/tls_seal.h) and bound to sender, class, place in the
- * frame and a running number: a forged, altered or repeated one is dropped and counted, a gap ends the
- * link.  A peer whose link lives but whose endpoint takes nothing for RAIL_STUCK_NS loses the link.
+ * A message is a chunk of a frame, sealed (fabric/tls_seal.h) and bound to sender, class, place in
+ * the frame and a running number: a forged, altered or repeated one is dropped and counted, a gap
+ * ends the link.  A peer whose link works but whose endpoint accepts nothing for RAIL_STUCK_NS
+ * loses the link.
  *
  * Cost: the endpoint's (3 MB over tcp;ofi_rxm), about 40 kB per peer in libfabric, a
  * copy of each payload byte by the seal.
@@ -54,11 +55,11 @@ int rail_create(const struct rail_config *config, struct rail **ret_rail, struct
 /* After the links.  NULL is fine. */
 void rail_destroy(struct rail *rail);
 
-/* For link_set_config: events and context (the rail) of the links that it stands around. */
+/* For link_set_config: events and context (the rail) of the underlying links. */
 const struct transport_events *rail_link_events(void);
 void rail_attach(struct rail *rail, struct link_set *links);
 const struct transport_ops *rail_ops(void); /* transport = struct rail * */
-/* As link_set_finish, after everything that waits for the rail has been sent. */
+/* As link_set_finish, after everything queued for the rail has been sent. */
 void rail_finish(struct rail *rail, void (*finished)(void *context), void *context);
 
 const char *rail_provider(const struct rail *rail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way in: messages are opened, checked and put together to frames.  Whatever is not authentic is
- * dropped and counted and changes nothing, so that nobody can end a link from outside.
+ * Receiving: messages are opened, checked and assembled into frames.  What is not authentic is
+ * dropped and counted and changes nothing, so that no outsider can end a link.
  */
 #include "config.h"
 

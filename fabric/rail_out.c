@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way out: frames are cut into chunks, sealed where the endpoint wants to have them, and sent
- * as far as it takes them; peers take turns.
+ * Sending: frames are cut into chunks, sealed in the endpoint's buffers, and sent as far as it
+ * accepts them; peers take turns.
  */
 #include "config.h"
 
@@ -159,7 +159,7 @@ static size_t fill(struct rail_peer *peer, unsigned char *out)
     return peer->stalled->length_bytes;
 }
 
-/* -EAGAIN: the peer is not to be tried before the next progress. */
+/* -EAGAIN: do not retry the peer before the next progress. */
 static int send_one(struct rail_peer *peer, unsigned char *out)
 {
     struct rail *rail = peer->rail;
@@ -202,7 +202,7 @@ void rail_pump(struct rail *rail)
         else
             rail_make_ready(peer);
     }
-    /* A connection that is being made gives no sign. */
+    /* A connection being established raises no event. */
     if (!list_is_empty(&blocked))
         rail_arm(rail, loop_now_ns() + RETRY_NS);
     while (!list_is_empty(&blocked)) {

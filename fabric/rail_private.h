@@ -16,7 +16,7 @@
 /* Frames of ours on the links; the overlay's types are below. */
 enum rail_message {
     RAIL_NAME = 240, /* control: the address of the sender's endpoint */
-    RAIL_SWITCH,     /* collective, bulk: what follows in this class comes by rail */
+    RAIL_SWITCH,     /* collective, bulk: the rest of this class comes by rail */
     RAIL_END         /* control: u64, the number of messages sent by rail */
 };
 
@@ -30,7 +30,7 @@ enum rail_message {
 #define RAIL_FIRST        1 /* flags */
 #define RAIL_NO_END       UINT64_MAX
 #define RAIL_NO_PEER      UINT64_MAX
-/* Of one peer under way, so that a slow one leaves room for others. */
+/* Messages of one peer under way, so that a slow one leaves room for others. */
 #define RAIL_UNDER_WAY_MAX 8
 
 struct rail_header {
@@ -53,14 +53,15 @@ struct rail_class {
     int comes_by_rail;    /* the peer has */
     struct list queue;    /* struct rail_frame: to be sent */
     struct list early;    /* struct rail_frame: came before the switch */
-    struct frame current; /* what comes; payload NULL between two frames */
+    struct frame current; /* being received; payload NULL between two frames */
     struct message *message;
-    size_t message_bytes; /* have come */
+    size_t message_bytes; /* received so far */
     int is_open;          /* current is being filled */
 };
 
 struct rail_peer {
-    struct list_node ready; /* rail->ready: has something to send and may; or rail->orphans */
+    struct list_node ready; /* rail->ready: has something to send and is allowed to; or
+                             * rail->orphans */
     struct rail *rail;
     uint32_t place;
     uint64_t address; /* of libfabric; RAIL_NO_PEER before RAIL_NAME */
@@ -77,11 +78,11 @@ struct rail_peer {
     uint64_t moved_ns;       /* when something was last sent, or there was nothing to send */
     struct rail_class classes[FRAME_CLASS_COUNT];
     int is_up;            /* the link */
-    int is_closing;       /* our side has asked for it; what waits goes first */
-    int is_failed;        /* to be told `down` */
-    int is_orphan;        /* without link or user, until what is under way has come back */
+    int is_closing;       /* our side has asked for it; the queue is sent first */
+    int is_failed;        /* `down` must be reported */
+    int is_orphan;        /* without link or user, until its sends have completed */
     uint64_t end_number;  /* the peer's last message, RAIL_NO_END: unknown */
-    uint64_t deadline_ns; /* of closing or of what is still to come, or UINT64_MAX */
+    uint64_t deadline_ns; /* of closing or of receiving the rest, or UINT64_MAX */
     struct error why;
 };
 
@@ -114,17 +115,17 @@ struct rail {
 /* Runs the endpoint and everything that is due before the loop sleeps. */
 void rail_schedule(struct rail *rail);
 void rail_arm(struct rail *rail, uint64_t deadline_ns);
-/* Ends the peer's link; `down` is told from the loop. */
+/* Ends the peer's link; `down` is reported from the loop. */
 void rail_fail(struct rail_peer *peer, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Something of the peer has come or gone: it may be over. */
+/* Something of the peer has arrived or completed: it may be finished. */
 void rail_check_peer(struct rail_peer *peer);
 
 /* rail_out.c */
 void rail_queue(struct rail_peer *peer, const struct frame *frame); /* takes the payload */
 int rail_has_to_send(const struct rail_peer *peer);
 void rail_make_ready(struct rail_peer *peer);
-/* Sends what the endpoint takes. */
+/* Sends as much as the endpoint accepts. */
 void rail_pump(struct rail *rail);
 void rail_sent(void *context, void *user, int status); /* ofi_events */
 void rail_drop_out(struct rail_peer *peer);

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-#define STACK_BYTES (32 * 1024) /* calls were not deeper than that */
+#define STACK_BYTES (32 * 1024) /* deeper than any observed call */
 
 unsigned char *secret_create(size_t bytes)
 {

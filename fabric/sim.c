@@ -13,8 +13,7 @@
 #include "base/message.h"
 #include "fabric/sim_internal.h"
 
-#define CONNECT_NS \
-    5000000000ull /* an attempt that hears nothing ends, as one of fabric/link_set.c */
+#define CONNECT_NS 5000000000ull /* an attempt without an answer ends, as in fabric/link_set.c */
 
 /* ---- links ---- */
 
@@ -29,7 +28,7 @@ uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to)
     return delay_ns + (config->jitter_ns > 0 ? random_below(&sim->random, config->jitter_ns) : 0);
 }
 
-/* Of what travels to an end. */
+/* The delay of anything sent to an end. */
 static uint64_t delay_to_ns(struct sim *sim, const struct end *end)
 {
     return sim_delay_ns(sim, end->link->ends[1 - end->side].slot, end->slot);
@@ -42,7 +41,7 @@ static bool is_blocked(const struct sim *sim, const struct sim_link *link, int s
     return sim->blocked[from][sim->places[link->ends[side].slot].side];
 }
 
-/* Something travels to an end: now, or when the network is whole again. */
+/* Sends something to an end: now, or when the network is whole again. */
 static void pass(struct sim *sim, const struct sim_event *value)
 {
     if (is_blocked(sim, value->link, value->side))
@@ -146,9 +145,9 @@ static uint64_t last_arrival_ns(const struct end *end)
     return last_ns;
 }
 
-/* ---- what a place asks for ---- */
+/* ---- requests of a place ---- */
 
-/* The frame arrives shorter, or with one byte that is another. */
+/* The frame arrives truncated, or with one byte altered. */
 static void damage_frame(struct sim_place *from, struct frame *frame)
 {
     struct random_state *random = &from->sim->random;
@@ -237,7 +236,7 @@ static int transport_send(void *transport, uint32_t place, const struct frame *f
     if (from->damage != SIM_DAMAGE_NONE)
         damage_frame(from, &damaged);
     frame_leaves(sim, &end->link->ends[1 - end->side], &damaged);
-    trace(sim, SIM_FACT_SEND, from->place, place, &damaged); /* which may kill somebody */
+    trace(sim, SIM_FACT_SEND, from->place, place, &damaged); /* which may kill a place */
     return 0;
 }
 
@@ -295,7 +294,7 @@ const struct transport_ops *sim_transport_ops(void)
     return &ops;
 }
 
-/* ---- what happens to a place ---- */
+/* ---- events of a place ---- */
 
 static void answer(struct sim *sim, struct sim_link *link, uint64_t time_ns)
 {
@@ -419,7 +418,7 @@ void sim_tell(struct sim *sim, struct sim_event *event)
     sim_event_free(sim, event);
 }
 
-/* What a place is told, when its core has time. */
+/* Delivers an event to a place, when its core has time. */
 static void place_event(struct sim *sim, struct sim_event *event)
 {
     const struct sim_place *place = &sim->places[event->slot];
@@ -498,7 +497,7 @@ void sim_kill(struct sim *sim, uint32_t slot)
         struct end *other = &end->link->ends[1 - end->side];
         uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_to_ns(sim, other) + 1);
 
-        /* Its peer hears of it then; of what is still on its way, what comes later is lost. */
+        /* The peer notices then; anything that would arrive later is lost. */
         other->cut_ns = cut_ns;
         if (end_is_open(other))
             sim_schedule_down(sim, end->link, other->side, cut_ns);
@@ -579,7 +578,7 @@ void sim_set_side(struct sim *sim, uint32_t slot, int side)
     sim->places[slot].side = (uint8_t)(side != 0);
 }
 
-/* What was held back arrives in the order in which it was sent. */
+/* Events held back arrive in the order in which they were sent. */
 static void let_go(struct sim *sim, struct sim_event *event)
 {
     struct end *end = &event->link->ends[event->side];

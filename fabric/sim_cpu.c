@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cores of the simulated world.  A place does one thing at a time, in the order in which things
- * come: receiving a frame takes time before it is told, and what is sent in answer takes time
- * before it leaves.  As a daemon's loop, a place works in turns: it does what had come when the turn
- * began, and what it sends over one link meanwhile is one write.  Where all places share some cores,
- * a place that has something to do waits for one, in turn, and keeps it until it has nothing left to
+ * The cores of the simulated world.  A place does one thing at a time, in order of arrival:
+ * receiving a frame takes time before it is delivered, and an answer takes time before it leaves.
+ * Like a daemon's loop, a place works in turns: it handles what had arrived when the turn began,
+ * and what it sends over one link meanwhile is one write.  Where all places share some cores, a
+ * place that has something to do waits for one, in turn, and keeps it until it has nothing left to
  * do; if others wait, for at most SLICE_NS and the turn in which they end.
  */
 #include "config.h"
@@ -14,7 +14,7 @@
 #include "base/message.h"
 #include "fabric/sim_internal.h"
 
-#define SLICE_NS 3000000ull /* what Linux grants of a core that others wait for */
+#define SLICE_NS 3000000ull /* the time slice Linux grants on a contended core */
 
 void sim_cpu_init(struct sim *sim)
 {
@@ -156,7 +156,7 @@ static void release(struct sim *sim, struct sim_place *place)
         begin(sim, place);
 }
 
-/* The core has done one thing. */
+/* The core has finished one piece of work. */
 static void go_on(struct sim *sim, struct sim_place *place)
 {
     struct sim_core *core = &place->machinery->core;
@@ -215,7 +215,7 @@ uint64_t sim_cpu_send_ns(struct sim *sim, struct sim_place *place, struct end *t
     return network->cpu_send_ns + network->cpu_write_ns;
 }
 
-/* What is charged from outside of the place's own doings takes a core that may not be free. */
+/* A charge while the place is idle needs a core, which may not be free. */
 uint64_t sim_cpu_charge(struct sim *sim, struct sim_place *place, uint64_t cost_ns)
 {
     struct sim_core *core;

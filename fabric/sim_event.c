@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The heap of events, and the memory of events: blocks that are given back at the end of the world
- * only, since a million places have a few million events at a time and each lives for a moment.
+ * The heap of events, and the memory of events: blocks that are freed only at the end, since a
+ * million places have a few million short-lived events at a time.
  */
 #include "config.h"
 
@@ -74,7 +74,7 @@ void sim_event_free(struct sim *sim, struct sim_event *event)
     sim->spare = event;
 }
 
-/* ---- the heap: four children each, since most of the time goes into memory ---- */
+/* ---- the heap: four children each, since most of its time is memory access ---- */
 
 static bool is_before(const struct sim_heap_item *a, const struct sim_heap_item *b)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of fabric/sim.h, for its files only:
+ * The internals of fabric/sim.h, for its files only:
  *
- *     sim.c          places, links and what befalls them
+ *     sim.c          places, links and their faults
  *     sim_event.c    the heap of events
  *     sim_network.c  ports, uplinks, chunks: when a frame arrives
- *     sim_cpu.c      cores: when a place has time for what has come
+ *     sim_cpu.c      cores: when a place has time for an event
  *
- * An event is in exactly one place: the heap, a port's queue, a core's queue, or what waits for a
- * stopped place or a broken network.
+ * An event is in exactly one place: the heap, a port's queue, a core's queue, or the queue of a
+ * stopped place or of a partition.
  */
 #ifndef FABRIC_SIM_INTERNAL_H
 #define FABRIC_SIM_INTERNAL_H
@@ -32,7 +32,7 @@ struct sim_queue {
 
 /* Chunks of one class and one link that wait at a port. */
 struct sim_flow {
-    struct sim_flow *next; /* of the port and class, whose turn is after this one's */
+    struct sim_flow *next; /* of the port and class, next in turn */
     struct sim_queue chunks;
 };
 
@@ -61,8 +61,8 @@ struct sim_link {
     struct end ends[2];
     struct sim_flows *flows; /* NULL until something has to wait */
     uint32_t references;
-    bool is_declined; /* by somebody alive, who has another link to that place, or connects to it */
-    bool is_refused;  /* nobody lives there */
+    bool is_declined; /* by a living place that has another link to that place, or connects to it */
+    bool is_refused;  /* no living place there */
 };
 
 /* Flows that have something to send, in turn. */
@@ -84,18 +84,18 @@ struct sim_uplink {
     struct sim_flow flows[FRAME_CLASS_COUNT];
 };
 
-/* The core of a place.  In a turn it does what had come when the turn began. */
+/* The core of a place.  In a turn it does what was queued when the turn began. */
 struct sim_core {
     uint64_t free_ns;
     uint64_t since_ns; /* when it got the core */
     uint64_t wakes;    /* of all places, then */
     struct sim_queue work;
     uint32_t queued; /* of work */
-    uint32_t batch;  /* of these, what is left of this turn */
+    uint32_t batch;  /* of those, left in this turn */
     uint32_t turn;
     bool busy;                   /* at work, or in the queue for a shared core */
     const struct sim_link *read; /* last in this turn; not followed */
-    struct sim_place *waiting;   /* behind this one for a shared core */
+    struct sim_place *waiting;   /* next in the queue for a shared core */
 };
 
 /* What a place has only in a world with a network. */
@@ -133,11 +133,11 @@ enum event_kind {
     EVENT_FRAME,     /* at ends[side] */
     EVENT_TIMER,     /* of place */
     EVENT_WORK,      /* of place */
-    /* Above: what a place is told; below: the world's own. */
+    /* Above: events of places; below: internal ones. */
     EVENT_CALL,
     EVENT_CHUNK, /* reaches the port of its stage */
     EVENT_PORT,  /* a port is free again: context */
-    EVENT_CORE   /* a core has done what it was at: place, pending */
+    EVENT_CORE   /* a core has finished its work: place, pending */
 };
 
 /* The way of a chunk. */
@@ -171,7 +171,7 @@ struct sim_event {
     };
     union {
         uint64_t cost_ns; /* of work */
-        uint64_t tail_ns; /* when the last byte of a chunk is where the first was at time_ns */
+        uint64_t tail_ns; /* when the last byte of a chunk is where the first one was at time_ns */
     };
 };
 
@@ -225,11 +225,11 @@ void sim_events_fini(struct sim *sim);
 void sim_link_release(struct sim_link *link);
 
 /* sim.c */
-/* Tells the place, if it is not stopped: then when it continues.  The event is freed. */
+/* Delivers the event, to a stopped place when it continues.  The event is freed. */
 void sim_tell(struct sim *sim, struct sim_event *event);
 /* Latency and jitter of a frame from one slot to another. */
 uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to);
-/* Tells one end that the other is gone. */
+/* Reports to one end that the other is down. */
 void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns);
 
 /* sim_network.c */
@@ -238,20 +238,20 @@ void sim_network_init(struct sim *sim);
 void sim_network_send(struct sim *sim, struct end *to, const struct frame *frame);
 void sim_network_chunk(struct sim *sim, struct sim_event *chunk);
 void sim_network_port(struct sim *sim, struct sim_port *port);
-/* A frame is here, or lost. */
+/* A frame has arrived, or is lost. */
 void sim_network_arrived(struct sim *sim, struct end *end);
-/* What a kill leaves waiting at ports goes with its link. */
+/* What a kill leaves in the ports' queues is freed with its link. */
 void sim_network_fini(struct sim *sim);
 
 /* sim_cpu.c */
 void sim_cpu_init(struct sim *sim);
-/* Something has come for a place: tells it when its core has time. */
+/* Delivers an event to a place when its core has time. */
 void sim_cpu_do(struct sim *sim, struct sim_event *event);
 void sim_cpu_done(struct sim *sim, struct sim_place *place, struct sim_event *pending);
-/* What a frame to that end takes, without its bytes; and whether it is written with the one
- * before. */
+/* The cost of a frame to that end, excluding its bytes; and whether it is written together with the
+ * previous one. */
 uint64_t sim_cpu_send_ns(struct sim *sim, struct sim_place *place, struct end *to, bool *ret_rides);
-/* The core works for so long, after what it has to do already; returns when that is done. */
+/* Adds work of that duration to the core's queue; returns when it will be done. */
 uint64_t sim_cpu_charge(struct sim *sim, struct sim_place *place, uint64_t cost_ns);
 void sim_cpu_fini(struct sim *sim);
 

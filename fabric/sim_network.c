@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated network.  A frame leaves as chunks of at most 64 KiB, as those of a real link do.
- * Each chunk passes the sender's port, where switches are told apart the shared uplink of its
- * switch and the downlink of the other, and the receiver's port: each carries one chunk at a time,
- * control before collective before bulk and the links of a class in turn (at shared links: in the
- * order in which they come).  A chunk is passed on while it comes in, so an empty way costs its
- * bytes once, at the slowest wire.  A frame is there when its last chunk is.
+ * Each chunk passes the sender's port, with several switches the shared uplink of its switch and
+ * the downlink of the other, and the receiver's port: each carries one chunk at a time, control
+ * before collective before bulk and the links of a class in turn (at shared links: in order of
+ * arrival).  Chunks are cut through, so on an idle path the bytes cost once, at the slowest wire.
+ * A frame has arrived when its last chunk has.
  *
  * Cost: a port that is free takes a chunk at once; one that is busy takes one more event for it.
  */

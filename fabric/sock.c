@@ -3,7 +3,7 @@
  * Every descriptor is registered once, edge-triggered and for both directions; after that only the
  * flags `readable` and `writable` of a sock change, and no system call is spent on interest.
  * Listeners are level-triggered.  A whole batch of epoll events is turned into completions before
- * any is handed out, so a sock whose BANYAN_SOCK_CLOSE is taken is in no batch.
+ * any is handed out, so no batch contains a sock whose BANYAN_SOCK_CLOSE has been taken.
  */
 #include "config.h"
 
@@ -109,7 +109,7 @@ static ssize_t transfer(struct banyan_sock *sock, int is_write, struct iovec *ve
     return result;
 }
 
-/* One transfer, with the readiness that it teaches: bytes, or 0 for the end, or negative errno. */
+/* One transfer, which updates the readiness: bytes, or 0 for the end, or negative errno. */
 static ssize_t transfer_now(struct banyan_sock *sock, int is_write, struct iovec *vectors,
                             int count, size_t wanted)
 {
@@ -257,7 +257,7 @@ static void clear_signal(struct banyan_sock_set *set)
         set->signalled = 0;
 }
 
-/* Asks the system and turns what it says into completions; lock held before and after. */
+/* Polls the system and turns its events into completions; lock held before and after. */
 static int poll_set(struct banyan_sock_set *set, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
@@ -343,7 +343,8 @@ static int wait_locked(struct banyan_sock_set *set, int timeout_ms,
 {
     int64_t deadline_ms = timeout_ms > 0 ? now_ms() + timeout_ms : 0;
 
-    /* A sock that is posted to again and again must not keep the others' news from being asked for. */
+    /* A sock that is constantly reposted must not keep the system from being polled for the
+     * others. */
     if (set->handed >= EVENTS_MAX) {
         int rc = poll_set(set, 0);
         if (rc < 0)

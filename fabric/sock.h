@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The socket layer as banyan itself uses it: the interface that is installed for others, with the
- * types of base/ in the place of the two that repeat them there.
+ * types of base/ in place of the two that duplicate them there.
  */
 #ifndef FABRIC_SOCK_H
 #define FABRIC_SOCK_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connecting: a race of candidates, one for each address, most often just one.  They start in order,
- * each when the one before has failed or has not answered for NEXT_ADDRESS_MS (RFC 8305, 5: 250 ms);
- * the first that is connected gives the sock its descriptor and ends the race.  What epoll has said
- * of others by then finds their descriptors closed: a race is freed only when its end is handed out,
- * and then no batch of events is under way.
+ * Connecting: a race of candidates, one for each address, most often just one.  They start in
+ * order, each when the one before has failed or has not answered for NEXT_ADDRESS_MS (RFC 8305, 5:
+ * 250 ms); the first that is connected gives the sock its descriptor and ends the race.  Events of
+ * others that epoll has already returned find their descriptors closed: a race is freed only when
+ * its end is handed out, when no batch of events is being processed.
  */
 #include "config.h"
 
@@ -85,7 +85,7 @@ static int has_reached(const struct candidate *candidate)
     return connect_status(-candidate->rc) != BANYAN_SOCK_UNREACHABLE;
 }
 
-/* All have failed: the first that was not merely out of reach says why. */
+/* All have failed: reports the first that was not merely unreachable. */
 static void lose(struct banyan_sock *sock)
 {
     struct race *race = sock->race;
@@ -152,7 +152,8 @@ static int bind_port(int fd, int family, uint16_t port)
     return bind(fd, (struct sockaddr *)&own, bytes) < 0 ? -errno : 0;
 }
 
-/* A descriptor that connects, from this port if it is not 0; *ret_rc says how far it is. */
+/* A descriptor that connects, from this port if it is not 0; *ret_rc is the state of the
+ * connect. */
 static int connect_from(const struct banyan_sock *sock, const struct sockaddr_storage *peer,
                         socklen_t bytes, uint16_t port, int *ret_rc)
 {
@@ -214,7 +215,7 @@ static int start_candidate(struct banyan_sock *sock, struct candidate *candidate
 
 /* ---- The race ---- */
 
-/* Without a timer, for lack of a descriptor, the next one starts when this one has failed. */
+/* Without a timer (no descriptor left), the next one starts when this one has failed. */
 static void arm_timer(struct banyan_sock *sock)
 {
     struct race *race = sock->race;
@@ -360,7 +361,7 @@ int banyan_sock_connect(struct banyan_sock_set *set, const struct address *addre
     return connect_to(set, address, 1, ports, user, ret_sock, error);
 }
 
-/* How many addresses stand in a description, or negative errno.  Its first word may be a name. */
+/* The number of addresses in a description, or negative errno.  Its first word may be a name. */
 static int parse_description(const char *description, uint16_t port, struct address *ret_addresses,
                              struct error *error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses, and what others must know of this machine: fabric/address.h for users of the library. */
+/* Addresses, and the description of this machine for others: fabric/address.h for users of the
+ * library. */
 #include "config.h"
 
 #include <errno.h>

@@ -15,11 +15,11 @@
 #include "fabric/address.h"
 #include "fabric/sock_private.h"
 
-/* What the kernel may hold unsent: more would only be out of reach of priorities. */
+/* Limit of unsent data in the kernel: priorities no longer apply to it. */
 #define NOTSENT_BYTES_MAX (64 * 1024)
 #define BACKLOG           4096
 
-#define SYSTEM_CHOICES_MAX 16 /* ports that the system chose and another took meanwhile */
+#define SYSTEM_CHOICES_MAX 16 /* ports chosen by the system that another process took meanwhile */
 
 static void init_operation(struct operation *operation, struct banyan_sock *sock,
                            enum banyan_sock_operation kind)
@@ -79,7 +79,7 @@ static int is_tcp(int fd)
            protocol == IPPROTO_TCP;
 }
 
-/* A sock of a connection that stands. */
+/* A sock for an established connection. */
 static struct banyan_sock *create_connected(struct banyan_sock_set *set, int fd, void *user,
                                             const struct sockaddr *peer, int marks)
 {
@@ -109,7 +109,8 @@ static void set_stream_options(int fd)
 {
     sock_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     sock_set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, NOTSENT_BYTES_MAX);
-    sock_set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1); /* RFC 6093, 5: no byte leaves the stream */
+    sock_set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1); /* RFC 6093, 5: urgent bytes stay in the
+                                                       * stream */
 }
 
 int sock_apply_settings(int fd, const struct sock_settings *settings)
@@ -250,8 +251,9 @@ static int listen_at(const struct sockaddr_storage *system, socklen_t bytes)
     return rc;
 }
 
-/* With SO_REUSEADDR two may bind to one port as long as neither listens; only listen tells who has it.
- * So each port of the range is tried to the end, and what the system chose a few times. */
+/* With SO_REUSEADDR two sockets may bind to one port as long as neither listens; only listen shows
+ * which has it.  So each port of the range is tried up to listen, and a port chosen by the system a
+ * few times. */
 static int listen_in(const struct address *address, struct banyan_sock_ports ports)
 {
     struct sockaddr_storage system;

@@ -2,7 +2,7 @@
 /*
  * What the files of the socket layer share: fabric/sock.c (sets, completions, transfers),
  * fabric/sock_open.c (listening, accepting, adopting), fabric/sock_connect.c, fabric/sock_status.c
- * (what people and programs are told).  All fields but ids are guarded by the set's lock.
+ * (errors as text and as classes).  All fields but ids are guarded by the set's lock.
  */
 #ifndef FABRIC_SOCK_PRIVATE_H
 #define FABRIC_SOCK_PRIVATE_H
@@ -50,7 +50,7 @@ struct sock_settings {
     int changed;                  /* they have been set, be it to 0 */
 };
 
-struct race; /* of addresses that are tried, fabric/sock_connect.c */
+struct race; /* of the addresses tried, fabric/sock_connect.c */
 
 struct banyan_sock {
     struct watch watch;
@@ -62,9 +62,8 @@ struct banyan_sock {
     unsigned int connected : 1;
     unsigned int readable : 1; /* a read may find something */
     unsigned int writable : 1;
-    unsigned int ended : 1; /* end or error was announced: stays readable for ever */
-    unsigned int
-        marks : 1; /* a read may stop before all there is: at an urgent byte, or a descriptor */
+    unsigned int ended : 1; /* end or error was announced: stays readable */
+    unsigned int marks : 1; /* a read may stop early: at an urgent byte, or a descriptor */
     unsigned int closing : 1;
     struct operation input;  /* read, readable, accept */
     struct operation output; /* write, connect */
@@ -92,9 +91,9 @@ struct banyan_sock_set {
 };
 
 uint64_t sock_next_id(void);
-/* Registers fd, if there is one, with the set; the sock owns it from then on.  NULL, errno and fd open
- * on failure.  The caller holds the set's lock until the sock is ready for events: they are told only
- * once. */
+/* Registers fd, unless -1, with the set; the sock owns it from then on.  NULL, errno and fd open on
+ * failure.  The caller holds the set's lock until the sock is ready for events: they are
+ * edge-triggered. */
 struct banyan_sock *sock_create(struct banyan_sock_set *set, int fd, int listening, void *user);
 void sock_free(struct banyan_sock *sock);
 /* A stream socket that never blocks, or negative errno. */
@@ -105,14 +104,14 @@ int sock_apply_settings(int fd, const struct sock_settings *settings);
 int sock_watch(struct banyan_sock_set *set, int operation, int fd, struct watch *watch,
                uint32_t events);
 void sock_set_system_port(struct sockaddr_storage *system, uint16_t port);
-/* 0, or -ERANGE and a line if these are no ports, or if port is set and none of them. */
+/* 0, or -ERANGE and an error if the range is invalid, or if port is set and not in it. */
 int sock_check_ports(struct banyan_sock_ports ports, uint16_t port, struct error *error);
 int sock_fail(struct error *error, const struct address *address, struct banyan_sock_ports ports,
               int code, const char *what);
-/* Hands the operation to whoever waits; lock held. */
+/* Hands the operation to the waiting thread; lock held. */
 void sock_complete(struct operation *operation, enum banyan_sock_status status, int system_error);
 
-/* What epoll said of a connect under way, or that it is time for the next address. */
+/* An epoll event of a connect under way, or of the timer for the next address. */
 void sock_race_event(struct watch *watch);
 /* Closes what is under way; the race itself stays for events of it that have been read already. */
 void sock_race_stop(struct banyan_sock *sock);
@@ -123,7 +122,7 @@ void sock_race_free(struct banyan_sock *sock);
 /* Of a descriptor; length 0 if it has none. */
 void sock_read_local_address(int fd, struct address *ret_address);
 
-/* What a connected sock is told of. */
+/* Events of a connected sock. */
 #define SOCK_WATCHED (EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
 #endif

@@ -84,7 +84,7 @@ void banyan_sock_describe(const struct banyan_sock_event *event, struct error *r
         error_set(ret_error, code, "%s", event->sock->failures);
         return;
     }
-    /* The sock of a close is no more. */
+    /* The sock of a close has been freed. */
     if (event->operation != BANYAN_SOCK_CLOSE && event->sock != NULL &&
         event->sock->peer.length_bytes > 0)
         address_print(&event->sock->peer, text);

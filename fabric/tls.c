@@ -39,7 +39,7 @@ struct tls {
     struct buffer *output;
     tls_key_function *find_key; /* of a server */
     void *context;
-    int refused; /* what find_key said */
+    int refused; /* what find_key returned */
     unsigned char key[TLS_KEY_BYTES];
     char identity[TLS_IDENTITY_BYTES_MAX + 1];
 };
@@ -179,8 +179,8 @@ static int use_session(SSL *ssl, const EVP_MD *hash, const unsigned char **ret_i
     return 1;
 }
 
-/* OpenSSL of a server asks for the key of the identity that a client offers.  Without one there is
- * nothing left to agree upon, as there is no certificate. */
+/* OpenSSL of a server asks for the key of the identity that a client offers.  Without one no
+ * agreement is possible, as there is no certificate. */
 static int find_session(SSL *ssl, const unsigned char *identity, size_t identity_bytes,
                         SSL_SESSION **ret_session)
 {
@@ -219,8 +219,8 @@ static int configure(SSL_CTX *context)
            SSL_CTX_set1_groups_list(context, GROUP_NAME);
 }
 
-/* Leaves out what OpenSSL would otherwise do at its first use and at exit: tables of names of all
- * algorithms, error texts, the system's configuration file, freeing what ends anyway. */
+/* Skips what OpenSSL would otherwise do at its first use and at exit: tables of names of all
+ * algorithms, error texts, the system's configuration file, freeing memory before exit. */
 static void init_library(void)
 {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS |
@@ -261,9 +261,9 @@ void tls_stop(void)
 
 /* ---- Connections ---- */
 
-/* OpenSSL has 33 kB of buffers for a connection that reads and writes.  To take and give them back at
- * every record costs a seventh of a short message, to keep them costs memory: those that have spoken
- * last keep theirs. */
+/* OpenSSL has 33 kB of buffers for a connection that reads and writes.  Allocating and freeing them
+ * for every record costs a seventh of a short message, keeping them costs memory: the most recently
+ * used connections keep theirs. */
 static void keep_buffers(struct tls *tls)
 {
     struct tls **recent = state.recent;
@@ -429,7 +429,7 @@ int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes)
 {
     int result;
 
-    /* OpenSSL could only say so, too, and takes long to. */
+    /* OpenSSL would return the same, slowly. */
     if (tls->input_bytes == 0 && SSL_pending(tls->ssl) == 0)
         return -EAGAIN;
     keep_buffers(tls);

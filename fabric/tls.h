@@ -6,7 +6,7 @@
  * client sends in clear and the server looks up.
  *
  * Cost: 0.5 ms of CPU for the first context of a process, 0.2 ms for a handshake (both sides),
- * about 14 kB for an idle connection, 33 kB more for each of the four that have spoken last.
+ * about 14 kB for an idle connection, 33 kB more for each of the four most recently used.
  */
 #ifndef FABRIC_TLS_H
 #define FABRIC_TLS_H
@@ -38,18 +38,18 @@ void tls_destroy(struct tls *tls); /* NULL is fine */
 /* What is decrypted for this connection is wiped in OpenSSL's memory once it is read. */
 void tls_wipe_plaintext(struct tls *tls);
 
-/* Lends ciphertext that came; it is used up when the next call returns -EAGAIN. */
+/* Lends received ciphertext; it is consumed when the next call returns -EAGAIN. */
 void tls_input(struct tls *tls, const void *data, size_t bytes);
 /* Where ciphertext that must be sent is appended from now on. */
 void tls_output(struct tls *tls, struct buffer *output);
 
 /* 0 when the handshake is complete, -EAGAIN when it needs the peer, -EACCES when the peer does not
- * know the key or belongs to somebody else, -EPROTO when it speaks no such TLS. */
+ * know the key or belongs to another instance, -EPROTO when its TLS is incompatible. */
 int tls_handshake(struct tls *tls, struct error *error);
 /* 0 and 1..maximum bytes, -EAGAIN, -EPIPE after the peer's close, -EPROTO. */
 int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes);
-/* Whether these are the first bytes of a client of ours, before a connection is made for them: 1 a
- * whole ClientHello, 0 the beginning of one, -EPROTO neither or above TLS_HELLO_BYTES_MAX. */
+/* Whether these are the first bytes of one of our clients, before TLS is set up for it: 1 a whole
+ * ClientHello, 0 the beginning of one, -EPROTO neither or above TLS_HELLO_BYTES_MAX. */
 int tls_is_hello(const unsigned char *data, size_t bytes);
 /* Encrypts everything, in records of TLS_RECORD_BYTES_MAX; 0 or -EPROTO. */
 int tls_write(struct tls *tls, const void *data, size_t bytes);

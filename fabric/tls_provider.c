@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RAND_set_rand_method is of the old interface, and the only one that costs nothing at the start. */
+/* RAND_set_rand_method is deprecated, but the only way that costs nothing at start-up. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "config.h"
 
@@ -26,9 +26,9 @@
 #define OPENSSL_MAJOR_TESTED 3
 #define OPENSSL_MINOR_TESTED 0
 
-/* What TLS 1.3 with an external key asks for; the key's binder is an HMAC in the form of a signature.
- * No other signature is ever made, but ClientHello must name an algorithm that could be: Ed25519,
- * which OpenSSL counts with ECDSA. */
+/* What TLS 1.3 with an external key looks up; the key's binder is an HMAC in the form of a
+ * signature.  No other signature is ever made, but ClientHello must name an algorithm that could
+ * be: Ed25519, which OpenSSL counts with ECDSA. */
 static const struct {
     int operation;
     const char *names[ALGORITHMS_MAX];
@@ -43,9 +43,9 @@ static const struct {
 };
 
 /* Both providers live in one library context, because the standard one's algorithms look for what
- * they need themselves (an HMAC for its digest) in the context it was loaded into: it must find ours
- * there and nothing else.  So it is loaded, its tables are taken, and it is unloaded, which only
- * takes it out of what is searched: the context owns it until the end. */
+ * they need themselves (an HMAC for its digest) in the context it was loaded into: they must find
+ * ours there and nothing else.  So it is loaded, its tables are taken, and it is unloaded, which
+ * only removes it from the search: the context owns it until the end. */
 static struct {
     OSSL_PROVIDER *standard;
     void *standard_context;
@@ -75,7 +75,7 @@ static const RAND_METHOD random_method = {
 
 /* ---- The provider ---- */
 
-/* names is "A:B:1.2.3": does name stand first? */
+/* names is "A:B:1.2.3": is name the first? */
 static int is_named(const char *names, const char *name)
 {
     size_t length = strlen(name);

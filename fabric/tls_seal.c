@@ -21,7 +21,7 @@ struct tls_seal {
     unsigned char key[TLS_SEAL_KEY_BYTES]; /* the next one is derived from it */
 };
 
-/* The cipher's key is a half of what is derived from the key, so that neither tells the other. */
+/* The cipher's key is half of a value derived from the key, so neither reveals the other. */
 static int derive_cipher_key(const unsigned char *key, unsigned char *ret_cipher_key)
 {
     unsigned char derived[TLS_KEY_BYTES];

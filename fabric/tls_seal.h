@@ -17,14 +17,14 @@
 
 struct tls_seal;
 
-/* The key that both ends of a connection in use have for messages from one place to another; 0 or
- * -EPROTO. */
+/* The key shared by both ends of an established connection for messages from one place to another;
+ * 0 or -EPROTO. */
 int tls_export_key(struct tls *tls, uint32_t from, uint32_t to, unsigned char *ret_key);
 
 /* key is TLS_SEAL_KEY_BYTES and copied.  NULL if OpenSSL fails. */
 struct tls_seal *tls_seal_create(const unsigned char *key);
 void tls_seal_destroy(struct tls_seal *seal); /* NULL is fine; wipes the keys */
-/* From now on with the next key; the old one is gone.  0 or -EIO. */
+/* Switches to the next key; the old one is erased.  0 or -EIO. */
 int tls_seal_renew(struct tls_seal *seal);
 
 /* Seals two pieces into out: as many bytes and the tag.  0 or -EIO. */

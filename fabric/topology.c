@@ -10,7 +10,7 @@
 #include <hwloc.h>
 
 /* hwloc looks for plugins in the folder of its package, which costs more than all the rest; only
- * plugins for I/O exist.  A folder that cannot be is quickly searched. */
+ * plugins for I/O exist.  A directory that cannot exist is searched quickly. */
 #define PLUGINS_VARIABLE "HWLOC_PLUGINS_PATH"
 #define PLUGINS_NOWHERE  "/dev/null/none"
 
@@ -46,7 +46,7 @@ static int count_cores(hwloc_topology_t topology)
     if (allowed != NULL && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0)
         set = allowed;
     cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, set, HWLOC_OBJ_CORE);
-    /* A core of which we have only some threads is not inside the set, yet we can run on it. */
+    /* A core of which only some threads are allowed is not inside the set, yet we can run on it. */
     if (cores <= 0)
         cores = hwloc_bitmap_weight(set);
     hwloc_bitmap_free(allowed);

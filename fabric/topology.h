@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the front end asks of the machine's topology.  hwloc is loaded
- * only when it is asked: 1.5 ms.
+ * The part of the machine's topology that the front end needs.  hwloc is loaded only on use: 1.5
+ * ms.
  */
 #ifndef FABRIC_TOPOLOGY_H
 #define FABRIC_TOPOLOGY_H

@@ -116,7 +116,7 @@ static void fill_numa(hwloc_topology_t source, struct topology *topology)
     free(numas);
 }
 
-/* Machines that tell of no cores have one for each thread. */
+/* Machines that report no cores get one for each thread. */
 static void fill_cores(struct topology *topology)
 {
     uint32_t *cores = topology->objects[TOPOLOGY_CORE];
@@ -193,8 +193,8 @@ static int compare_bus(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The vendors' libraries count in the order of the bus when they are told to; hwloc's is that of what
- * the devices hang on. */
+/* The vendors' libraries can be set to count in bus order; hwloc's order is that of the parent
+ * objects. */
 static uint32_t find_gpus(hwloc_topology_t source, hwloc_obj_t **ret_gpus)
 {
     hwloc_obj_t *gpus = NULL, object = NULL;
@@ -212,7 +212,7 @@ static uint32_t find_gpus(hwloc_topology_t source, hwloc_obj_t **ret_gpus)
     return count;
 }
 
-/* Those of the vendor that counts are gpu0, gpu1 and so on; any others have their vendor's name. */
+/* Those of the main vendor are gpu0, gpu1 and so on; any others have their vendor's name. */
 static void name_gpus(struct topology *topology)
 {
     static const char *const others[TOPOLOGY_DEVICE_KIND_COUNT] = {
@@ -251,8 +251,8 @@ static int is_network(hwloc_obj_t object)
             object->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS);
 }
 
-/* A card may be there as mlx5_0 and as ib0: the first of those that verbs know counts, or the first of all,
- * so that nobody takes one card for two. */
+/* A card may appear as mlx5_0 and as ib0: only its first verbs device counts, or its first of any
+ * kind, so that one card is not taken for two. */
 static int is_second_name(hwloc_obj_t object)
 {
     hwloc_obj_t other =
@@ -285,8 +285,9 @@ static void add_networks(hwloc_topology_t source, struct topology *topology)
 
 /* ---- Loading ---- */
 
-/* All that hwloc keeps by itself, also what is no level here (groups, dies): NUMA nodes hang on it,
- * and one whose place was left out would be moved to the package and have its threads. */
+/* All that hwloc keeps by itself, also what is no level here (groups, dies): NUMA nodes are
+ * attached to it, and one whose parent was filtered out would be moved to the package and get its
+ * threads. */
 static void choose_objects(hwloc_topology_t source, int with_devices)
 {
     if (with_devices)

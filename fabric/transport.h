@@ -5,9 +5,9 @@
  * libfabric.  All calls and upcalls happen on the one thread of the daemon; upcalls never happen
  * inside a call of ops.
  *
- * A link joins two places, is authenticated before `up` is told, keeps the order of frames within a
- * class, and loses nothing while it is up.  There is at most one link per pair of places: a second
- * connection of a place (same incarnation) is refused while the first is up.
+ * A link connects two places, is authenticated before `up` is called, keeps the order of frames
+ * within a class, and loses nothing while it is up.  There is at most one link per pair of places:
+ * a second connection of a place (same incarnation) is refused while the first is up.
  */
 #ifndef FABRIC_TRANSPORT_H
 #define FABRIC_TRANSPORT_H
@@ -31,17 +31,19 @@ struct transport_ops {
     void (*close)(void *transport, uint32_t place);
     /* Monotonic nanoseconds of this world. */
     uint64_t (*now_ns)(void *transport);
-    /* The one timer of the overlay: `timer` is told at or after deadline_ns; UINT64_MAX cancels. */
+    /* The one timer of the overlay: `timer` is called at or after deadline_ns; UINT64_MAX
+     * cancels. */
     void (*timer)(void *transport, uint64_t deadline_ns);
 };
 
 struct transport_events {
-    /* A link is up, whoever opened it. */
+    /* A link is up, whichever side opened it. */
     void (*up)(void *context, uint32_t place, uint32_t incarnation);
-    /* A link or an attempt ended.  why->text is for people; by why->code the overlay tells who is gone
-     * (-EPIPE, -ECONNRESET, -ECONNREFUSED, -ESHUTDOWN) from a machine that does not answer (-ETIMEDOUT,
-     * -EHOSTUNREACH, -EHOSTDOWN, -ENETUNREACH, -ENETDOWN) and from a daemon that says nothing though its
-     * machine takes the connection (-ETIME). */
+    /* A link or an attempt ended.  why->text is for messages; by why->code the overlay
+     * distinguishes a process that has exited (-EPIPE, -ECONNRESET, -ECONNREFUSED, -ESHUTDOWN) from
+     * a machine that does not answer (-ETIMEDOUT, -EHOSTUNREACH, -EHOSTDOWN, -ENETUNREACH,
+     * -ENETDOWN) and from a daemon that stays silent though its machine accepts the connection
+     * (-ETIME). */
     void (*down)(void *context, uint32_t place, const struct error *why);
     /* frame and payload are valid during the upcall; reference the payload to keep it. */
     void (*frame)(void *context, uint32_t place, const struct frame *frame);
