@@ -145,6 +145,8 @@ int control_job_end_decode(struct control_job_end *ret_message, struct wire_read
 void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
                            struct buffer *out);
 int control_output_decode(struct control_output *ret_message, struct wire_reader *reader);
+/* What messages about a job begin with; 0: of no job. */
+uint32_t control_job_number(struct wire_reader *reader);
 void control_text_encode(uint8_t level, const char *text, struct buffer *out);
 int control_text_decode(struct control_text *ret_message, struct wire_reader *reader);
 

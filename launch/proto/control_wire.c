@@ -183,6 +183,11 @@ int control_output_decode(struct control_output *ret_message, struct wire_reader
     return wire_finish(reader);
 }
 
+uint32_t control_job_number(struct wire_reader *reader)
+{
+    return wire_get_u32(reader);
+}
+
 /* Cuts what the other side would refuse. */
 void control_text_encode(uint8_t level, const char *text, struct buffer *out)
 {

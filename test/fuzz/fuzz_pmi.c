@@ -14,6 +14,7 @@
 
 #include "pmix/pmi_remote.h"
 #include "pmix/pmi_server.h"
+#include "test/support/host_double.h"
 
 static const struct host_config config = {.directory = "/",
                                           .node_name = "n",
@@ -34,24 +35,6 @@ static const struct pmi_job job = {.number = 1,
 
 /* ---- The server's end: a host that looks at all it is given ---- */
 
-static struct pmi_ops host_ops;
-
-static struct host *host_create(const struct host_config *given, struct error *error)
-{
-    assert(strlen(given->directory) + strlen(given->node_name) < 1u << 30);
-    host_ops = *given->ops;
-    return (struct host *)&host_ops;
-}
-
-static int host_descriptor(const struct host *host)
-{
-    return -1;
-}
-
-static void host_process(struct host *host)
-{
-}
-
 static void host_open(struct host *host, const struct pmi_job *given)
 {
     struct buffer again = {0};
@@ -59,11 +42,7 @@ static void host_open(struct host *host, const struct pmi_job *given)
     assert(given->number != PMI_JOB_NONE && given->local_count <= given->size);
     pmi_job_encode(given, &again);
     buffer_fini(&again);
-    host_ops.opened(host_ops.context, given->number, 0, "", 1);
-}
-
-static void host_close(struct host *host, uint32_t number)
-{
+    host_double_ops.opened(host_double_ops.context, given->number, 0, "", 1);
 }
 
 static void host_admit(struct host *host, int fd, const struct pmi_process *process,
@@ -77,30 +56,33 @@ static void host_done(void *host, uint64_t id, int status, const void *data, siz
     assert(status <= 0 && (data_bytes == 0 || memchr(data, 0, data_bytes) != &id));
 }
 
-static void host_provide(void *host, uint64_t id, const struct pmi_process *process,
-                         const char *key)
-{
-    assert(strlen(key) <= PMI_TEXT_BYTES_MAX);
-    host_ops.provided(host_ops.context, process->job, id, 0, key, strlen(key));
-}
-
 static void host_gone(void *host, const struct pmi_process *process)
 {
 }
 
-static const struct host_table table = {
-    .abi = HOST_ABI,
-    .create = host_create,
-    .descriptor = host_descriptor,
-    .process = host_process,
-    .job_open = host_open,
-    .job_close = host_close,
-    .admit = host_admit,
-    .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
-};
+static struct host *host_create(const struct host_config *given, struct error *error)
+{
+    assert(strlen(given->directory) + strlen(given->node_name) < 1u << 30);
+    return host_double_table().create(given, error);
+}
+
+static void host_provide(void *host, uint64_t id, const struct pmi_process *process,
+                         const char *key)
+{
+    assert(strlen(key) <= PMI_TEXT_BYTES_MAX);
+    host_double_provide(host, id, process, key);
+}
 
 static const struct host_table *load(void *context, struct error *error)
 {
+    static struct host_table table;
+
+    table = host_double_table();
+    table.create = host_create;
+    table.job_open = host_open;
+    table.admit = host_admit;
+    table.events =
+        (struct pmi_events){.done = host_done, .provide = host_provide, .gone = host_gone};
     return &table;
 }
 

@@ -62,6 +62,13 @@ void bench_open(struct bench *bench, uint32_t place, uint32_t places)
     bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
 }
 
+void bench_open_root_of_three(struct bench *bench)
+{
+    bench_open(bench, 0, 3);
+    bench_adopt(bench, 1, 1, 1, 3);
+    bench_adopt(bench, 2, 2, 2, 3);
+}
+
 void bench_close(struct bench *bench)
 {
     overlay_actions_fini(&bench->actions);

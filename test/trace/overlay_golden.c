@@ -284,6 +284,14 @@ static void contribute(struct scene *scene, uint32_t place, uint32_t first, uint
     ranges_fini(&set);
 }
 
+/* The places from..to, one after the other, to a collective of the places first..last. */
+static void contribute_each(struct scene *scene, uint32_t from, uint32_t to, uint32_t first,
+                            uint32_t last, uint32_t generation)
+{
+    for (uint32_t place = from; place <= to; place++)
+        contribute(scene, place, first, last, generation);
+}
+
 /* ---- scenes ---- */
 
 static void scene_join(struct scene *scene)
@@ -310,8 +318,7 @@ static void scene_broadcast(struct scene *scene)
 static void scene_exchange(struct scene *scene)
 {
     scene_begin(scene);
-    for (uint32_t place = 2; place <= 5; place++)
-        contribute(scene, place, 2, 5, 1);
+    contribute_each(scene, 2, 5, 2, 5, 1);
     scene_run(scene, 10 * MS);
 }
 
@@ -367,11 +374,9 @@ static void scene_large_broadcast(struct scene *scene)
 static void scene_two_exchanges(struct scene *scene)
 {
     scene_begin(scene);
-    for (uint32_t place = 1; place <= 3; place++)
-        contribute(scene, place, 1, 3, 1);
+    contribute_each(scene, 1, 3, 1, 3, 1);
     scene_run(scene, MS / 4);
-    for (uint32_t place = 1; place <= 3; place++)
-        contribute(scene, place, 1, 3, 2);
+    contribute_each(scene, 1, 3, 1, 3, 2);
     scene_run(scene, 10 * MS);
     for (uint32_t place = 1; place <= 3; place++)
         say(scene, place, "keeps %u operation",
@@ -413,9 +418,7 @@ static void scene_request(struct scene *scene)
 static void scene_relay_dies(struct scene *scene)
 {
     scene_begin(scene);
-    contribute(scene, 3, 2, 5, 1);
-    contribute(scene, 4, 2, 5, 1);
-    contribute(scene, 5, 2, 5, 1);
+    contribute_each(scene, 3, 5, 2, 5, 1);
     scene_run(scene, MS / 4);
     cluster_kill(scene->cluster, 1);
     scene_run(scene, 5 * MS);
@@ -428,8 +431,7 @@ static void scene_relay_dies(struct scene *scene)
 static void scene_half_released(struct scene *scene)
 {
     scene_begin_seed(scene, 7);
-    contribute(scene, 2, 1, 3, 1);
-    contribute(scene, 3, 1, 3, 1);
+    contribute_each(scene, 2, 3, 1, 3, 1);
     scene->kill_on = OVERLAY_RELEASE;
     scene->kill_place = 1;
     scene->kill_after = 1;
@@ -442,8 +444,7 @@ static void scene_half_released(struct scene *scene)
 static void scene_member_dies(struct scene *scene)
 {
     scene_begin(scene);
-    contribute(scene, 4, 4, 6, 1);
-    contribute(scene, 5, 4, 6, 1);
+    contribute_each(scene, 4, 5, 4, 6, 1);
     scene_run(scene, MS / 4);
     cluster_kill(scene->cluster, 5);
     scene_run(scene, 5 * MS);
@@ -457,16 +458,14 @@ static void scene_fence_times_out(struct scene *scene)
     struct node_key key = {.set_id = 7002, .generation = 1};
 
     scene_begin(scene);
-    for (uint32_t place = 2; place <= 4; place++)
-        contribute(scene, place, 2, 5, 1);
+    contribute_each(scene, 2, 4, 2, 5, 1);
     scene_run(scene, MS / 2);
     say(scene, 2, "waits no longer for gen=1");
     node_cancel(scene->cluster->places[2].node, &key);
     scene_run(scene, 5 * MS);
     contribute(scene, 5, 2, 5, 1);
     scene_run(scene, MS);
-    for (uint32_t place = 2; place <= 5; place++)
-        contribute(scene, place, 2, 5, 2);
+    contribute_each(scene, 2, 5, 2, 5, 2);
     scene_run(scene, 10 * MS);
     for (uint32_t place = 2; place <= 5; place++)
         say(scene, place, "keeps %u operation",
@@ -500,8 +499,7 @@ static void scene_silent(struct scene *scene)
     struct node_key key = {.set_id = 7002, .generation = 1};
 
     scene_begin(scene);
-    contribute(scene, 2, 2, 6, 1);
-    contribute(scene, 3, 2, 6, 1);
+    contribute_each(scene, 2, 3, 2, 6, 1);
     scene_run(scene, MS);
     sim_stop(scene->cluster->sim, 4);
     node_ask(scene->cluster->places[0].node, &key);
@@ -513,8 +511,7 @@ static void scene_told_again(struct scene *scene)
 {
     scene_begin(scene);
     sim_damage(scene->cluster->sim, 3, SIM_DAMAGE_LOSE);
-    for (uint32_t place = 2; place <= 5; place++)
-        contribute(scene, place, 2, 5, 1);
+    contribute_each(scene, 2, 5, 2, 5, 1);
     scene_run(scene, 5000 * MS + 4 * MS / 10);
     sim_damage(scene->cluster->sim, 4, SIM_DAMAGE_LOSE);
     scene_run(scene, 20000 * MS);
@@ -553,8 +550,7 @@ static void scene_shrink(struct scene *scene)
     struct ranges leaving = {0};
 
     scene_begin(scene);
-    contribute(scene, 3, 2, 4, 1);
-    contribute(scene, 4, 2, 4, 1);
+    contribute_each(scene, 3, 4, 2, 4, 1);
     contribute(scene, 6, 5, 6, 1);
     scene_run(scene, MS);
     ranges_add(&leaving, 1, 1);

@@ -3,13 +3,11 @@
 
 #include "launch/cli/client/front_end.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +16,6 @@
 #include "launch/exec/descriptor.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"
-#include "launch/daemon/root.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -127,9 +124,9 @@ static void kill_root(struct front_end *front)
     char text[128];
 
     snprintf(text, sizeof(text), "the root process %d did not exit; killing it",
-             (int)front->root_pid);
+             (int)front->root.pid);
     front_end_message(front, text);
-    kill(front->root_pid, SIGKILL);
+    root_process_signal(&front->root, SIGKILL);
     front->root_killed = 1;
     front_end_wait_for_root(front, KILL_WAIT_MS);
 }
@@ -211,17 +208,6 @@ static void on_write_failed(void *context, const struct error *error)
 
 /* ---- the life ---- */
 
-static int make_virtual_base(const struct run_request *request, struct error *error)
-{
-    const char *path = request->instance.virtual_base;
-
-    if (path == NULL || mkdir(path, 0700) == 0)
-        return 0;
-    return error_set(error, -errno,
-                     "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory", path,
-                     strerror(errno));
-}
-
 static void front_end_open(struct front_end *front)
 {
     static const struct output_writer_events events = {.written = on_written,
@@ -246,6 +232,7 @@ static void front_end_close(struct front_end *front)
     loop_timer_destroy(front->patience);
     loop_timer_destroy(front->reader);
     output_writer_destroy(front->writer);
+    root_process_unwatch(&front->root);
     loop_destroy(front->loop);
 }
 
@@ -292,19 +279,19 @@ static void write_record(struct front_end *front, int record_fd)
 static int front_end_live(struct front_end *front, struct run_request *request, struct error *error)
 {
     int channel_fd = request->instance_fd;
-    int rc = make_virtual_base(front->request, error);
+    int rc = 0;
 
     front->is_guest = front->root_ended = channel_fd >= 0;
-    if (rc == 0 && !front->is_guest)
-        rc = root_fork(&request->instance, &request->allocation, INSTANCE_LEAVES_WITH_JOB,
-                       &front->root_pid, &channel_fd, error);
+    if (!front->is_guest)
+        rc = root_process_fork(&front->root, request, INSTANCE_LEAVES_WITH_JOB, &channel_fd, error);
     if (rc < 0)
         return rc;
     front->loop = loop_create(error);
     if (front->loop == NULL) {
-        close(channel_fd); /* the root ends with it */
-        if (!front->is_guest)
-            waitpid(front->root_pid, NULL, 0);
+        if (front->is_guest)
+            close(channel_fd);
+        else
+            root_process_give_up(&front->root, channel_fd);
         return error->code;
     }
     front_end_open(front);
@@ -337,7 +324,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         snprintf(front.record.text, sizeof(front.record.text), "%s", error.text);
     }
     /* A root that has lost its helper exits with a failure. */
-    if (front.root_pid > 0 && (!front.has_job_end || front.root_wait_status != 0))
+    if (front.root.pid > 0 && (!front.has_job_end || front.root.wait_status != 0))
         end_orphans();
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);

@@ -6,14 +6,13 @@
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
 #define LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
 
-#include <sys/types.h>
-
 #include "fabric/loop.h"
 #include "fabric/channel.h"
 #include "launch/proto/control.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/client/input_reader.h"
 #include "launch/cli/client/output_writer.h"
+#include "launch/cli/client/root_process.h"
 #include "launch/cli/client/run_record.h"
 
 #define FRONT_SIGNALS_MAX 8
@@ -37,11 +36,8 @@ struct front_end {
     uint32_t job;            /* its number; 0 until the root has accepted it */
     int is_guest;            /* of an instance that others have started: there is no root of ours */
     struct buffer early;     /* CONTROL_END, if the end was asked for before that */
-    pid_t root_pid;
-    int root_fd; /* pidfd */
-    struct loop_watch *root_watch;
-    int root_ended;
-    int root_wait_status;
+    struct root_process root;
+    int root_ended; /* or there is none of ours */
 
     struct front_signal signals[FRONT_SIGNALS_MAX];
     uint32_t signals_count;

@@ -5,12 +5,9 @@
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,23 +48,15 @@ static void on_output(struct front_end *front, struct wire_reader *reader)
                       output.bytes.length_bytes);
 }
 
-/* Each line of the text becomes one of ours. */
+static void say_line(void *context, const char *line)
+{
+    front_end_message(context, line);
+}
+
 static void on_text(struct front_end *front, struct wire_reader *reader)
 {
-    struct control_text message;
-    char *text, *rest, *line;
-
-    if (control_text_decode(&message, reader) < 0) {
+    if (root_process_each_line(reader, say_line, front) < 0)
         on_unreadable(front);
-        return;
-    }
-    text = strndup((const char *)message.text.data, message.text.length_bytes);
-    rest = text;
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        if (line[0] != '\0' || rest != NULL)
-            front_end_message(front, line);
-    }
-    free(text);
 }
 
 static enum run_failure failure_of(const struct front_end *front, const struct control_job_end *end)
@@ -164,7 +153,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
 
     wire_reader_init(&reader, payload, payload_bytes);
     if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
-        job = wire_get_u32(&reader);
+        job = control_job_number(&reader);
     if (job != front->job && job != 0)
         return; /* of no job of ours */
     switch (type) {
@@ -217,7 +206,7 @@ void front_end_send(struct front_end *front, uint8_t type, const void *payload, 
 static void say_root_died(struct front_end *front)
 {
     char text[192] = "";
-    int wait_status = front->root_wait_status;
+    int wait_status = front->root.wait_status;
 
     if (front->is_guest)
         snprintf(text, sizeof(text), "the root of the instance went away; the job ends with it");
@@ -242,7 +231,7 @@ static void root_is_gone(struct front_end *front)
     if (!front->root_ended || front->channel != NULL)
         return;
     if (!front->is_guest &&
-        WIFSIGNALED(front->root_wait_status)) /* its helper may have been killed with it */
+        WIFSIGNALED(front->root.wait_status)) /* its helper may have been killed with it */
         (void)session_clean(instance->session, instance->tmpdir, NULL);
     if (!front->has_job_end)
         say_root_died(front);
@@ -266,15 +255,10 @@ static void on_closed(void *context, const char *why)
 }
 
 /* Its last messages may still be on their way through the channel. */
-static void on_root_exited(void *context, int fd, unsigned int ready)
+static void on_root_ended(void *context)
 {
     struct front_end *front = context;
 
-    if (waitpid(front->root_pid, &front->root_wait_status, WNOHANG) != front->root_pid)
-        return;
-    loop_watch_destroy(front->root_watch);
-    front->root_watch = NULL;
-    close(front->root_fd);
     front->root_ended = 1;
     front_end_wait_for_root(front, LAST_WORDS_MS);
     root_is_gone(front);
@@ -301,10 +285,6 @@ void front_end_attach_root(struct front_end *front, int channel_fd)
 
     front->channel = channel_create(front->loop, channel_fd, &events, front);
     send_job(front);
-    if (front->is_guest)
-        return;
-    front->root_fd = pidfd_open(front->root_pid, 0);
-    assert(front->root_fd >= 0); /* our own child, not waited for */
-    front->root_watch =
-        loop_watch_create(front->loop, front->root_fd, LOOP_READ, on_root_exited, front);
+    if (!front->is_guest)
+        root_process_watch(&front->root, front->loop, on_root_ended, front);
 }

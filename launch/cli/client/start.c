@@ -3,22 +3,18 @@
 
 #include "launch/cli/client/start.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "fabric/channel.h"
 #include "fabric/loop.h"
-#include "launch/daemon/root.h"
+#include "launch/cli/client/root_process.h"
 #include "launch/exec/descriptor.h"
 #include "launch/exec/session.h"
 #include "launch/proto/control.h"
@@ -32,17 +28,13 @@ struct starting {
     const struct run_request *request;
     struct loop *loop;
     struct channel *channel; /* NULL once it is closed */
-    pid_t root_pid;
-    int root_fd; /* pidfd */
-    struct loop_watch *root_watch;
+    struct root_process root;
     struct loop_timer *patience;
     struct loop_signal *watches[3];
     int wishes; /* to end */
     int is_ready;
     int has_failed;
-    int root_ended;
     int detached;
-    int wait_status;
 };
 
 static void say(const char *text)
@@ -80,9 +72,9 @@ static void on_patience(void *context)
     char text[96];
 
     snprintf(text, sizeof(text), "root process %d did not exit; killing it",
-             (int)starting->root_pid);
+             (int)starting->root.pid);
     say(text);
-    kill(starting->root_pid, SIGKILL);
+    root_process_signal(&starting->root, SIGKILL);
 }
 
 /* ---- what the root says ---- */
@@ -105,7 +97,7 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
     }
     if (starting->request->verbose > 0)
         fprintf(stderr, "banyan: %u nodes are ready; the root is process %d\n", ready.nodes,
-                (int)starting->root_pid);
+                (int)starting->root.pid);
     if (!starting->request->daemonize)
         return;
     starting->detached = 1;
@@ -113,22 +105,6 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
     channel_send_buffer(starting->channel, CONTROL_DETACH, &payload);
     buffer_fini(&payload);
     loop_stop(starting->loop);
-}
-
-static void on_text(struct wire_reader *reader)
-{
-    struct control_text message;
-    char *text, *rest, *line;
-
-    (void)wire_get_u32(reader);
-    if (control_text_decode(&message, reader) < 0)
-        return;
-    text = strndup((const char *)message.text.data, message.text.length_bytes);
-    rest = text;
-    while ((line = strsep(&rest, "\n")) != NULL)
-        if (line[0] != '\0')
-            say(line);
-    free(text);
 }
 
 static void on_failed(struct starting *starting, struct wire_reader *reader)
@@ -150,14 +126,14 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     if (type == CONTROL_READY)
         on_ready(starting, &reader);
     else if (type == CONTROL_TEXT)
-        on_text(&reader);
+        root_process_print_text(&reader);
     else if (type == CONTROL_FAILED)
         on_failed(starting, &reader);
 }
 
 static void check_gone(struct starting *starting)
 {
-    if (starting->root_ended && starting->channel == NULL)
+    if (starting->root.has_ended && starting->channel == NULL)
         loop_stop(starting->loop);
 }
 
@@ -171,18 +147,9 @@ static void on_closed(void *context, const char *why)
     check_gone(starting);
 }
 
-static void on_root_exited(void *context, int fd, unsigned int ready)
+static void on_root_ended(void *context)
 {
-    struct starting *starting = context;
-
-    (void)ready;
-    if (waitpid(starting->root_pid, &starting->wait_status, WNOHANG) != starting->root_pid)
-        return;
-    loop_watch_destroy(starting->root_watch);
-    starting->root_watch = NULL;
-    close(fd);
-    starting->root_ended = 1;
-    check_gone(starting);
+    check_gone(context);
 }
 
 /* ---- life ---- */
@@ -194,10 +161,7 @@ static void open_all(struct starting *starting, int channel_fd)
     const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
 
-    starting->root_fd = pidfd_open(starting->root_pid, 0);
-    assert(starting->root_fd >= 0); /* our own child, not waited for */
-    starting->root_watch =
-        loop_watch_create(starting->loop, starting->root_fd, LOOP_READ, on_root_exited, starting);
+    root_process_watch(&starting->root, starting->loop, on_root_ended, starting);
     starting->patience = loop_timer_create(starting->loop, on_patience, starting);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         starting->watches[i] =
@@ -214,7 +178,7 @@ static void close_all(struct starting *starting)
     for (size_t i = 0; i < sizeof(starting->watches) / sizeof(starting->watches[0]); i++)
         loop_signal_destroy(starting->watches[i]);
     loop_timer_destroy(starting->patience);
-    loop_watch_destroy(starting->root_watch);
+    root_process_unwatch(&starting->root);
     if (starting->channel != NULL)
         channel_destroy(starting->channel, FLUSH_MS);
     loop_destroy(starting->loop);
@@ -222,36 +186,29 @@ static void close_all(struct starting *starting)
 
 static int status_of(const struct starting *starting)
 {
+    int wait_status = starting->root.wait_status;
+
     if (starting->detached)
         return EXIT_SUCCESS;
-    if (WIFSIGNALED(starting->wait_status) && starting->wishes == 0)
-        fprintf(stderr, "banyan: the root was killed by signal %d\n",
-                WTERMSIG(starting->wait_status));
-    if (starting->has_failed || !WIFEXITED(starting->wait_status) ||
-        WEXITSTATUS(starting->wait_status) != EXIT_SUCCESS)
+    if (WIFSIGNALED(wait_status) && starting->wishes == 0)
+        fprintf(stderr, "banyan: the root was killed by signal %d\n", WTERMSIG(wait_status));
+    if (starting->has_failed || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != EXIT_SUCCESS)
         return EXIT_STATUS_FAILED;
     return starting->is_ready ? EXIT_SUCCESS : EXIT_STATUS_FAILED;
 }
 
 static int start_live(struct starting *starting, struct run_request *request, struct error *error)
 {
-    struct instance_spec *instance = &request->instance;
     int channel_fd;
     int rc = descriptor_require(error);
 
-    if (rc == 0 && instance->virtual_base != NULL && mkdir(instance->virtual_base, 0700) < 0)
-        rc = error_set(error, -errno,
-                       "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory",
-                       instance->virtual_base, strerror(errno));
     if (rc == 0)
-        rc = root_fork(instance, &request->allocation, INSTANCE_STAYS, &starting->root_pid,
-                       &channel_fd, error);
+        rc = root_process_fork(&starting->root, request, INSTANCE_STAYS, &channel_fd, error);
     if (rc < 0)
         return rc;
     starting->loop = loop_create(error);
     if (starting->loop == NULL) {
-        close(channel_fd); /* the root ends with it */
-        waitpid(starting->root_pid, NULL, 0);
+        root_process_give_up(&starting->root, channel_fd);
         return error->code;
     }
     open_all(starting, channel_fd);
@@ -262,7 +219,7 @@ static int start_live(struct starting *starting, struct run_request *request, st
 
 int start_run(struct run_request *request)
 {
-    struct starting starting = {.request = request, .root_fd = -1};
+    struct starting starting = {.request = request};
     struct error error = ERROR_NONE;
     int rc;
 
@@ -273,7 +230,7 @@ int start_run(struct run_request *request)
         say(error.text);
     if (starting.detached)
         return EXIT_SUCCESS;
-    if (starting.root_ended && WIFSIGNALED(starting.wait_status))
+    if (starting.root.has_ended && WIFSIGNALED(starting.root.wait_status))
         (void)session_clean(request->instance.session, request->instance.tmpdir, NULL);
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);

@@ -47,6 +47,25 @@ struct option_rule {
     const char *refusal;  /* why it cannot be given here, after its name; NULL: it can */
 };
 
+/* The last rows of every verb's table: two int fields of its settings. */
+#define OPTION_ROWS_ABOUT(settings, help_field, version_field) \
+    {.kind = OPTION_HEADING, .help = "About banyan"},          \
+        {.kind = OPTION_FLAG,                                  \
+         .letter = 'h',                                        \
+         .name = "help",                                       \
+         .ends_parsing = 1,                                    \
+         .offset = offsetof(settings, help_field),             \
+         .help = "print this help"},                           \
+        {.kind = OPTION_FLAG,                                  \
+         .letter = 'V',                                        \
+         .name = "version",                                    \
+         .ends_parsing = 1,                                    \
+         .offset = offsetof(settings, version_field),          \
+         .help = "print the version"},                         \
+    {                                                          \
+        .kind = OPTION_END                                     \
+    }
+
 /* Reads options from argv[1] on into settings, which holds the defaults, and sets *ret_next to the
  * index of the first word behind them.  -EINVAL with a line that names the option, what was given
  * and what is allowed.  argv must outlive settings. */

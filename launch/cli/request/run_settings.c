@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_settings.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,20 +316,7 @@ const struct option_rule run_rules[] = {
      FIELD(record),
      .help = "each daemon records what it receives and does in a file in DIR on its node, for "
              "banyan sim --replay"},
-    {.kind = OPTION_HEADING, .help = "About banyan"},
-    {.kind = OPTION_FLAG,
-     .letter = 'h',
-     .name = "help",
-     .ends_parsing = 1,
-     FIELD(help),
-     .help = "print this help"},
-    {.kind = OPTION_FLAG,
-     .letter = 'V',
-     .name = "version",
-     .ends_parsing = 1,
-     FIELD(version),
-     .help = "print the version"},
-    {.kind = OPTION_END}};
+    OPTION_ROWS_ABOUT(struct run_settings, help, version)};
 
 #define LISTS_COUNT 8
 
@@ -389,41 +377,45 @@ static const char *const start_names[] = {
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 
-static size_t copy_rules(const char *const *names, size_t names_count, struct option_rule *rules,
-                         size_t count)
+/* The table of a verb that takes the named options of run and one of its own; rules has room for
+ * names_count + 3. */
+static void make_rules(const char *const *names, size_t names_count, const struct option_rule *own,
+                       struct option_rule *rules)
 {
+    size_t count = 0;
+
+    rules[count++] = (struct option_rule){.kind = OPTION_HEADING,
+                                          .help = "Options (the same as those of banyan run)"};
     for (size_t i = 0; i < names_count; i++)
         for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++)
             if (rule->kind != OPTION_HEADING && strcmp(rule->name, names[i]) == 0)
                 rules[count++] = *rule;
-    return count;
+    assert(count == names_count + 1);
+    rules[count++] = *own;
+    rules[count] = (struct option_rule){.kind = OPTION_END};
 }
 
 const struct option_rule *start_rules(void)
 {
-    static struct option_rule rules[START_NAMES + 3] = {
-        {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
-    size_t count = copy_rules(start_names, START_NAMES, rules, 1);
+    static const struct option_rule own = {
+        .kind = OPTION_FLAG,
+        .name = "daemonize",
+        FIELD(daemonize),
+        .help = "return when the instance is ready; end it with SIGTERM to its root"};
+    static struct option_rule rules[START_NAMES + 3];
 
-    rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
-                                          .name = "daemonize",
-                                          FIELD(daemonize),
-                                          .help = "return when the instance is ready; end it with "
-                                                  "SIGTERM to its root"};
-    rules[count] = (struct option_rule){.kind = OPTION_END};
+    make_rules(start_names, START_NAMES, &own, rules);
     return rules;
 }
 
 const struct option_rule *doctor_rules(void)
 {
-    static struct option_rule rules[DOCTOR_NAMES + 3] = {
-        {.kind = OPTION_HEADING, .help = "Options (the same as those of banyan run)"}};
-    size_t count = copy_rules(doctor_names, DOCTOR_NAMES, rules, 1);
+    static const struct option_rule own = {.kind = OPTION_FLAG,
+                                           .name = "json",
+                                           FIELD(json_wanted),
+                                           .help = "print the findings as JSON"};
+    static struct option_rule rules[DOCTOR_NAMES + 3];
 
-    rules[count++] = (struct option_rule){.kind = OPTION_FLAG,
-                                          .name = "json",
-                                          FIELD(json_wanted),
-                                          .help = "print the findings as JSON"};
-    rules[count] = (struct option_rule){.kind = OPTION_END};
+    make_rules(doctor_names, DOCTOR_NAMES, &own, rules);
     return rules;
 }

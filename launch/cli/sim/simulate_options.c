@@ -142,19 +142,7 @@ static const struct option_rule rules[] = {
          "replay a recording of banyan run --record instead of simulating"),
     {OPTION_FLAG, 'v', "verbose", NULL, NULL, 0, 0, NULL, offsetof(struct settings, verbose),
      "print each step of a replay"},
-    {.kind = OPTION_FLAG,
-     .letter = 'h',
-     .name = "help",
-     .ends_parsing = 1,
-     .offset = offsetof(struct settings, help),
-     .help = "print this help"},
-    {.kind = OPTION_FLAG,
-     .letter = 'V',
-     .name = "version",
-     .ends_parsing = 1,
-     .offset = offsetof(struct settings, version),
-     .help = "print the version"},
-    {OPTION_END, 0, NULL, NULL, NULL, 0, 0, NULL, 0, NULL},
+    OPTION_ROWS_ABOUT(struct settings, help, version),
 };
 
 void simulate_help(struct buffer *out)

@@ -73,20 +73,7 @@ static const struct option_rule alloc_rules[] = {
      FIELD(explain),
      .help = "print where each count comes from: file and line, variable, hwloc"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
-    {.kind = OPTION_HEADING, .help = "About banyan"},
-    {.kind = OPTION_FLAG,
-     .letter = 'h',
-     .name = "help",
-     .ends_parsing = 1,
-     FIELD(run.help),
-     .help = "print this help"},
-    {.kind = OPTION_FLAG,
-     .letter = 'V',
-     .name = "version",
-     .ends_parsing = 1,
-     FIELD(run.version),
-     .help = "print the version"},
-    {.kind = OPTION_END}};
+    OPTION_ROWS_ABOUT(struct alloc_settings, run.help, run.version)};
 
 void alloc_help(struct buffer *out)
 {

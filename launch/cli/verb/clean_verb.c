@@ -38,20 +38,7 @@ static const struct option_rule clean_rules[] = {
      .name = "dry-run",
      FIELD(dry_run),
      .help = "show what would be removed, and remove nothing"},
-    {.kind = OPTION_HEADING, .help = "About banyan"},
-    {.kind = OPTION_FLAG,
-     .letter = 'h',
-     .name = "help",
-     .ends_parsing = 1,
-     FIELD(help),
-     .help = "print this help"},
-    {.kind = OPTION_FLAG,
-     .letter = 'V',
-     .name = "version",
-     .ends_parsing = 1,
-     FIELD(version),
-     .help = "print the version"},
-    {.kind = OPTION_END}};
+    OPTION_ROWS_ABOUT(struct clean_settings, help, version)};
 
 void clean_help(struct buffer *out)
 {

@@ -3,24 +3,21 @@
 
 #include "launch/cli/verb/doctor.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "fabric/loop.h"
 #include "fabric/channel.h"
+#include "launch/cli/client/root_process.h"
 #include "launch/proto/control.h"
 #include "launch/proto/doctor_report.h"
-#include "launch/daemon/root.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -43,10 +40,7 @@ struct visit {
     struct loop *loop;
     struct channel *channel; /* NULL once it is closed */
     struct loop_timer *patience;
-    struct loop_watch *root_watch;
-    pid_t root_pid;
-    int root_fd; /* pidfd, -1 when it has ended */
-    int root_wait_status;
+    struct root_process root;
     struct visit_signal signals[END_SIGNALS];
     struct doctor_report report;
     int has_report;
@@ -62,7 +56,7 @@ static void say(const char *text)
 
 static void check_gone(struct visit *visit)
 {
-    if (visit->root_fd < 0 && visit->channel == NULL)
+    if (visit->root.has_ended && visit->channel == NULL)
         loop_stop(visit->loop);
 }
 
@@ -78,23 +72,6 @@ static void on_report(struct visit *visit, struct wire_reader *reader)
     if (!visit->has_report)
         say("cannot decode the report from the root; this is a bug in banyan");
     wait_for_root(visit);
-}
-
-/* What daemons log, and what starters say. */
-static void on_text(struct wire_reader *reader)
-{
-    struct control_text message;
-    char *text, *rest, *line;
-
-    (void)wire_get_u32(reader); /* no job */
-    if (control_text_decode(&message, reader) < 0)
-        return;
-    text = strndup((const char *)message.text.data, message.text.length_bytes);
-    rest = text;
-    while ((line = strsep(&rest, "\n")) != NULL)
-        if (line[0] != '\0')
-            say(line);
-    free(text);
 }
 
 /* The instance could not do it. */
@@ -119,7 +96,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     if (type == CONTROL_DOCTOR_REPORT)
         on_report(visit, &reader);
     else if (type == CONTROL_TEXT)
-        on_text(&reader);
+        root_process_print_text(&reader);
     else if (type == CONTROL_FAILED)
         on_failed(visit, &reader);
 }
@@ -140,18 +117,11 @@ static void on_closed(void *context, const char *why)
     wait_for_root(visit);
 }
 
-static void on_root_exited(void *context, int fd, unsigned int ready)
+static void on_root_ended(void *context)
 {
     struct visit *visit = context;
 
-    (void)ready;
-    if (waitpid(visit->root_pid, &visit->root_wait_status, WNOHANG) != visit->root_pid)
-        return;
-    loop_watch_destroy(visit->root_watch);
-    visit->root_watch = NULL;
-    close(fd);
-    visit->root_fd = -1;
-    if (WIFSIGNALED(visit->root_wait_status)) {
+    if (WIFSIGNALED(visit->root.wait_status)) {
         say("the root was killed; everything it started is being killed");
         (void)session_clean(visit->request->instance.session, visit->request->instance.tmpdir,
                             NULL);
@@ -165,8 +135,8 @@ static void on_patience(void *context)
 {
     struct visit *visit = context;
 
-    if (visit->root_fd >= 0) {
-        kill(visit->root_pid, SIGKILL);
+    if (!visit->root.has_ended) {
+        root_process_signal(&visit->root, SIGKILL);
         wait_for_root(visit);
     } else {
         loop_stop(visit->loop);
@@ -219,10 +189,7 @@ static void visit_open(struct visit *visit, int channel_fd)
         entry->watch = loop_signal_create(visit->loop, entry->number, on_end_signal, entry);
     }
     visit->patience = loop_timer_create(visit->loop, on_patience, visit);
-    visit->root_fd = pidfd_open(visit->root_pid, 0);
-    assert(visit->root_fd >= 0); /* our own child, not waited for */
-    visit->root_watch =
-        loop_watch_create(visit->loop, visit->root_fd, LOOP_READ, on_root_exited, visit);
+    root_process_watch(&visit->root, visit->loop, on_root_ended, visit);
     visit->channel = channel_create(visit->loop, channel_fd, &events, visit);
     send_wish(visit);
 }
@@ -234,29 +201,20 @@ static void visit_close(struct visit *visit)
     loop_timer_destroy(visit->patience);
     if (visit->channel != NULL)
         channel_destroy(visit->channel, 0);
-    loop_watch_destroy(visit->root_watch);
+    root_process_unwatch(&visit->root);
     loop_destroy(visit->loop);
 }
 
 static int visit_live(struct visit *visit, struct run_request *request, struct error *error)
 {
-    struct instance_spec *instance = &request->instance;
     int channel_fd;
-    int rc = 0;
+    int rc = root_process_fork(&visit->root, request, INSTANCE_LEAVES_WITH_JOB, &channel_fd, error);
 
-    if (instance->virtual_base != NULL && mkdir(instance->virtual_base, 0700) < 0)
-        rc = error_set(error, -errno,
-                       "cannot create %s: %s: set TMPDIR or --tmpdir to a writable directory",
-                       instance->virtual_base, strerror(errno));
-    if (rc == 0)
-        rc = root_fork(instance, &request->allocation, INSTANCE_LEAVES_WITH_JOB, &visit->root_pid,
-                       &channel_fd, error);
     if (rc < 0)
         return rc;
     visit->loop = loop_create(error);
     if (visit->loop == NULL) {
-        close(channel_fd); /* the root ends with it */
-        waitpid(visit->root_pid, NULL, 0);
+        root_process_give_up(&visit->root, channel_fd);
         return error->code;
     }
     visit_open(visit, channel_fd);
@@ -288,7 +246,7 @@ static int print_report(const struct visit *visit)
 
 int doctor_run(struct run_request *request)
 {
-    struct visit visit = {.request = request, .root_fd = -1, .status = EXIT_STATUS_FAILED};
+    struct visit visit = {.request = request, .status = EXIT_STATUS_FAILED};
     struct error error = ERROR_NONE;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -260,30 +260,26 @@ static void abort_rank(struct job_world *world, uint32_t place, int status, cons
         (struct job_event){.kind = JOB_EVENT_ABORT, .job = 1, .number = status, .text = text});
 }
 
-static void test_abort(void)
+/* The rank of a place calls abort, and the job ends with these words. */
+static void check_abort(uint32_t place, int status, const char *text, int job_status,
+                        const char *words, const char *what)
 {
     struct job_world *world = running();
 
-    abort_rank(world, 2, 42, "no such file");
-    is_int(world->places[1].end_grace_ms, 2000, "an abort ends the job");
-    node_ends(world, 2, 1);
-    node_ends(world, 1, 1);
-    job_world_reported(world, 42, "rank 2 on n2 called abort with status 42: no such file",
-                       "an abort");
+    abort_rank(world, place, status, text);
+    is_int(world->places[3 - place].end_grace_ms, 2000, "%s ends the job elsewhere", what);
+    node_ends(world, place, 1);
+    node_ends(world, 3 - place, 1);
+    job_world_reported(world, job_status, words, what);
+}
 
-    world = running();
-    abort_rank(world, 1, 0, "");
-    node_ends(world, 1, 1);
-    node_ends(world, 2, 1);
-    job_world_reported(world, 0, "rank 0 on n1 called abort with status 0",
-                       "an abort with 0 is a 0");
-
-    world = running();
-    abort_rank(world, 1, 256, "N/A");
-    node_ends(world, 1, 1);
-    node_ends(world, 2, 1);
-    job_world_reported(world, 1, "rank 0 on n1 called abort with status 256",
-                       "256 is no 0, and what says nothing is left out");
+static void test_abort(void)
+{
+    check_abort(2, 42, "no such file", 42, "rank 2 on n2 called abort with status 42: no such file",
+                "an abort");
+    check_abort(1, 0, "", 0, "rank 0 on n1 called abort with status 0", "an abort with 0 is a 0");
+    check_abort(1, 256, "N/A", 1, "rank 0 on n1 called abort with status 256",
+                "256 is no 0, and what says nothing is left out");
 }
 
 /* Others fail because of it, and may be heard first; the abort decides all the same. */

@@ -366,9 +366,7 @@ static void test_forget(void)
     struct bench bench;
     struct frame frame;
 
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     make_contribute(77, 1, &set, &frame);
     bench_step_frame(&bench, 1, &frame);
     is_uint(overlay_kept_operations(bench.overlay), 1, "an operation is open");
@@ -392,9 +390,7 @@ static void test_lying_low(void)
     struct bench bench;
     struct frame frame;
 
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     make_contribute(5, 4000000000, &set, &frame);
     bench_step_frame(&bench, 1, &frame);
     make_contribute(5, 4000000000, &set, &frame);
@@ -417,16 +413,12 @@ static void test_lying_absent(void)
     struct bench bench;
     struct frame frame;
 
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     overlay_encode_contribute(&contribute, 0, &frame);
     bench_step_frame(&bench, 1, &frame);
     ok(bench_closed(&bench, 1), "who is absent though nothing is the matter is dropped");
     bench_close(&bench);
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     overlay_encode_named(OVERLAY_CANCEL, &cancel, &frame);
     bench_step_frame(&bench, 2, &frame);
     overlay_encode_contribute(&contribute, 0, &frame);
@@ -478,9 +470,7 @@ static void test_known_set(void)
     struct bench bench;
     struct frame frame;
 
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     make_contribute(6, 1, &none, &frame);
     bench_step_frame(&bench, 1, &frame);
     ok(bench_find(&bench, OVERLAY_ACTION_CLOSE) == NULL, "a set that is not known is waited for");
@@ -503,9 +493,7 @@ static void test_other_set(void)
     struct bench bench;
     struct frame frame;
 
-    bench_open(&bench, 0, 3);
-    bench_adopt(&bench, 1, 1, 1, 3);
-    bench_adopt(&bench, 2, 2, 2, 3);
+    bench_open_root_of_three(&bench);
     make_contribute(77, 1, &set, &frame);
     bench_step_frame(&bench, 1, &frame);
     make_contribute(77, 1, &other, &frame);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "launch/rank/pmi_node.h"
+#include "test/support/host_double.h"
 #include "test/support/tap.h"
 
 #include <dirent.h>
@@ -30,24 +31,8 @@ enum { GOOD = 1, DIES_AT_OPEN, SPEAKS_NOISE, GROWS, DIES_IN_FENCE, GOOD_TOO, HAN
 
 /* ---- The server process ---- */
 
-static struct pmi_ops host_ops;
 static int server_fd;
 static int has_grown;
-
-static struct host *host_create(const struct host_config *config, struct error *error)
-{
-    host_ops = *config->ops;
-    return (struct host *)&host_ops;
-}
-
-static int host_descriptor(const struct host *host)
-{
-    return -1;
-}
-
-static void host_process(struct host *host)
-{
-}
 
 static void host_open(struct host *host, const struct pmi_job *job)
 {
@@ -62,12 +47,8 @@ static void host_open(struct host *host, const struct pmi_job *job)
     if (job->number == SPEAKS_NOISE)
         (void)!write(server_fd, "noise noise noise", 17);
     has_grown |= job->number == GROWS;
-    host_ops.opened(host_ops.context, job->number, 0, "", (int32_t)getpid());
-    host_ops.collective(host_ops.context, &fence);
-}
-
-static void host_close(struct host *host, uint32_t number)
-{
+    host_double_ops.opened(host_double_ops.context, job->number, 0, "", (int32_t)getpid());
+    host_double_ops.collective(host_double_ops.context, &fence);
 }
 
 /* The client gets its own message back: the descriptor is the one that was given. */
@@ -76,40 +57,30 @@ static void host_admit(struct host *host, int fd, const struct pmi_process *proc
 {
     (void)!write(fd, message, message_bytes);
     close(fd);
-    host_ops.connected(host_ops.context, process);
+    host_double_ops.connected(host_double_ops.context, process);
 }
 
 static void host_done(void *host, uint64_t id, int status, const void *data, size_t data_bytes)
 {
     if (data_bytes == 3 && memcmp(data, "die", 3) == 0)
         _exit(4);
-    host_ops.text(host_ops.context, &(struct pmi_process){GOOD, 0}, data, data_bytes);
-}
-
-static void host_provide(void *host, uint64_t id, const struct pmi_process *process,
-                         const char *key)
-{
-    host_ops.provided(host_ops.context, process->job, id, 0, key, strlen(key));
+    host_double_ops.text(host_double_ops.context, &(struct pmi_process){GOOD, 0}, data, data_bytes);
 }
 
 static void host_gone(void *host, const struct pmi_process *process)
 {
-    host_ops.finalized(host_ops.context, process);
+    host_double_ops.finalized(host_double_ops.context, process);
 }
 
 static const struct host_table *load(void *context, struct error *error)
 {
-    static const struct host_table table = {
-        .abi = HOST_ABI,
-        .create = host_create,
-        .descriptor = host_descriptor,
-        .process = host_process,
-        .job_open = host_open,
-        .job_close = host_close,
-        .admit = host_admit,
-        .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
-    };
+    static struct host_table table;
 
+    table = host_double_table();
+    table.job_open = host_open;
+    table.admit = host_admit;
+    table.events =
+        (struct pmi_events){.done = host_done, .provide = host_double_provide, .gone = host_gone};
     return &table;
 }
 
