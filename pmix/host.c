@@ -47,8 +47,8 @@ static const struct {
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
 /* What is not served yet.  libpmix itself refuses an upcall that is missing with NOT_SUPPORTED, but
- * for two (4.2.2): it uses the memory of a connect and a disconnect after it has freed it, and says
- * of a query that no server can be reached. */
+ * for three: it uses the memory of a connect and a disconnect after it has freed it (4.2.2), says of a
+ * query that no server can be reached (4.2.2), and answers one member of a group only (5.0.7). */
 static pmix_status_t host_query_upcall(pmix_proc_t *proc, pmix_query_t *queries,
                                        size_t queries_count, pmix_info_cbfunc_t callback,
                                        void *context)
@@ -259,6 +259,19 @@ static int server_listen(struct host_listener *listener, const char *directory, 
     return rc;
 }
 
+/* libpmix up to 4.2.2 refuses a group by itself, each call at once, if there is no upcall; with one it
+ * takes a collective for a client and dies when a member's time limit is over.  Later ones wait for all
+ * members of the node, and without the upcall they answer only the last. */
+static int groups_are_collective(const char *version)
+{
+    unsigned int major = 0, minor = 0, release = 0;
+    const char *digits = version + strcspn(version, "0123456789");
+
+    if (sscanf(digits, "%u.%u.%u", &major, &minor, &release) < 2)
+        return 1;
+    return major > 4 || (major == 4 && (minor > 2 || (minor == 2 && release > 2)));
+}
+
 static int library_start(const struct host_config *config, struct error *error)
 {
     struct host_listener listener;
@@ -268,6 +281,8 @@ static int library_start(const struct host_config *config, struct error *error)
     if (rc < 0)
         return rc;
     environment_clean();
+    if (groups_are_collective(PMIx_Get_version()))
+        module.group = host_client_group;
     status = server_start(config);
     if (status != PMIX_SUCCESS)
         return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",

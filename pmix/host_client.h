@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a single client tells: that it has come, that it is done, that it gives up, and text for the
- * user.
+ * user; and what is refused.
  */
 #ifndef PMIX_HOST_CLIENT_H
 #define PMIX_HOST_CLIENT_H
@@ -32,6 +32,14 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
 pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_data_range_t range, pmix_info_t info[], size_t info_count,
                                 pmix_op_cbfunc_t callback, void *context);
+
+/* .group: no group is made or left.  libpmix asks when all members of this node have called.  Of an error
+ * that is returned, or of a missing upcall, only the last of them would learn, and the others would wait
+ * for ever (5.0.7): the callback tells all. */
+pmix_status_t host_client_group(pmix_group_operation_t operation, char *name,
+                                const pmix_proc_t procs[], size_t procs_count,
+                                const pmix_info_t info[], size_t info_count,
+                                pmix_info_cbfunc_t callback, void *context);
 
 /* pmi_events.done; an id that is not open any more is ignored. */
 void host_client_abort_done(struct host *host, uint64_t id, int status);

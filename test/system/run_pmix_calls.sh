@@ -102,6 +102,12 @@ for call in query publish lookup unpublish spawn group allocate control credenti
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
 
+# A group is a collective of its members on a node: each of them is told.
+calls 0 "group=NOT-SUPPORTED fence=SUCCESS" "a group of one node is refused to all its members" \
+    --virtual-nodes 1 --per-node 4 -n 4 -- group group fence
+calls 0 "r0:group:1=NOT-SUPPORTED r1:group:1=NOT-SUPPORTED fence=SUCCESS sleep:1500=SUCCESS" \
+    "one with a time limit is, too, and nothing comes later" "${pair[@]}" -- r0:group:1 r1:group:1 sleep:1500 fence
+
 # Events reach the processes of their node. One that is meant for more (3: the namespace, 5: all) is
 # refused, but libpmix 4.2.2 tells the caller success.
 run "$banyan" run --timeout 60 --mpi pmix -l --virtual-nodes 2 --per-node 2 -n 4 "$program" \

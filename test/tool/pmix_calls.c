@@ -14,7 +14,8 @@
  *     sleep:MS
  *     exit             ends without finalize
  *     rN:CALL          CALL on rank N only
- *     query publish lookup unpublish spawn group leave allocate control monitor credential
+ *     group[:S]        constructs a group of all ranks, with a time limit of S seconds
+ *     query publish lookup unpublish spawn allocate control monitor credential
  *     validate pull fabric event:RANGE register:CODE
  *                      the rest of the standard, each with the simplest arguments
  */
@@ -161,15 +162,20 @@ static pmix_status_t spawn(void)
     return PMIx_Spawn(NULL, 0, &app, 1, space);
 }
 
-static pmix_status_t group(void)
+static pmix_status_t group(const char *limit)
 {
     pmix_proc_t *all = calloc(world_size, sizeof(*all));
-    pmix_info_t *results = NULL;
+    int seconds = atoi(limit);
+    pmix_info_t info, *results = NULL;
+    pmix_status_t status;
     size_t count = 0;
 
     for (uint32_t rank = 0; rank < world_size; rank++)
         PMIX_LOAD_PROCID(&all[rank], self.nspace, rank);
-    return PMIx_Group_construct("a.group", all, world_size, NULL, 0, &results, &count);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    status = PMIx_Group_construct("a.group", all, world_size, &info, seconds > 0, &results, &count);
+    free(all);
+    return status;
 }
 
 static pmix_status_t allocate(void)
@@ -287,11 +293,11 @@ static const struct {
     const char *name;
     pmix_status_t (*call)(void);
 } plain[] = {
-    {"query", query},           {"publish", publish},   {"lookup", lookup},
-    {"unpublish", unpublish},   {"spawn", spawn},       {"group", group},
-    {"allocate", allocate},     {"control", control},   {"monitor", monitor},
-    {"credential", credential}, {"validate", validate}, {"pull", pull},
-    {"fabric", fabric},         {"apart", apart},
+    {"query", query},         {"publish", publish}, {"lookup", lookup},
+    {"unpublish", unpublish}, {"spawn", spawn},     {"allocate", allocate},
+    {"control", control},     {"monitor", monitor}, {"credential", credential},
+    {"validate", validate},   {"pull", pull},       {"fabric", fabric},
+    {"apart", apart},
 };
 
 static pmix_status_t plain_call(const char *name)
@@ -308,6 +314,8 @@ static pmix_status_t call(const char *name, char *rest)
 {
     if (strcmp(name, "connect") == 0 || strcmp(name, "disconnect") == 0)
         return everyone(*name == 'd', next_word(&rest));
+    if (strcmp(name, "group") == 0)
+        return group(next_word(&rest));
     if (strcmp(name, "fence") == 0)
         return PMIx_Fence(NULL, 0, NULL, 0);
     if (strcmp(name, "put") == 0)
