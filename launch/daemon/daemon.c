@@ -407,7 +407,9 @@ int daemon_run(struct daemon *daemon, struct error *error)
         daemon_watch_signals(daemon);
     if (rc == 0) {
         daemon_watch_starter(daemon);
-        daemon_start_children(daemon);
+        rc = daemon_start_children(daemon, error);
+    }
+    if (rc == 0) {
         if (daemon->root && !daemon->doctor) /* which tells of it, and mends nothing */
             session_sweep(daemon->record.instance.tmpdir);
         name_jobs(daemon);

@@ -107,7 +107,7 @@ void daemon_close_links(struct daemon *daemon);
 /* daemon_overlay.c */
 extern const struct node_events daemon_node_events;
 extern const struct starter_events daemon_starter_events;
-void daemon_start_children(struct daemon *daemon);
+int daemon_start_children(struct daemon *daemon, struct error *error);
 /* Starts the heads of what follows the first place of a range of ours. */
 void daemon_start_range(struct daemon *daemon, struct range range);
 /* As the allocation says it; "" if it is none of ours. */

@@ -33,18 +33,20 @@ void daemon_start_range(struct daemon *daemon, struct range range)
 
 /* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
  * makes it. */
-void daemon_start_children(struct daemon *daemon)
+int daemon_start_children(struct daemon *daemon, struct error *error)
 {
     struct addresses addresses;
+    int rc = 0;
 
     if (!starter_is_one_shot(daemon->record.instance.starter)) {
         daemon_start_range(daemon, daemon->record.range);
     } else if (daemon->join_root) {
-        join_root_start(daemon->join_root);
+        rc = join_root_start(daemon->join_root, error);
     } else if (daemon->root) {
         link_set_addresses(daemon->links, &addresses);
         starter_start_all(daemon->starter, &daemon->record, &addresses);
     }
+    return rc;
 }
 
 /* contrib/bench/joined.c reads it. */

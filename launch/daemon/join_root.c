@@ -23,8 +23,7 @@ struct join_root {
     struct join_book *book;
     unsigned char *secret; /* the session's, until all have it */
     struct loop_timer *timer;
-    char *path;       /* of the file while it is there, else NULL */
-    struct error why; /* it could not be written */
+    char *path; /* of the file while it is there, else NULL */
 };
 
 /* ---- Who comes ---- */
@@ -153,9 +152,12 @@ static int write_file(const struct join_root *join, const char *path, struct err
         (void)unlink(draft);
     free(draft);
     if (rc == -EEXIST)
-        return error_set(error, rc, "%s already exists: remove it or use --join-file FILE", path);
-    return rc < 0 ? error_set(error, rc, "cannot write the tokens to %s: %s", path, strerror(-rc))
-                  : 0;
+        return error_set(error, rc,
+                         "option --join-file: %s already exists: remove it or name another file",
+                         path);
+    if (rc < 0)
+        return error_set(error, rc, "option --join-file: cannot write %s: %s", path, strerror(-rc));
+    return 0;
 }
 
 static void remove_file(struct join_root *join)
@@ -193,13 +195,6 @@ static void on_timeout(void *context)
     fail_places(join, &why);
 }
 
-static void on_unwritten(void *context)
-{
-    struct join_root *join = context;
-
-    fail_places(join, &join->why);
-}
-
 static void tell_user(struct join_root *join)
 {
     const struct boot_record *record = &join->daemon->record;
@@ -227,17 +222,16 @@ struct join_root *join_root_create(struct daemon *daemon)
     return join;
 }
 
-void join_root_start(struct join_root *join)
+int join_root_start(struct join_root *join, struct error *error)
 {
     const char *path = join->daemon->record.instance.join_file;
+    int rc = write_file(join, path, error);
 
-    if (write_file(join, path, &join->why) == 0) {
-        join->path = memory_copy_string(path);
-        tell_user(join);
-    } else {
-        loop_timer_cancel(join->timer);
-        loop_defer(join->daemon->loop, on_unwritten, join);
-    }
+    if (rc < 0)
+        return rc;
+    join->path = memory_copy_string(path);
+    tell_user(join);
+    return 0;
 }
 
 void join_root_linked(struct join_root *join, uint32_t place)
@@ -256,7 +250,6 @@ void join_root_destroy(struct join_root *join)
 {
     if (join == NULL)
         return;
-    loop_defer_cancel(join->daemon->loop, join);
     remove_file(join);
     loop_timer_destroy(join->timer);
     secret_destroy(join->secret, SECRET_BYTES);

@@ -21,8 +21,9 @@ extern const struct link_guests join_root_guests; /* context: struct join_root *
 
 /* Before the links are opened, and while the record still has the secret. */
 struct join_root *join_root_create(struct daemon *daemon);
-/* Writes the file and tells the user; the wait begins. */
-void join_root_start(struct join_root *join);
+/* Writes the file and tells the user; the wait begins.  If it cannot be written nobody can come: the
+ * error says why. */
+int join_root_start(struct join_root *join, struct error *error);
 /* The daemon of a place is up.  join may be NULL. */
 void join_root_linked(struct join_root *join, uint32_t place);
 void join_root_destroy(struct join_root *join); /* NULL is fine */

@@ -165,10 +165,22 @@ like "$(cat n2.err)" '^banyand: it received Terminated: leaving the instance[^
 : >banyan.join
 run "$banyan" run --starter join --net lo --host n1 true </dev/null
 is "$status $out" "125 " "a file that is there: exit status 125"
-like "$err" 'banyan.join already exists: remove it or use --join-file FILE' "and it is not touched"
+is "$err" "banyan: option --join-file: banyan.join already exists: remove it or name another file" \
+    "one line names the option and the file, and no node"
 is "$(stat -c %s banyan.join)" 0 "it is as it was"
 run "$banyan" run --starter join --join-file /no/such/place --net lo --host n1 true </dev/null
-like "$err" 'cannot write the tokens to /no/such/place: No such file' "a file that cannot be written"
+is "$status $out" "125 " "a file that cannot be written: exit status 125"
+is "$err" "banyan: option --join-file: cannot write /no/such/place: No such file or directory" \
+    "one line names the option, the file and what the system says, and no node"
+run "$banyan" doctor --starter join --join-file /no/such/place --net lo --host n1 </dev/null
+is "$status $out$err" \
+    "125 banyan: option --join-file: cannot write /no/such/place: No such file or directory" \
+    "banyan doctor says the same"
+run "$banyan" start --starter join --join-file /no/such/place --net lo --host n1 </dev/null
+is "$status $out$err" \
+    "125 banyan: option --join-file: cannot write /no/such/place: No such file or directory" \
+    "and so does banyan start"
+gone "nothing is left"
 run "$banyan" run --join-file x --host n1 true </dev/null
 like "$err" '^banyan: option --join-file: it needs --starter join$' "a file without the starter"
 run "$banyan" run --starter join --boot munge --host n1 true </dev/null
