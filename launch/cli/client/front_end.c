@@ -19,8 +19,10 @@
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
-#define KILL_WAIT_MS    2000
-#define ORPHANS_WAIT_MS 5000 /* for helpers whose root was killed: they kill what is left */
+#define KILL_WAIT_MS 2000
+#define ORPHANS_WAIT_MS \
+    5000 /* for helpers whose root was killed: they kill the remaining
+                              * processes */
 
 /* ---- words ---- */
 
@@ -112,7 +114,7 @@ void front_end_check_gone(struct front_end *front)
         loop_stop(front->loop);
 }
 
-/* ---- patience with the root ---- */
+/* ---- waiting for the root ---- */
 
 void front_end_wait_for_root(struct front_end *front, uint32_t milliseconds)
 {
@@ -131,7 +133,7 @@ static void kill_root(struct front_end *front)
     front_end_wait_for_root(front, KILL_WAIT_MS);
 }
 
-/* First the hard way of ending, then the root itself; what it started ends with it. */
+/* First asks for an immediate end, then kills the root; its daemons end with it. */
 static void on_patience(void *context)
 {
     struct front_end *front = context;
@@ -143,7 +145,7 @@ static void on_patience(void *context)
     else if (!front->root_killed)
         kill_root(front);
     else
-        loop_stop(front->loop); /* the system does not let it die */
+        loop_stop(front->loop); /* it cannot be killed */
 }
 
 static void on_timeout(void *context)
@@ -159,8 +161,8 @@ static void on_timeout(void *context)
     front_end_watch_reader(front);
 }
 
-/* The user wants us to end: who reads our output may take what is left, but must not stand still.
- * What was queued during the last second only (the reason of the end, for one) has not stood yet. */
+/* The user wants us to end: the reader of our output may take the rest, but must not stall.  Output
+ * queued only during the last second (the reason of the end, for one) does not count as stalled. */
 static void on_reader_check(void *context)
 {
     struct front_end *front = context;
@@ -197,7 +199,7 @@ static void on_written(void *context, size_t bytes)
     front_end_check_gone(front);
 }
 
-/* A reader that is gone ends us as it would end any program: with SIGPIPE's status, and no word. */
+/* A closed reader ends us as it would end any program: with SIGPIPE's status, silently. */
 static void on_write_failed(void *context, const struct error *error)
 {
     struct front_end *front = context;
@@ -236,7 +238,7 @@ static void front_end_close(struct front_end *front)
     loop_destroy(front->loop);
 }
 
-/* After the root was killed: its helpers kill what it had started and then end, as children of ours. */
+/* After the root was killed: its helpers, now our children, kill what it had started and exit. */
 static void wait_for_orphans(void)
 {
     uint64_t deadline_ns = loop_now_ns() + (uint64_t)ORPHANS_WAIT_MS * NS_PER_MS;
@@ -257,7 +259,7 @@ static void wait_for_orphans(void)
     }
 }
 
-/* The last of them to be killed may have left a cgroup that nobody else removes. */
+/* The last of them to be killed may have left a cgroup that no other process removes. */
 static void end_orphans(void)
 {
     wait_for_orphans();
@@ -275,7 +277,7 @@ static void write_record(struct front_end *front, int record_fd)
         front->record.status = EXIT_STATUS_FAILED;
 }
 
-/* From the fork to the last words. */
+/* From the fork to the final message. */
 static int front_end_live(struct front_end *front, struct run_request *request, struct error *error)
 {
     int channel_fd = request->instance_fd;

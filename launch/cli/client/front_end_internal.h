@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The front end's parts: front_end.c (life and end), front_end_root.c (what the root says and does),
- * front_end_user.c (what the user says and does).  For them only.
+ * The front end's parts: front_end.c (life and end), front_end_root.c (messages and end of the
+ * root), front_end_user.c (the user's input and signals).  For them only.
  */
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
 #define LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
@@ -34,37 +34,37 @@ struct front_end {
 
     struct channel *channel; /* NULL once it is closed */
     uint32_t job;            /* its number; 0 until the root has accepted it */
-    int is_guest;            /* of an instance that others have started: there is no root of ours */
-    struct buffer early;     /* CONTROL_END, if the end was asked for before that */
+    int is_guest;            /* of an existing instance: the root is not ours */
+    struct buffer early;     /* CONTROL_END, if the end was requested before that */
     struct root_process root;
     int root_ended; /* or there is none of ours */
 
     struct front_signal signals[FRONT_SIGNALS_MAX];
     uint32_t signals_count;
     struct loop_timer *timeout;  /* of --timeout */
-    struct loop_timer *patience; /* with the root, once it should end something */
-    struct loop_timer *reader;   /* with who reads our output, once the user wants us to end */
+    struct loop_timer *patience; /* for the root, once it was asked to end something */
+    struct loop_timer *reader;   /* for the reader of our output, once the user wants us to end */
     int end_wishes;              /* how often the user asked for the end */
     int ending_at_once;
     int root_killed;  /* by us */
-    int reader_moved; /* something was written since the last look */
-    int reader_owes;  /* something was queued at the last look */
+    int reader_moved; /* something was written since the last check */
+    int reader_owes;  /* something was queued at the last check */
 
     int has_job_end;
-    int has_failure; /* of our own: its words and status go before the root's */
+    int has_failure; /* ours: its text and status take precedence over the root's */
     int said_end;
 };
 
 /* front_end.c */
-/* The job must end: with our own status and words (a failure of ours) or by the user's wish. */
+/* Ends the job: with our own status and text (our failure) or at the user's request. */
 void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, const char *reason);
 void front_end_fail(struct front_end *front, uint32_t status, enum run_failure failure,
                     const char *text);
-/* Says the last words, once; whether all has ended, and if so stops the loop. */
+/* Prints the final message, once; stops the loop once everything has ended. */
 void front_end_say_end(struct front_end *front);
 void front_end_check_gone(struct front_end *front);
 void front_end_wait_for_root(struct front_end *front, uint32_t milliseconds);
-/* From the end wish on: output that nobody takes is given up after a second. */
+/* After an end request: output that is not read is dropped after a second. */
 void front_end_watch_reader(struct front_end *front);
 void front_end_message(struct front_end *front, const char *text);
 /* For --verbose, with the time since the start. */
@@ -72,7 +72,7 @@ void front_end_phase(struct front_end *front, enum run_phase phase);
 
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);
-/* A message about the job, once it is accepted; what follows its number is taken from payload. */
+/* Sends a message about the accepted job; payload is what follows its number. */
 void front_end_send(struct front_end *front, uint8_t type, const void *payload, size_t bytes);
 void front_end_close_root(struct front_end *front);
 

@@ -126,7 +126,7 @@ static void on_refused(struct front_end *front, struct wire_reader *reader)
 
 static void on_accepted(struct front_end *front, struct wire_reader *reader)
 {
-    (void)wire_get_u32(reader); /* there is one request */
+    (void)wire_get_u32(reader); /* we have one request */
     front->job = wire_get_u32(reader);
     if (wire_finish(reader) < 0 || front->job == 0)
         on_unreadable(front);
@@ -155,7 +155,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
         job = control_job_number(&reader);
     if (job != front->job && job != 0)
-        return; /* of no job of ours */
+        return; /* not our job */
     switch (type) {
     case CONTROL_WELCOME:
         on_welcome(front, &reader);
@@ -167,7 +167,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         on_accepted(front, &reader);
         break;
     case CONTROL_READY:
-    case CONTROL_FAILED: /* the job's end says it, too */
+    case CONTROL_FAILED: /* the job's end repeats it */
         break;
     case CONTROL_STARTED:
         on_started(front, &reader);
@@ -201,8 +201,8 @@ void front_end_send(struct front_end *front, uint8_t type, const void *payload, 
     buffer_fini(&message);
 }
 
-/* The root went without a word about the job.  If it could not begin it has told stderr why, and
- * exited with a failure. */
+/* The root exited without reporting the job.  If it could not start, it has printed why to stderr
+ * and exited with a failure. */
 static void say_root_died(struct front_end *front)
 {
     char text[192] = "";
@@ -269,7 +269,7 @@ static void send_job(struct front_end *front)
     const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
 
-    if (!front->is_guest) { /* who has said it to get the roster */
+    if (!front->is_guest) { /* a guest has already said it to get the roster */
         control_hello_encode(&hello, &payload);
         channel_send_buffer(front->channel, CONTROL_HELLO, &payload);
     }

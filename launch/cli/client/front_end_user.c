@@ -34,8 +34,8 @@ static const char *end_reason(int number)
     }
 }
 
-/* The first asks for the end, another one, or SIGQUIT, for the end at once; SIGHUP is sent by the
- * kernel and the shell both, so it never hurries.  Output that nobody reads is given up after a
+/* The first asks for the end; another one, or SIGQUIT, for an immediate end; SIGHUP is sent by both
+ * the kernel and the shell, so it never counts twice.  Output that is not read is dropped after a
  * second. */
 static void on_end_signal(void *context)
 {
@@ -66,7 +66,7 @@ static void stop_ourselves(void *context)
     kill(getpid(), SIGSTOP);
 }
 
-/* Ctrl-Z: ranks are stopped for certain, then we are, once the message has left. */
+/* Ctrl-Z: stops the ranks, then ourselves, once the message has left. */
 static void on_stop(void *context)
 {
     struct front_signal *signal = context;

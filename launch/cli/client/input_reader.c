@@ -13,13 +13,14 @@
 #include "launch/cli/client/output_sink.h"
 
 #define READ_BYTES_MAX (64u * 1024)
-/* Nobody tells a running job of the shell that it has come to the foreground (fg): it is looked. */
+/* A running job gets no signal when the shell moves it to the foreground (fg), so this is
+ * polled. */
 #define BACKGROUND_LOOK_NS 250000000ull
 
 struct input_reader {
     struct loop *loop;
     struct loop_watch *watch; /* NULL: a file, which is always ready */
-    struct loop_timer *look;  /* while a terminal is somebody else's */
+    struct loop_timer *look;  /* while we are not in the terminal's foreground */
     int fd;
     uint32_t window_bytes;
     uint32_t ahead_bytes; /* read and not yet taken */
@@ -55,7 +56,7 @@ static void reader_fail(struct input_reader *reader, int code)
 
 static void reader_arm(struct input_reader *reader);
 
-/* Reads once.  Somebody who shares the descriptor may have been faster, hence the poll. */
+/* Reads once.  Another process that shares the descriptor may have read first, hence the poll. */
 static void reader_read(struct input_reader *reader)
 {
     char data[READ_BYTES_MAX];
@@ -99,7 +100,7 @@ static void reader_ready(void *context, int fd, unsigned int ready)
     reader_arm(reader);
 }
 
-/* Goes on reading if there is room and the terminal is ours. */
+/* Continues reading if there is room and we are in the foreground. */
 static void reader_arm(struct input_reader *reader)
 {
     int wanted = !reader->ended && reader->ahead_bytes < reader->window_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the user's stdin without ever blocking the loop, at most a window ahead of who takes it.  A
+ * Reads the user's stdin without ever blocking the loop, at most a window ahead of its consumer.  A
  * terminal is read only while we are in its foreground, so that a run in the background is not
  * stopped (SIGTTIN must be ignored by the process).
  */
@@ -22,13 +22,13 @@ struct input_reader_events {
     void (*failed)(void *context, const struct error *error);
 };
 
-/* fd stays the caller's.  Reads from the next turn of the loop on. */
+/* fd stays the caller's.  Starts reading in the next turn of the loop. */
 struct input_reader *input_reader_create(struct loop *loop, int fd, uint32_t window_bytes,
                                          const struct input_reader_events *events, void *context);
 void input_reader_destroy(struct input_reader *reader);
-/* So many bytes have been taken. */
+/* That many bytes have been consumed. */
 void input_reader_credit(struct input_reader *reader, uint32_t bytes);
-/* We may have come to the foreground or left it. */
+/* Call when we may have entered or left the foreground. */
 void input_reader_resume(struct input_reader *reader);
 
 #endif

@@ -19,7 +19,7 @@
 #define PATIENCE_MS  10000
 #define HEADER_BYTES 5 /* as fabric/channel.h has it: u32 length, u8 type */
 
-/* What we are about to trust is ours alone. */
+/* The directory must be accessible to this user only. */
 static int check_directory(const char *directory, struct error *error)
 {
     struct stat status;
@@ -74,7 +74,7 @@ static int send_hello(int fd)
     sent = send(fd, message.data, message.length_bytes, MSG_NOSIGNAL);
     buffer_fini(&payload);
     buffer_fini(&message);
-    return sent > 0 ? 0 : -EPIPE; /* a few bytes go whole */
+    return sent > 0 ? 0 : -EPIPE; /* a few bytes are never split */
 }
 
 static int read_bytes(int fd, size_t bytes, struct buffer *out)
@@ -97,7 +97,7 @@ static int read_bytes(int fd, size_t bytes, struct buffer *out)
     return 0;
 }
 
-/* The first message, whole, and not a byte more. */
+/* Reads exactly the first message. */
 static int read_message(int fd, uint8_t *ret_type, struct buffer *payload)
 {
     struct buffer header = {0};

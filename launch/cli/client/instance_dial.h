@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Becoming a client of an instance that is there: connects to the socket in its session directory, says
- * hello, and waits for the roster.  Blocks, for at most some seconds.
+ * Becomes a client of an existing instance: connects to the socket in its session directory, says
+ * hello, and waits for the roster.  Blocks for at most a few seconds.
  */
 #ifndef LAUNCH_CLI_CLIENT_INSTANCE_DIAL_H
 #define LAUNCH_CLI_CLIENT_INSTANCE_DIAL_H
@@ -9,7 +9,8 @@
 #include "alloc/allocation.h"
 #include "base/error.h"
 
-/* One line says why not: nothing listens there, it is another user's, it speaks another version. */
+/* The error says why not: nothing listens there, it belongs to another user, its version
+ * differs. */
 int instance_dial(const char *directory, struct allocation *ret_roster, int *ret_fd,
                   struct error *error);
 

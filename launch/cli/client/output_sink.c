@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FILE_WRITE_BYTES_MAX (256u * 1024) /* at once: a slow disk is not waited for any longer */
+#define FILE_WRITE_BYTES_MAX (256u * 1024) /* per write, to bound the wait for a slow disk */
 
 int fd_is_pollable(int fd)
 {
@@ -36,7 +36,7 @@ static int open_again(int fd)
     return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-/* A file must not be opened again: the offset is shared with whoever else writes it. */
+/* A file must not be reopened: the offset is shared with its other writers. */
 struct sink_fd sink_fd_open(int user_fd)
 {
     struct sink_fd sink = {.kind = SINK_SHARED, .fd = user_fd};
@@ -61,7 +61,7 @@ void sink_fd_close(struct sink_fd *sink)
     *sink = (struct sink_fd){.fd = -1};
 }
 
-/* What poll() says can be written is room for at least PIPE_BUF bytes in a pipe. */
+/* If poll() reports a pipe writable, it has room for at least PIPE_BUF bytes. */
 static long write_if_ready(int fd, const void *data, size_t data_bytes)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
@@ -99,7 +99,7 @@ long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_byt
     }
 }
 
-/* What is not one description can still be one pipe or terminal. */
+/* Different descriptions may still be the same pipe or terminal. */
 static int is_same_device(int a, int b)
 {
     struct stat of_a, of_b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One descriptor of the user's, written without ever blocking and without changing the mode of a
+ * One of the user's descriptors, written without ever blocking and without changing the mode of a
  * description that others share.
  */
 #ifndef LAUNCH_CLI_CLIENT_OUTPUT_SINK_H
@@ -9,22 +9,22 @@
 #include <stddef.h>
 
 enum sink_kind {
-    SINK_OWN,    /* opened once more, non-blocking */
+    SINK_OWN,    /* reopened non-blocking */
     SINK_SOCKET, /* non-blocking per call */
-    SINK_SHARED, /* asked with poll() before each small write */
-    SINK_FILE,   /* cannot be waited for and does not keep one waiting: files, /dev/null */
+    SINK_SHARED, /* polled before each small write */
+    SINK_FILE,   /* never blocks and cannot be polled: files, /dev/null */
     SINK_KIND_COUNT
 };
 
 struct sink_fd {
     enum sink_kind kind;
     int fd;
-    int is_own; /* fd is to be closed */
+    int is_own; /* fd must be closed */
 };
 
 struct sink_fd sink_fd_open(int user_fd);
 void sink_fd_close(struct sink_fd *sink);
-/* Bytes written, or -errno; -EAGAIN: wait until sink->fd can be written. */
+/* Bytes written, or -errno; -EAGAIN: wait until sink->fd is writable. */
 long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes);
 /* 1 if both descriptors are the same open file, terminal or pipe. */
 int sink_fd_same(int a, int b);

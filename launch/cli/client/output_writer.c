@@ -14,16 +14,17 @@
 #include "base/time.h"
 #include "launch/cli/client/output_sink.h"
 
-#define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, then others go on */
-/* More is not held back: output must flow.  It is more than nodes may have under way together, as
- * long as those are not thousands (CONTROL_OUTPUT_WINDOW), so none of it is owed to the line's rank. */
+#define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, before others run */
+/* More is not held back, so that output keeps flowing.  The limit exceeds what all nodes together
+ * may have under way, up to a thousand or so (CONTROL_OUTPUT_WINDOW), so the line's rank never
+ * lacks credit because of it. */
 #define HELD_BYTES_MAX  (8u * 1024 * 1024)
 #define HELD_PIECES_MAX 4096u /* likewise; the list is searched */
 #define KEEP_BYTES_MAX  (1024u * 1024)
-/* A line that is longer is none that somebody reads as one: if it stands still others go on soon. */
+/* Nobody reads a longer line as one: if it stalls others continue soon. */
 #define LONG_LINE_BYTES (64u * 1024)
 
-/* What a rank said while another one's line was open.  No bytes: its stream has ended. */
+/* Output of a rank while another one's line was open.  No bytes: its stream has ended. */
 struct piece {
     struct list_node node;
     uint64_t arrival_ns;
@@ -33,30 +34,30 @@ struct piece {
     char data[];
 };
 
-/* Invariant: nothing of the open line's owner is held back. */
+/* Invariant: no output of the open line's owner is held back. */
 struct sink {
     struct output_writer *writer;
     const char *name;
     struct sink_fd to;
-    struct loop_watch *watch; /* while it does not take more */
+    struct loop_watch *watch; /* while it is not writable */
     struct loop_timer *timer; /* of the oldest piece held back */
     struct buffer ready;
     size_t ready_written_bytes;
-    size_t ready_put_bytes; /* of put bytes in ready that were not told as written */
+    size_t ready_put_bytes; /* of put bytes in ready that were not reported as written */
     struct list held;
     size_t held_bytes;
     uint32_t held_count;
     uint64_t line_wait_ns;
-    int line_open; /* and its rank may go on */
+    int line_open; /* and its rank may continue it */
     uint32_t line_rank;
     uint8_t line_stream;
     size_t line_bytes;      /* of it */
     uint64_t line_since_ns; /* when its rank got the output */
-    uint64_t line_last_ns;  /* when it went on */
+    uint64_t line_last_ns;  /* when it last grew */
     enum line_state {
         LINE_START,  /* nothing, or a newline, was put last */
-        LINE_INSIDE, /* of one that goes on, if perhaps later */
-        LINE_ENDED,  /* of one that ended without a newline */
+        LINE_INSIDE, /* of a line that continues, perhaps later */
+        LINE_ENDED,  /* after a line that ended without a newline */
     } state;
     int failed;
 };
@@ -94,8 +95,8 @@ static int sink_is_owner(const struct sink *sink, uint32_t rank, uint8_t stream)
     return sink->line_open && sink->line_rank == rank && sink->line_stream == stream;
 }
 
-/* A label stands in front of each line, and of each piece of a line that others have come between.
- * What ended without a newline gets one before the next label. */
+/* A label precedes each line, and each piece of a line that others have interrupted.  A line that
+ * ended without a newline gets one before the next label. */
 static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
                                  size_t data_bytes)
 {
@@ -115,7 +116,7 @@ static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t strea
     }
 }
 
-/* Its stream has ended: the rest of its line will not come. */
+/* The stream has ended, so its line stays unfinished. */
 static void sink_end_line(struct sink *sink, uint32_t rank, uint8_t stream)
 {
     if (!sink_is_owner(sink, rank, stream))
@@ -144,7 +145,7 @@ static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, c
     sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
 }
 
-/* Puts the bytes in line to be written now. */
+/* Queues the bytes for writing. */
 static void sink_accept(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
                         size_t data_bytes)
 {
@@ -169,7 +170,7 @@ static void sink_accept_piece(struct sink *sink, struct piece *piece)
     free(piece);
 }
 
-/* The owner of the open line goes on with what it said later, until its line ends. */
+/* Appends the owner's later output to its open line, until the line ends. */
 static void sink_accept_owner(struct sink *sink)
 {
     struct list_node *node, *next;
@@ -184,8 +185,8 @@ static void sink_accept_owner(struct sink *sink)
     }
 }
 
-/* When a piece has waited long enough.  For a long line that goes on it waits from when the line's
- * rank got the output, so that each gets its time; one that stands still although all of it was
+/* When a piece has waited long enough.  For a long line that keeps growing, time counts from when
+ * its rank got the output, so that each gets a turn; a line that has stalled although all of it was
  * written is not waited for. */
 static uint64_t sink_deadline_ns(const struct sink *sink, const struct piece *piece)
 {
@@ -201,7 +202,7 @@ static uint64_t sink_deadline_ns(const struct sink *sink, const struct piece *pi
     return from_ns < still_ns ? from_ns : still_ns;
 }
 
-/* Accepts what need not be held back any more; all: no line will go on. */
+/* Accepts pieces that need no longer be held back; all: no line will continue. */
 static void sink_release(struct sink *sink, int all)
 {
     int overflow = sink->held_bytes > HELD_BYTES_MAX || sink->held_count > HELD_PIECES_MAX;
@@ -269,7 +270,7 @@ static void sink_drop(struct sink *sink)
         list_remove(node);
         free(list_entry(node, struct piece, node));
     }
-    sink->ready_put_bytes += sink->held_bytes; /* told as written by the next flush */
+    sink->ready_put_bytes += sink->held_bytes; /* reported as written by the next flush */
     sink->held_bytes = 0;
     sink->held_count = 0;
     sink->line_open = 0;
@@ -290,7 +291,7 @@ static void sink_fail(struct sink *sink, int code)
     sink->writer->events->failed(sink->writer->context, &error);
 }
 
-/* Writes what is taken now; returns how many bytes left ready. */
+/* Writes as much as the descriptor takes; returns the bytes removed from ready. */
 static size_t sink_write(struct sink *sink)
 {
     size_t written = 0;
@@ -310,7 +311,7 @@ static size_t sink_write(struct sink *sink)
     return written;
 }
 
-/* How many put bytes are among the written ones: in proportion, all of them at the end. */
+/* The number of put bytes among those written: in proportion, all of them at the end. */
 static size_t sink_count_written(struct sink *sink, size_t written_bytes)
 {
     size_t left = sink_left(sink);
@@ -376,7 +377,7 @@ static void writer_flush(void *context)
         writer->events->written(writer->context, put_bytes);
 }
 
-/* ---- for all ---- */
+/* ---- the interface ---- */
 
 static void sink_init(struct sink *sink, struct output_writer *writer, const char *name, int fd)
 {

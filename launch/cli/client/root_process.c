@@ -84,7 +84,7 @@ void root_process_signal(const struct root_process *root, int number)
         kill(root->pid, number);
 }
 
-/* ---- What it says ---- */
+/* ---- Its messages ---- */
 
 int root_process_each_line(struct wire_reader *reader, void (*say)(void *context, const char *line),
                            void *context)

@@ -17,7 +17,7 @@
 struct root_process {
     pid_t pid;       /* 0: none was forked */
     int has_ended;   /* and was waited for */
-    int wait_status; /* as of waitpid, once it has ended */
+    int wait_status; /* from waitpid, once it has ended */
     int fd;          /* pidfd while it is watched */
     struct loop_watch *watch;
     void (*ended)(void *context);
@@ -32,9 +32,9 @@ int root_process_fork(struct root_process *root, struct run_request *request,
 /* ended is called once, after the process was waited for. */
 void root_process_watch(struct root_process *root, struct loop *loop, void (*ended)(void *context),
                         void *context);
-/* Of a root that is not watched: closes the channel, by which it ends, and waits for that. */
+/* For a root that is not watched: closes the channel, which ends it, and waits for its exit. */
 void root_process_give_up(struct root_process *root, int channel_fd);
-/* Stops watching; the process goes on if it has not ended. */
+/* Stops watching; the process continues if it has not ended. */
 void root_process_unwatch(struct root_process *root);
 /* Sends a signal to it, if it has not ended. */
 void root_process_signal(const struct root_process *root, int number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of a run when it has ended: for --json and --verbose.
+ * What is known of a run after its end: for --json and --verbose.
  */
 #ifndef LAUNCH_CLI_CLIENT_RUN_RECORD_H
 #define LAUNCH_CLI_CLIENT_RUN_RECORD_H
@@ -15,13 +15,13 @@ enum run_phase {
     RUN_PHASE_STARTED,      /* all processes run */
     RUN_PHASE_FIRST_OUTPUT, /* has arrived */
     RUN_PHASE_ENDED,        /* the job has */
-    RUN_PHASE_GONE,         /* so have the root and all daemons */
+    RUN_PHASE_GONE,         /* the root and all daemons have ended, too */
     RUN_PHASE_COUNT
 };
 
 enum run_failure {
     RUN_FAILURE_NONE,
-    RUN_FAILURE_PROGRAM, /* a rank's status is the run's */
+    RUN_FAILURE_PROGRAM, /* a rank's status became the run's */
     RUN_FAILURE_BANYAN,
     RUN_FAILURE_USER, /* ended by a signal to banyan */
     RUN_FAILURE_TIMEOUT,
@@ -40,11 +40,11 @@ struct run_record {
     char text[ERROR_TEXT_BYTES];
 };
 
-/* Counts the first time only; returns 1 then. */
+/* Records the first time only; returns 1 then. */
 int run_record_reach(struct run_record *record, enum run_phase phase, uint64_t now_ns);
 /* Since the start; 0 if it was not reached. */
 double run_record_ms(const struct run_record *record, enum run_phase phase);
-/* Opens the file of --json for run_record_write, so that a wrong name is known before anything is
+/* Opens the file of --json for run_record_write, so that a bad name is reported before anything is
  * started. */
 int run_record_open(const char *path, int *ret_fd, struct error *error);
 /* Writes and closes fd. */

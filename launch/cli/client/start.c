@@ -20,7 +20,7 @@
 #include "launch/proto/control.h"
 #include "launch/proto/exit_status.h"
 
-/* From the wish to end to the root's end: the grace of the jobs is added. */
+/* From the end request to the root's end, plus the grace of the jobs. */
 #define LEAVE_PATIENCE_MS 15000
 #define FLUSH_MS          1000
 
@@ -77,9 +77,9 @@ static void on_patience(void *context)
     root_process_signal(&starting->root, SIGKILL);
 }
 
-/* ---- what the root says ---- */
+/* ---- messages of the root ---- */
 
-/* Whoever reads our output learns from this line that the instance can be used. */
+/* This line shows readers of our output that the instance is ready. */
 static void on_ready(struct starting *starting, struct wire_reader *reader)
 {
     const uint32_t instance = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of `banyan start`: forks the root of an instance that stays, tells where it is when it is
- * ready, and then stands by: what is said of the instance goes to stderr, SIGTERM and SIGINT end it in
- * order.  With --daemonize it leaves the root alone instead.
+ * The life of `banyan start`: forks the root of a persistent instance, prints its directory when it
+ * is ready, and then waits: messages of the instance go to stderr, SIGTERM and SIGINT end it in
+ * order.  With --daemonize it detaches from the root instead.
  */
 #ifndef LAUNCH_CLI_CLIENT_START_H
 #define LAUNCH_CLI_CLIENT_START_H

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define ANY "np" /* what every command has that starts or places processes */
+#define ANY "np" /* for every command that starts or places processes */
 
 #define SCHEDULER \
     "an option of the scheduler: give it to salloc or sbatch, or in --alloc \"slurm: ...\""

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Options of mpirun (Open MPI 4 and 5), prterun, mpiexec.hydra (MPICH and Intel MPI) and srun that
- * banyan does not have by that name: what to type instead, or why there is nothing to type.  Names
- * that banyan has are not here.  The table is constant and is searched from one end to the other, for
- * a command line that is refused anyway.
+ * banyan does not have by that name: what to type instead, or why there is no equivalent.  Names
+ * that banyan has are not listed.  The table is constant and is searched linearly, for a command
+ * line that is refused anyway.
  */
 #ifndef LAUNCH_CLI_OPTION_FOREIGN_OPTIONS_H
 #define LAUNCH_CLI_OPTION_FOREIGN_OPTIONS_H
@@ -12,7 +12,7 @@
 
 struct foreign_option {
     const char *names;  /* without dashes, separated by one blank */
-    const char *native; /* the option that stands for it; where it is not, the line is of no use */
+    const char *native; /* the equivalent option; a verb without it ignores this line */
     const char *line;   /* "use ...", or the reason */
 };
 

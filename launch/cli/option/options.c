@@ -33,8 +33,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Inserted, deleted, replaced and exchanged neighbouring letters, of which no letter is changed twice;
- * words longer than NAME_BYTES_MAX are cut. */
+/* The number of letters inserted, deleted, replaced or swapped with a neighbour, none changed
+ * twice; words longer than NAME_BYTES_MAX are truncated. */
 static size_t word_distance(const char *a, const char *b)
 {
     size_t rows[3][NAME_BYTES_MAX + 1];
@@ -58,8 +58,8 @@ static size_t word_distance(const char *a, const char *b)
     return rows[a_length % 3][b_length];
 }
 
-/* One slip in a word of 3 letters or more, two in one of LONG_WORD_BYTES or more: what differs in more
- * is another word, and a suggestion would mislead. */
+/* One typing error in a word of 3 letters or more, two in one of LONG_WORD_BYTES or more: with more
+ * differences it is another word, and a suggestion would mislead. */
 const char *word_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
@@ -188,7 +188,7 @@ static int match_name(const struct option_rule *rules, const char *word, struct 
     return 1;
 }
 
-/* A long name in other than lower case: "-Host" is not "-H ost". */
+/* A long name not in lower case: "-Host" is not "-H ost". */
 static int is_name_in_capitals(const struct option_rule *rules, const char *word)
 {
     const char *name = bare_name(word);
@@ -202,8 +202,8 @@ static int is_name_in_capitals(const struct option_rule *rules, const char *word
     return 0;
 }
 
-/* The letter at *at in a word such as "-lvn4": flags may stand together, and what takes a value has
- * the rest of the word, if there is one; *at moves on.  0 if it is no option. */
+/* The letter at *at in a word such as "-lvn4": flags may be combined, and an option with a value
+ * takes the rest of the word, if any; *at is advanced.  0 if it is not an option. */
 static int match_letter(const struct option_rule *rules, const char **at, struct given *ret_given)
 {
     const struct option_rule *rule = find_letter(rules, **at);
@@ -222,7 +222,7 @@ static int match_letter(const struct option_rule *rules, const char **at, struct
     return rule->kind != OPTION_NUMBER || *rest == '=' || (*rest >= '0' && *rest <= '9');
 }
 
-/* All of the word is letters that are options, as far as no value begins. */
+/* The whole word consists of option letters, up to where a value begins. */
 static int is_letters(const struct option_rule *rules, const char *word)
 {
     const char *at = word + 1;
@@ -259,7 +259,7 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
                      word, nearest);
 }
 
-/* An option of other launchers, if that is one of them and these rules have what stands for it. */
+/* Whether it is an option of other launchers for which these rules have an equivalent. */
 static int is_foreign(const struct option_rule *rules, const char *word, struct error *error)
 {
     const char *name = bare_name(word);
@@ -311,7 +311,7 @@ static int store(const struct given *given, void *settings, struct error *error)
     return 0;
 }
 
-/* Where the parser stands on the command line. */
+/* The parser's position on the command line. */
 struct position {
     int argc;
     char *const *argv;
@@ -421,7 +421,7 @@ static void help_left_side(const struct option_rule *rule, struct buffer *line)
         buffer_printf(line, " %s", rule->value);
 }
 
-/* Moves to the column where help texts stand, on a new line if it is passed. */
+/* Moves to the column of help texts, on a new line if that has been passed. */
 static void help_indent(size_t used_columns, struct buffer *out)
 {
     if (used_columns + 2 > HELP_COLUMN) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One table of options per verb: what parses them also prints their help, so that the two cannot
- * differ.  "--name VALUE" and "--name=VALUE" are the same, one dash does as well as two before a
- * name of several letters ("-np 4", as mpirun has it) and two as well as one before a letter, letters
- * may stand together ("-lv") and take their value without a blank ("-n4", "-Hn1"), and options end at
- * "--" or at the first word that is not one.  Of an option given twice the last value counts, except
- * OPTION_LIST.  Names of other launchers' options get a line of their own (foreign_options.h).
+ * One table of options per verb, used for both parsing and help, so that the two cannot differ.
+ * "--name VALUE" and "--name=VALUE" are the same; a single dash works before a long name ("-np 4",
+ * as in mpirun), and two before a letter; letters may be combined ("-lv") and take their value
+ * without a blank ("-n4", "-Hn1"); options end at "--" or at the first word that is not one.  If an
+ * option is given twice the last value counts, except for OPTION_LIST.  Names of other launchers'
+ * options get a specific message (foreign_options.h).
  */
 #ifndef LAUNCH_CLI_OPTION_OPTIONS_H
 #define LAUNCH_CLI_OPTION_OPTIONS_H
@@ -36,15 +36,15 @@ struct option_rule {
     char letter;         /* 0: none */
     const char *name;    /* without dashes */
     const char *aliases; /* more names, separated by one blank; NULL: none */
-    const char *value;   /* what the help calls the value */
-    uint32_t minimum;    /* OPTION_NUMBER: the least and the greatest that is allowed */
+    const char *value;   /* the value's name in the help text */
+    uint32_t minimum;    /* OPTION_NUMBER: the allowed range */
     uint32_t maximum;
-    const char *range; /* in words, if minimum and maximum are not the whole story; else NULL */
+    const char *range; /* as text, if minimum and maximum do not describe it; else NULL */
     size_t offset;     /* of the field in the settings */
     const char *help;
-    uint8_t each_app;     /* it may stand before each of several programs */
-    uint8_t ends_parsing; /* what follows is not looked at, as with --help */
-    const char *refusal;  /* why it cannot be given here, after its name; NULL: it can */
+    uint8_t each_app;     /* it may precede each of several programs */
+    uint8_t ends_parsing; /* the rest is not parsed, as after --help */
+    const char *refusal;  /* why it is not allowed here, printed after its name; NULL: allowed */
 };
 
 /* The last rows of every verb's table: two int fields of its settings. */
@@ -67,7 +67,7 @@ struct option_rule {
     }
 
 /* Reads options from argv[1] on into settings, which holds the defaults, and sets *ret_next to the
- * index of the first word behind them.  -EINVAL with a line that names the option, what was given
+ * index of the first word after them.  -EINVAL with an error that names the option, the given value
  * and what is allowed.  argv must outlive settings. */
 int options_parse(const struct option_rule *rules, int argc, char *const *argv, void *settings,
                   int *ret_next, struct error *error);
@@ -84,7 +84,8 @@ void option_list_fini(struct option_list *list);
 /* All items with the separator between them, for the caller to free(); NULL if there are none. */
 char *option_list_join(const struct option_list *list, const char *separator);
 
-/* The candidate that differs least from the word, by a slip or two; NULL if none is that near. */
+/* The candidate most similar to the word, within a typing error or two; NULL if there is none that
+ * close. */
 const char *word_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

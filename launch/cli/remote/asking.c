@@ -13,12 +13,12 @@
 
 #define QUOTED_BYTES 80
 
-/* How each scheduler is asked: fixed words, the user's options, words in front of the command. */
+/* How each scheduler is asked: fixed words, the user's options, words before the command. */
 static const struct asker {
     const char *scheduler;
     const char *words[4];
     const char *before[3];
-    int quiet_errors;   /* says how it goes on stderr, and runs the command on this machine */
+    int quiet_errors;   /* prints progress to stderr, and runs the command on this machine */
     int needs_terminal; /* for its stdin */
     int loses_directory;
 } askers[] = {
@@ -53,7 +53,7 @@ void asking_command_fini(struct asking_command *command)
     *command = (struct asking_command){.count = 0};
 }
 
-/* One word of a text, split at blanks outside of quotes of either kind; NULL at the end. */
+/* The next word of a text, split at blanks outside quotes of either kind; NULL at the end. */
 static char *next_word(const char **text, int *ret_open)
 {
     struct buffer word = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of a request for nodes: fork the scheduler's command, read what it says, pass signals on.
- * A plain loop of poll: nothing else runs in this process.
+ * The life of a request for nodes: fork the scheduler's command, read its messages, forward
+ * signals.  A plain loop of poll: nothing else runs in this process.
  */
 #include "config.h"
 
@@ -30,11 +30,12 @@ struct asking {
     struct asking_command command;
     struct asking_terminal terminal;
     pid_t pid;
-    int words_fd;  /* what the command says; -1: it says it to the user itself, or is done */
-    int begun_fd;  /* where the run says that it has begun */
+    int words_fd;  /* the command's messages; -1: they go to the user directly, or it has
+                    * finished */
+    int begun_fd;  /* where the run reports that it has begun */
     pid_t run_pid; /* 0: it has not, or is on another machine */
     int signals_fd;
-    int ended_by; /* the signal by which somebody ended the waiting, or 0 */
+    int ended_by; /* the signal that ended the wait, or 0 */
     int has_ended;
     int wait_status;
     uint64_t start_ns;
@@ -56,8 +57,8 @@ static sigset_t passed_signals(void)
 
 /* ---- The command ---- */
 
-/* The two may be where the others are to be: from above they are put into place, which also lets
- * them through exec. */
+/* The two may occupy the target numbers, so they are first moved above those, then put in place,
+ * which also keeps them open across exec. */
 static int place_pipes(int words_fd, int begun_fd)
 {
     words_fd = fcntl(words_fd, F_DUPFD_CLOEXEC, ASKING_STDERR_FD + 1);
@@ -117,7 +118,7 @@ static int start(struct asking *asking, struct error *error)
     return 0;
 }
 
-/* ---- What it says ---- */
+/* ---- Its messages ---- */
 
 static void take_line(struct asking *asking)
 {
@@ -131,11 +132,11 @@ static void take_line(struct asking *asking)
     if (line[0] == '\0')
         return;
     snprintf(asking->last, sizeof(asking->last), "%s", line);
-    /* Good news is not told; the second comes with each allocation from Slurm 24.11 on. */
+    /* Success messages are not shown; Slurm prints the second with each allocation since 24.11. */
     if (strstr(line, "Granted job allocation") != NULL ||
         strstr(line, " are ready for job") != NULL)
         return;
-    /* The last error before the run is why there is none. */
+    /* The last error before the run explains why it did not start. */
     is_error = strstr(line, "error") != NULL || strstr(line, "fatal") != NULL;
     if (is_error == (asking->run_pid != 0) && asking->ended_by == 0)
         fprintf(stderr, "banyan: %s: %s\n", asking->command.name, line);
@@ -190,8 +191,8 @@ static int ends(uint32_t number)
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
-/* The run ends in order if it gets the signal; the command would take the nodes away from it.  What
- * the terminal sends has reached both. */
+/* The run ends in order if it gets the signal; the command would revoke its nodes.  Signals of the
+ * terminal have reached both. */
 static void take_signals(struct asking *asking)
 {
     struct signalfd_siginfo info;
@@ -216,8 +217,8 @@ static void live(struct asking *asking)
                                {.fd = asking->begun_fd, .events = POLLIN},
                                {.fd = terminal->fd, .events = asking_terminal_wants(terminal)},
                                {.fd = input_fd, .events = POLLIN}};
-        /* What the command has written is there when it has ended: who still has its stderr may
-         * keep it. */
+        /* All output of the command is readable once it has ended; other holders of its stderr are
+         * not waited for. */
         int ready = poll(fds, 5, asking->has_ended ? 0 : PROGRESS_MS);
 
         if (ready == 0 && asking->has_ended)

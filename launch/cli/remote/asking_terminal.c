@@ -15,7 +15,7 @@
 #define NAME_BYTES  64
 #define END_OF_FILE 4 /* Ctrl-D */
 
-/* Lines end as they did, nothing is echoed, no byte is a signal; an end of file there is one here. */
+/* Line ends stay as they are, nothing is echoed, no byte is a signal; end of file is kept. */
 static int make_plain(int slave)
 {
     struct termios mode;
@@ -119,7 +119,7 @@ void asking_terminal_ready(struct asking_terminal *terminal, short events)
     if (got > 0) {
         write_all(data, (size_t)got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close(terminal->fd); /* EIO: nobody has the other side any more */
+        close(terminal->fd); /* EIO: no process has the other side open */
         terminal->fd = -1;
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A terminal for a command that insists on one (qsub -I) where there is none, as behind ssh -T: bytes go
- * from our stdin to it and from it to our stdout as they are; the end of our stdin is Ctrl-D there.
+ * A pseudo-terminal for a command that requires one (qsub -I) where there is no terminal, as under
+ * ssh -T: bytes go unchanged from our stdin to it and from it to our stdout; the end of our stdin
+ * becomes Ctrl-D.
  */
 #ifndef LAUNCH_CLI_REMOTE_ASKING_TERMINAL_H
 #define LAUNCH_CLI_REMOTE_ASKING_TERMINAL_H
@@ -11,7 +12,7 @@
 #include "base/error.h"
 
 struct asking_terminal {
-    int fd; /* our side; -1: there is none */
+    int fd; /* our side; -1: not open */
     int is_input_over;
     size_t pending_bytes; /* for the command, not yet taken by it */
     char pending[4096];
@@ -19,13 +20,14 @@ struct asking_terminal {
 
 /* ret_slave is the command's side. */
 int asking_terminal_open(struct asking_terminal *terminal, int *ret_slave, struct error *error);
-/* In the child: the terminal becomes its stdin, its stdout if that is none, and controls it. */
+/* In the child: makes the terminal its stdin, its stdout unless that is a terminal, and its
+ * controlling terminal. */
 int asking_terminal_become(int slave);
-/* What poll is to wait for, on our side and on stdin; 0: nothing, leave it out. */
+/* The events to poll for, on our side and on stdin; 0: do not poll. */
 short asking_terminal_wants(const struct asking_terminal *terminal);
 int asking_terminal_wants_input(const struct asking_terminal *terminal);
 void asking_terminal_take_input(struct asking_terminal *terminal);
-/* After poll said so of our side; closes it when the command's side is closed. */
+/* Call when poll reports our side ready; closes it when the command's side is closed. */
 void asking_terminal_ready(struct asking_terminal *terminal, short events);
 
 #endif

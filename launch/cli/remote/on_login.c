@@ -26,12 +26,12 @@
 #include "launch/start/shell_word.h"
 
 #define STATUS_SSH_FAILED 255
-#define SIGNALS_MAX       3 /* after so many that end programs ssh itself is ended */
+#define SIGNALS_MAX       3 /* terminating signals after which ssh itself is ended */
 
 struct on_login {
     const char *login;
     pid_t ssh;
-    int frames_fd; /* ssh's stdin; -1: it is gone */
+    int frames_fd; /* ssh's stdin; -1: closed */
     int signals_fd;
     int input_ended;
     int has_ended;
@@ -75,7 +75,7 @@ static void put_script(struct buffer *out, int argc, char *const *argv, const ch
     free(directory);
 }
 
-/* Whatever login shell is there, sh reads the script. */
+/* Whatever the login shell is, sh reads the script. */
 static void put_command(struct buffer *out, int argc, char *const *argv, const char *banyan)
 {
     struct buffer script = {0};
@@ -103,7 +103,7 @@ static void become(const char *login, const char *command, int input_fd, const s
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent || dup2(input_fd, STDIN_FILENO) < 0)
         _exit(STATUS_SSH_FAILED);
-    /* The terminal's signals come to us, and we pass them on as frames. */
+    /* The terminal's signals come to us, and we forward them as frames. */
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, old_mask, NULL);
     execvp(words[0], (char *const *)words);
@@ -192,7 +192,8 @@ static void take_signals(struct on_login *on)
 static void live(struct on_login *on)
 {
     while (!on->has_ended) {
-        /* Input is read when what was read is on its way: signals never wait behind much of it. */
+        /* Input is read only when earlier input has left, so that signals never queue after much of
+         * it. */
         int wants_input = !on->input_ended && on->frames.length_bytes == 0 && on->frames_fd >= 0;
         struct pollfd fds[] = {
             {.fd = on->signals_fd, .events = POLLIN},

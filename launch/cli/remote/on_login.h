@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --on LOGIN: the same run on another machine, over ssh.  ssh's stdout and stderr are ours; its stdin
- * carries frames (kind, u16 length, bytes), so that signals get through beside the input, and so that
- * its end means that we are gone:
+ * --on LOGIN: the same run on another machine, over ssh.  ssh's stdout and stderr are ours; its
+ * stdin carries frames (kind, u16 length, bytes), so that signals travel along with the input, and
+ * so that its end shows that we have exited:
  *
  *     D bytes    input              E    end of input
  *     S number   a signal           H    we are alive, every ON_ALIVE_MS
  *
- * There `banyan relay run ...` (on_relay.c) is the run's parent: it passes input and signals on, and
- * ends the run when the frames end, or none has come for ON_SILENCE_MS.
+ * There `banyan relay run ...` (on_relay.c) is the run's parent: it forwards input and signals, and
+ * ends the run when the frames end, or when none has arrived for ON_SILENCE_MS.
  */
 #ifndef LAUNCH_CLI_REMOTE_ON_LOGIN_H
 #define LAUNCH_CLI_REMOTE_ON_LOGIN_H
@@ -25,7 +25,7 @@ enum on_frame { ON_DATA = 'D', ON_END = 'E', ON_SIGNAL = 'S', ON_ALIVE = 'H' };
 
 /* The value of --on in the words of `banyan run`, or NULL. */
 const char *on_login_wanted(int argc, char *const *argv);
-/* Runs there; the exit status.  banyan is where it is there. */
+/* Runs there; returns the exit status.  banyan is its path there. */
 int on_login_run(const char *login, int argc, char *const *argv, const char *banyan);
 /* The other side: argv is `run ...`. */
 int on_relay_run(int argc, char *const *argv, const char *banyan);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The far side of --on: parent of the run, between it and the frames on stdin.  Input that the run
- * does not take waits here, up to PENDING_MAX; beyond that no frames are read, and a signal behind
- * them waits, until the user ends ssh.
+ * does not read is queued here, up to PENDING_MAX; beyond that no frames are read, and a signal
+ * after them waits, until the user ends ssh.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ struct relay {
     int has_ended;
     int wait_status;
     uint64_t heard_ns;
-    uint64_t ended_ns; /* when the run was told to end; 0: it was not */
+    uint64_t ended_ns; /* when the run was asked to end; 0: it was not */
     struct buffer frames;
     struct buffer pending; /* for the run's stdin */
 };

@@ -14,7 +14,8 @@
 
 /* ---- Reading ---- */
 
-/* A list with brackets has commas, but none of NO_LIST; the text behind it, or NULL if there is none. */
+/* A list with brackets has commas, but no character of NO_LIST.  Returns the text after it, or NULL
+ * if there is no list. */
 static const char *text_behind_list(const char *text)
 {
     size_t bytes = strcspn(text, "=" NO_LIST);
@@ -118,7 +119,7 @@ void map_machines_print_whose(const struct map_machines *machines, uint32_t inde
         buffer_append_string(out, index > 0 ? "every other node" : "every node");
 }
 
-/* The first that names it; count if none does. */
+/* The first that names it, or count. */
 static uint32_t machine_of(const struct map_machines *machines, const struct allocation *allocation,
                            uint32_t node)
 {
@@ -132,7 +133,7 @@ static uint32_t machine_of(const struct map_machines *machines, const struct all
     return i;
 }
 
-/* How many nodes from this one on are like it; -ENOENT if nobody says what it is like. */
+/* The number of nodes from this one on that are like it; -ENOENT if it is not described. */
 static int64_t run_of(const struct map_machines *machines, const struct allocation *allocation,
                       uint32_t node, uint32_t *ret_machine, struct error *error)
 {

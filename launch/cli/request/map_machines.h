@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan map --topology` says the nodes are like: "XML|WORDS" for all, or "LIST=XML|WORDS" for
- * some, several of these with ';' between them; what has no list is for all others.  Without the
- * option all are like this machine.
+ * The machines described by `banyan map --topology`: "XML|WORDS" for all nodes, or "LIST=XML|WORDS"
+ * for some, several of these separated by ';'; one without a list is for all others.  Without the
+ * option all nodes are like this machine.
  */
 #ifndef LAUNCH_CLI_REQUEST_MAP_MACHINES_H
 #define LAUNCH_CLI_REQUEST_MAP_MACHINES_H
@@ -36,7 +36,7 @@ int map_machines_set_slots(const struct map_machines *machines, struct allocatio
 /* "n[1-4]", of those that --topology names, else "every node" or "every other node"; appended. */
 void map_machines_print_whose(const struct map_machines *machines, uint32_t index,
                               struct buffer *out);
-/* What nodes there are of the index-th machine, appended. */
+/* Appends the nodes of the index-th machine. */
 void map_machines_nodes(const struct map_machines *machines, uint32_t index,
                         const struct allocation *allocation, struct ranges *ret_nodes);
 /* Adds them to those of the placement. */

@@ -10,12 +10,12 @@
 #include "alloc/name_index.h"
 
 #define SINFO_FIELDS        4
-#define SINFO_NAMES_MAX     (100u * 1024) /* what is longer is no argument: then all nodes are asked */
-#define SINFO_NO_MEMORY_MIB 1             /* what slurm.conf means if it says nothing */
+#define SINFO_NAMES_MAX     (100u * 1024) /* too long for an argument: then all nodes are queried */
+#define SINFO_NO_MEMORY_MIB 1             /* the default of slurm.conf */
 
 /* ---- Names ---- */
 
-/* The nodes of a hostlist; *ret_missing is the index of one that is not there, or its count. */
+/* The nodes of a hostlist; *ret_missing is the index of an unknown one, or its count. */
 static void find_nodes(const struct name_index *index, const struct hostlist *list,
                        struct ranges *ret_nodes, uint32_t *ret_missing)
 {
@@ -92,7 +92,7 @@ int run_facts_given(const struct option_list *given, const struct allocation *al
 
 /* ---- Slurm ---- */
 
-/* "gpu:2", "gpu:tesla:4(S:0-1),shard:8", "(null)"; 0 and no knowledge if there is no gpu in it. */
+/* "gpu:2", "gpu:tesla:4(S:0-1),shard:8", "(null)"; unknown if it has no gpu. */
 static void read_gres(const char *text, struct node_facts *facts)
 {
     unsigned long count = 0;

@@ -24,7 +24,7 @@ static int check_sources(const struct run_settings *settings, struct error *erro
                          "option --slots is for this machine and for --virtual-nodes; with %s "
                          "write slots after the names, as in n1:4",
                          settings->hosts.count > 0 ? "--host" : "--hostfile");
-    /* `banyan run` has done them and taken them out before it comes here. */
+    /* `banyan run` has handled and removed them before this point. */
     if (settings->alloc != NULL || settings->on != NULL)
         return error_set(error, -EINVAL, "option %s is for banyan run only",
                          settings->alloc != NULL ? "--alloc" : "--on");
@@ -36,7 +36,7 @@ static int check_sources(const struct run_settings *settings, struct error *erro
 
 /* ---- The scheduler's job ---- */
 
-/* The source that --source forces or the environment shows; NULL if there is none. */
+/* The source set by --source or detected from the environment, or NULL. */
 static int source_choose(const struct run_settings *settings, const struct run_world *world,
                          const struct source **ret_source, struct error *error)
 {
@@ -57,7 +57,7 @@ static int source_choose(const struct run_settings *settings, const struct run_w
     return -EINVAL;
 }
 
-/* All nodes have slots now that are from elsewhere. */
+/* All nodes now have slots from another source. */
 static void trace_slots(const struct run_world *world, const struct allocation *allocation,
                         const char *place)
 {
@@ -91,7 +91,8 @@ static int slots_override(const struct run_settings *settings, const struct run_
     return 0;
 }
 
-/* LSF chooses CPUs for each task; ours are chosen by the options, and who relies on LSF's must know. */
+/* LSF chooses CPUs for each task; ours follow the options, which a user relying on LSF must
+ * know. */
 static void note_affinity(const struct source_result *result, struct run_nodes *nodes)
 {
     if (result->tasks_count > 0)
@@ -147,8 +148,8 @@ static bool holds_all(const struct allocation *whole, const struct allocation *p
     return all;
 }
 
-/* Nodes that were named may still be those of the job; whether they are is all that is asked, so what
- * cannot be read only means that they are not. */
+/* Named nodes may still be those of the job; only that is checked here, so if the job cannot be
+ * read they count as not of the job. */
 static void note_job(const struct run_settings *settings, const struct run_world *world,
                      struct run_nodes *nodes)
 {
@@ -169,7 +170,7 @@ static void note_job(const struct run_settings *settings, const struct run_world
 
 /* ---- What the options name ---- */
 
-/* What +n, +e and ^ are relative to: the nodes that would be used if none were named. */
+/* The nodes that +n, +e and ^ refer to: those that would be used by default. */
 struct base_search {
     const struct run_settings *settings;
     const struct run_world *world;
@@ -196,7 +197,7 @@ static int find_base(void *context, const struct allocation **ret_nodes, struct 
     return 0;
 }
 
-/* Several lists are one: the slots of names that are in two of them add up. */
+/* Several lists are merged; slots of names in two of them add up. */
 static int find_in_lists(const struct option_list *lists, const struct allocation_base *base,
                          struct allocation *allocation, struct error *error)
 {
@@ -259,7 +260,7 @@ static int own_slots(const struct run_settings *settings, const struct run_world
     return world->cores(error);
 }
 
-/* Of each virtual node: what --slots says, else what the job needs, else what a real one has. */
+/* Slots of each virtual node: from --slots, else what the job needs, else as many as a real one. */
 static int virtual_slots(const struct run_settings *settings, const struct run_world *world,
                          struct error *error)
 {
@@ -311,7 +312,8 @@ static int find_here(const struct run_settings *settings, const struct run_world
     return 0;
 }
 
-/* A scheduler that tells no slots has given a whole machine: one that is this one has its cores. */
+/* A scheduler that reports no slots has allocated whole machines: for this machine, take its
+ * cores. */
 static int count_own_cores(const struct run_world *world, struct run_nodes *nodes,
                            struct error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where the nodes of a run come from: what the options name; else the source that --source forces;
- * else the scheduler whose job we are in; else this machine.  Never this machine because a
- * scheduler's words could not be read: that is an error.
+ * else the scheduler whose job we are in; else this machine.  If a scheduler's data cannot be read
+ * that is an error, never a fallback to this machine.
  */
 #ifndef LAUNCH_CLI_REQUEST_RUN_NODES_H
 #define LAUNCH_CLI_REQUEST_RUN_NODES_H
@@ -24,11 +24,11 @@ struct run_nodes {
     const struct source *source;
     char job[64]; /* its id, as in struct source_result */
     bool slots_given;
-    /* What the scheduler says and is not done, for the user to know; "": nothing. */
+    /* A request of the scheduler that is not honoured, for the user; "": none. */
     char notice[RUN_NOTICE_BYTES];
 };
 
-/* Cost: O(text). ret_nodes is to be finished after success only. */
+/* Cost: O(text). ret_nodes must be finished after success only. */
 int run_nodes_find(const struct run_settings *settings, const struct run_world *world,
                    struct run_nodes *ret_nodes, struct error *error);
 void run_nodes_fini(struct run_nodes *nodes);

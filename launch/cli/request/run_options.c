@@ -154,7 +154,7 @@ static char *copy_or_null(const char *text)
     return text != NULL ? memory_copy_string(text) : NULL;
 }
 
-/* Session id and secret are of the same random bytes, but share none of them. */
+/* Session id and secret come from one read of random bytes, but share none of them. */
 static void name_session(struct instance_spec *instance, const struct run_world *world)
 {
     for (size_t i = 0; i < SESSION_ID_BYTES / 2; i++)
@@ -193,7 +193,7 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
     return 0;
 }
 
-/* Daemons that are forked here get their record over a pipe in any case. */
+/* Daemons forked here always get their record over a pipe. */
 static int choose_boot(const struct run_settings *settings, struct instance_spec *instance,
                        struct error *error)
 {
@@ -210,7 +210,7 @@ static int choose_boot(const struct run_settings *settings, struct instance_spec
     return 0;
 }
 
-/* auto: libfabric pays where an instance lives longer than one job. */
+/* auto: libfabric pays off if an instance runs more than one job. */
 static int choose_fabric(const struct run_settings *settings, struct instance_spec *instance,
                          struct error *error)
 {
@@ -277,7 +277,7 @@ static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank
         *ret_rank = UINT32_MAX;
         return 0;
     }
-    if (processes == 0) /* they are counted when the nodes are known */
+    if (processes == 0) /* counted once the nodes are known */
         processes = MAP_PROCESSES_MAX;
     if (options_number(text, 0, processes - 1, ret_rank) < 0)
         return error_set(error, -EINVAL,
@@ -337,7 +337,7 @@ static void tell_left_out(const struct run_request *request, struct error *error
     buffer_fini(&left_out);
 }
 
-/* Who goes where, as far as it is known here: topologies are known to the nodes. */
+/* The placement as far as it is known here; only the nodes know their topologies. */
 static int make_placement(const struct run_apps *apps, const struct run_world *world,
                           struct run_request *request, struct error *error)
 {
@@ -347,7 +347,7 @@ static int make_placement(const struct run_apps *apps, const struct run_world *w
 
     if (rc == 0 && place_require_open(&job->placement, &request->allocation)) {
         job->processes = placement_processes(&job->placement);
-        return 0; /* the nodes will tell */
+        return 0; /* the nodes will report it */
     }
     if (rc == 0)
         rc = place_require_settle(&job->placement, &request->allocation, error);
@@ -456,7 +456,7 @@ static int make_request(const struct run_apps *apps, int needs_program,
     if (settings.instance == NULL)
         rc = make_instance(&settings, world, &nodes, request, error);
     allocation_fini(&request->allocation);
-    request->allocation = nodes.allocation; /* which is moved */
+    request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)
         rc = run_facts_find(apps, world, nodes.source, &request->allocation,
                             &request->job.placement.facts, error);
@@ -472,7 +472,7 @@ static int make_request(const struct run_apps *apps, int needs_program,
     return rc;
 }
 
-/* Of `banyan doctor` the program may be left out: its nodes are examined. */
+/* `banyan doctor` may have no program: it then only examines the nodes. */
 static int parse(const struct option_rule *rules, int is_doctor, int needs_program,
                  struct run_request *ret_request, int argc, char *const *argv,
                  const struct run_world *world, struct error *error)

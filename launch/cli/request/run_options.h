@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan run` is asked for: the command line and the environment in, an instance, a job and
- * an allocation out, or the one line that says what is wrong.  What must be known of this machine
- * is handed in (struct run_world), so the same words always mean the same and nothing is started or
- * left behind by a wrong command.
+ * The request of `banyan run`: command line and environment in; an instance, a job and an
+ * allocation out, or one line that says what is wrong.  Everything about this machine is passed in
+ * (struct run_world), so parsing is deterministic and a wrong command starts and leaves nothing.
  */
 #ifndef LAUNCH_CLI_REQUEST_RUN_OPTIONS_H
 #define LAUNCH_CLI_REQUEST_RUN_OPTIONS_H
@@ -19,12 +18,12 @@
 #define RUN_RANDOM_BYTES (8 + SECRET_BYTES)
 #define RUN_NOTICE_BYTES 240
 
-/* The facts and the two questions.  The caller owns all. */
+/* Facts of this machine and callbacks to query it.  The caller owns all. */
 struct run_world {
     char *const *environment;
-    const char *directory; /* the current one; NULL if it is gone */
+    const char *directory; /* the current one; NULL if it no longer exists */
     const char *host_name;
-    const char *banyand; /* where banyand is, as far as this machine knows */
+    const char *banyand; /* the path of banyand on this machine */
     unsigned char random[RUN_RANDOM_BYTES];
     /* Usable cores of this machine, or -errno; asked only if the slots depend on it. */
     int (*cores)(struct error *error);
@@ -36,26 +35,26 @@ struct run_world {
      * on which hello has been said.  NULL: no instance can be reached. */
     int (*instance)(const char *directory, struct allocation *ret_roster, int *ret_fd,
                     struct error *error);
-    /* Runs a command and takes what it writes (command_output.h); NULL: none can be run. */
+    /* Runs a command and captures its output (command_output.h); NULL: no command can be run. */
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
-    /* Adds what this machine is like; NULL: nobody knows. */
+    /* Adds the facts of this machine; NULL: not known. */
     void (*facts)(struct node_facts *facts);
-    const struct source_world *sources; /* what a scheduler left; NULL: nothing */
-    struct allocation_trace *trace;     /* records where counts come from; NULL: nobody asks */
+    const struct source_world *sources; /* the scheduler's data; NULL: nothing */
+    struct allocation_trace *trace;     /* records where counts come from; NULL: not needed */
 };
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };
 
 struct run_request {
-    enum run_wish wish; /* the rest counts for RUN_WISH_JOB only */
+    enum run_wish wish; /* the rest applies to RUN_WISH_JOB only */
     struct instance_spec instance;
     struct job_spec job;
     struct allocation allocation;
     uint32_t timeout_s;            /* 0: none */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     int label;
-    int verbose;     /* 1: phases, 2: what daemons log, too */
-    int instance_fd; /* of an instance that is there, hello said; -1: one of its own */
+    int verbose;     /* 1: phases, 2: also the daemons' logs */
+    int instance_fd; /* of an existing instance, after hello; -1: a new instance */
     char *json_path; /* NULL: no record */
     int json;        /* of doctor: JSON instead of a table */
     int daemonize;   /* of start */

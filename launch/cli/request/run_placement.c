@@ -12,7 +12,7 @@
 
 /* ---- The applications ---- */
 
-/* The table for applications after the first: what is for the whole job is refused. */
+/* The table for applications after the first: options of the whole job are refused. */
 static struct option_rule *rules_of_apps(const struct option_rule *rules)
 {
     struct option_rule *own;
@@ -28,7 +28,7 @@ static struct option_rule *rules_of_apps(const struct option_rule *rules)
     return own;
 }
 
-/* argv[0] is the word before the application's; returns how many words were read. */
+/* argv[0] is the word before the application's; returns the number of words read. */
 static int parse_app(const struct option_rule *rules, int argc, char *const *argv,
                      struct run_app *app, int *ret_used, struct error *error)
 {
@@ -253,7 +253,7 @@ static void exclude_name(const struct allocation *allocation, const char *name,
         ranges_add(&placement->excluded, (uint32_t)index, (uint32_t)index);
 }
 
-/* This machine, by whichever of its names it is in the allocation. */
+/* Excludes this machine, whichever of its names the allocation has. */
 static void exclude_local(const struct run_world *world, const struct allocation *allocation,
                           struct placement *placement)
 {
@@ -266,7 +266,7 @@ static void exclude_local(const struct run_world *world, const struct allocation
     free(short_name);
 }
 
-/* Nodes are asked for the terms of all applications at once. */
+/* Nodes are queried for the terms of all applications at once. */
 static int check_terms(const struct placement *placement, struct error *error)
 {
     struct buffer all = {0};

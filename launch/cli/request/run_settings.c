@@ -368,7 +368,7 @@ static const char *const doctor_names[] = {
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 
-/* What an instance is made of; 'banyan run --instance' takes none of it. */
+/* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
     "host",          "hostfile",   "source",   "virtual-nodes", "slots",      "verbose",
     "start-timeout", "kill-grace", "patience", "radix",         "starter",    "ssh-agent",
@@ -377,7 +377,7 @@ static const char *const start_names[] = {
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 
-/* The table of a verb that takes the named options of run and one of its own; rules has room for
+/* The table of a verb that takes the named options of run and one extra option; rules has room for
  * names_count + 3. */
 static void make_rules(const char *const *names, size_t names_count, const struct option_rule *own,
                        struct option_rule *rules)

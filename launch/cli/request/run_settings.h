@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of `banyan run` as it was given, before anything is made of it, and the table
- * that reads it and prints its help.
+ * The command line of `banyan run` as given, before interpretation, and the table that parses it
+ * and prints its help.
  */
 #ifndef LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
 #define LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
@@ -73,13 +73,13 @@ extern const struct option_rule run_rules[];
 
 /* Frees what the lists hold, not the words. */
 void run_settings_fini(struct run_settings *settings);
-/* What a program after the first begins with: the options of the first, except how many processes
- * there are, and lists but its variables. */
+/* The initial settings of a program after the first: those of the first, except the number of
+ * processes, and lists other than variables. */
 struct run_settings run_settings_inherit(const struct run_settings *first);
-/* Of one that has no requirements of its own. */
+/* Inherits the requirements, for a program without any. */
 void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first);
 
-/* Those of `banyan doctor`, which are run's where both have them. */
+/* Those of `banyan doctor`, the same as run's where both have them. */
 const struct option_rule *doctor_rules(void);
 /* Those of `banyan start`. */
 const struct option_rule *start_rules(void);

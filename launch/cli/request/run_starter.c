@@ -12,7 +12,7 @@
 #include "launch/start/run_environment.h"
 #include "overlay/tree.h"
 
-/* A controller makes a step when it has time for it. */
+/* A busy controller may create a step late. */
 #define STEP_TIMEOUT_DEFAULT_S 60
 
 static const struct starter_word {
@@ -24,7 +24,7 @@ static const struct starter_word {
     {"join", STARTER_JOIN},
 };
 
-/* What a scheduler has for starting something on a node of its job. */
+/* A scheduler's means of starting something on a node of its job. */
 static const struct scheduler_starter {
     const char *source;
     enum starter_kind kind;
@@ -35,7 +35,7 @@ static const struct scheduler_starter {
     {"slurm", STARTER_SRUN, "srun", NULL, 0},
     {"flux", STARTER_FLUX, "flux", NULL, 0},
     {"pals", STARTER_PALS, "aprun", NULL, 0},
-    {"pbs", STARTER_PALS, "aprun", NULL, 0}, /* a job of PBS on a machine of PALS */
+    {"pbs", STARTER_PALS, "aprun", NULL, 0}, /* a PBS job on a machine with PALS */
     {"pbs", STARTER_SSH, "pbs_tmrsh", "pbs_tmrsh", 0},
     {"lsf", STARTER_SSH, "blaunch", "blaunch", 0},
     {"gridengine", STARTER_SSH, "qrsh", "qrsh -inherit -V", 1},
@@ -57,7 +57,7 @@ static int starter_find(const char *word, enum starter_kind *ret_kind, struct er
         "option --starter: '%.80s' is not local, virtual, ssh, srun, pals, flux or join", word);
 }
 
-/* Ends at the first name that is another machine's, which is the first or second as a rule. */
+/* Stops at the first name of another machine, usually the first or second. */
 static int is_only_this_machine(const struct allocation *allocation, const struct run_world *world)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
@@ -107,7 +107,7 @@ static int check(const struct run_settings *settings, enum starter_kind kind, st
     return 0;
 }
 
-/* "user@" before the nodes' names is what ssh and its like call -l. */
+/* "user@" before the nodes' names becomes option -l of ssh and similar agents. */
 static void set_agent(struct instance_spec *instance, const char *agent, const char *user)
 {
     if (instance->starter != STARTER_SSH)
@@ -118,7 +118,8 @@ static void set_agent(struct instance_spec *instance, const char *agent, const c
         instance->agent = memory_copy_string(agent != NULL ? agent : "ssh");
 }
 
-/* Who may start from one node only has a tree without relays, as far as a tree can be so wide. */
+/* A starter that works from one node only needs a tree without relays, as far as the radix
+ * allows. */
 static void set_radix(const struct run_settings *settings, const struct run_nodes *nodes,
                       struct instance_spec *instance)
 {

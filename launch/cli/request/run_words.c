@@ -20,7 +20,7 @@ const char *run_words_value(int argc, char *const *argv, size_t offset)
     return is_run ? *(const char *const *)((const char *)&settings + offset) : NULL;
 }
 
-/* How many words "--name VALUE" or "--name=VALUE" are, 0 if they are not what holds the value. */
+/* The number of words of "--name VALUE" or "--name=VALUE"; 0 if they do not hold the value. */
 static int words_of(const char *word, const char *next, const char *value)
 {
     if (next != NULL && next == value)

@@ -57,7 +57,7 @@ static bool needs_quotes(const char *word)
                              "-_=+,.:/@%")] != '\0';
 }
 
-/* The command that runs this one world again: as it was given, but for the seeds. */
+/* Prints the command that reruns this one world: as given, except for the seeds. */
 static void print_replay(int argc, char **argv, uint32_t seed, struct buffer *out)
 {
     buffer_printf(out, "banyan sim --seed %u", seed);
@@ -83,7 +83,7 @@ struct verb_state {
     char **argv;
 };
 
-/* Of one world among many only what went wrong is told. */
+/* If there are several worlds, only failures are reported. */
 static int tell(struct verb_state *state, const struct simulation *simulation,
                 const struct host_cost *cost)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What befalls a simulated machine.  Choices are made from the seed before anything runs, so that
- * what happens does not depend on them being told.
+ * Faults of a simulated machine.  Choices are made from the seed before anything runs, so that the
+ * run is the same whether they are given or chosen.
  */
 #include "config.h"
 
@@ -168,7 +168,7 @@ void fault_print(const struct fault *fault, struct buffer *out)
 
 /* ---- choices ---- */
 
-/* The root's death and partitions end much at once: seldom. */
+/* The root's death and partitions end many things at once, so they are rare. */
 static enum fault_kind any_kind(struct random_state *random)
 {
     enum fault_kind kind = (enum fault_kind)random_below(random, FAULT_KIND_COUNT);
@@ -213,7 +213,7 @@ void simulate_faults_choose(struct simulation *simulation)
         choose(simulation, &simulation->faults[i]);
 }
 
-/* ---- what happens ---- */
+/* ---- execution ---- */
 
 static void partition_begins(struct simulation *simulation, const struct fault *fault)
 {
@@ -335,7 +335,7 @@ static void call_ends(void *context, uint64_t index)
         sim_set_blocked(sim, 1, 0, 0);
         break;
     default:
-        break; /* what is dead or has happened stays so */
+        break; /* already dead, or already done */
     }
 }
 

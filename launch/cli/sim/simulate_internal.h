@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of launch/cli/sim/simulate.h:
+ * The internals of launch/cli/sim/simulate.h:
  *
  *     simulate.c          the verb: one world per seed
- *     simulate_options.c  what is asked for
+ *     simulate_options.c  the plan, from the command line
  *     simulate_profile.c  what things cost: options and profile files
- *     simulate_run.c      one world: its operations, one after the other, and whether they are right
- *     simulate_fault.c    what befalls it
+ *     simulate_run.c      one world: its operations in order, and their checks
+ *     simulate_fault.c    faults
  *     simulate_replay.c   a recording of a real daemon, run again
  *     simulate_report.c   table and JSON
  *     simulate_trace.c    a trace for Perfetto
@@ -86,7 +86,7 @@ const char *profile_time_text(uint64_t picoseconds, char *text);
 int simulate_time_parse(const char *text, uint64_t *ret_picoseconds);
 int simulate_size_parse(const char *text, uint64_t *ret_bytes);
 
-/* ---- what is asked for ---- */
+/* ---- the plan ---- */
 
 enum operation_kind {
     OPERATION_START,
@@ -137,8 +137,8 @@ struct fault {
     enum partition partition;
     bool is_place_given; /* else any but the root */
     uint32_t place;
-    uint64_t when_ns;     /* after the first operation that is asked for has begun */
-    uint64_t duration_ns; /* 0: for ever; of a restart: until it comes back */
+    uint64_t when_ns;     /* after the first requested operation has begun */
+    uint64_t duration_ns; /* 0: permanently; of a restart: until it returns */
     uint64_t amount;      /* of a delay: ns; of slow: factor */
 };
 
@@ -187,7 +187,7 @@ struct outcome {
     uint64_t bytes;
     struct sim_cpu_use cpu;
     uint32_t members;
-    int status;                    /* 0, or that all members got */
+    int status;                    /* 0, or the status that all members got */
     char text[OUTCOME_TEXT_BYTES]; /* "" if all is well */
 };
 
@@ -206,13 +206,13 @@ struct simulation {
     struct fault *faults; /* with all choices made */
     uint32_t faults_count;
     uint32_t strangers;
-    bool is_damaged; /* frames were mutated: what daemons say may be wrong */
+    bool is_damaged; /* frames were mutated: messages of daemons may be wrong */
     /* the operation under way */
     struct outcome *current; /* NULL: none */
     uint32_t generation;
     uint32_t left;
-    uint8_t *waits;         /* per place: is one of those left */
-    uint32_t *heard;        /* per place: deaths it was told of, while healing */
+    uint8_t *waits;         /* per place: one of those still awaited */
+    uint32_t *heard;        /* per place: deaths reported to it, while healing */
     uint32_t deaths;        /* of the healing */
     struct ranges killed;   /* by it */
     struct ranges departed; /* by any shrinking */
@@ -220,7 +220,7 @@ struct simulation {
     uint64_t *sizes; /* per place */
     uint64_t digest; /* of the first result */
     bool has_digest;
-    bool is_over; /* what one place is told ends it */
+    bool is_over; /* the first report to any place ends it */
     bool has_job;
     uint32_t ended_places;
     struct outcome outcomes[SIMULATE_OPERATIONS_MAX + 1];
@@ -233,15 +233,15 @@ void simulation_run(struct simulation *simulation, const struct simulate_plan *p
 void simulation_fini(struct simulation *simulation);
 void simulation_fail(struct simulation *simulation, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Nothing more is to be expected of a place. */
+/* A place will not take part any further. */
 void simulation_place_gone(struct simulation *simulation, uint32_t place);
 
-/* Chooses what is to be chosen, and counts the strangers. */
+/* Makes the random choices, and counts the strangers. */
 void simulate_faults_choose(struct simulation *simulation);
-/* From now on they happen at their times. */
+/* Schedules them. */
 void simulate_faults_arm(struct simulation *simulation);
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 struct host_cost {
     double seconds;
@@ -259,7 +259,7 @@ struct replay_result {
     uint64_t steps;
     uint64_t first_ns;
     uint64_t last_ns;
-    bool is_same; /* all steps did what they did when they were recorded */
+    bool is_same; /* all steps did the same as when recorded */
     bool is_cut;  /* the recording ends at its limit */
     bool is_torn; /* it ends within a step: its daemon died, or the file has been cut off */
 };
@@ -268,7 +268,8 @@ struct replay_result {
 int simulate_replay(const char *path, bool is_verbose, struct replay_result *ret_result,
                     struct error *error);
 
-/* A trace of the first places, of so many events at most.  -errno if the file cannot be written. */
+/* A trace of the first places, with at most that many events.  -errno if the file cannot be
+ * written. */
 int simulate_trace_open(const char *path, uint32_t places, struct simulate_trace **ret_trace,
                         struct error *error);
 void simulate_trace_attach(struct simulate_trace *trace, struct sim *sim);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What things cost in the simulated world: one table of fields, which are options of the verb and
- * members of a profile file alike.
+ * Costs in the simulated world: one table of fields, which are both options of the verb and members
+ * of a profile file.
  */
 #include "config.h"
 
@@ -68,7 +68,7 @@ static const struct unit size_units[] = {{"", 1},          {"K", 1024},      {"K
                                          {"M", 1 << 20},   {"MiB", 1 << 20}, {"G", 1 << 30},
                                          {"GiB", 1 << 30}, {NULL, 0}};
 
-/* Digits, perhaps a point and more of them, and a unit. */
+/* Digits, optionally with a decimal point, and a unit. */
 static int amount_parse(const char *text, const struct unit *units, uint64_t maximum,
                         uint64_t *ret_amount)
 {
@@ -156,7 +156,7 @@ int profile_field_parse(enum profile_field field, const char *text, uint64_t *re
     return 0;
 }
 
-/* A network of today: 10 us a hop, 100 Gbit/s, a few microseconds of CPU a message. */
+/* A current network: 10 us per hop, 100 Gbit/s, a few microseconds of CPU per message. */
 void profile_defaults(struct profile *ret_profile)
 {
     *ret_profile = (struct profile){.values = {[PROFILE_LATENCY] = 10000000,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs what a daemon's core was told once more, step by step, and compares what it does.
+ * Replays the recorded events of a daemon's core, step by step, and compares its actions.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ static int cannot_read(const struct replay *replay, struct error *error)
     return error_set(error, -code, "cannot read recording %s: %s", replay->path, strerror(code));
 }
 
-/* The next length and so many bytes; 0 at the end, 1, or -errno. */
+/* Reads the next length and that many bytes; 0 at the end, 1, or -errno. */
 static int read_entry(struct replay *replay, struct buffer *text, struct error *error)
 {
     unsigned char head[4];

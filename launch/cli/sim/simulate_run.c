@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One simulated machine and its operations, one after the other.  An operation is over when every
- * place that takes part and lives has been told how it ended.  It is wrong if that does not happen
- * in time, if places are told different things, or if a result is not what was contributed.
+ * One simulated machine and its operations, one at a time.  An operation is over when every living
+ * participant has got its result.  It fails if that does not happen in time, if places get
+ * different results, or if a result is not what was contributed.
  */
 #include "config.h"
 
@@ -19,9 +19,9 @@
 #include "base/hash.h"
 #include "base/message.h"
 
-#define SAMPLES 256 /* of a result, that are compared */
+#define SAMPLES 256 /* bytes of a result that are compared */
 
-/* ---- what places are told ---- */
+/* ---- callbacks of places ---- */
 
 void simulation_fail(struct simulation *simulation, const char *format, ...)
 {
@@ -42,7 +42,7 @@ void simulation_place_gone(struct simulation *simulation, uint32_t place)
     simulation->left--;
 }
 
-/* So many bytes are too many to compare all of them at every place. */
+/* Large results are sampled: comparing them in full at every place would cost too much. */
 static uint64_t digest_of(const struct message *payload)
 {
     unsigned char samples[SAMPLES] = {0};
@@ -70,7 +70,7 @@ static void place_told(struct simulation *simulation, uint32_t place, int status
         outcome->status = status;
     }
     if (simulation->is_damaged)
-        return; /* a daemon that says what is wrong is believed */
+        return; /* a failure reported by a daemon is taken as it is */
     if (outcome->status != status || simulation->digest != digest)
         simulation_fail(simulation, "%s: place %u got another result (%s) than others (%s)",
                         operation_names[outcome->operation.kind], place, strerror(-status),
@@ -175,7 +175,7 @@ static const struct sim_watch watch = {
 
 /* ---- operations ---- */
 
-/* Everyone who lives, of a set (NULL: all). */
+/* Waits for all living places of a set (NULL: all). */
 static void wait_for(struct simulation *simulation, const struct ranges *set)
 {
     simulation->left = 0;
@@ -190,7 +190,7 @@ static void wait_for(struct simulation *simulation, const struct ranges *set)
     simulation->current->members = simulation->left;
 }
 
-/* What each member contributes: the same, all by the first, or the i-th of them a share of 1 / i. */
+/* The contribution of each member: equal, all by the first, or 1 / i for the i-th. */
 static void choose_sizes(struct simulation *simulation, const struct ranges *set, uint64_t bytes)
 {
     uint64_t count = ranges_count(set);
@@ -212,13 +212,13 @@ static void choose_sizes(struct simulation *simulation, const struct ranges *set
                 (uint64_t)((double)(bytes * count) / harmonic / (double)(1 + index * 7919 % count));
         index++;
         simulation->sizes[place] = size;
-        /* Who is stopped is not waited for, but contributes when it goes on in time. */
+        /* A stopped place is not waited for, but contributes if it continues in time. */
         if (sim_machine_is_up(simulation->machine, place))
             simulation->expected_bytes += size;
     }
 }
 
-/* Who has left takes part in nothing. */
+/* Departed places take part in nothing. */
 static void everyone(const struct simulation *simulation, struct ranges *ret_all)
 {
     ranges_add(ret_all, 0, simulation->places - 1);
@@ -245,7 +245,7 @@ static void call_contribute(void *context, uint64_t place)
     buffer_fini(&text);
 }
 
-/* What processes and their daemon do before the daemon contributes. */
+/* The work of processes and their daemon before it contributes. */
 static uint64_t local_ns(const struct simulation *simulation, uint32_t place)
 {
     const uint64_t *costs = simulation->plan->profile.values;
@@ -284,8 +284,8 @@ static void begin_broadcast(struct simulation *simulation, uint64_t bytes)
     buffer_fini(&text);
 }
 
-/* So many that are up, but the root, and that the root does not count as dead: nobody would be told
- * of their death again. */
+/* Chooses that many that are up, excluding the root and those that the root already counts as dead:
+ * their death would not be reported again. */
 static void choose_victims(struct simulation *simulation, uint64_t count, struct ranges *victims)
 {
     const struct ranges *dead = node_dead(sim_machine_node(simulation->machine, 0));
@@ -332,7 +332,7 @@ static void begin_heal(struct simulation *simulation, uint64_t count)
     choose_victims(simulation, count, &simulation->killed);
     simulation->deaths = (uint32_t)ranges_count(&simulation->killed);
     wait_for(simulation, NULL);
-    simulation->is_over = simulation->deaths == 0; /* nobody is left to die */
+    simulation->is_over = simulation->deaths == 0; /* no place is left to kill */
     for (uint32_t place = 1; place < simulation->places; place++)
         if (ranges_contains(&simulation->killed, place)) {
             sim_machine_kill_at(machine, sim_machine_now_ns(machine), place);
@@ -394,7 +394,7 @@ static bool counts_places(enum operation_kind kind)
            kind == OPERATION_HEAL || kind == OPERATION_SHRINK;
 }
 
-/* Who is stopped for ever cannot end. */
+/* A place that stays stopped cannot finish. */
 static bool is_deserted(const struct simulation *simulation)
 {
     uint32_t left = sim_machine_daemons(simulation->machine);
@@ -439,7 +439,7 @@ static void finish(struct simulation *simulation)
         snprintf(outcome->text, sizeof outcome->text, "the root is dead");
 }
 
-/* A wrong entry of the log is not told again: who was told it, and those below, may miss a broadcast.
+/* A damaged log entry is not sent again: its receiver, and the places below, may miss a broadcast.
  * The damaged place itself is the sender. */
 static bool may_miss(const struct simulation *simulation, uint32_t place)
 {
@@ -462,7 +462,7 @@ static bool may_miss(const struct simulation *simulation, uint32_t place)
     return false;
 }
 
-/* All that have not been told may have missed it. */
+/* All without a result may have missed the broadcast. */
 static bool is_excused(const struct simulation *simulation)
 {
     if (!simulation->is_damaged || simulation->current->operation.kind != OPERATION_BROADCAST)
@@ -481,7 +481,7 @@ static void give_up(struct simulation *simulation)
 
     snprintf(outcome->text, sizeof outcome->text, "did not finish in time");
     if (sim_machine_is_usurped(simulation->machine) || is_excused(simulation))
-        return; /* daemons that take part in nothing may be waited for */
+        return; /* daemons that do not take part may be awaited */
     if (counts_places(outcome->operation.kind))
         simulation_fail(simulation, "%s: %u of %u places got no result in time", name,
                         simulation->left, outcome->members);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A trace in the JSON form of Chrome, which Perfetto opens: operations on a track of their own, and
- * for each of the first places its messages, what became of its links, and its faults.  Written as
- * it happens; what is beyond EVENTS_MAX is counted and left out.
+ * A trace in the JSON form of Chrome, which Perfetto opens: operations on a separate track, and for
+ * each of the first places its messages, link changes and faults.  Written as events happen; those
+ * beyond EVENTS_MAX are counted but not written.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ struct simulate_trace {
     uint64_t left_out;
 };
 
-/* Names are the protocol's words; what a damaged frame prints may need an escape. */
+/* Names are the protocol's words; the text of a damaged frame may need escapes. */
 static void put_text(FILE *file, const char *text)
 {
     fputc('"', file);
@@ -61,7 +61,7 @@ static void put_name(struct simulate_trace *trace, const char *what, int process
     fputs("}}", trace->file);
 }
 
-/* A message is an arrow's beginning: Perfetto shows it at the sender, with the receiver named. */
+/* A message starts an arrow: Perfetto shows it at the sender, with the receiver's name. */
 static void put_message(struct simulate_trace *trace, uint64_t now_ns, uint32_t from, uint32_t to,
                         const struct frame *frame)
 {
@@ -134,7 +134,7 @@ void simulate_trace_attach(struct simulate_trace *trace, struct sim *sim)
 void simulate_trace_operation(struct simulate_trace *trace, const struct outcome *outcome)
 {
     if (trace->events >= EVENTS_MAX)
-        trace->events--; /* operations are told in any case */
+        trace->events--; /* operations are always written */
     if (!next(trace))
         return;
     fprintf(trace->file,

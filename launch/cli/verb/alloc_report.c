@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* Nodes with equally many slots of which the same is known, in the allocation's order. */
+/* Nodes with equal slots and equal facts, in the allocation's order. */
 struct group {
     uint32_t slots;
     const struct node_facts *facts; /* NULL: nothing is known */
@@ -34,7 +34,7 @@ static struct group *group_of(struct groups *groups, uint32_t slots, const struc
     return group;
 }
 
-/* What is known of node `first`, and up to which node, `last` at most, that is so. */
+/* The facts of node `first`, and the last node, `last` at most, up to which they hold. */
 static const struct node_facts *facts_stretch(const struct facts_table *table, uint32_t first,
                                               uint32_t last, uint32_t *ret_last)
 {
@@ -179,7 +179,7 @@ static json_t *json_or_null(const char *text)
     return value != NULL ? value : json_null();
 }
 
-/* Neighbours with equally many slots: in the allocation's order. */
+/* Runs of neighbours with equal slots, in the allocation's order. */
 static json_t *json_runs(const struct allocation *allocation)
 {
     json_t *runs = json_array();
@@ -215,7 +215,7 @@ static json_t *json_features(const struct node_facts *facts)
     return words;
 }
 
-/* Of each group of nodes what is known of them; what is not known is left out. */
+/* The known facts of each group of nodes. */
 static json_t *json_facts(const struct alloc_report *report)
 {
     json_t *list = json_array();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan alloc` prints: the nodes there are, those that are equal together, as a table or as
- * JSON, and on request where each count came from.  Pure.
+ * The output of `banyan alloc`: the nodes, equal ones grouped, as a table or as JSON, and on
+ * request where each count came from.  Pure.
  */
 #ifndef LAUNCH_CLI_VERB_ALLOC_REPORT_H
 #define LAUNCH_CLI_VERB_ALLOC_REPORT_H
@@ -13,10 +13,10 @@
 struct alloc_report {
     const struct run_nodes *nodes;
     const struct facts_table *facts;      /* what is known of them; may be empty */
-    const char *unknown;                  /* why the scheduler did not tell more; NULL: it did */
+    const char *unknown;                  /* why the scheduler reported no more; NULL: it did */
     const char *starter;                  /* which one a run would use */
-    const struct allocation_trace *trace; /* NULL: nobody asks where counts come from */
-    const char *cpus; /* what limits this process's cores; NULL: they do not count */
+    const struct allocation_trace *trace; /* NULL: the origin of counts is not requested */
+    const char *cpus;                     /* what limits this process's cores; NULL: not relevant */
 };
 
 void alloc_report_table(const struct alloc_report *report, struct buffer *out);

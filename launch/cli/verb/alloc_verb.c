@@ -117,7 +117,7 @@ static int uses_own_cores(const struct allocation_trace *trace)
     return 0;
 }
 
-/* What is told of the nodes, and of this machine if it is one of them: not the many flags of its
+/* Facts of the nodes, and of this machine if it is one of them, without the flags of its
  * processors. */
 static int find_facts(const struct alloc_settings *settings, const struct run_world *world,
                       const struct run_nodes *nodes, struct facts_table *table,

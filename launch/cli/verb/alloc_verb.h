@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "launch/cli/request/run_options.h"
 
-/* argv[0] is the verb.  Appends what is to be printed. */
+/* argv[0] is the verb.  Appends the output. */
 int alloc_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
                struct error *error);
 void alloc_help(struct buffer *out);

@@ -45,7 +45,7 @@ struct verb {
     const char *summary; /* half a line */
     /* argv[0] is the verb.  Returns the exit status. */
     int (*function)(int argc, char **argv);
-    /* Appends all there is to say. */
+    /* Appends the full help. */
     void (*help)(struct buffer *out);
 };
 
@@ -132,7 +132,8 @@ static char *find_banyand(char *const *environment)
     const char *given = run_environment_get(environment, "BANYAN_DAEMON");
     char own[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    static const char *const places[] = {"banyand", "sbin/banyand"}; /* here, and one level up */
+    static const char *const places[] = {"banyand", "sbin/banyand"}; /* in this directory, and one
+                                                                      * level up */
     char *slash;
 
     if (given != NULL && given[0] == '/')
@@ -150,7 +151,7 @@ static char *find_banyand(char *const *environment)
     return memory_copy_string(BANYAND_PATH);
 }
 
-/* A directory or what nobody may run is none. */
+/* Directories and files that are not executable do not count. */
 static int has_program(char *const *environment, const char *name)
 {
     const char *path = run_environment_get(environment, "PATH");
@@ -242,7 +243,7 @@ static int run_on_login(const char *login, int argc, char **argv)
     return status;
 }
 
-/* What --on starts on the other machine: not for people. */
+/* Started by --on on the other machine; not for users. */
 static int verb_relay(int argc, char **argv)
 {
     char *banyan = find_banyan();
@@ -314,7 +315,7 @@ static int verb_start(int argc, char **argv)
     return status;
 }
 
-/* Of those that only print. */
+/* For verbs that only print. */
 static int verb_print(int argc, char **argv,
                       int (*verb)(int argc, char *const *argv, const struct run_world *world,
                                   struct buffer *out, struct error *error))
@@ -417,8 +418,8 @@ static int verb_version(int argc, char **argv)
     return print(&text);
 }
 
-/* Options may stand in front of the command: "banyan -v run hostname".  Puts the command first, and
- * returns 0, or -EINVAL with what to type; options that only some commands have stand behind those. */
+/* Options may precede the command: "banyan -v run hostname".  Puts the command first and returns 0,
+ * or -EINVAL with what to type; options that only some commands have must follow the command. */
 static int command_first(int *argc, char **argv, struct error *error)
 {
     struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};

@@ -22,7 +22,7 @@
 #include "launch/proto/exit_status.h"
 
 #define STATUS_PROBLEM  1
-#define END_PATIENCE_MS 10000 /* from the wish to end until the root is killed */
+#define END_PATIENCE_MS 10000 /* from the end request until the root is killed */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
@@ -74,7 +74,7 @@ static void on_report(struct visit *visit, struct wire_reader *reader)
     wait_for_root(visit);
 }
 
-/* The instance could not do it. */
+/* The instance failed. */
 static void on_failed(struct visit *visit, struct wire_reader *reader)
 {
     char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);

@@ -8,8 +8,8 @@
 
 #include "launch/cli/request/run_options.h"
 
-/* The request is of doctor_request_parse (run_options.h).  Returns the exit status: 0 if all is well,
- * 1 if there is a problem, 125 if banyan failed, 128+N ended by signal N.  To be called as
+/* The request comes from doctor_request_parse (run_options.h).  Returns the exit status: 0 if all
+ * is well, 1 if there is a problem, 125 if banyan failed, 128+N ended by signal N.  To be called as
  * front_end_run is. */
 int doctor_run(struct run_request *request);
 

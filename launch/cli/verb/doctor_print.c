@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The report as people and as programs read it.
+ * The report as text and as JSON.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 static const char *const level_names[DOCTOR_LEVEL_COUNT] =
     {[DOCTOR_PROBLEM] = "problem", [DOCTOR_NOTE] = "note", [DOCTOR_FACT] = "fact"};
 
-/* "n[1-3,7]", with place 0 in front. */
+/* "n[1-3,7]", preceded by place 0. */
 static void print_places(const struct ranges *places, const struct hostlist *names,
                          struct buffer *out)
 {
@@ -54,7 +54,7 @@ static void first_name(const struct ranges *places, const struct hostlist *names
         hostlist_name(names, first - 1, name);
 }
 
-/* Text and remedy with that name where last words have none. */
+/* Text and remedy with the name filled in where the report has a placeholder. */
 static void name_texts(const struct doctor_finding *finding, const struct hostlist *names,
                        struct buffer *text, struct buffer *remedy)
 {

@@ -11,7 +11,7 @@
 #include "alloc/place_draw.h"
 #include "alloc/place_require.h"
 
-/* ---- For people ---- */
+/* ---- Text ---- */
 
 static const char *bind_name(const struct map_rule *rule, int in_threads)
 {
@@ -131,7 +131,7 @@ void map_report_text(const struct map_report *report, int explain, struct buffer
     place_sorts_destroy(sorts);
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static json_t *json_seat(const struct map_report *report, uint32_t node, uint32_t index,
                          const struct place_seats *seats)
@@ -192,7 +192,7 @@ void map_report_json(const struct map_report *report, struct buffer *out)
 
 /* ---- Refused ---- */
 
-/* 1 if the placement as it stands now can be made. */
+/* 1 if the placement, as it is now, can be made. */
 static int works(struct map_report *report)
 {
     struct place_map map;
@@ -222,13 +222,13 @@ static uint32_t most_processes(struct map_report *report, struct map_rule *rule)
     return low;
 }
 
-/* Tries one change of the rule and takes it back. */
+/* Tries one change of the rule and reverts it. */
 static int works_with(struct map_report *report, struct map_rule *rule, struct map_rule changed)
 {
     struct map_rule before = *rule;
     int held;
 
-    changed.excluded = rule->excluded; /* which is made anew each time */
+    changed.excluded = rule->excluded; /* which is recomputed each time */
     *rule = changed;
     held = works(report);
     before.excluded = rule->excluded;
@@ -236,7 +236,7 @@ static int works_with(struct map_report *report, struct map_rule *rule, struct m
     return held;
 }
 
-/* The requirements of a rule with another text in the place of one term, "" for none; free(). */
+/* The requirements of a rule with one term replaced by another text ("" removes it); free() it. */
 static char *change_term(const struct require *require, uint32_t term, const char *text)
 {
     struct buffer changed = {0};
@@ -267,7 +267,7 @@ static int works_requiring(struct map_report *report, struct map_rule *rule, cha
     return held;
 }
 
-/* The greatest amount below what a term asks for that a node has and with which it works; 0: none. */
+/* The greatest amount below that of a term which some node has and with which it works; 0: none. */
 static uint64_t most_required(struct map_report *report, struct map_rule *rule,
                               const struct require *require, uint32_t term, struct buffer *ret_text)
 {
@@ -298,7 +298,7 @@ static uint64_t most_required(struct map_report *report, struct map_rule *rule,
     return 0;
 }
 
-/* For each term whether less of it, or doing without it, would do. */
+/* Tries for each term whether a lower amount, or dropping it, would work. */
 static void try_requirements(struct map_report *report, struct buffer *out)
 {
     for (uint32_t i = 0; i < report->placement.rules_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan map` prints: for people, for programs, and why something was refused.
+ * The output of `banyan map`: as text, as JSON, and why something was refused.
  */
 #ifndef LAUNCH_CLI_VERB_MAP_REPORT_H
 #define LAUNCH_CLI_VERB_MAP_REPORT_H
@@ -22,12 +22,12 @@ struct map_report {
     struct place_map map; /* of all that */
 };
 
-/* Node by node: its ranks, and where they are bound a drawing of each. */
+/* Per node: its ranks, and a drawing of each one's binding if they are bound. */
 void map_report_text(const struct map_report *report, int explain, struct buffer *out);
 void map_report_json(const struct map_report *report, struct buffer *out);
-/* Adds to an error whom --require has left out. */
+/* Adds to an error which nodes --require has excluded. */
 void map_report_left_out(const struct map_report *report, struct error *error);
-/* Adds to an error what would work instead, the nearest first. */
+/* Adds to an error what would work instead, the closest first. */
 void map_report_refusal(struct map_report *report, struct error *error);
 
 #endif

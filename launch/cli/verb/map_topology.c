@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* ---- What is told ---- */
+/* ---- What is shown ---- */
 
 static void cpus_of_numa(const struct topology *view, uint32_t numa, struct ranges *ret_cpus)
 {
@@ -31,7 +31,7 @@ static void cpus_near(const struct topology *view, const struct topology_device 
     }
 }
 
-/* ---- For people ---- */
+/* ---- Text ---- */
 
 static void print_numas(const struct topology *view, struct buffer *out)
 {
@@ -97,7 +97,7 @@ void map_topology_text(const struct map_machines *machines, struct buffer *out)
     }
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static json_t *json_ranges(const struct ranges *set)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan map --show-topology` prints: of each level how many objects a node has, the NUMA nodes
- * with their CPUs and memories, and the devices with what is near.  CPUs and memories are numbered as
- * the kernel does.
+ * The output of `banyan map --show-topology`: the number of objects per level, the NUMA nodes with
+ * their CPUs and memories, and the devices with what is near.  CPUs and memories have the kernel's
+ * numbers.
  */
 #ifndef LAUNCH_CLI_VERB_MAP_TOPOLOGY_H
 #define LAUNCH_CLI_VERB_MAP_TOPOLOGY_H

@@ -49,7 +49,7 @@ static const struct option_rule map_rules[] = {
      .help = "what a node has of each level, its NUMA nodes, and its devices with what is near"},
     {.kind = OPTION_END}};
 
-/* The own options stand before those of run, and hide them where they have one name. */
+/* This verb's options come before those of run, and override options of the same name. */
 static struct option_rule *all_rules(void)
 {
     size_t own = sizeof(map_rules) / sizeof(map_rules[0]) - 1, others = 0;
@@ -72,9 +72,9 @@ void map_help(struct buffer *out)
     options_help(map_rules, out);
 }
 
-/* ---- The nodes and what they are like ---- */
+/* ---- The nodes and their topologies ---- */
 
-/* --nodes: as many slots as --slots or the topology's cores say. */
+/* --nodes: with slots from --slots or the number of cores of the topology. */
 static int describe_nodes(const struct run_settings *settings, const struct run_world *world,
                           const struct map_machines *machines, struct allocation *allocation,
                           struct error *error)
@@ -116,7 +116,7 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
     rc = run_nodes_find(settings, world, &nodes, error);
     if (rc == 0) {
         allocation_fini(allocation);
-        *allocation = nodes.allocation; /* which is moved */
+        *allocation = nodes.allocation; /* moved */
         report->source = nodes.source;
         memcpy(report->notice, nodes.notice, sizeof(report->notice));
     }
@@ -125,7 +125,7 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
 
 /* ---- The map ---- */
 
-/* What is not told of the nodes is taken from this machine, as their processors are. */
+/* Unknown facts of the nodes are taken from this machine, as are their processors. */
 static int find_facts(struct map_report *report, const struct run_apps *apps,
                       const struct run_world *world, struct error *error)
 {

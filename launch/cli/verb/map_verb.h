@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `banyan map`: prints where a run with the same options would put its processes, on the nodes there
- * are or on a machine that is described, and starts nothing.
+ * `banyan map`: prints where a run with the same options would put its processes, on the actual
+ * nodes or on a described machine, and starts nothing.
  */
 #ifndef LAUNCH_CLI_VERB_MAP_VERB_H
 #define LAUNCH_CLI_VERB_MAP_VERB_H
@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "launch/cli/request/run_options.h"
 
-/* argv[0] is the verb.  Appends what is to be printed. */
+/* argv[0] is the verb.  Appends the output. */
 int map_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
              struct error *error);
 void map_help(struct buffer *out);
