@@ -86,7 +86,7 @@ static void get_ancestors(struct wire_reader *reader, struct boot_record *record
         get_ancestor(reader, &record->ancestors[i]);
 }
 
-/* The secret comes last: a buffer that grows leaves copies of what it holds behind. */
+/* The secret comes last: a buffer that grows leaves old copies of its content in memory. */
 void boot_record_encode(const struct boot_record *record, struct buffer *out)
 {
     instance_spec_encode(&record->instance, out);
@@ -121,7 +121,7 @@ static void get_range(struct wire_reader *reader, struct boot_record *record)
     if (record->range.first > record->range.last || record->place < record->range.first ||
         record->place > record->range.last)
         wire_fail(reader);
-    /* Behind the first places are those that come when the instance grows. */
+    /* After the initial places come those added when the instance grows. */
     if (record->range.first < places && record->range.last >= places)
         wire_fail(reader);
 }

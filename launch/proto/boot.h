@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a daemon gets to know who it is (design.md, "Starting the daemons").  It prints a marker line
- * on stdout (what a login shell printed before is noise, kept for messages), then reads the boot
- * record from stdin.  If it cannot start it prints one error line instead of joining:
+ * How a daemon learns its identity (doc/control.rst).  It prints a marker line on stdout (earlier
+ * output of a login shell is ignored, but kept for messages), then reads the boot record from
+ * stdin.  If it cannot start it prints one error line instead of joining:
  *
  *     BANYAN-READY <protocol version>\n        daemon -> starter
  *     u32 length, boot record                  starter -> daemon
@@ -30,7 +30,7 @@ struct boot_record {
     struct instance_spec instance;
     uint32_t place;
     uint32_t incarnation;
-    char name[HOST_NAME_BYTES_MAX + 1]; /* of this node, as the allocation gives it */
+    char name[HOST_NAME_BYTES_MAX + 1]; /* of this node, as in the allocation */
     struct range range;                 /* of places: this subtree */
     struct hostlist *names;             /* of the places of range but 0, in order; its own */
     struct node_ancestor *ancestors;    /* nearest first */
@@ -43,14 +43,14 @@ void boot_record_fini(struct boot_record *record);
 void boot_record_encode(const struct boot_record *record, struct buffer *out);
 /* Replaces what ret_record, which must be initialised, holds; untouched on failure (-EBADMSG). */
 int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader);
-/* The record of the head of a child range: parent and own addresses are put in front of the
+/* The record of the head of a child range: the parent and its addresses are put before the
  * ancestors. */
 /* ret_child need not be initialised. */
 void boot_record_child(const struct boot_record *parent, const struct addresses *parent_addresses,
                        struct range child_range, struct boot_record *ret_child);
 
-/* The record of a place that comes when the instance grows: its starter is the root, which hands it
- * on.  ret_child need not be initialised. */
+/* The record of a place added when the instance grows: its starter and only ancestor is the root,
+ * which passes it on to its parent.  ret_child need not be initialised. */
 void boot_record_newcomer(const struct boot_record *root, const struct addresses *root_addresses,
                           uint32_t place, const char *name, struct boot_record *ret_child);
 

@@ -51,7 +51,7 @@ static void get_zstd(struct wire_reader *reader, size_t maximum_bytes, struct bu
 
     if (wire_status(reader) < 0)
         return;
-    /* The size is the sender's word: the frame must agree before memory is taken for it. */
+    /* The sender's size is not trusted: the frame must agree before memory is allocated for it. */
     if (ZSTD_getFrameContentSize(packed.data, packed.length_bytes) != bytes) {
         wire_fail(reader);
         return;

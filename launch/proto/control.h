@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the clients of an instance and its root say to each other over channels: the front end that
- * forked the root (root_fork in launch/daemon/root.h) over a socket pair, others of the same user over
- * a socket in the root's session directory.  A client owns the terminal, the files and the signals of
- * its user; the root owns the instance.  doc/control.rst has the protocol.
+ * Messages between the clients of an instance and its root, over channels: the front end that
+ * forked the root (root_fork in launch/daemon/root.h) over a socket pair, others of the same user
+ * over a socket in the root's session directory.  A client owns the terminal, the files and the
+ * signals of its user; the root owns the instance.  doc/control.rst has the protocol.
  *
  * Encoders and decoders stand side by side in control_wire.c; those of messages about a job are of what
  * follows its number.
@@ -20,20 +20,21 @@
 
 #define CONTROL_VERSION 2u
 
-/* In the session directory of the root of an instance that stays. */
+/* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
 
 enum control_message {
     /* client -> root */
-    CONTROL_HELLO, /* struct control_hello; the first of all */
+    CONTROL_HELLO, /* struct control_hello; the first message */
     CONTROL_RUN,   /* u32 request, job_spec: run it as soon as the tree is complete */
     /* u32 job and: */
     CONTROL_SIGNAL,     /* u32 number: to every rank's process group */
     CONTROL_END,        /* struct control_end: end the job */
-    CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of its own job only */
-    CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of its own job */
-    CONTROL_SUBSCRIBE,  /* nothing: its streams, texts and end, as they come, without credit */
-    CONTROL_DETACH,     /* nothing: it goes on without this client; job 0: the instance does */
+    CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of the client's job only */
+    CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of the client's
+                         * job */
+    CONTROL_SUBSCRIBE,  /* nothing: get its streams, texts and end as they come, without credit */
+    CONTROL_DETACH,     /* nothing: it continues without this client; job 0: the instance does */
     /* of the instance */
     CONTROL_LEAVE,  /* struct control_end: end all jobs and the instance */
     CONTROL_DOCTOR, /* string version, u8 has a program, its job_spec: examine the nodes */
@@ -43,20 +44,20 @@ enum control_message {
     CONTROL_ACCEPTED, /* u32 request, u32 job: the number of this RUN's job */
     /* u32 job and: */
     CONTROL_STARTED, /* struct control_started: all processes run */
-    CONTROL_OUTPUT, /* u32 rank, u8 stream (1, 2), bytes: whole lines where there are any; none: the
-                       stream has ended inside a line */
+    CONTROL_OUTPUT,  /* u32 rank, u8 stream (1, 2), bytes: whole lines if possible; none: the stream
+                     * has ended inside a line */
     CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
-    CONTROL_TEXT,    /* u8 log level, string: a line for the user's stderr, "banyan: " in front; of
-                        job 0: about the instance */
-    CONTROL_JOB_END, /* struct control_job_end; the last of a job */
+    CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, printed after "banyan:
+                      * "; job 0: about the instance */
+    CONTROL_JOB_END,   /* struct control_job_end; the last of a job */
     /* of the instance */
     CONTROL_READY,         /* u32 nodes, string directory: it can run jobs */
-    CONTROL_FAILED,        /* string: why it does not come up, or does not go on */
+    CONTROL_FAILED,        /* string: why it cannot start, or cannot continue */
     CONTROL_DOCTOR_REPORT, /* doctor_report; then the root ends the instance */
     CONTROL_MESSAGE_COUNT
 };
 
-/* What a client wants to hear beside what it asks for. */
+/* Messages that a client subscribes to in addition to answers. */
 #define CONTROL_WANTS_TEXTS  1u /* about the instance, READY and FAILED */
 #define CONTROL_WANTS_ROSTER 2u
 
@@ -69,7 +70,7 @@ struct control_welcome {
     uint32_t version;
     char session[SESSION_ID_BYTES];
     uint8_t has_roster;
-    struct allocation roster; /* owned; initialised even if it is not there */
+    struct allocation roster; /* owned; initialised even if not known yet */
 };
 
 #define CONTROL_REASON_BYTES 512
@@ -86,7 +87,7 @@ struct control_ready {
     char directory[108];
 };
 
-/* What a subscriber that does not read may have queued before he is dropped. */
+/* The queue limit of a subscriber that does not read; beyond it is dropped. */
 #define CONTROL_SUBSCRIBER_BYTES_MAX (8u * 1024 * 1024)
 
 #define CONTROL_STDIN_WINDOW  (256u * 1024)
@@ -96,7 +97,7 @@ struct control_ready {
 struct control_end {
     uint32_t status;  /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */
     uint8_t at_once;  /* SIGKILL without grace */
-    char reason[512]; /* "interrupted", "timed out after 10 s"; the root adds who is waited for */
+    char reason[512]; /* "interrupted", "timed out after 10 s"; the root adds what is waited for */
 };
 
 struct control_started {
@@ -105,9 +106,9 @@ struct control_started {
 };
 
 struct control_job_end {
-    uint32_t status;       /* exit status of `banyan run`, design.md "Errors" */
+    uint32_t status;       /* exit status of `banyan run` (banyan(1), "EXIT STATUS") */
     uint8_t banyan_failed; /* 1: status is banyan's own (124, 125, 126, 127), not a program's */
-    uint32_t processes;    /* that were to run, on so many nodes; 0 if none was launched */
+    uint32_t processes;    /* that were to run, on that many nodes; 0 if none was launched */
     uint32_t nodes;
     uint32_t processes_ended;
     char text[1024]; /* one line: which rank on which node ended first and why; "" if all is well */

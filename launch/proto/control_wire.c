@@ -22,7 +22,7 @@ void control_hello_encode(const struct control_hello *message, struct buffer *ou
     wire_put_u8(out, message->wants);
 }
 
-/* What another version has behind its number is not known. */
+/* The fields of other versions after the number are not known. */
 int control_hello_decode(struct control_hello *ret_message, struct wire_reader *reader)
 {
     struct control_hello message = {.version = wire_get_u32(reader)};
@@ -188,7 +188,7 @@ uint32_t control_job_number(struct wire_reader *reader)
     return wire_get_u32(reader);
 }
 
-/* Cuts what the other side would refuse. */
+/* Truncates what the other side would refuse. */
 void control_text_encode(uint8_t level, const char *text, struct buffer *out)
 {
     wire_put_u8(out, level);

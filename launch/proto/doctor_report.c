@@ -62,7 +62,7 @@ static int compare(const struct doctor_finding *a, const struct doctor_finding *
     return order != 0 ? order : strcmp(a->remedy, b->remedy);
 }
 
-/* Where it is or belongs; 1 if it is there. */
+/* Where it is or belongs; 1 if it is present. */
 static int find(const struct doctor_report *report, const struct doctor_finding *finding,
                 uint32_t *ret_index)
 {
@@ -173,7 +173,7 @@ void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const 
     wire_put_bytes(out, remedy, strnlen(remedy, DOCTOR_TEXT_BYTES_MAX));
 }
 
-/* Texts are set in any case. */
+/* Texts are always set. */
 static int get_line(struct wire_reader *reader, struct doctor_finding *ret_finding)
 {
     uint8_t topic = wire_get_u8(reader);
@@ -235,7 +235,7 @@ int doctor_report_decode(struct doctor_report *ret_report, struct wire_reader *r
     return -EBADMSG;
 }
 
-/* What a peer sends wrong is left out: the rest still tells. */
+/* Malformed findings of a peer are skipped; the others are kept. */
 void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes)
 {
     struct doctor_report left, right;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan doctor` finds: lines of text, each with the places that it holds for.  Equal lines of
- * different places are one finding, and are folded on the way up the tree, so that a report costs
- * what differs among the nodes, not what they are; texts therefore name no node.
- * Invariant: sorted by topic, then problems first, then text; no two differ in their places only.
+ * What `banyan doctor` finds: lines of text, each with the places that it holds for.  Equal lines
+ * of different places are one finding, merged on the way up the tree, so that the size of a report
+ * depends on the differences among nodes, not on their number; texts therefore name no node.
+ * Invariant: sorted by topic, then problems first, then text; no two differ only in their places.
  * Pure: no clock, file or socket.
  */
 #ifndef LAUNCH_PROTO_DOCTOR_REPORT_H
@@ -16,8 +16,8 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 
-#define DOCTOR_TEXT_BYTES_MAX 1024u  /* longer ones are cut */
-#define DOCTOR_FINDINGS_MAX   65536u /* of a report; what is more is counted, not kept */
+#define DOCTOR_TEXT_BYTES_MAX 1024u  /* longer ones are truncated */
+#define DOCTOR_FINDINGS_MAX   65536u /* of a report; further ones are counted but not kept */
 #define DOCTOR_RANGES_MAX     (16u * 1024 * 1024)
 
 /* In the order in which they are shown.  The numbers are the wire's. */
@@ -39,7 +39,7 @@ enum doctor_topic {
 };
 
 enum doctor_level {
-    DOCTOR_PROBLEM, /* to be mended: the exit status tells */
+    DOCTOR_PROBLEM, /* must be fixed: makes the exit status nonzero */
     DOCTOR_NOTE,    /* worth knowing */
     DOCTOR_FACT,
     DOCTOR_LEVEL_COUNT
@@ -85,7 +85,7 @@ int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
 /* merged := merged + other, both encoded (node_merge_function). */
 void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes);
 
-/* The table for people, and what --json prints.  names: of places 1 and on. */
+/* The table, and the output of --json.  names: of places 1 and on. */
 void doctor_report_print(const struct doctor_report *report, const struct hostlist *names,
                          struct buffer *out);
 /* -ENOMEM if the JSON library is out of memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a daemon hands to the process that examines its node (`banyand --examine`): who the node is
- * and whom it should reach.
+ * What a daemon hands to the process that examines its node (`banyand --examine`): the node's
+ * identity and the peers that it should reach.
  */
 #ifndef LAUNCH_PROTO_DOCTOR_REQUEST_H
 #define LAUNCH_PROTO_DOCTOR_REQUEST_H
@@ -15,7 +15,7 @@
 
 struct doctor_peer {
     uint32_t place;
-    char name[HOST_NAME_BYTES_MAX + 1]; /* as the allocation says it; "" if it is not known here */
+    char name[HOST_NAME_BYTES_MAX + 1]; /* as in the allocation; "" if it is not known here */
     struct addresses addresses;
 };
 
@@ -28,10 +28,11 @@ struct doctor_request {
     struct addresses own;
     struct doctor_peer *peers; /* the parent first, if there is one */
     uint32_t peers_count;
-    uint8_t is_virtual; /* its name is of our making, and no name service knows it */
+    uint8_t is_virtual; /* its name is made up, so no name service knows it */
     uint8_t has_parent;
     uint8_t has_program;
-    struct job_spec program; /* argv[0], directory and environment of its applications count */
+    struct job_spec program; /* only argv[0], directory and environment of its applications are
+                              * used */
 };
 
 void doctor_request_fini(struct doctor_request *request);

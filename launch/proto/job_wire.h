@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What daemons of an instance say to each other about jobs, inside overlay payloads.  The first byte
+ * Messages about jobs between the daemons of an instance, inside overlay payloads.  The first byte
  * is enum job_message.  Encode and decode of each stand side by side in job_wire.c; the rows are in
  * doc/job.rst.
  */
@@ -31,7 +31,7 @@ enum job_message {
     JOB_MESSAGE_STDIN_ACK, /* u32 number, u32 bytes */
     JOB_MESSAGE_TEXT,      /* u32 number (0: of the instance), u8 level, string */
     /* from the root */
-    JOB_MESSAGE_CREDIT, /* u32 number, u32 bytes of output that were taken */
+    JOB_MESSAGE_CREDIT, /* u32 number, u32 bytes of output consumed */
     JOB_MESSAGE_STDIN,  /* u32 number, bytes to the end; none = end of file */
     /* request: u32 number, u32 rank; its reply: i32 status, blob to the end */
     JOB_MESSAGE_MODEX,
@@ -39,16 +39,16 @@ enum job_message {
     JOB_MESSAGE_STALLED, /* struct job_stalled */
     /* request of the root: struct job_roll_request; its reply: i32 status, struct job_roll */
     JOB_MESSAGE_ROLL,
-    /* to the root, when the placement of all is not what it has */
+    /* to the root, when the combined placement does not match its own */
     JOB_MESSAGE_PLACED, /* u32 number, u32 place, u64 hash of its part */
     /* broadcast */
-    JOB_MESSAGE_SURVEY, /* u32 number, u8 survey_want, string: required, ranges: who is asked */
+    JOB_MESSAGE_SURVEY, /* u32 number, u8 survey_want, string: required, ranges: the nodes asked */
     /* of an instance of `banyan doctor`; a broadcast: u32 generation, ranges, and CONTROL_DOCTOR's
      * payload; a request without more: its reply is doctor_daemon.c's */
     JOB_MESSAGE_DOCTOR,
     JOB_MESSAGE_CLOCK,
     /* to the root: this daemon was sent a signal that ends the job */
-    JOB_MESSAGE_CANCEL, /* u32 signal, string: who sent it, "" if that is not known */
+    JOB_MESSAGE_CANCEL, /* u32 signal, string: its sender, "" if not known */
     JOB_MESSAGE_COUNT
 };
 
@@ -60,7 +60,7 @@ enum job_failure_kind {
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
     JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
     JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */
-    JOB_FAILURE_MISSED,   /* ended well, but others wait for it; detail: in what */
+    JOB_FAILURE_MISSED,   /* ended normally, but others wait for it; detail: in what */
     JOB_FAILURE_COUNT
 };
 
@@ -86,7 +86,7 @@ struct job_ended {
     uint32_t processes;
     uint32_t status;            /* highest among ranks that ended by themselves */
     uint64_t output_bytes;      /* forwarded to the root */
-    struct job_failure failure; /* that tells most, of ranks that ended by themselves */
+    struct job_failure failure; /* the most significant one, of ranks that ended by themselves */
     struct job_failure highest; /* whose status it is */
 };
 
@@ -94,21 +94,21 @@ struct job_end_message {
     uint32_t number;
     uint32_t generation; /* of the ENDED gather from now on */
     uint32_t grace_ms;
-    uint8_t discard;      /* nobody waits for the output that is left */
-    uint8_t goes_on;      /* nothing is ended: only who takes part has changed */
-    uint8_t tell;         /* each node says what it has computed: they do not agree */
-    struct ranges places; /* who takes part in it */
+    uint8_t discard;      /* the remaining output is not waited for */
+    uint8_t goes_on;      /* nothing is ended: only the participants have changed */
+    uint8_t tell;         /* each node reports its placement: they do not agree */
+    struct ranges places; /* the participants */
 };
 
 /* An operation of the ranks has had no progress for a while (node_events.missing). */
 struct job_stalled {
     struct node_key key;
-    uint8_t over; /* it has ended after all: the rest is empty */
+    uint8_t over; /* it has completed after all: the rest is empty */
     struct ranges set;
     struct node_missing missing;
 };
 
-/* How are the ranks of your node with regard to this operation? */
+/* Asks for the state of a node's ranks with respect to this operation. */
 struct job_roll_request {
     uint32_t number;
     struct node_key key;
@@ -117,9 +117,9 @@ struct job_roll_request {
 
 enum job_roll_state {
     JOB_ROLL_ARRIVED,
-    JOB_ROLL_RUNNING,   /* may have called, or not: the library keeps that to itself */
+    JOB_ROLL_RUNNING,   /* may have called or not: the library does not report it */
     JOB_ROLL_NEW,       /* has not initialised */
-    JOB_ROLL_FINALIZED, /* has finalized, and runs on */
+    JOB_ROLL_FINALIZED, /* has finalized, still running */
     JOB_ROLL_ENDED,
     JOB_ROLL_STATE_COUNT
 };
@@ -131,7 +131,7 @@ struct job_roll_entry {
     uint32_t first;
     uint32_t last;
     uint8_t state;   /* enum job_roll_state */
-    uint8_t process; /* as /proc/PID/stat has it: R, S, D, T ...; 0: not known */
+    uint8_t process; /* as in /proc/PID/stat: R, S, D, T ...; 0: not known */
 };
 
 struct job_roll {
@@ -157,10 +157,10 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
 int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
 
-/* Keeps the failure that tells more: that a process could not be started explains the rest, then
- * that one called abort, then the lowest rank. */
+/* Keeps the more significant failure: first a process that could not be started, which explains the
+ * rest, then an abort, then the lowest rank. */
 void job_failure_merge(struct job_failure *failure, const struct job_failure *other);
-/* 1 if failure is of a more telling kind than other. */
+/* 1 if failure is of a more significant kind than other. */
 int job_failure_outweighs(const struct job_failure *failure, const struct job_failure *other);
 
 /* merged := merged + other (job_merges). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an instance and a job are asked to be: made by the front end from options, read by the root
- * and, in parts, by every daemon.  Owner: whoever inits it; fini frees all.
+ * The specifications of an instance and of a job: made by the front end from options, read by the
+ * root and, in part, by every daemon.  Owned by the caller of init; fini frees all.
  */
 #ifndef LAUNCH_PROTO_SPEC_H
 #define LAUNCH_PROTO_SPEC_H
@@ -36,24 +36,24 @@ struct instance_spec {
     uint32_t radix;
     enum starter_kind starter;
     /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; one-shot starters: the
-     * program, NULL is their own; else NULL. */
+     * program, NULL for the default; else NULL. */
     char *agent;
     char *banyand; /* its absolute path on the nodes */
     char *net;     /* CIDR or interface list, NULL = default */
-    /* libfabric's provider for collectives and bulk data, "" its first; NULL: no libfabric */
+    /* libfabric's provider for collectives and bulk data, "" for its first; NULL: no libfabric */
     char *fabric;
-    uint16_t port_first; /* what daemons listen on; 0, 0 = any */
+    uint16_t port_first; /* ports that daemons listen on; 0, 0 = any */
     uint16_t port_last;
     char *boot; /* how boot records travel (launch/start/boot_carry.h), NULL = over stdin */
-    const char *boot_word; /* of the one that is started: not the spec's own, never travels */
-    char *join_file;       /* STARTER_JOIN: where the root writes the tokens; never travels */
+    const char *boot_word; /* of the daemon being started: not owned, never sent */
+    char *join_file;       /* STARTER_JOIN: where the root writes the tokens; never sent */
     char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/daemon/recorder.h), NULL = none */
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;
-    uint32_t lease_ms; /* who is silent for half of it is lost */
+    uint32_t lease_ms; /* a node silent for half of it is lost */
     uint8_t log_level;
     uint8_t is_doctor; /* it examines its nodes and runs no job (doctor_daemon.h) */
 };
@@ -61,7 +61,7 @@ struct instance_spec {
 void instance_spec_init(struct instance_spec *spec); /* defaults */
 void instance_spec_fini(struct instance_spec *spec); /* wipes the secret */
 void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_spec *source);
-/* Without the secret, which is boot_record_encode's business. */
+/* Without the secret, which boot_record_encode adds. */
 void instance_spec_encode(const struct instance_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG).  The same holds for
  * job_spec_decode. */
@@ -78,8 +78,8 @@ struct app_spec {
 
 void app_spec_fini(struct app_spec *app);
 
-/* What becomes of a job when a rank fails or a node is lost.  A rank that calls abort ends it in any
- * case, and so does a node that is lost before the launch. */
+/* What happens to a job when a rank fails or a node is lost.  A rank that calls abort always ends
+ * it, and so does a node lost before the launch. */
 enum job_on_failure {
     JOB_ON_FAILURE_ABORT,    /* all are killed */
     JOB_ON_FAILURE_CONTINUE, /* the others go on */
@@ -87,15 +87,15 @@ enum job_on_failure {
 };
 
 struct job_spec {
-    uint32_t number;            /* from 1 within an instance; the root gives it */
+    uint32_t number;            /* from 1 within an instance, assigned by the root */
     uint32_t uid;               /* for the record only: daemons run as the user */
     uint32_t mpi;               /* JOB_MPI_* */
     struct placement placement; /* a rule for each application */
-    uint32_t processes;         /* of all of them; 0: not known before the nodes are */
+    uint32_t processes;         /* total; 0: not known until the nodes are known */
     struct app_spec *apps;
     uint32_t apps_count;
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
-    uint32_t stdin_rank;     /* who gets stdin; UINT32_MAX = nobody */
+    uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none */
     enum job_on_failure on_failure;
 };
 

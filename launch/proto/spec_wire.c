@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wire forms of launch/proto/spec.h.  What a job says about programs (arguments, environment,
- * directories) is one block, compressed as a whole; the rest is a few dozen bytes before it.
+ * The wire forms of launch/proto/spec.h.  The programs of a job (arguments, environment,
+ * directories) are one block, compressed as a whole; the rest is a few dozen bytes before it.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "launch/proto/compress.h"
 #include "overlay/tree.h"
 
-#define SPEC_TEXT_BYTES_MAX      131072u            /* what the system takes as one argument */
+#define SPEC_TEXT_BYTES_MAX      131072u            /* the system's limit for one argument */
 #define SPEC_STRING_BYTES_MAX    (4u * 1024 * 1024) /* one argument or variable */
 #define SPEC_STRINGS_MAX         (1024u * 1024)
 #define SPEC_PROGRAM_BYTES_MAX   (64u * 1024 * 1024)
@@ -67,7 +67,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_u8(out, spec->is_doctor);
 }
 
-/* It becomes part of paths, so it must be what it is said to be. */
+/* It becomes part of paths, so its form must be checked. */
 static void check_session(struct wire_reader *reader, const char *session)
 {
     if (strspn(session, "0123456789abcdef") != SESSION_ID_BYTES - 1)
@@ -128,7 +128,7 @@ static char **get_strings(struct wire_reader *reader)
     size_t count = (size_t)wire_get_varint_max(reader, SPEC_STRINGS_MAX);
     char **strings;
 
-    /* Each string is a byte at least: the array is in proportion to what really came. */
+    /* Each string takes at least a byte, so the array is bounded by the size of the message. */
     if (count > wire_left(reader)) {
         wire_fail(reader);
         count = 0;
@@ -194,7 +194,7 @@ static void get_apps(struct wire_reader *reader, struct job_spec *ret_spec)
     buffer_fini(&programs);
 }
 
-/* Lists and machines that are all different make it long. */
+/* Lists, and machines that are all different, can make it long. */
 static void get_placement(struct wire_reader *reader, struct placement *ret_placement)
 {
     struct buffer bytes = {0};

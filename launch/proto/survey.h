@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What nodes say of themselves when they are asked before a launch: processors, facts, or why one of
- * them cannot.  On the way to the root equal answers become one, so that it gets each kind once.
+ * What nodes report about themselves before a launch: processors, facts, or why one of them cannot.
+ * Equal answers are merged on the way to the root, so that it gets each kind once.
  */
 #ifndef LAUNCH_PROTO_SURVEY_H
 #define LAUNCH_PROTO_SURVEY_H
@@ -17,7 +17,7 @@ enum survey_want { SURVEY_TOPOLOGY = 1, SURVEY_DEVICES = 2, SURVEY_FACTS = 4 };
 struct survey {
     struct place_machines machines;
     struct facts_table facts;
-    struct ranges failed;       /* nodes (indexes) that could not look at themselves */
+    struct ranges failed;       /* nodes (indexes) that could not be inspected */
     char why[SURVEY_WHY_BYTES]; /* the lowest of them */
 };
 
@@ -28,9 +28,10 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader);
 /* Merge of the gather. */
 void survey_merge(struct buffer *merged, const void *other, size_t other_bytes);
 
-/* Looks at this machine, node number `node`, and appends what it says: bits of survey_want, and what
- * the applications require, as text (facts are told as far as that asks for them).  hwloc is loaded
- * for topologies and GPUs: some milliseconds, or forever if the system does not answer. */
+/* Inspects this machine, node number `node`, and appends the result.  want: bits of survey_want;
+ * require: the applications' requirements as text (only facts that these use are reported).  hwloc
+ * is loaded for topologies and GPUs: some milliseconds, or forever if the system does not
+ * answer. */
 void survey_read(unsigned int want, const char *require, uint32_t node, struct buffer *out);
 
 #endif

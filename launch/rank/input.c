@@ -17,7 +17,7 @@ struct input {
     input_taken_function *taken;
     void *context;
     struct buffer queue;
-    int fd; /* -1: closed, what comes is thrown away */
+    int fd; /* -1: closed, further input is discarded */
     uint8_t ended;
 };
 
@@ -43,7 +43,7 @@ static void input_flush(struct input *input)
         if (wrote < 0 && errno == EAGAIN)
             break;
         if (wrote < 0) {
-            input_close(input); /* EPIPE: nobody reads it any more */
+            input_close(input); /* EPIPE: no reader left */
             break;
         }
         buffer_consume(&input->queue, (size_t)wrote);

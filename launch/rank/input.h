@@ -13,7 +13,7 @@
 
 struct input;
 
-/* bytes were written (or thrown away because the reader is gone): credit for the sender. */
+/* bytes were written (or discarded because the reader has closed): credit for the sender. */
 typedef void input_taken_function(void *context, uint32_t bytes);
 
 /* Owns write_fd. */

@@ -26,18 +26,18 @@ struct stream {
     int fd;
     uint32_t index;
     uint8_t number;     /* 1 or 2 */
-    uint8_t inside;     /* of its line a part has been forwarded */
+    uint8_t inside;     /* part of its line has been forwarded */
     struct buffer tail; /* an unfinished line, less than OUTPUT_TAIL_BYTES */
     struct list_node tails;
     uint64_t tail_since_ns;
-    size_t left_bytes; /* cut_over: what is still to be read */
+    size_t left_bytes; /* cut_over: what remains to be read */
 };
 
-/* The long line that is being forwarded of all stdouts, or all stderrs. */
+/* The long line being forwarded, of all stdouts or of all stderrs. */
 struct long_line {
     struct stream *stream; /* NULL: none */
     uint64_t last_ns;      /* when it went on */
-    uint64_t wanted_ns;    /* since when somebody waits for its end, UINT64_MAX: nobody does */
+    uint64_t wanted_ns;    /* since when a stream has waited for its end; UINT64_MAX: none waits */
     struct list waiting;   /* streams */
 };
 
@@ -182,7 +182,7 @@ static void tail_forward(struct stream *stream)
     list_remove(&stream->tails);
 }
 
-/* ---- who is read ---- */
+/* ---- which streams are read ---- */
 
 static void set_timer(struct output *output, uint64_t deadline_ns)
 {
@@ -235,7 +235,7 @@ static uint64_t line_deadline_ns(const struct output *output, const struct long_
     return silent_ns < unfair_ns ? silent_ns : unfair_ns;
 }
 
-/* Keeps the long line for the stream, or gives it up: after each piece that was forwarded. */
+/* Keeps the long line for the stream, or gives it up: called after each piece forwarded. */
 static void line_follow(struct stream *stream)
 {
     struct long_line *line = line_of(stream);
@@ -282,7 +282,8 @@ static void stream_end(struct stream *stream)
 
 /* ---- lines ---- */
 
-/* What follows the last newline waits, unless it is long: that has to go, and so has what follows. */
+/* What follows the last newline waits, unless it is long: then it is sent, and so is the rest of
+ * the line. */
 static void stream_rest(struct stream *stream, const unsigned char *data, size_t bytes)
 {
     struct output *output = stream->output;
@@ -304,7 +305,7 @@ static void stream_rest(struct stream *stream, const unsigned char *data, size_t
     set_timer(output, stream->tail_since_ns + OUTPUT_TAIL_MS * NS_PER_MS);
 }
 
-/* Splits what was read behind its last newline: the lines go, the rest waits. */
+/* Splits input after its last newline: the lines are sent, the rest waits. */
 static void stream_data(struct stream *stream, const unsigned char *data, size_t bytes)
 {
     const unsigned char *newline = memrchr(data, '\n', bytes);
@@ -365,7 +366,7 @@ static void tails_flush(struct output *output, uint64_t now_ns)
     }
 }
 
-/* To the one that has waited longest: it has something to say. */
+/* Hands it to the stream that has waited longest, which has input. */
 static void line_hand_over(struct output *output, struct long_line *line, uint64_t now_ns)
 {
     struct stream *next = list_entry(list_first(&line->waiting), struct stream, waiting);
@@ -413,7 +414,7 @@ void output_credit_renew(struct output *output)
         output_credit(output, (uint32_t)(CONTROL_NODE_WINDOW - output->credit_bytes));
 }
 
-/* Reads the next of what is left; 0 if it has to wait for credit. */
+/* Reads the next of the remaining bytes; 0 if it has to wait for credit. */
 static int stream_read_left(struct stream *stream)
 {
     struct output *output = stream->output;
@@ -441,8 +442,8 @@ static void read_left(struct output *output)
                 return; /* goes on with the next credit */
 }
 
-/* What is in a pipe by now is read before it is closed, but not what an escaped process goes on to
- * write. */
+/* What a pipe holds now is read before it is closed, but not what an escaped process writes
+ * later. */
 static void cut_over(void *context)
 {
     struct output *output = context;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Output of the local ranks of one job, from their pipes towards the root.  Whole lines are kept
- * whole: an unfinished last line waits for its end, for OUTPUT_TAIL_MS or for OUTPUT_TAIL_BYTES.
- * A line that is longer goes in pieces, and while it does no other rank of the node is read on the
- * same stream: else their bytes would use up the window while the front end holds them back for the
- * line's end, and the line could not go on.  Its rank gives way after OUTPUT_TAIL_MS without a byte,
- * or when others have waited for OUTPUT_LINE_MS.
- * At most a window of bytes is under way; the rest stays in the pipes and slows the ranks, so
- * memory is bounded by the window and the tails: O(local ranks).
+ * whole: an unfinished last line waits for its end, for OUTPUT_TAIL_MS or for OUTPUT_TAIL_BYTES.  A
+ * longer line is sent in pieces, and meanwhile no other rank of the node is read on the same
+ * stream: their bytes would use up the window while the front end holds them back until the line
+ * ends, and the line could not continue.  Its rank gives way after OUTPUT_TAIL_MS without a byte,
+ * or when others have waited for OUTPUT_LINE_MS.  At most a window of bytes is under way; the rest
+ * stays in the pipes and slows the ranks, so memory is bounded by the window and the tails: O(local
+ * ranks).
  */
 #ifndef LAUNCH_RANK_OUTPUT_H
 #define LAUNCH_RANK_OUTPUT_H
@@ -28,14 +28,16 @@ struct output;
 struct output_events {
     /* stream is 1 or 2. */
     void (*data)(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes);
-    /* The stream has ended inside a line of which a part was told: it will not go on.  May be NULL. */
+    /* The stream has ended inside a line that was partly forwarded: the line will not be completed.
+     * May be NULL. */
     void (*line_ended)(void *context, uint32_t index, uint8_t stream);
-    /* All streams have ended and all has been forwarded: total_bytes in all.  Told once. */
+    /* All streams have ended and everything has been forwarded, total_bytes in total.  Called
+     * once. */
     void (*drained)(void *context, uint64_t total_bytes);
 };
 
-/* What a node of so many may have under way: a share of CONTROL_OUTPUT_WINDOW, within the limits. So
- * the root and the front end hold 4 MiB at most up to 1,024 nodes, 4 KiB a node beyond. */
+/* The window of one of that many nodes: a share of CONTROL_OUTPUT_WINDOW, within limits.  So the
+ * root and the front end hold at most 4 MiB up to 1,024 nodes, 4 KiB per node beyond. */
 uint32_t output_window_bytes(uint32_t nodes);
 
 struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
@@ -43,13 +45,13 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
 /* Makes the pipe of a rank's stream; the write end goes to the process and is the caller's to
  * close.  -errno if the system has no more. */
 int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
-/* bytes have been taken at the far end. */
+/* bytes have been consumed at the far end. */
 void output_credit(struct output *output, uint32_t bytes);
-/* A relay was lost: what was under way, or the credit for it, may be too.  There is a whole window
- * again, so for each loss as much again may be under way. */
+/* A relay was lost, and with it perhaps data under way, or the credit for it.  Starts with a full
+ * window again, so each loss adds up to a window to what may be under way. */
 void output_credit_renew(struct output *output);
-/* No process of the job is left: what is in the pipes is forwarded and streams that do not end
- * (somebody escaped with them) are closed after milliseconds.  discard: also give up what has no
+/* No process of the job is left: the content of the pipes is forwarded, and streams that do not end
+ * (held by an escaped process) are closed after milliseconds.  discard: also drop what has no
  * credit by then. */
 void output_cut(struct output *output, uint32_t milliseconds, int discard);
 void output_destroy(struct output *output);

@@ -33,7 +33,7 @@ struct pmi_node {
     int is_hearing;
 };
 
-/* One for each server: what a dead one has left must not confuse the next. */
+/* One for each server: files of a dead one must not confuse the next. */
 static void name_directory(struct pmi_node *node)
 {
     snprintf(node->directory, sizeof(node->directory), "%s/p%u", node->config.session->directory,
@@ -70,7 +70,7 @@ static int send_piece(int fd, const struct pmi_piece *piece, size_t *ret_sent)
     return sent < 0 ? -errno : 0;
 }
 
-/* Sends what the server takes; that it is gone is noticed by reading. */
+/* Sends as much as the server takes; its end is noticed by reading. */
 static void flush(struct pmi_node *node)
 {
     struct pmi_piece piece;
@@ -90,7 +90,7 @@ static void flush(struct pmi_node *node)
 
 /* ---- Its end ---- */
 
-/* The server is not ours any more, whatever it does. */
+/* Lets go of the server, whatever it does. */
 static struct pmi_remote *let_go(struct pmi_node *node)
 {
     struct pmi_remote *remote = node->remote;
@@ -165,7 +165,7 @@ static void ready(void *context, int fd, unsigned int what)
     }
 }
 
-/* What an op of the server has led to is not heard within it. */
+/* Does nothing inside an op of the server. */
 void pmi_node_catch_up(struct pmi_node *node)
 {
     while (node->remote != NULL && !node->is_hearing && hear(node))
@@ -276,7 +276,7 @@ const struct pmi_events pmi_node_events = {
     .gone = node_gone,
 };
 
-/* ---- What the helper tells ---- */
+/* ---- Events of the helper ---- */
 
 int pmi_node_has_id(const struct pmi_node *node, uint64_t id)
 {
@@ -287,7 +287,7 @@ void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_st
 {
     char how[128];
 
-    (void)step; /* there is nothing but the fork */
+    (void)step; /* the fork is the only step */
     if (node->remote == NULL || id != server_id(node))
         return;
     snprintf(how, sizeof(how), "could not be forked (%s)", strerror(-code));

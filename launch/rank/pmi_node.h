@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked by the helper
- * when the first job needs it and used by all jobs of the instance that run here.  When it dies the
- * jobs that it serves are lost, and the next job that is opened gets a new one; one that has grown is
+ * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked by the
+ * helper when the first job needs it and used by all jobs of the instance that run here.  When it
+ * dies the jobs that it serves fail, and the next job opened gets a new one; one that has grown is
  * replaced once no job is open.  It dies with the daemon: by the end of its socket, and by the
  * helper, whose child it is.
  *
@@ -21,8 +21,8 @@
 
 /* Ids of its processes at the helper: [first, first + PMI_NODE_IDS). */
 #define PMI_NODE_IDS 16u
-/* A server that has more memory when its last job has ended is not used again; one that has served a
- * client of a small job has 17 MiB. */
+/* A server that uses more memory after its last job is not used again; after one client of a small
+ * job it uses 17 MiB. */
 #define PMI_NODE_GROWN_KIB (96u * 1024)
 
 struct pmi_node;
@@ -38,15 +38,15 @@ struct pmi_node_config {
 };
 
 struct pmi_node *pmi_node_create(const struct pmi_node_config *config);
-/* Jobs that are open are told nothing. */
+/* Open jobs get no callback. */
 void pmi_node_destroy(struct pmi_node *node);
 
-/* What clients are told of the server that runs, or will be the next. */
+/* The namespace by which clients know the current server, or the next one. */
 const char *pmi_node_namespace(const struct pmi_node *node);
 const char *pmi_node_directory(const struct pmi_node *node);
 
-/* Tells the server of the job, and starts it if it does not run; ops.opened or ops.lost follows.
- * Negative errno if there is no descriptor or directory for it. */
+/* Registers the job with the server, starting it if necessary; ops.opened or ops.lost follows.
+ * Negative errno if no descriptor or directory can be made for it. */
 int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct pmi_ops *ops,
                   struct error *error);
 void pmi_node_close(struct pmi_node *node, uint32_t job);
@@ -55,8 +55,8 @@ void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *pro
                     const void *message, size_t message_bytes);
 /* speaker: the node. */
 extern const struct pmi_events pmi_node_events;
-/* Hears what the server has said so far: before the end of a process is told of, so that its finalize
- * comes before. */
+/* Processes what the server has sent so far: called before the end of a process is reported, so
+ * that its finalize comes first. */
 void pmi_node_catch_up(struct pmi_node *node);
 
 /* helper_events of a process with one of its ids. */

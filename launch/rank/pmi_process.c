@@ -17,9 +17,9 @@
 #include "pmix/pmi_server.h"
 
 #define READ_BYTES   (16u * 1024)
-#define FDS_AT_ONCE  8 /* each comes with bytes of its own, so one does */
+#define FDS_AT_ONCE  8 /* each comes with separate bytes, so one would do */
 #define KIB          1024
-#define EXIT_REFUSED 1 /* the daemon said what it should not */
+#define EXIT_REFUSED 1 /* the daemon sent an invalid message */
 
 static const struct host_table *load(void *context, struct error *error)
 {
@@ -27,7 +27,7 @@ static const struct host_table *load(void *context, struct error *error)
     return plugin_pmix_host(error);
 }
 
-/* The daemon always reads; without it there is nobody to serve. */
+/* The daemon always reads; without it there are no clients to serve. */
 static void write_all(void *context, const void *data, size_t bytes)
 {
     const char *from = data;
@@ -44,7 +44,7 @@ static void write_all(void *context, const void *data, size_t bytes)
     }
 }
 
-/* proc(5): the second number of statm is what is in memory, in pages. */
+/* proc(5): the second number of statm is the resident size, in pages. */
 static uint32_t memory_kib(void *context)
 {
     unsigned long all = 0, resident = 0;
@@ -97,7 +97,7 @@ static void hear(struct pmi_server *server, int fd)
         _exit(EXIT_REFUSED);
 }
 
-/* Out of the way of libraries that think that 0 is their input. */
+/* Moves it off descriptor 0, which libraries take for their input. */
 static int move_socket(void)
 {
     int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -52,7 +52,7 @@ static void put_number(struct buffer *out, const char *name, uint32_t value)
     buffer_append(out, "", 1);
 }
 
-/* What every process gets, whatever it is; session_clean finds left processes by BANYAN_SESSION. */
+/* What every process gets; session_clean finds leftover processes by BANYAN_SESSION. */
 static void write_own(const struct rank_start *start, struct buffer *out)
 {
     const struct app_spec *app =
@@ -88,7 +88,7 @@ static int memory_is_bound(const struct rank_start *start)
     return seat != NULL && start->job->map.apps[seat->app].rule->memory == MAP_MEMORY_BOUND;
 }
 
-/* Which GPUs are its own; counted as on the bus, which CUDA does only when told to. */
+/* The GPUs of the process, numbered in bus order, which CUDA does only on request. */
 static void write_gpus(const struct rank_start *start, struct buffer *out)
 {
     const struct place_seat *seat = seat_of(start);

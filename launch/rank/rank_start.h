@@ -23,7 +23,7 @@ struct rank_start {
     int stdin_fd;   /* the process's end, or -1: /dev/null; stays the caller's */
 };
 
-/* The number that a rank's PMI-1 socket has in it. */
+/* The descriptor of a rank's PMI-1 socket in the rank. */
 #define RANK_PMI_FD 3
 
 /* Answers come by the helper's events; -errno if descriptors ran out here. */

@@ -19,7 +19,7 @@
 #include "pmix/host_environment.h"
 
 #define PMI1_READ_BYTES 4096
-/* Who asks and does not read the answers is not heard any more until he does. */
+/* Requests of a client that does not read its answers are not read until it does. */
 #define PMI1_UNSENT_BYTES 65536
 
 int64_t services_local_index(const struct services *services, uint32_t rank)
@@ -54,7 +54,7 @@ static void client_flush(struct client *client)
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno != EAGAIN)
-            buffer_clear(&client->unsent); /* it reads no more; its end is seen by reading */
+            buffer_clear(&client->unsent); /* it no longer reads; its end is noticed by reading */
         if (sent < 0)
             break;
         buffer_consume(&client->unsent, (size_t)sent);
@@ -80,7 +80,7 @@ struct mapping_runs {
     uint32_t count;
 };
 
-/* Adds the next block of ranks; nodes that follow each other with equally many join one run. */
+/* Adds the next block of ranks; consecutive nodes with equal counts form one run. */
 static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks)
 {
     struct pmi1_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
@@ -94,7 +94,7 @@ static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks
         (struct pmi1_run){.first_node = node, .nodes = 1, .ranks_per_node = ranks};
 }
 
-/* Ranks in turn over the nodes: one block of one rank each. O(ranks), which PMI-1 costs anyway. */
+/* Ranks round-robin over the nodes: blocks of one rank.  O(ranks), which PMI-1 costs anyway. */
 static void mapping_in_turn(const struct services *services, struct mapping_runs *runs)
 {
     const struct job_local *job = services->config.job;
@@ -129,7 +129,7 @@ static void process_mapping(const struct services *services, struct buffer *out)
     free(runs.items);
 }
 
-/* With the first word of a client: a job that does not speak PMI-1 does not pay for it. */
+/* On a client's first message: a job that does not use PMI-1 does not pay for it. */
 static void pmi1_open(struct services *services)
 {
     struct speaker *speaker = &services->speakers[SPEAKER_PMI1];
@@ -205,7 +205,7 @@ static void clients_create(struct services *services)
     }
 }
 
-/* Where --net fits nothing, as it may on virtual nodes, the libraries choose for themselves. */
+/* If --net matches nothing, as it may on virtual nodes, the libraries choose themselves. */
 static void net_open(struct services *services)
 {
     const char *net = services->config.net;
@@ -335,7 +335,8 @@ int services_exited(struct services *services, uint32_t index)
     services_pmix_exited(services, index);
     if (++services->ended_count == job->count && job->nodes > 1 &&
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
-        services_collective_stand_in(services); /* whoever fences with them need not ask */
+        services_collective_stand_in(services); /* so that others that fence with them need not
+                                                 * ask */
     return client->state[SPEAKER_PMI1] == CLIENT_CONNECTED ||
            client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PMIx and PMI-1 for the local ranks of one job: two speakers of one contract (pmix/pmi.h), which stands
- * on the overlay's exchange.  PMI-1 speaks over a socket pair per rank; the node's PMIx server is told
- * of the job when its first client connects or another node asks for a blob, but before the first
- * process where clients read the job's map from files (host_environment_is_eager).
- * Memory: O(local ranks).
+ * PMIx and PMI-1 for the local ranks of one job: two speakers of one contract (pmix/pmi.h), which
+ * stands on the overlay's exchange.  PMI-1 speaks over a socket pair per rank; the job is
+ * registered with the node's PMIx server when its first client connects or another node asks for a
+ * blob, or before the first process starts if clients read the job's map from files
+ * (host_environment_is_eager).  Memory: O(local ranks).
  */
 #ifndef LAUNCH_RANK_SERVICES_H
 #define LAUNCH_RANK_SERVICES_H
@@ -23,20 +23,20 @@ struct services_world {
     void *context;
     void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
                        struct message *payload); /* takes payload */
-    /* Nobody waits for it any more: services_result follows (overlay/node.h, node_cancel). */
+    /* The operation is no longer needed: services_result follows (overlay/node.h, node_cancel). */
     void (*cancel)(void *context, const struct node_key *key);
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
-    /* How the process of a local rank is, as /proc/PID/stat has it: R, S, T ...; 0: not known. */
+    /* The state of a local rank's process, as in /proc/PID/stat: R, S, T ...; 0: not known. */
     uint8_t (*process_state)(void *context, uint32_t index);
-    /* Others have ended an operation without a rank of this node, for none is left. */
+    /* Others have completed an operation without this node, which has no rank left. */
     void (*missed)(void *context, const struct node_key *key);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */
     void (*failed)(void *context, const struct error *why);
-    /* services_must_wait is not so any more. */
+    /* services_must_wait has become false. */
     void (*ready)(void *context);
 };
 
@@ -58,23 +58,23 @@ struct services *services_create(const struct services_config *config, struct er
 void services_destroy(struct services *services);
 /* The ranks may not start yet: their clients need the PMIx server from the first moment. */
 int services_must_wait(const struct services *services);
-/* The services have failed: no rank may start any more. */
+/* The services have failed: no further rank may start. */
 int services_have_failed(const struct services *services);
-/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to close
- * after the start; -1 if PMI-1 is not offered. -errno if the system has no more descriptors. */
+/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to
+ * close after the start; -1 if PMI-1 is not offered. -errno if descriptors are exhausted. */
 int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd);
 /* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
 void services_environment(struct services *services, uint32_t index, int target_fd,
                           struct buffer *out);
-/* 1 if the rank had connected to a server and left without finalize. */
+/* 1 if the rank had connected to a server and exited without finalize. */
 int services_exited(struct services *services, uint32_t index);
-/* How a rank that has not ended is with regard to an operation. */
+/* The state of a rank that has not ended with respect to an operation. */
 enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
                                         uint32_t index);
-/* No rank is left here that could take part in operations of this set: from now on the services do. */
+/* No rank is left here to take part in operations of this set: from now on the services do. */
 void services_stand_in(struct services *services, const struct node_key *key,
                        const struct ranges *places);
-/* What the overlay brings back. */
+/* A result of the overlay. */
 void services_result(struct services *services, const struct node_key *key, int status,
                      struct message *payload);
 void services_request(struct services *services, uint32_t source, uint32_t id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What processes do together: fence, connect and disconnect of PMIx and the barrier of PMI-1 are one
+ * Collective operations: fence, connect and disconnect of PMIx and the barrier of PMI-1 are one
  * operation of the overlay, named by its members, its kind, and its generation, which every member
- * counts for itself.  Operations of one set and kind follow each other; those of others do not mix.
+ * counts separately.  Operations of one set and kind follow each other; those of others do not mix.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ struct collective {
     uint64_t id;              /* the speaker's */
     struct node_key key;
     enum pmi_kind kind;
-    uint64_t members; /* of whom, whatever the kind */
+    uint64_t members; /* its members, whatever the kind */
 };
 
 struct collective_set {
@@ -38,7 +38,7 @@ static void collective_free(struct collective *collective)
     free(collective);
 }
 
-/* It ends for everyone or, if it has been decided, not at all. */
+/* The time-out ends it for everyone or, if it has been decided, for nobody. */
 static void timed_out(void *context)
 {
     struct collective *collective = context;
@@ -76,7 +76,7 @@ static int add_places(const struct services *services, const struct pmi_process 
     return 0;
 }
 
-/* Name and places of a set of processes, the same at all its members whatever order they gave. */
+/* Name and places of a set of processes, the same at all members regardless of the order given. */
 static int members_set(const struct services *services, const struct pmi_process *list,
                        size_t count, uint64_t *ret_members, struct ranges *ret_places)
 {
@@ -106,7 +106,7 @@ static struct node_key make_key(const struct services *services, enum pmi_kind k
         .target = NODE_TARGET_ALL,
     };
 
-    if (kind == PMI_BARRIER) { /* of all ranks always: the roll call knows it by that name */
+    if (kind == PMI_BARRIER) { /* always of all ranks: the roll call uses that name */
         key.set_id = job_set_id(number, JOB_OPERATION_PMI1);
         key.kind = JOB_OPERATION_PMI1;
     }
@@ -141,7 +141,7 @@ static void stand_in_set(struct services *services, struct node_key key,
     services_stand_in(services, &key, places);
 }
 
-/* In the sets that met here, and in those of all. */
+/* Stands in for the sets seen here, and for those of all ranks. */
 void services_collective_stand_in(struct services *services)
 {
     const struct job_local *job = services->config.job;
@@ -167,7 +167,7 @@ void services_collective_stand_in(struct services *services)
     ranges_fini(&places);
 }
 
-/* Of the time limits of its members the first ends it. */
+/* The first of its members' time limits to expire ends it. */
 static void set_limit(struct collective *collective, uint32_t timeout_ms)
 {
     if (timeout_ms == 0)
@@ -187,7 +187,7 @@ void services_collective(struct speaker *speaker, const struct pmi_collective *w
     struct node_key key = make_key(services, wanted->kind, members);
 
     if (rc == 0 && services_stands_in(services, key.set_id))
-        rc = -ESRCH; /* of ranks that have ended since */
+        rc = -ESRCH; /* ranks have ended meanwhile */
     if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
         !map_get_u64(services->pmix.connected, members))
         rc = -ENOTCONN;
@@ -210,7 +210,7 @@ void services_collective(struct speaker *speaker, const struct pmi_collective *w
     ranges_fini(&places);
 }
 
-/* Every node of a member has seen the same result, so all know the same. */
+/* Every node with a member has the same result, so all agree. */
 static void connection_change(struct services *services, const struct collective *collective)
 {
     static char present;
@@ -236,7 +236,7 @@ void services_collective_result(struct services *services, const struct node_key
             continue;
         if (status == 0)
             connection_change(services, collective);
-        collective_free(collective); /* the answer may be followed by the next at once */
+        collective_free(collective); /* the answer may trigger the next operation at once */
         services_answer(speaker, id, status, payload ? payload->data : NULL,
                         payload ? payload->length_bytes : 0);
         return;

@@ -31,7 +31,7 @@ struct door {
     struct list visitors;     /* oldest first */
     uint32_t visitors_count;
     int is_out; /* of descriptors */
-    int blind;  /* the kernel does not tell whose process connects; said once */
+    int blind;  /* the kernel does not report whose process connects; logged once */
 };
 
 struct visitor {
@@ -62,7 +62,7 @@ static void visitor_drop(struct visitor *visitor)
     close(fd);
 }
 
-/* The whole is here. */
+/* The message is complete. */
 static void visitor_enter(struct visitor *visitor)
 {
     struct door *door = visitor->door;
@@ -80,7 +80,7 @@ static void visitor_enter(struct visitor *visitor)
     free(message);
 }
 
-/* 1: more may come; 0: it is complete; -errno: it is none.  Not one byte behind it is taken. */
+/* 1: more may come; 0: it is complete; -errno: it is invalid.  No byte after it is read. */
 static int visitor_read(struct visitor *visitor)
 {
     ssize_t got = recv(visitor->fd, visitor->message + visitor->got_bytes,
@@ -199,7 +199,7 @@ static void door_ready(void *context, int fd, unsigned int ready)
         int visitor = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (visitor < 0) {
-            /* Who waits cannot be taken: a level-triggered watch would spin. */
+            /* Waiting clients cannot be accepted: a level-triggered watch would spin. */
             door->is_out =
                 errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
             break;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The socket that the PMIx clients of a node connect to.  Each is accepted here, must belong to the
- * daemon's user by the kernel's word, and has said its first message completely before anybody else
- * hears of it; so whoever is silent, says noise or goes away costs a descriptor for a while, and
- * holds up nobody.
+ * daemon's user according to the kernel, and must have sent its complete first message before it is
+ * passed on; so clients that stay silent, send garbage or disconnect cost a descriptor for a while
+ * and delay no one.
  *
- * Cost: O(clients that have not said their first message), at most DOOR_WAITING_MAX; then the oldest
- * has to go.
+ * Cost: O(clients that have not sent their first message), at most DOOR_WAITING_MAX; then the
+ * oldest is dropped.
  */
 #ifndef LAUNCH_RANK_SERVICES_DOOR_H
 #define LAUNCH_RANK_SERVICES_DOOR_H
@@ -18,7 +18,7 @@
 #include "pmix/hello.h"
 
 #define DOOR_WAITING_MAX 1024u
-/* A healthy client says it at once; on an overloaded machine that may take many seconds. */
+/* A healthy client sends it at once; on an overloaded machine that may take many seconds. */
 #define DOOR_PATIENCE_NS 60000000000ull
 
 struct door;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Direct modex, both ways: what a process elsewhere has put, for a local one, and what a local one has
- * put, for another node.  Requests of the overlay carry both.
+ * Direct modex, both ways: data put by a remote process, for a local one, and data put by a local
+ * process, for another node.  Both travel in requests of the overlay.
  */
 #include "config.h"
 
@@ -13,17 +13,17 @@
 #include "base/wire.h"
 #include "launch/rank/services_internal.h"
 
-/* A rank whose data others have waited for so long is named. */
+/* A rank whose data others have awaited for this long is reported. */
 #define FETCH_LATE_NS (5 * NS_PER_S)
-/* A key that a rank has not committed, though others, is waited for so long if the caller has not said
- * how long, as libpmix does for a rank of the same node (4.2.2); looked for that often. */
+/* How long to wait for a key of a rank that has committed others, if the caller gives no time-out,
+ * as libpmix does for a rank of the same node (4.2.2); and how often to check. */
 #define FETCH_KEY_NS       (2 * NS_PER_S)
-#define FETCH_SLACK_NS     (1 * NS_PER_S) /* the caller's own node ends it in time */
+#define FETCH_SLACK_NS     (1 * NS_PER_S) /* the caller's node ends it in time */
 #define FETCH_AGAIN_NS     (10 * NS_PER_MS)
 #define FETCH_AGAIN_NS_MAX (160 * NS_PER_MS)
 #define FETCH_KEY_BYTES    512u
 
-/* A blob of a process elsewhere that a local one has asked for. */
+/* A blob of a remote process, requested by a local one. */
 struct modex_wait {
     const struct speaker *speaker;
     struct loop_timer *timer; /* NULL: no time-out */
@@ -31,11 +31,11 @@ struct modex_wait {
     uint32_t request;         /* the overlay's */
 };
 
-/* A blob of a local process that another node has asked for. */
+/* A blob of a local process, requested by another node. */
 struct fetch_wait {
     struct list_node node;
     struct services *services;
-    struct loop_timer *timer; /* asks again, for the key was not there */
+    struct loop_timer *timer; /* retries, since the key was missing */
     char *key;                /* or "" */
     uint64_t key_until_ns;
     uint64_t again_ns; /* after how long */
@@ -53,7 +53,7 @@ static void modex_free(struct modex_wait *modex)
     free(modex);
 }
 
-/* An answer that comes later finds nobody. */
+/* A later answer is ignored. */
 static void modex_timed_out(void *context)
 {
     struct modex_wait *modex = context;
@@ -132,7 +132,7 @@ static void fetch_free(struct fetch_wait *fetch)
     free(fetch);
 }
 
-/* When the time for the key is over, for what there is. */
+/* Asks for the key, or after its time limit for any data. */
 static void fetch_ask(struct fetch_wait *fetch)
 {
     const struct services *services = fetch->services;
@@ -179,7 +179,7 @@ void services_provided(struct services *services, uint64_t id, int status, const
     }
 }
 
-/* Others wait for what a rank has not committed: said once for each rank. */
+/* Others wait for data that a rank has not committed: reported once for each rank. */
 static void fetch_tell(struct services *services, const struct fetch_wait *fetch)
 {
     int64_t index = services_local_index(services, fetch->rank);

@@ -16,31 +16,31 @@ enum client_state { CLIENT_NEVER, CLIENT_CONNECTED, CLIENT_FINALIZED };
 
 enum speaker_kind { SPEAKER_PMI1, SPEAKER_PMIX, SPEAKER_COUNT };
 
-/* Who asks by pmi_ops, of which this is the context. */
+/* A caller of pmi_ops, of which this is the context. */
 struct speaker {
     struct services *services;
     enum speaker_kind kind;
     const struct pmi_events *events;
-    void *handle; /* first argument of the events; NULL: it does not speak, or no more */
+    void *handle; /* first argument of the events; NULL: not active */
 };
 
 struct client {
     struct services *services;
     struct loop_watch *watch; /* on our end of the PMI-1 socket */
-    struct buffer unsent;     /* replies that the socket did not take yet */
+    struct buffer unsent;     /* replies not yet written to the socket */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
     uint8_t is_gone;              /* closed its PMI-1 socket */
-    uint8_t was_refused;          /* said once */
+    uint8_t was_refused;          /* reported once */
     uint8_t state[SPEAKER_COUNT]; /* enum client_state */
 };
 
-/* How it is with the node's PMIx server. */
+/* The state of the node's PMIx server for this job. */
 enum server_state {
-    SERVER_NONE,    /* nobody has needed it */
-    SERVER_OPENING, /* it is being told of the job */
+    SERVER_NONE,    /* not needed so far */
+    SERVER_OPENING, /* the job is being registered */
     SERVER_OPEN,
-    SERVER_LOST /* the job ends of it */
+    SERVER_LOST /* it ends the job */
 };
 
 /* The PMIx half. */
@@ -56,7 +56,7 @@ struct services_pmix {
     struct list fetches;   /* struct fetch_wait, open */
     uint64_t fetch_next;
     struct loop_timer
-        *fetch_timer; /* looks for fetches that wait for long; NULL before the first */
+        *fetch_timer; /* checks for fetches that have waited long; NULL before the first */
 };
 
 struct services {
@@ -65,12 +65,12 @@ struct services {
     char namespace[PMI_NAMESPACE_BYTES];
     uint32_t *ranks; /* local, ascending */
     uint32_t *apps;
-    struct buffer net_interfaces; /* empty: not told to the processes */
+    struct buffer net_interfaces; /* empty: not given to the processes */
     struct buffer net_devices;
     struct client *clients;
-    struct pmi1_server *pmi1; /* from the first word of a client on */
+    struct pmi1_server *pmi1; /* from a client's first message on */
     struct speaker speakers[SPEAKER_COUNT];
-    struct map *sets;        /* set_id -> struct collective_set, that met here */
+    struct map *sets;        /* set_id -> struct collective_set seen here */
     struct list collectives; /* struct collective, open */
     struct services_pmix pmix;
     struct list stand_ins; /* struct stand_in */
@@ -78,9 +78,9 @@ struct services {
     uint32_t ended_count; /* local ranks */
 };
 
-/* services_ops.c: what every speaker asks. */
+/* services_ops.c: the requests common to all speakers. */
 struct pmi_ops services_ops(struct speaker *speaker);
-/* If there is still somebody who waits for it. */
+/* Answers, if the speaker still waits for it. */
 void services_answer(const struct speaker *speaker, uint64_t id, int status, const void *data,
                      size_t data_bytes);
 /* A line for the user. */
@@ -93,7 +93,7 @@ void services_collective_close(struct services *services);
 void services_collective(struct speaker *speaker, const struct pmi_collective *collective);
 void services_collective_result(struct services *services, const struct node_key *key, int status,
                                 struct message *payload);
-/* No rank is left: stands in for them in all that others may do with them. */
+/* No rank is left: stands in for them in all operations of others. */
 void services_collective_stand_in(struct services *services);
 /* The last operation of this set that was contributed to, 0: none. */
 uint32_t services_last_generation(const struct services *services, uint64_t set_id);
@@ -115,11 +115,11 @@ int services_pmix_need(struct services *services);
 void services_pmix_opened(struct services *services, int status, const char *why, int32_t pid);
 void services_pmix_lost(struct services *services, const char *why);
 
-/* services_job.c: tells the PMIx server about the job. */
+/* services_job.c: registers the job with the PMIx server. */
 int services_job_open(struct services *services, struct error *error);
 
 /* services_stand_in.c */
-/* An operation has ended: perhaps one that we stand in for others in. */
+/* An operation has ended, possibly one in which we stand in for ranks. */
 void services_stand_in_result(struct services *services, const struct node_key *key, int status);
 int services_stands_in(const struct services *services, uint64_t set_id);
 void services_stand_in_close(struct services *services);

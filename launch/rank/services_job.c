@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job as the PMIx server must know it: the whole map, which libpmix wants on every node that serves
- * a client, applications, and where the local processes are bound.  O(processes of the job).
+ * A job as the PMIx server must know it: the whole map, which libpmix needs on every node that
+ * serves a client, applications, and the bindings of the local processes.  O(processes of the job).
  */
 #include "config.h"
 
@@ -12,9 +12,9 @@
 #include "alloc/place_draw.h"
 #include "launch/rank/services_internal.h"
 
-#define ARGUMENTS_BYTES_MAX 4096u /* of a command line that clients are told */
+#define ARGUMENTS_BYTES_MAX 4096u /* of a command line given to clients */
 
-/* What is told, and owns its texts. */
+/* The job's data; owns its texts. */
 struct job_facts {
     struct buffer names; /* "n1,n2" */
     struct buffer ranks; /* "0,1;2,3" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a speaker of PMI asks (pmix/pmi.h), whichever it is: who has come and gone, the end of the job,
- * texts, and what is not served.
+ * Requests common to all PMI speakers (pmix/pmi.h): clients that connect and leave, abort, texts,
+ * and what is not served.
  */
 #include "config.h"
 
@@ -92,7 +92,7 @@ static void on_provided(void *context, uint32_t job, uint64_t id, int status, co
     services_provided(((struct speaker *)context)->services, id, status, data, data_bytes);
 }
 
-/* 1 if the caller has named all of its job, or nobody, which means the same. */
+/* 1 if the caller has named all of its job, or no targets, which means the same. */
 static int is_whole_job(const struct services *services, const struct pmi_process *targets,
                         size_t targets_count)
 {
@@ -113,8 +113,9 @@ static int is_whole_job(const struct services *services, const struct pmi_proces
     return whole;
 }
 
-/* The caller waits until its job has ended, and it with it; a part of a job is not ended alone.  The
- * client's libpmix (4.2.2) does not look at the answer and returns success: so the user is told. */
+/* The caller waits until its job has ended, and ends with it; part of a job cannot be ended alone.
+ * The client's libpmix (4.2.2) ignores the answer and returns success, so the user gets a
+ * message. */
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
                      const char *message, const struct pmi_process *targets, size_t targets_count)
 {
@@ -143,7 +144,7 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     services->world.text(services->world.context, text, text_bytes);
 }
 
-/* Each rank is named once. */
+/* Each rank is reported once. */
 static void say_unserved(struct services *services, const struct pmi_process *from,
                          const char *service)
 {
@@ -156,7 +157,7 @@ static void say_unserved(struct services *services, const struct pmi_process *fr
                  services->config.node_name, service);
 }
 
-/* The one place that tells the user what is not served; the speaker has told the client. */
+/* The one place that reports unserved requests to the user; the speaker has answered the client. */
 static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
 {
     struct services *services = ((struct speaker *)context)->services;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job and the node's PMIx server: the door at which its clients arrive, and what becomes of the job
- * when the server is needed, and when it dies.
+ * A job and the node's PMIx server: the socket on which its clients arrive, and what happens when
+ * the job needs the server, and when the server dies.
  */
 #include "config.h"
 
@@ -16,11 +16,11 @@
 #include "launch/rank/services_internal.h"
 #include "pmix/host_environment.h"
 
-/* Of libpmix's server version 4 and 5; what a client is told instead of a greeting. */
+/* Statuses of libpmix's server, versions 4 and 5; sent to a client instead of a greeting. */
 #define REFUSED_NOT_FOUND     (-46)
 #define REFUSED_NOT_SUPPORTED (-47)
 
-/* Once; what the server did not do for a job no other job needs to be told. */
+/* Reports a failure once; one that concerns a single job is not reported to others. */
 static void fail(struct services *services, const struct error *why)
 {
     struct services_pmix *pmix = &services->pmix;
@@ -29,7 +29,7 @@ static void fail(struct services *services, const struct error *why)
         return;
     pmix->state = SERVER_LOST;
     services->speakers[SPEAKER_PMIX].handle = NULL;
-    services->world.failed(services->world.context, why); /* which ends the job, and us perhaps */
+    services->world.failed(services->world.context, why); /* which ends the job, and perhaps us */
 }
 
 /* A small job that never calls libpmix does not pay for it. */
@@ -84,7 +84,7 @@ int services_have_failed(const struct services *services)
     return services->pmix.state == SERVER_LOST;
 }
 
-/* The first answer of libpmix's server is a status, which says the client what PMIx_Init returns. */
+/* The first answer of libpmix's server is a status, which PMIx_Init returns in the client. */
 static void refuse(int fd, int32_t status)
 {
     uint32_t answer = htonl((uint32_t)status);
@@ -93,8 +93,8 @@ static void refuse(int fd, int32_t status)
     close(fd);
 }
 
-/* From now on it is a client that must finalize, until the server says that it is none: it may end
- * before the server has said anything. */
+/* From now on it is a client that must finalize, unless the server rejects it: it may exit before
+ * the server has answered. */
 static void admit(struct services *services, int fd, uint32_t rank, const void *message,
                   size_t message_bytes)
 {
@@ -106,7 +106,7 @@ static void admit(struct services *services, int fd, uint32_t rank, const void *
     pmi_node_admit(services->config.pmi_node, fd, &process, message, message_bytes);
 }
 
-/* A client has said who it is; the server is started for the first that may enter. */
+/* A client has sent who it is; the server is started for the first one admitted. */
 static void client_arrived(void *context, int fd, const struct hello *hello, const void *message,
                            size_t message_bytes)
 {

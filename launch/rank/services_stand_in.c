@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node whose ranks have all ended stands in for them in the exchanges of others, so that a job that
- * goes on without them does: it contributes nothing, to the next operation of each set that it knows
- * or is asked about and, as soon as one has ended, to the one after that.
+ * A node whose ranks have all ended stands in for them in the exchanges of others, so that the rest
+ * of the job can continue: it makes an empty contribution to the next operation of each set that it
+ * knows or is asked about and, as soon as one has ended, to the one after that.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 
 #include "launch/rank/services_internal.h"
 
-#define STAND_INS_MAX 256 /* sets; others wait for ever, which the roll call tells */
+#define STAND_INS_MAX 256 /* sets; operations of others stall, which the roll call reports */
 
 struct stand_in {
     struct list_node node;
