@@ -362,18 +362,18 @@ static void writer_flush(void *context)
 {
     struct output_writer *writer = context;
     size_t put_bytes = 0;
-    size_t busy = 0;
+    size_t written_bytes = 0;
 
     writer->flush_deferred = 0;
     for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
         struct sink *sink = &writer->sinks[i];
         size_t written = sink_write(sink);
-        busy += written + sink->ready_put_bytes;
+        written_bytes += written;
         put_bytes += sink_count_written(sink, written);
         sink_trim(sink);
         sink_wait(sink);
     }
-    if (busy > 0)
+    if (written_bytes > 0 || put_bytes > 0)
         writer->events->written(writer->context, put_bytes);
 }
 

@@ -498,34 +498,41 @@ static void test_stuck_reader(void)
     user_fini(&user);
 }
 
-/* A pipe full of output, and after the wish to end one more line, which has to wait for the reader. */
+/* A pipe full of errors, and half a second after the first look at the reader the end, whose reason has
+ * to wait for him. */
 static void play_full_pipe(struct played *root)
 {
     static char text[PIPE_BYTES + 1];
+    struct buffer payload = {0};
     struct control_end end;
 
     memset(text, 'f', PIPE_BYTES);
+    text[PIPE_BYTES - 1] = '\n';
     say_started(root);
-    say_output(root, 0, text);
+    control_output_encode(0, 2, text, PIPE_BYTES, &payload);
+    say(root, CONTROL_OUTPUT, &payload);
+    buffer_fini(&payload);
     end = hear_end(root);
-    usleep(700 * 1000);
-    say_output(root, 0, "last line");
+    usleep(1500 * 1000);
     say_end(root, end.status, end.reason);
 }
 
-/* The reader is asked after a second whether it stands still; the line was queued less than that ago. */
+/* The reader is looked at every second after Ctrl-C: at the second look the reason has waited for half
+ * of one, and he goes on before the third. */
 static void test_slow_reader(void)
 {
     struct user user;
     int piped = 0;
 
     user_start(&user, play_full_pipe);
-    while (ioctl(user.out, FIONREAD, &piped) == 0 && piped < PIPE_BYTES)
+    while (ioctl(user.err, FIONREAD, &piped) == 0 && piped < PIPE_BYTES)
         usleep(1000);
     kill(user.pid, SIGINT);
-    usleep(1200 * 1000);
+    usleep(2500 * 1000);
+    read_rest(user.err, &user.said_err);
     is_int(user_finish(&user), 130, "a reader that pauses after Ctrl-C");
-    ok(strstr(said(&user), "last line") != NULL, "gets what was queued during the pause");
+    ok(strstr(complained(&user), "f\nbanyan: interrupted\n") != NULL,
+       "gets what was queued during the pause");
     user_fini(&user);
 }
 
