@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launch/exec/helper_cgroup.h"
 #include "launch/exec/raw_syscall.h"
 #include "launch/proto/exit_status.h"
 
@@ -309,6 +310,7 @@ static void prepare(struct child_start *start)
     memcpy(start->shell, "/bin/sh", sizeof("/bin/sh"));
     if (strchr(name, '/') != NULL || name[0] == '\0')
         return;
+    assert(start->candidate == NULL);
     start->path = find_path(start->order.environment);
     start->candidate = memory_allocate(strlen(start->path) + strlen(name) + 2);
 }
@@ -338,6 +340,12 @@ static long clone_child(struct child_start *start, int cgroup_fd)
     return pid < 0 ? -errno : pid;
 }
 
+/* Whether it is the cgroup that the kernel does not like: the rest would be refused without one, too. */
+static int is_cgroup_refused(long pid, int cgroup_fd)
+{
+    return pid < 0 && cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM;
+}
+
 pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
 {
     int fds[2];
@@ -350,6 +358,10 @@ pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
     start->report_fd = fds[1];
     start->helper = getpid();
     pid = clone_child(start, cgroup_fd);
+    if (is_cgroup_refused(pid, cgroup_fd)) {
+        cgroup_disable();
+        pid = clone_child(start, -1);
+    }
     close(fds[1]);
     if (pid < 0)
         close(fds[0]);

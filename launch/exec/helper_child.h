@@ -41,8 +41,9 @@ struct child_failure {
 /* An empty start with room for a stack; they are kept and used again. */
 struct child_start *child_start_take(void);
 void child_start_give(struct child_start *start); /* frees the message */
-/* Starts it: the pid, and *ret_report_fd, which child_result reads.  On failure the negative errno
- * of START_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1. */
+/* Starts it, once: the pid, and *ret_report_fd, which child_result reads.  On failure the negative
+ * errno of START_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1; if the system refuses
+ * it the process starts without, and no more are made. */
 pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd);
 /* 1: the program runs (or the child was killed before it could say anything), 0: not known yet,
  * -1: it failed and has exited or will at once. */

@@ -135,16 +135,10 @@ static pid_t spawn(struct helper_state *state, struct child_start *start, int *r
     uint32_t number = start->order.request.group;
     struct group *group = number > 0 ? group_get(state, number) : NULL;
     int cgroup_fd = group != NULL ? group->cgroup_fd : -1;
-    pid_t pid;
 
     if (group != NULL && group->ending)
         return -ECANCELED;
-    pid = child_spawn(start, cgroup_fd, ret_report_fd);
-    if (pid < 0 && cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM) {
-        cgroup_disable();
-        pid = child_spawn(start, -1, ret_report_fd);
-    }
-    return pid;
+    return child_spawn(start, cgroup_fd, ret_report_fd);
 }
 
 static void watch_report(struct helper_state *state, struct worker *worker)

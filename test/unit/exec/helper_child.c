@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The start of one process, without a helper around it: what a refused cgroup costs. */
+#include "config.h"
+
+#include "launch/exec/helper_child.h"
+#include "test/support/tap.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/exec/helper_cgroup.h"
+
+#define PATH_BYTES 16384
+#define STARTS     50
+#define STATUS     7
+
+static char path_variable[PATH_BYTES];
+
+/* Forks a shell that exits with STATUS, and waits for it; its wait status. */
+static int start_once(int null_fd, int cgroup_fd)
+{
+    char shell[] = "sh", option[] = "-c", script[] = "exit 7";
+    char *argv[] = {NULL, shell, option, script, NULL};
+    char *environment[] = {NULL, path_variable, NULL};
+    struct child_start *start = child_start_take();
+    struct child_failure failure;
+    int report_fd = -1, status = 0;
+    pid_t pid;
+
+    start->order.argv = argv + 1;
+    start->order.environment = environment + 1;
+    start->null_fd = null_fd;
+    assert(getrlimit(RLIMIT_NOFILE, &start->files) == 0);
+    pid = child_spawn(start, cgroup_fd, &report_fd);
+    assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+    assert(child_result(report_fd, &failure) == 1);
+    close(report_fd);
+    child_start_give(start);
+    return status;
+}
+
+/* Any directory is a cgroup that the kernel refuses. */
+static void test_refused_cgroup(void)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int no_cgroup_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t before, after;
+    int made_fd = 0, good = 0;
+
+    ok(start_once(null_fd, no_cgroup_fd) == STATUS << 8,
+       "a process whose cgroup is refused starts without one");
+    ok(cgroup_create(1, &made_fd) == NULL && made_fd == -1, "and no more cgroups are made");
+    before = mallinfo2().uordblks;
+    for (int i = 0; i < STARTS; i++)
+        good += start_once(null_fd, no_cgroup_fd) == STATUS << 8;
+    after = mallinfo2().uordblks;
+    is_int(good, STARTS, "it is so each time");
+    ok(after < before + PATH_BYTES, "and nothing is kept of such a start");
+    is_int(open("/", O_RDONLY | O_CLOEXEC), no_cgroup_fd + 1, "nor a descriptor");
+    close(no_cgroup_fd + 1);
+    close(no_cgroup_fd);
+    close(null_fd);
+}
+
+int main(void)
+{
+    memset(path_variable, 'x', sizeof(path_variable) - 1);
+    memcpy(path_variable, "PATH=/bin:/", strlen("PATH=/bin:/"));
+    test_refused_cgroup();
+    return done_testing();
+}
