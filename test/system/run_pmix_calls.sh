@@ -51,6 +51,16 @@ is "$status:$(grep -c '^connect:1=TIMEOUT' <<<"$out"):$(grep -c '=SUCCESS' <<<"$
     "a connect whose time is over is over for all, and the next one works"
 like "$out" 'connect:1=TIMEOUT after 1\.[0-9] s' "it ends in its time"
 
+# libpmix 4.2.2 sets its timer once for each process of a node.
+calls 0 "connect:1=SUCCESS sleep:1500=SUCCESS fence=SUCCESS connect:9=SUCCESS disconnect=SUCCESS" \
+    "processes of one node connect with a time limit, and all goes on when it is over" \
+    "${one[@]}" -- connect:1 sleep:1500 fence connect:9 disconnect fence
+calls 0 "connect:1=SUCCESS sleep:1500=SUCCESS fence=SUCCESS connect:9=SUCCESS disconnect=SUCCESS" \
+    "so do those of several nodes" "${four[@]}" -- connect:1 sleep:1500 fence connect:9 disconnect fence
+calls 0 "r0:sleep:3000=SUCCESS connect:1=TIMEOUT fence=SUCCESS connect:9=SUCCESS" \
+    "a limit that is over for some of a node" --virtual-nodes 1 --per-node 4 -n 4 -- \
+    r0:sleep:3000 connect:1 fence connect:9 fence
+
 # A rank that dies: the others are told, and so is the user.
 run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:exit connect </dev/null
 ok "a rank that does not come to a connect ends the job ($status)" [ "$status" != 0 ]
