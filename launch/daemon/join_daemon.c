@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fabric/file_read.h"
 #include "fabric/link_guest.h"
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
@@ -18,7 +19,6 @@
 #include "launch/start/join_token.h"
 
 #define PATIENCE_MS 20000
-#define READ_BYTES  4096
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -91,23 +91,14 @@ static int read_text(const char *path, struct buffer *ret_text, struct error *er
     int is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "standard input" : path;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    ssize_t bytes = -1;
+    int rc = fd < 0 ? -errno : file_read_fd(fd, JOIN_FILE_BYTES_MAX, ret_text);
 
-    while (fd >= 0 && ret_text->length_bytes <= JOIN_FILE_BYTES_MAX) {
-        bytes = read(fd, buffer_reserve(ret_text, READ_BYTES), READ_BYTES);
-        if (bytes < 0 && errno == EINTR)
-            continue;
-        if (bytes <= 0)
-            break;
-        buffer_commit(ret_text, (size_t)bytes);
-    }
-    if (bytes < 0)
-        error_set(error, -errno, "cannot read the token from %s: %s", name, strerror(errno));
-    else if (bytes > 0)
-        error_set(error, -EFBIG, "cannot read the token from %s: it is not a token file", name);
     if (fd >= 0 && !is_stdin)
         close(fd);
-    return bytes == 0 ? 0 : error->code;
+    if (rc < 0)
+        error_set(error, rc, "cannot read the token from %s: %s", name,
+                  rc == -EFBIG ? "it is not a token file" : strerror(-rc));
+    return rc;
 }
 
 static int read_token(const struct join_request *request, struct join_token *ret_token,

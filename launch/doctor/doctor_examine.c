@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "fabric/address.h"
+#include "fabric/file_read.h"
 #include "fabric/topology_read.h"
 #include "launch/proto/boot.h"
 #include "launch/exec/session.h"
 
-#define READ_BYTES        65536u
 #define REQUEST_BYTES_MAX (80u * 1024 * 1024)
 #define MIB               (1024ull * 1024)
 /* What a job of a few ranks takes: libpmix's files are 8 to 41 MB, a segment of MPI some more. */
@@ -303,14 +303,9 @@ static int read_request(struct doctor_request *ret_request)
 {
     struct buffer text = {0};
     struct wire_reader reader;
-    ssize_t bytes;
     int rc;
 
-    do {
-        bytes = read(STDIN_FILENO, buffer_reserve(&text, READ_BYTES), READ_BYTES);
-        if (bytes > 0)
-            buffer_commit(&text, (size_t)bytes);
-    } while (bytes > 0 && text.length_bytes <= REQUEST_BYTES_MAX);
+    (void)file_read_fd(STDIN_FILENO, REQUEST_BYTES_MAX, &text);
     wire_reader_init(&reader, text.data, text.length_bytes);
     rc = doctor_request_decode(ret_request, &reader);
     buffer_fini(&text);

@@ -20,13 +20,13 @@
 
 #include "base/buffer.h"
 #include "launch/exec/helper_cgroup.h"
+#include "launch/exec/process_environment.h"
 #include "launch/exec/session.h"
 
 #define TREE_DEPTH_LIMIT 64 /* descriptors: one per level */
 #define SHARED_BASE      "/dev/shm"
 #define SHARED_PREFIX    "banyan-"
 #define SWEEP_AGE_S      5
-#define READ_BYTES       16384u
 #define CLEAN_ROUNDS     200
 #define CLEAN_PAUSE_NS   10000000
 
@@ -98,36 +98,6 @@ int session_remove_tree(const char *path)
 
 /* ---- Processes ---- */
 
-static void read_environment(const char *name, struct buffer *environment)
-{
-    char path[64];
-    int fd;
-
-    buffer_clear(environment);
-    snprintf(path, sizeof(path), "/proc/%.20s/environ", name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    for (;;) {
-        ssize_t bytes = read(fd, buffer_reserve(environment, READ_BYTES), READ_BYTES);
-        if (bytes <= 0)
-            break;
-        buffer_commit(environment, (size_t)bytes);
-    }
-    close(fd);
-}
-
-static int holds(struct buffer *environment, const char *setting)
-{
-    const char *at = buffer_string(environment);
-    const char *end = at + environment->length_bytes;
-
-    for (; at < end; at += strlen(at) + 1)
-        if (strcmp(at, setting) == 0)
-            return 1;
-    return 0;
-}
-
 /* What to clean: a session, or what one place of it has left. */
 struct target {
     char session[SESSION_ID_BYTES];
@@ -165,8 +135,9 @@ static int target_parse(const char *text, struct target *ret_target, struct erro
 
 static int is_of_target(struct buffer *environment, const struct target *target)
 {
-    return holds(environment, target->session_setting) &&
-           (target->place[0] == '\0' || holds(environment, target->place_setting));
+    return process_environment_has(environment, target->session_setting) &&
+           (target->place[0] == '\0' ||
+            process_environment_has(environment, target->place_setting));
 }
 
 /* Processes of others have environments that we cannot read. */
@@ -181,7 +152,7 @@ static size_t kill_processes(const struct target *target)
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
         if (pid <= 1 || pid == getpid())
             continue;
-        read_environment(entry->d_name, &environment);
+        process_environment_read(pid, &environment);
         if (is_of_target(&environment, target) && kill(pid, SIGKILL) == 0)
             killed++;
     }

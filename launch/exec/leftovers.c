@@ -20,16 +20,15 @@
 #include "base/buffer.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/exec/orphan.h"
+#include "launch/exec/process_environment.h"
 #include "launch/exec/session.h"
 
-#define SHARED_BASE      "/dev/shm"
-#define SHARED_PREFIX    "banyan-"
-#define SESSION_DIGITS   (SESSION_ID_BYTES - 1)
-#define ENVIRONMENT_READ (1024u * 1024)
-#define READ_BYTES       16384u
-#define NEW_S            5 /* who has just made a directory holds it a moment later */
-#define END_PAUSE_NS     10000000
-#define END_PAUSES       500 /* until a killed process has ended */
+#define SHARED_BASE    "/dev/shm"
+#define SHARED_PREFIX  "banyan-"
+#define SESSION_DIGITS (SESSION_ID_BYTES - 1)
+#define NEW_S          5 /* who has just made a directory holds it a moment later */
+#define END_PAUSE_NS   10000000
+#define END_PAUSES     500 /* until a killed process has ended */
 
 struct search {
     leftovers_found *found;
@@ -109,33 +108,6 @@ static void look_into(const struct search *search, const char *path, const char 
 
 /* ---- Processes ---- */
 
-static int read_file(const char *path, struct buffer *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? -1 : 1;
-
-    buffer_clear(out);
-    while (bytes > 0 && out->length_bytes < ENVIRONMENT_READ) {
-        bytes = read(fd, buffer_reserve(out, READ_BYTES), READ_BYTES);
-        if (bytes > 0)
-            buffer_commit(out, (size_t)bytes);
-    }
-    if (fd >= 0)
-        close(fd);
-    return bytes < 0 ? -1 : 0;
-}
-
-static const char *value_in(struct buffer *environment, const char *name)
-{
-    const char *at = buffer_string(environment);
-    const char *end = at + environment->length_bytes;
-
-    for (; at < end; at += strlen(at) + 1)
-        if (strncmp(at, name, strlen(name)) == 0)
-            return at + strlen(name);
-    return NULL;
-}
-
 /* Numbers of processes mean the same to it as to us. */
 static int shares_numbers(pid_t pid)
 {
@@ -164,14 +136,14 @@ static int is_ours(pid_t pid)
 static int is_left_process(pid_t pid, struct buffer *environment, const char **ret_session)
 {
     const char *mark, *session;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    if (!is_ours(pid) || read_file(path, environment) < 0 ||
-        (mark = value_in(environment, ORPHAN_MARK)) == NULL ||
-        (session = value_in(environment, "BANYAN_SESSION=")) == NULL ||
-        strspn(session, "0123456789abcdef") != SESSION_DIGITS || !shares_numbers(pid) ||
-        orphan_helper_lives(atoi(mark)))
+    if (!is_ours(pid))
+        return 0;
+    process_environment_read(pid, environment);
+    mark = process_environment_find(environment, ORPHAN_MARK);
+    session = process_environment_find(environment, "BANYAN_SESSION=");
+    if (mark == NULL || session == NULL || strspn(session, "0123456789abcdef") != SESSION_DIGITS ||
+        !shares_numbers(pid) || orphan_helper_lives(atoi(mark)))
         return 0;
     *ret_session = session;
     return 1;

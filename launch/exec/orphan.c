@@ -15,27 +15,12 @@
 
 #include "base/buffer.h"
 #include "base/time.h"
+#include "fabric/file_read.h"
+#include "launch/exec/process_environment.h"
 
-#define READ_BYTES            4096u
-#define ENVIRONMENT_BYTES_MAX (4u * 1024 * 1024)
-#define NAME_BYTES            32
-#define PAUSE_MS              5
-
-/* Appends the whole file, up to a limit; a file that cannot be read is empty. */
-static void read_file(const char *path, size_t maximum_bytes, struct buffer *contents)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    while (contents->length_bytes < maximum_bytes) {
-        ssize_t bytes = read(fd, buffer_reserve(contents, READ_BYTES), READ_BYTES);
-        if (bytes <= 0)
-            break;
-        buffer_commit(contents, (size_t)bytes);
-    }
-    close(fd);
-}
+#define CHILDREN_BYTES_MAX (64u * 1024 * 1024) /* more than pids can take */
+#define NAME_BYTES         32
+#define PAUSE_MS           5
 
 size_t orphan_list(pid_t **ret_pids)
 {
@@ -52,7 +37,7 @@ size_t orphan_list(pid_t **ret_pids)
         return 0;
     }
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    read_file(path, SIZE_MAX, &text);
+    (void)file_read(path, CHILDREN_BYTES_MAX, &text);
     pids = memory_allocate((text.length_bytes / 2 + 1) * sizeof(*pids));
     at = (char *)(uintptr_t)buffer_string(&text);
     for (;;) {
@@ -68,18 +53,6 @@ size_t orphan_list(pid_t **ret_pids)
     return count;
 }
 
-/* The value of the mark in an environment as /proc shows it: strings, each with its NUL. */
-static const char *find_mark(struct buffer *environment)
-{
-    const char *at = buffer_string(environment);
-    const char *end = at + environment->length_bytes;
-
-    for (; at < end; at += strlen(at) + 1)
-        if (strncmp(at, ORPHAN_MARK, strlen(ORPHAN_MARK)) == 0)
-            return at + strlen(ORPHAN_MARK);
-    return NULL;
-}
-
 static int is_named(pid_t pid, const char *line)
 {
     struct buffer name = {0};
@@ -87,7 +60,7 @@ static int is_named(pid_t pid, const char *line)
     int result;
 
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    read_file(path, NAME_BYTES, &name);
+    (void)file_read(path, NAME_BYTES, &name);
     result = strcmp(buffer_string(&name), line) == 0;
     buffer_fini(&name);
     return result;
@@ -133,13 +106,11 @@ enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_grou
     int helper;
     unsigned int group;
     const char *mark;
-    char path[64];
 
     if (is_helper(pid))
         return ORPHAN_HELPER;
-    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    read_file(path, ENVIRONMENT_BYTES_MAX, &environment);
-    mark = find_mark(&environment);
+    process_environment_read(pid, &environment);
+    mark = process_environment_find(&environment, ORPHAN_MARK);
     if (mark != NULL && sscanf(mark, "%d.%u", &helper, &group) == 2) {
         *ret_helper = helper;
         *ret_group = group;

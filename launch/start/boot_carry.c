@@ -15,6 +15,7 @@
 #include <munge.h>
 #endif
 
+#include "fabric/file_read.h"
 #include "launch/proto/boot.h"
 
 #define WAY_MUNGE       "munge"
@@ -189,21 +190,16 @@ static int check_file(int fd, size_t *ret_bytes, struct error *error)
     return 0;
 }
 
-static int read_file(int fd, size_t bytes, struct buffer *ret_record, struct error *error)
+static int read_record(int fd, size_t bytes, struct buffer *ret_record, struct error *error)
 {
-    unsigned char *data = buffer_reserve(ret_record, bytes + 1);
+    int rc;
 
-    while (bytes > 0) {
-        ssize_t got = read(fd, data, bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return error_set(error, got < 0 ? -errno : -EIO, "%s",
-                             got < 0 ? strerror(errno) : "it is truncated");
-        buffer_commit(ret_record, (size_t)got);
-        data += got;
-        bytes -= (size_t)got;
-    }
+    buffer_reserve(ret_record, bytes + 1); /* a buffer that grows leaves copies of the secret */
+    rc = file_read_fd(fd, bytes, ret_record);
+    if (rc < 0)
+        return error_set(error, rc, "%s", strerror(-rc));
+    if (ret_record->length_bytes < bytes)
+        return error_set(error, -EIO, "it is truncated");
     return 0;
 }
 
@@ -215,7 +211,7 @@ static int unpack_file(const char *path, struct buffer *ret_record, struct error
         fd < 0 ? error_set(error, -errno, "%s", strerror(errno)) : check_file(fd, &bytes, error);
 
     if (rc == 0)
-        rc = read_file(fd, bytes, ret_record, error);
+        rc = read_record(fd, bytes, ret_record, error);
     if (fd >= 0)
         close(fd);
     if (rc < 0)

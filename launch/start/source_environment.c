@@ -12,10 +12,10 @@
 
 #include <jansson.h>
 
+#include "fabric/file_read.h"
 #include "launch/exec/command_output.h"
 #include "launch/start/run_environment.h"
 
-#define READ_BYTES     (64u * 1024)
 #define R_ENTRIES_MAX  (1024u * 1024)
 #define R_NODELIST_MAX (1024u * 1024)
 
@@ -39,7 +39,6 @@ static const char *world_variable(void *context, const char *name)
 static int read_regular(int fd, struct buffer *text)
 {
     struct stat status;
-    ssize_t got = 1;
 
     if (fstat(fd, &status) < 0)
         return -errno;
@@ -47,15 +46,7 @@ static int read_regular(int fd, struct buffer *text)
         return -EISDIR;
     if (!S_ISREG(status.st_mode))
         return -ESPIPE;
-    while (got > 0) {
-        got = read(fd, buffer_reserve(text, READ_BYTES), READ_BYTES);
-        if (got < 0)
-            return -errno;
-        buffer_commit(text, (size_t)got);
-        if (text->length_bytes > SOURCE_FILE_BYTES_MAX)
-            return -EFBIG;
-    }
-    return 0;
+    return file_read_fd(fd, SOURCE_FILE_BYTES_MAX, text);
 }
 
 static int world_file(void *context, const char *path, struct buffer *text)

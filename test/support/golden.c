@@ -7,46 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/support/document.h"
 #include "test/support/tap.h"
 
-static void golden_path(const char *name, char *path, size_t bytes)
+static void write_trace(const char *name, const struct buffer *text)
 {
     const char *srcdir = getenv("srcdir");
-
-    snprintf(path, bytes, "%s/test/trace/%s.txt", srcdir != NULL ? srcdir : ".", name);
-}
-
-static void read_file(const char *path, struct buffer *text)
-{
-    FILE *file = fopen(path, "r");
-    char part[4096];
-    size_t bytes;
-
-    if (file == NULL)
-        return;
-    while ((bytes = fread(part, 1, sizeof(part), file)) > 0)
-        buffer_append(text, part, bytes);
-    fclose(file);
-}
-
-static void write_file(const char *path, const struct buffer *text)
-{
+    char *path = memory_printf("%s/%s", srcdir != NULL ? srcdir : ".", name);
     FILE *file = fopen(path, "w");
 
     if (file == NULL || fwrite(text->data, 1, text->length_bytes, file) != text->length_bytes)
         bail_out("cannot write %s", path);
     fclose(file);
+    free(path);
 }
 
 void golden_compare(const char *name, struct buffer *trace)
 {
     struct buffer golden = {0};
-    char path[4096];
+    char *path = memory_printf("test/trace/%s.txt", name);
 
-    golden_path(name, path, sizeof(path));
     if (getenv("GOLDEN_WRITE") != NULL)
-        write_file(path, trace);
-    read_file(path, &golden);
+        write_trace(path, trace);
+    document_read(path, &golden);
+    free(path);
     if (!ok(golden.length_bytes == trace->length_bytes &&
                 memcmp(golden.data, trace->data, golden.length_bytes) == 0,
             "%s happens as test/trace/%s.txt says", name, name))
@@ -56,14 +40,13 @@ void golden_compare(const char *name, struct buffer *trace)
 
 void golden_check_quoted(const char *name, const char *document, struct buffer *trace)
 {
-    const char *srcdir = getenv("srcdir");
+    char *path = memory_printf("doc/%s", document);
     const char *line = buffer_string(trace);
     struct buffer quoted = {0};
     struct buffer text = {0};
-    char path[4096];
 
-    snprintf(path, sizeof(path), "%s/doc/%s", srcdir != NULL ? srcdir : ".", document);
-    read_file(path, &text);
+    document_read(path, &text);
+    free(path);
     while (*line != '\0') {
         const char *end = strchr(line, '\n') + 1;
 

@@ -12,6 +12,7 @@
 #include "alloc/node_pool.h"
 #include "base/time.h"
 #include "base/wire.h"
+#include "test/support/document.h"
 #include "test/support/tap.h"
 
 struct delivery {
@@ -317,20 +318,6 @@ const char *job_world_trace(struct job_world *world)
     return text;
 }
 
-static void read_document(struct buffer *ret_text)
-{
-    const char *srcdir = getenv("srcdir");
-    char *path = memory_printf("%s/doc/job.rst", srcdir ? srcdir : ".");
-    FILE *file = fopen(path, "r");
-    size_t got;
-
-    while (file && (got = fread(buffer_reserve(ret_text, 4096), 1, 4096, file)) > 0)
-        buffer_commit(ret_text, got);
-    if (file)
-        fclose(file);
-    free(path);
-}
-
 void job_world_happens(struct job_world *world, const char *expected, const char *what)
 {
     struct buffer quoted = {0}, document = {0};
@@ -338,7 +325,7 @@ void job_world_happens(struct job_world *world, const char *expected, const char
     is_string(job_world_trace(world), expected, "%s", what);
     for (const char *line = expected; *line; line = strchr(line, '\n') + 1)
         buffer_printf(&quoted, "    %.*s", (int)strcspn(line, "\n") + 1, line);
-    read_document(&document);
+    document_read("doc/job.rst", &document);
     ok(strstr(buffer_string(&document), buffer_string(&quoted)), "doc/job.rst says so, too");
     buffer_fini(&quoted);
     buffer_fini(&document);

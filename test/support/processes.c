@@ -15,37 +15,10 @@
 
 #include "base/buffer.h"
 #include "base/time.h"
+#include "launch/exec/process_environment.h"
 
-#define READ_BYTES   65536u
 #define PAUSE_NS     5000000
 #define LIMIT_NUMBER 4194304
-
-static void read_environment(int pid, struct buffer *environment)
-{
-    char path[64];
-    ssize_t bytes;
-    int fd;
-
-    snprintf(path, sizeof path, "/proc/%d/environ", pid);
-    buffer_clear(environment);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    while ((bytes = read(fd, buffer_reserve(environment, READ_BYTES), READ_BYTES)) > 0)
-        buffer_commit(environment, (size_t)bytes);
-    close(fd);
-}
-
-static int holds(struct buffer *environment, const char *setting)
-{
-    const char *at = buffer_string(environment);
-    const char *end = at + environment->length_bytes;
-
-    for (; at < end; at += strlen(at) + 1)
-        if (strcmp(at, setting) == 0)
-            return 1;
-    return 0;
-}
 
 static size_t visit(const char *setting, int signal_number)
 {
@@ -58,8 +31,8 @@ static size_t visit(const char *setting, int signal_number)
         int pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
         if (pid <= 1 || pid == getpid())
             continue;
-        read_environment(pid, &environment);
-        if (!holds(&environment, setting))
+        process_environment_read(pid, &environment);
+        if (!process_environment_has(&environment, setting))
             continue;
         count++;
         if (signal_number > 0)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/file_read.h"
+
 #define PS_PER_NS       1000u
 #define TIME_PS_MAX     (3600ull * 1000000000000ull)
 #define BYTES_MAX       (64ull * 1024 * 1024 * 1024)
@@ -202,34 +204,21 @@ static int take_field(struct profile *profile, const char *path, const char *nam
 static json_t *load(const char *path, struct error *error)
 {
     json_error_t why;
-    json_t *root;
-    FILE *file = fopen(path, "re");
-    char *text;
-    size_t bytes;
-    int rc = 0;
+    json_t *root = NULL;
+    struct buffer text = {0};
+    int rc = file_read(path, SIMULATE_PROFILE_BYTES_MAX, &text);
 
-    if (file == NULL) {
-        error_set(error, -errno, "cannot read profile %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    text = memory_allocate(SIMULATE_PROFILE_BYTES_MAX + 1);
-    bytes = fread(text, 1, SIMULATE_PROFILE_BYTES_MAX + 1, file);
-    if (ferror(file))
-        rc = -errno;
-    fclose(file);
-    if (rc < 0) {
-        error_set(error, rc, "cannot read profile %s: %s", path, strerror(-rc));
-        root = NULL;
-    } else if (bytes > SIMULATE_PROFILE_BYTES_MAX) {
+    if (rc == -EFBIG) {
         error_set(error, -E2BIG, "profile %s has more than %u bytes", path,
                   SIMULATE_PROFILE_BYTES_MAX);
-        root = NULL;
+    } else if (rc < 0) {
+        error_set(error, rc, "cannot read profile %s: %s", path, strerror(-rc));
     } else {
-        root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+        root = json_loadb(buffer_string(&text), text.length_bytes, JSON_REJECT_DUPLICATES, &why);
         if (root == NULL)
             error_set(error, -EINVAL, "%s:%d:%d: %s", path, why.line, why.column, why.text);
     }
-    free(text);
+    buffer_fini(&text);
     return root;
 }
 

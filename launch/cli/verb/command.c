@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "fabric/facts_read.h"
+#include "fabric/file_read.h"
 #include "fabric/loop.h"
 #include "fabric/topology.h"
 #include "launch/cli/verb/alloc_verb.h"
@@ -36,7 +37,6 @@
 #include "launch/cli/sim/simulate.h"
 #include "launch/start/source_environment.h"
 
-#define READ_BYTES         (64u * 1024)
 #define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
 #define HOST_NAME_BYTES    256
 
@@ -101,29 +101,11 @@ static int print_help(void (*help)(struct buffer *out))
 
 /* ---- the world of `run` ---- */
 
-/* Bytes read, 0 at the end, or -errno. */
-static ssize_t read_piece(int fd, struct buffer *out)
-{
-    ssize_t got = read(fd, buffer_reserve(out, READ_BYTES), READ_BYTES);
-
-    if (got < 0)
-        return -errno;
-    buffer_commit(out, (size_t)got);
-    return out->length_bytes <= HOSTFILE_BYTES_MAX ? got : -EFBIG;
-}
-
 static int read_file(const char *path, struct buffer *out, struct error *error)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -errno : 1;
+    int rc = file_read(path, HOSTFILE_BYTES_MAX, out);
 
-    while (got > 0)
-        got = read_piece(fd, out);
-    if (fd >= 0)
-        close(fd);
-    if (got < 0)
-        return error_set(error, (int)got, "cannot read %s: %s", path, strerror((int)-got));
-    return 0;
+    return rc < 0 ? error_set(error, rc, "cannot read %s: %s", path, strerror(-rc)) : 0;
 }
 
 /* The banyand that was built or installed together with this program. */

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/wire.h"
+#include "test/support/document.h"
 #include "test/support/tap.h"
 
 static struct buffer trace;
@@ -222,20 +223,6 @@ static void job_ends(uint32_t job)
     clients_action(clients, &action);
 }
 
-static void read_document(struct buffer *ret_text)
-{
-    const char *srcdir = getenv("srcdir");
-    char *path = memory_printf("%s/doc/control.rst", srcdir ? srcdir : ".");
-    FILE *file = fopen(path, "r");
-    size_t got;
-
-    while (file && (got = fread(buffer_reserve(ret_text, 4096), 1, 4096, file)) > 0)
-        buffer_commit(ret_text, got);
-    if (file)
-        fclose(file);
-    free(path);
-}
-
 /* This happened, and doc/control.rst says so, indented by four blanks. */
 static void happens(const char *expected, const char *what)
 {
@@ -244,7 +231,7 @@ static void happens(const char *expected, const char *what)
     is_string(buffer_string(&trace), expected, "%s", what);
     for (const char *next = expected; *next; next = strchr(next, '\n') + 1)
         buffer_printf(&quoted, "    %.*s", (int)strcspn(next, "\n") + 1, next);
-    read_document(&document);
+    document_read("doc/control.rst", &document);
     ok(strstr(buffer_string(&document), buffer_string(&quoted)), "doc/control.rst says so, too");
     buffer_fini(&quoted);
     buffer_fini(&document);
