@@ -11,7 +11,7 @@
 
 #define HELLO_KIND_CLIENT 0
 
-/* What is left; NULL once something was missing. */
+/* The remaining bytes; NULL once something was missing. */
 struct reader {
     const char *at;
     size_t left;
@@ -54,7 +54,7 @@ static unsigned int get_u8(struct reader *reader)
     return byte == NULL ? 0 : (unsigned char)*byte;
 }
 
-/* The header is in the order of bytes of the machine: a place, a tag, the length, padding. */
+/* The header is in host byte order: a place, a tag, the length, padding. */
 int hello_length(const void *header, size_t *ret_bytes)
 {
     uint32_t payload_bytes;
@@ -66,8 +66,8 @@ int hello_length(const void *header, size_t *ret_bytes)
     return 0;
 }
 
-/* Name of the security module, credential, what speaks, and of a client its name; behind these the
- * version and the names of modules. */
+/* Name of the security module, credential, kind of caller, and for a client its name; after these
+ * the version and the names of modules. */
 int hello_read(const void *data, size_t bytes, struct hello *ret_hello)
 {
     struct reader reader = {data, bytes};

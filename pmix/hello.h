@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first message of a client of libpmix, as versions 2.1 to 5 send it: a header and who speaks.  The
- * daemon reads it before libpmix sees the client, for libpmix reads it without a limit in the one
- * thread that serves all.  Only what says who the client is is read here; libpmix judges the rest.
+ * The first message of a client of libpmix, as versions 2.1 to 5 send it: a header and the sender's
+ * identity.  The daemon reads it before libpmix sees the client, because libpmix reads it without a
+ * time limit in the one thread that serves all clients.  Only the identity is parsed here; libpmix
+ * checks the rest.
  *
  * Sealed: no socket, no clock.
  */
@@ -18,14 +19,14 @@
 #define HELLO_BYTES_MAX 16384u
 
 struct hello {
-    int is_client; /* 0: a tool, or a process that nobody has registered */
+    int is_client; /* 0: a tool, or an unregistered process */
     char namespace[PMI_NAMESPACE_BYTES];
     uint32_t rank;
 };
 
-/* From the first HELLO_HEADER_BYTES the length of the whole; -EMSGSIZE if that is too much. */
+/* The length of the whole from its first HELLO_HEADER_BYTES; -EMSGSIZE if that is too long. */
 int hello_length(const void *header, size_t *ret_bytes);
-/* The whole; -EBADMSG if it is none. */
+/* Parses a whole message; -EBADMSG if it is not valid. */
 int hello_read(const void *data, size_t bytes, struct hello *ret_hello);
 
 #endif

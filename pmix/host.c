@@ -25,14 +25,14 @@
 
 #include <pmix.h>
 
-/* Settings that libpmix and hwloc read while they start.  They are put into the environment for that
- * long only; one that is there already wins, unless it is forced.
+/* Settings that libpmix and hwloc read while they start.  They are in the environment only for that
+ * time; an existing one takes precedence, unless it is forced.
  *
  * gds: how job data reaches clients is the library's choice (version 4 has ds21 and hash, version 5
- * shmem2 and hash), but for ds12 of version 4, which serves only clients of version 2 and prints an
- * error when the listener is replaced.
- * hwloc: reading every PCI device and looking for plugins (X11, OpenCL) takes 10 of the 13 ms of
- * PMIx_server_init on a 2-core machine; without them the topology has no I/O devices. */
+ * shmem2 and hash), except ds12 of version 4, which serves only clients of version 2 and prints an
+ * error when the listener is replaced. hwloc: reading every PCI device and looking for plugins
+ * (X11, OpenCL) takes 10 of the 13 ms of PMIx_server_init on a 2-core machine; without them the
+ * topology has no I/O devices. */
 static const struct {
     const char *name;
     const char *value;
@@ -46,9 +46,10 @@ static const struct {
 
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* What is not served yet.  libpmix itself refuses an upcall that is missing with NOT_SUPPORTED, but
- * for three: it uses the memory of a connect and a disconnect after it has freed it (4.2.2), says of a
- * query that no server can be reached (4.2.2), and answers one member of a group only (5.0.7). */
+/* Requests not served yet.  libpmix itself refuses a missing upcall with NOT_SUPPORTED, with three
+ * exceptions: it uses the memory of a connect and a disconnect after freeing it (4.2.2), reports
+ * for a query that no server can be reached (4.2.2), and answers only one member of a group
+ * (5.0.7). */
 static pmix_status_t host_query_upcall(pmix_proc_t *proc, pmix_query_t *queries,
                                        size_t queries_count, pmix_info_cbfunc_t callback,
                                        void *context)
@@ -126,7 +127,7 @@ int host_refuses(const pmix_info_t *info, size_t count, const char *const *known
     return 0;
 }
 
-/* Sets the settings; set[i] tells which of them must be taken back. */
+/* Sets the settings; set[i] records which of them must be undone. */
 static void settings_apply(int with_devices, char **saved, int *set)
 {
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
@@ -151,8 +152,8 @@ static void settings_restore(char **saved, const int *set)
     }
 }
 
-/* What libpmix would print on the daemon's standard error, mostly about clients that died, goes into
- * a file beside its others; the descriptor stays open as long as libpmix. */
+/* libpmix's output to the daemon's standard error, mostly about clients that died, goes to a file
+ * next to its others; the descriptor stays open as long as libpmix runs. */
 static void output_redirect(const char *directory)
 {
     char *path = memory_printf("%s/libpmix.log", directory), text[16];
@@ -184,8 +185,8 @@ static pmix_status_t server_start(const struct host_config *config)
     PMIX_INFO_LOAD(&info[6], PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL);
     output_redirect(config->directory);
     settings_apply(config->topology_devices, saved, set);
-    /* Its threads inherit the mask: no signal of the daemon goes to them, and none of them dies of
-     * SIGPIPE when it writes to a client that is gone. */
+    /* Its threads inherit the mask: they get no signals of the daemon, and no SIGPIPE when they
+     * write to a client that has exited. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     status = PMIx_server_init(&module, info, sizeof(info) / sizeof(info[0]));
@@ -202,7 +203,7 @@ static void environment_clean(void)
 {
     char **entry = environ;
 
-    /* unsetenv moves the rest of the array one place down. */
+    /* unsetenv moves the rest of the array down by one. */
     while (entry != NULL && *entry != NULL) {
         char *name = memory_printf("%.*s", (int)strcspn(*entry, "="), *entry);
 
@@ -214,7 +215,7 @@ static void environment_clean(void)
     }
 }
 
-/* Of the process; libpmix's threads use it until that ends. */
+/* One per process; libpmix's threads use it until the process exits. */
 static struct host *self;
 
 struct host *host_self(void)
@@ -247,7 +248,7 @@ static struct host *state_create(const struct host_config *config)
     return host;
 }
 
-/* libpmix listens where only this user can come. */
+/* Makes libpmix listen where only this user can connect. */
 static int server_listen(struct host_listener *listener, const char *directory, struct error *error)
 {
     int fd = host_entry_listen(directory, error), rc;
@@ -259,9 +260,9 @@ static int server_listen(struct host_listener *listener, const char *directory, 
     return rc;
 }
 
-/* libpmix up to 4.2.2 refuses a group by itself, each call at once, if there is no upcall; with one it
- * takes a collective for a client and dies when a member's time limit is over.  Later ones wait for all
- * members of the node, and without the upcall they answer only the last. */
+/* Without an upcall libpmix up to 4.2.2 refuses each group call at once; with one it mistakes a
+ * collective for a client and crashes when a member's time limit expires.  Later versions wait for
+ * all members of the node, and without the upcall answer only the last. */
 static int groups_are_collective(const char *version)
 {
     unsigned int major = 0, minor = 0, release = 0;
@@ -290,7 +291,7 @@ static int library_start(const struct host_config *config, struct error *error)
     return server_listen(&listener, config->directory, error);
 }
 
-/* One that could not be created is not tried again. */
+/* A failed creation is not retried. */
 static struct host *host_create(const struct host_config *config, struct error *error)
 {
     if (host_thread_open(error) < 0)
@@ -312,7 +313,7 @@ static int host_descriptor(const struct host *host)
     return host_entry_descriptor();
 }
 
-/* pmi_events.done: ids are unique among all that is asked. */
+/* pmi_events.done: ids are unique among all requests. */
 static void host_done(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes)
 {
     struct host *host = speaker;

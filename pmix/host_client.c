@@ -216,8 +216,8 @@ void host_client_fail(struct host *host, const char *namespace, int status)
     }
 }
 
-/* libpmix holds a lock while it calls log up, and takes it again in the callback: the callback is
- * called from the daemon's thread only, never from the upcall. */
+/* libpmix holds a lock during the log upcall, and takes it again in the callback: so the callback
+ * is called from the daemon's thread only, never from the upcall. */
 static void log_run(struct host *host, struct host_call *call)
 {
     struct host_notice *notice = (struct host_notice *)call;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a single client tells: that it has come, that it is done, that it gives up, and text for the
- * user; and what is refused.
+ * Upcalls of single clients: connected, finalized, abort, and text for the user; and those that are
+ * refused.
  */
 #ifndef PMIX_HOST_CLIENT_H
 #define PMIX_HOST_CLIENT_H
@@ -13,8 +13,8 @@ struct host;
 /* pmix_server_module_t.client_connected2: a notification; callback is NULL (4.2.2). */
 pmix_status_t host_client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
                                     size_t info_count, pmix_op_cbfunc_t callback, void *context);
-/* .client_finalized: the client waits until the daemon has been told, so that it cannot have ended
- * before the daemon knows that it finalized. */
+/* .client_finalized: the client waits until the daemon has been notified, so that it cannot exit
+ * before the daemon knows that it has finalized. */
 pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
                                     pmix_op_cbfunc_t callback, void *context);
 /* .abort: the caller waits for host_client_abort_done. */
@@ -26,24 +26,24 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
                      const pmix_info_t directives[], size_t directives_count,
                      pmix_op_cbfunc_t callback, void *context);
 
-/* .notify_event: an event that is meant for more than this node, whose processes have it by now, is
- * not supported.  libpmix (4.2.2) swallows the refusal and tells the caller success, so the daemon is
- * told that it was not served. */
+/* .notify_event: an event for more than this node, whose processes already have it, is not
+ * supported. libpmix (4.2.2) drops the refusal and returns success to the caller, so the daemon is
+ * notified that it was not served. */
 pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_data_range_t range, pmix_info_t info[], size_t info_count,
                                 pmix_op_cbfunc_t callback, void *context);
 
-/* .group: no group is made or left.  libpmix asks when all members of this node have called.  Of an error
- * that is returned, or of a missing upcall, only the last of them would learn, and the others would wait
- * for ever (5.0.7): the callback tells all. */
+/* .group: not supported.  libpmix makes the upcall when all members on this node have called.  A
+ * returned error, or a missing upcall, would answer only the last of them, and the others would
+ * wait forever (5.0.7); the callback answers all. */
 pmix_status_t host_client_group(pmix_group_operation_t operation, char *name,
                                 const pmix_proc_t procs[], size_t procs_count,
                                 const pmix_info_t info[], size_t info_count,
                                 pmix_info_cbfunc_t callback, void *context);
 
-/* pmi_events.done; an id that is not open any more is ignored. */
+/* pmi_events.done; an id that is no longer open is ignored. */
 void host_client_abort_done(struct host *host, uint64_t id, int status);
-/* Ends every abort that a process of the namespace asked for. */
+/* Ends every abort requested by a process of the namespace. */
 void host_client_fail(struct host *host, const char *namespace, int status);
 
 #endif

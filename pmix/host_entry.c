@@ -23,16 +23,16 @@
 
 #define BACKLOG         1024
 #define DESCRIPTORS_MAX 65536
-#define REPLY_BYTES     512 /* libpmix says 8 */
-#define REFUSALS        16  /* seen to at a time */
+#define REPLY_BYTES     512 /* libpmix sends 8 */
+#define REFUSALS        16  /* handled at a time */
 
-/* A client on its way. */
+/* A client being handed over. */
 struct entry {
     struct list_node node;
     uint64_t id;
     int client;
-    int ours; /* the connection that announces it */
-    /* What that is called: by it the other end is known. */
+    int ours; /* our end of the connection that announces it */
+    /* Its address, by which the other end is found. */
     struct sockaddr_un name;
     socklen_t name_bytes;
     struct host_process process;
@@ -42,7 +42,7 @@ static struct {
     pthread_mutex_t mutex; /* guards entries and all in them */
     struct list entries;   /* in the order in which libpmix sees them */
     uint64_t last_id;
-    int refusals; /* epoll: one of ours that libpmix has closed; -1: not open */
+    int refusals; /* epoll: connections of ours that libpmix has closed; -1: not open */
     struct sockaddr_un address;
 } door = {.mutex = PTHREAD_MUTEX_INITIALIZER, .refusals = -1};
 
@@ -60,8 +60,8 @@ int host_entry_watch(int fd, struct error *error)
     return 0;
 }
 
-/* The directory may have a longer name than an address has room for: it is called by a descriptor,
- * which stays open. */
+/* The directory's name may be too long for an address: it is referred to by a descriptor, which
+ * stays open. */
 static int address_make(const char *directory)
 {
     int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -89,9 +89,9 @@ static int listen_there(void)
     return rc < 0 ? rc : fd;
 }
 
-/* libpmix may be asleep in a select() that waits for its old socket.  Woken, it looks at the new one,
- * and if that is not readable then, it sleeps on for the old one.  So somebody stands there, who has
- * nothing to say. */
+/* libpmix may be asleep in a select() on its old socket.  When woken, it polls the new one, and if
+ * that is not readable, it goes on waiting for the old one.  So a connection without data is made
+ * to it. */
 static int knock(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc = 0;
@@ -125,7 +125,7 @@ int host_entry_listen(const char *directory, struct error *error)
     return fd;
 }
 
-/* Its name is given by the kernel and is nobody else's. */
+/* Its name is assigned by the kernel and unique. */
 static int announce_open(struct entry *entry)
 {
     struct sockaddr_un any = {.sun_family = AF_UNIX};
@@ -139,7 +139,7 @@ static int announce_open(struct entry *entry)
     return 0;
 }
 
-/* The socket has room for far more than a first message has. */
+/* The socket buffer is far larger than a first message. */
 static int announce(const struct entry *entry, const void *message, size_t message_bytes)
 {
     struct epoll_event event = {.events = EPOLLRDHUP, .data.u64 = entry->id};
@@ -161,7 +161,7 @@ static void entry_free(struct entry *entry)
     free(entry);
 }
 
-/* The lock is held while libpmix is told, so that the upcall finds the entry complete. */
+/* The lock is held while the client is announced, so that the upcall finds the entry complete. */
 void host_entry_admit(struct host *host, int fd, const struct pmi_process *process,
                       const void *message, size_t message_bytes)
 {
@@ -186,7 +186,7 @@ void host_entry_admit(struct host *host, int fd, const struct pmi_process *proce
         entry_free(entry);
 }
 
-/* libpmix's end of the connection that announces it, or -1. */
+/* libpmix's end of the announcing connection, or -1. */
 static int find_theirs(const struct entry *entry)
 {
     struct sockaddr_un name;
@@ -201,7 +201,7 @@ static int find_theirs(const struct entry *entry)
     return -1;
 }
 
-/* What libpmix has said so far.  It fits: it is the first that the client gets. */
+/* Forwards libpmix's output so far.  It fits: it is the first thing the client gets. */
 static void reply_pass_on(const struct entry *entry)
 {
     char reply[REPLY_BYTES];
@@ -211,7 +211,7 @@ static void reply_pass_on(const struct entry *entry)
         (void)!send(entry->client, reply, (size_t)got, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Several processes may speak for one rank; libpmix takes them in their order. */
+/* Several processes may connect as one rank; libpmix takes them in order. */
 void host_entry_connected(const struct host_process *process)
 {
     struct list_node *node, *spare;

@@ -21,7 +21,7 @@ static const char *const foreign_prefixes[] = {
 /* PMIX_MCA_* and UCX_* settings are a user's or an administrator's. */
 static const char *const ours_anyway[] = {"PMIX_MCA_"};
 
-/* What orterun, PRRTE and hydra give to their processes besides. */
+/* Further variables that orterun, PRRTE and hydra set for their processes. */
 static const char *const foreign_names[] = {
     "MPI_LOCALNRANKS",
     "MPI_LOCALRANKID",
@@ -52,12 +52,13 @@ static const char *const foreign_names[] = {
     "PRTE_LAUNCHED",
 };
 
-/* Up to so many processes of the job times clients of the node the socket is cheaper.  Measured with
- * 4.2.2, CPU of server and clients of a node, socket and files: 1 client of 64 processes 11 and
- * 22 ms, 16 of 256 67 and 74, 16 of 1024 105 and 88, 4 of 4096 94 and 89. */
+/* Up to this product of processes of the job and clients of the node the socket is cheaper.
+ * Measured with 4.2.2, CPU of server and clients of a node, socket and files: 1 client of 64
+ * processes 11 and 22 ms, 16 of 256 67 and 74, 16 of 1024 105 and 88, 4 of 4096 94 and 89. */
 #define SOCKET_PRODUCT_MAX 8192
-/* To register so many clients of one node takes libpmix time with their square, for which an eager job
- * would have to wait: 0.1 s for these, 15 s for 100,000.  Beyond, only who connects waits for it. */
+/* Registering clients of one node takes libpmix time quadratic in their number, for which an eager
+ * job would have to wait: 0.1 s for this many, 15 s for 100,000.  Beyond this limit only clients
+ * that connect wait for it. */
 #define EAGER_CLIENTS_MAX 8192
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -105,8 +106,8 @@ int host_environment_is_eager(uint32_t size, uint32_t local_size)
     return (uint64_t)size * local_size > SOCKET_PRODUCT_MAX && local_size <= EAGER_CLIENTS_MAX;
 }
 
-/* Where the client finds the map.  Files of version 4 (ds21) are found by a path, without which its
- * ds21 steps back without a word; shared memory of version 5 (shmem2) is announced on the socket. */
+/* Where the client finds the map.  Files of version 4 (ds21) are found by a path, without which
+ * ds21 is silently skipped; shared memory of version 5 (shmem2) is announced on the socket. */
 static void put_storage(struct buffer *out, const struct host_environment *environment)
 {
     int32_t pid = environment->server_pid != 0 ? environment->server_pid : (int32_t)getpid();
@@ -125,8 +126,9 @@ static void put_storage(struct buffer *out, const struct host_environment *envir
     buffer_append(out, "", 1);
 }
 
-/* What PMIx_server_setup_fork writes (4.2.2 and 5.0.7).  The buffer type only has to be the same on both
- * sides: the client tells it to the server.  ds12 serves clients of version 2 and is left out. */
+/* What PMIx_server_setup_fork writes (4.2.2 and 5.0.7).  The buffer type only has to be the same on
+ * both sides: the client sends it to the server.  ds12 serves clients of version 2 and is
+ * omitted. */
 static void put_pmix(struct buffer *out, const struct host_environment *environment)
 {
     static const char *const addresses[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
@@ -149,9 +151,9 @@ static void put_pmix(struct buffer *out, const struct host_environment *environm
     put_string(out, "PMIX_VERSION", BANYAN_PMIX_VERSION);
 }
 
-/* Open MPI 4 takes itself for a singleton unless a launcher that it knows is around; schizo=ompi
- * says that one is, and makes it blind for the variables of Slurm and ALPS.  Later versions look for
- * PMIx and ignore all this.  Scripts around programs read the numbers, as to choose a GPU. */
+/* Open MPI 4 assumes it is a singleton unless it finds a launcher that it knows; schizo=ompi names
+ * one, and makes it ignore the variables of Slurm and ALPS.  Later versions look for PMIx and
+ * ignore all this. Wrapper scripts read the numbers, for instance to choose a GPU. */
 static void put_openmpi(struct buffer *out, const struct host_environment *environment)
 {
     put_string(out, "OMPI_MCA_schizo", "ompi");
@@ -166,9 +168,9 @@ static void put_openmpi(struct buffer *out, const struct host_environment *envir
         put_string(out, "OMPI_MCA_mpi_yield_when_idle", "1");
 }
 
-/* Where shared segments lie: in a folder of ours nothing outlives a kill, and daemons that share a
- * machine do not share the names.  MPICH's own segment has a fixed place: /dev/shm/mpich_*, which
- * it unlinks in MPI_Init. */
+/* The directory of shared segments: in one of ours nothing outlives a kill, and daemons that share
+ * a machine do not share names.  MPICH's segment has a fixed path: /dev/shm/mpich_*, which it
+ * unlinks in MPI_Init. */
 static void put_shared_memory(struct buffer *out, const char *directory)
 {
     put_string(out, "OMPI_MCA_btl_vader_backing_directory", directory);
@@ -177,7 +179,7 @@ static void put_shared_memory(struct buffer *out, const char *directory)
     put_string(out, "UCX_POSIX_DIR", directory);
 }
 
-/* The network that the user chose for banyan is the one for his messages, too.  The tcp provider of
+/* The network chosen for banyan is also used for the program's messages.  The tcp provider of
  * libfabric takes one interface only. */
 static void put_net(struct buffer *out, const struct host_environment *environment)
 {

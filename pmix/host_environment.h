@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The environment by which a process finds its PMIx and PMI-1 servers and by which Open MPI and
- * MPICH know that they were launched.  Written by hand (no libpmix needed), so that libpmix is not
- * started for a job that never calls it; test/unit/pmix/host_environment.c compares it with what libpmix
- * itself would write.
+ * MPICH detect that they were launched.  Written by hand (no libpmix needed), so that libpmix is
+ * not started for a job that never calls it; test/unit/pmix/host_environment.c compares it with
+ * libpmix's own.
  *
- * The launcher puts the user's own variables after these; of two settings of one name the last one
+ * The launcher puts the user's own variables after these; the last of two settings of one name
  * counts, so that an explicit -x OMPI_MCA_... wins.
  */
 #ifndef PMIX_HOST_ENVIRONMENT_H
@@ -27,22 +27,23 @@ struct host_environment {
     uint16_t server_port;         /* on 127.0.0.1 */
     int32_t server_pid;           /* of the process that hosts libpmix; 0: this one */
     const char *server_directory; /* host_config.directory */
-    /* For the segments of Open MPI and UCX: ours, removed with the job.  On tmpfs, for on a disk
-     * every page that a message touches would be written back.  NULL: their default, /dev/shm. */
+    /* For the segments of Open MPI and UCX: ours, removed with the job.  On tmpfs, because on a
+     * disk every page that a message touches would be written back.  NULL: their default,
+     * /dev/shm. */
     const char *shared_memory_directory;
     const char *net_interfaces; /* --net on this node: "eth0,ib0"; NULL: the libraries choose */
-    const char *net_devices;    /* the same with RDMA devices in front, "mlx5_0:1,ib0" */
+    const char *net_devices;    /* the same preceded by RDMA devices, "mlx5_0:1,ib0" */
     int pmi_fd;                 /* -1: no PMI-1 */
     int pmix;                   /* 0: no PMIx */
-    /* 1: more ranks than processors: a rank that waits should give its processor to another. */
+    /* 1: more ranks than processors: a waiting rank should yield its processor. */
     int crowded;
 };
 
 /* 1: libpmix's server must run and know the job before the first process starts.  0: it may be
  * started when the first client connects.
  *
- * libpmix gives the map of the job to its clients either through shared files (ds21), which must be
- * there when a client starts, or over the socket (hash), which costs more the larger the job.  All
+ * libpmix gives the map of the job to its clients either through shared files (ds21), which must
+ * exist when a client starts, or over the socket (hash), at a cost that grows with the job.  All
  * clients of a namespace must do the same.  Small jobs take the socket, so that a job that never
  * calls PMIx does not pay for a server. */
 int host_environment_is_eager(uint32_t size, uint32_t local_size);

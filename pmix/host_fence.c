@@ -16,8 +16,8 @@
 #include <pmix.h>
 
 #define MS_PER_S 1000u
-/* Before libpmix's own timer of a connect: so long the daemons may take to give it up, and so long
- * the answer may take to reach libpmix. */
+/* Before libpmix's own timer of a connect: the time for the daemons to give it up, and the time for
+ * the answer to reach libpmix. */
 #define CONNECT_GIVE_UP_MS 400u
 #define CONNECT_ANSWER_MS  200u
 
@@ -29,11 +29,11 @@ struct host_fence {
     uint32_t timeout_ms;
     int64_t answer_until_ms; /* libpmix answers from then on; 0: never */
     pmix_modex_cbfunc_t callback;
-    pmix_op_cbfunc_t op_callback; /* of what has no data */
+    pmix_op_cbfunc_t op_callback; /* for operations without data */
     void *context;
 };
 
-/* What libpmix itself adds, and what we obey. */
+/* Directives that libpmix itself adds, and those we support. */
 static const char *const known[] = {PMIX_COLLECT_DATA,
                                     PMIX_TIMEOUT,
                                     PMIX_SORTED_PROC_ARRAY,
@@ -55,7 +55,7 @@ static void fence_free(struct host_fence *fence)
     free(fence);
 }
 
-/* Tells libpmix, which keeps data until it calls free. */
+/* Answers libpmix, which keeps data until it calls free. */
 static void fence_answer(struct host_fence *fence, int status, const void *data, size_t data_bytes)
 {
     void *copy = NULL;
@@ -73,7 +73,7 @@ static void fence_answer(struct host_fence *fence, int status, const void *data,
     fence_free(fence);
 }
 
-/* Here the way leaves libpmix's thread without another being woken: the daemon is told at once. */
+/* The request leaves from libpmix's thread without waking another: the daemon gets it at once. */
 static void fence_ask(struct host_fence *fence, const void *data, size_t data_bytes)
 {
     struct host *host = host_self();
@@ -127,9 +127,9 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
     }
     fence = fence_create(PMI_FENCE, procs, procs_count, info, info_count, context);
     fence->callback = callback;
-    fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none is to be collected */
+    fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none need be collected */
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
-     * its pointer when it calls up, so that nobody else could free it. */
+     * its pointer at the upcall, so nothing else could free it. */
     free(data);
     return PMIX_SUCCESS;
 }

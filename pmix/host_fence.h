@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences, and connect and disconnect, which are fences without data, between libpmix and the daemon.
- * libpmix gathers this node's participants and their data into one blob and calls up once per
- * operation and node; one among processes of this node alone never comes here.  Any number may be
- * open, each with an id of its own.
+ * Fences, and connect and disconnect, which are fences without data, between libpmix and the
+ * daemon. libpmix gathers this node's participants and their data into one blob and makes one
+ * upcall per operation and node; an operation among processes of this node only never gets here.
+ * Any number may be open, each with its own id.
  *
- * Who times out: the daemon, and for a connect also libpmix (4.2.2), whose timer goes on after it has
- * called up, and who is answered twice then.  So a connect is given up a little before its time, and
- * from then on the answer is left to libpmix.
+ * Time-outs: the daemon's, and for a connect also libpmix's (4.2.2), whose timer keeps running
+ * after the upcall, which would answer the caller twice.  So a connect is given up a little before
+ * its time, and from then on the answer is left to libpmix.
  */
 #ifndef PMIX_HOST_FENCE_H
 #define PMIX_HOST_FENCE_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files host_*.c share: the host's own state, and the form in which they hold on to an upcall
- * of libpmix until the daemon has answered it.  The state is used by the main thread only, but for what
- * the mutex guards: libpmix's thread enters fences.  No callback of libpmix is called with it held.
+ * What the files host_*.c share: the host's state, and how they keep an upcall of libpmix until the
+ * daemon has answered it.  The state is used by the main thread only, except for what the mutex
+ * guards: libpmix's thread adds fences.  No callback of libpmix is called with it held.
  *
- * libpmix wants every callback once and only once: a second one touches freed memory, and a missing
- * one leaves a client waiting.  So each pending upcall stands in a table under an id that is never
- * used again, and whoever answers takes it out first.
+ * libpmix needs every callback exactly once: a second one touches freed memory, and a missing one
+ * leaves a client waiting.  So each pending upcall is in a table under an id that is never reused,
+ * and is removed before it is answered.
  *
  * Cost: O(upcalls that are open) + O(jobs and processes of this node).
  */
@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "pmix/host.h"
 
-/* As libpmix names it. */
+/* A process as named by libpmix. */
 struct host_process {
     char namespace[PMI_NAMESPACE_BYTES];
     uint32_t rank; /* or PMI_RANK_ALL */
@@ -31,8 +31,9 @@ struct host {
         mutex;           /* guards jobs, which only the main thread changes, fences, and last_id */
     struct map *jobs;    /* namespace -> struct host_registration */
     struct map *fences;  /* id -> struct host_fence */
-    struct map *modexes; /* id -> struct host_modex: what we ask of others */
-    struct map *fetches; /* id -> struct host_fetch: what others ask of us; ids are the daemon's */
+    struct map *modexes; /* id -> struct host_modex: our requests to others */
+    struct map *fetches; /* id -> struct host_fetch: requests of others to us; ids are the
+                          * daemon's */
     struct map *aborts;  /* id -> struct host_abort */
     uint64_t last_id;
     char *node_name;
@@ -40,7 +41,7 @@ struct host {
 
 /* The host of this process; NULL until it has been created. */
 struct host *host_self(void);
-/* For what is asked next; never used again. */
+/* The id of the next request; never reused. */
 uint64_t host_next_id(struct host *host);
 
 /* Copies the name, and turns PMIX_RANK_WILDCARD into PMI_RANK_ALL and back. */
@@ -50,8 +51,8 @@ int host_process_is(const struct host_process *a, const struct host_process *b);
 
 /* PMIX_TIMEOUT in seconds, of any integer type; 0 if it is not among the directives. */
 uint32_t host_timeout_s(const pmix_info_t *info, size_t count);
-/* 1 if a directive is marked as required and is not in known, a list that ends with NULL
- * (PMIx 4.1, 3.4.1: it must be refused then, and ignored otherwise). */
+/* 1 if a directive is marked as required and is not in known, a list that ends with NULL (PMIx 4.1,
+ * 3.4.1: such a request must be refused; other unknown directives are ignored). */
 int host_refuses(const pmix_info_t *info, size_t count, const char *const *known);
 
 #endif

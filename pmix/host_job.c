@@ -26,7 +26,7 @@ struct host_registration {
     uint32_t local_count;
     uint32_t *local_ranks; /* ascending */
     unsigned char *gone;   /* by local rank */
-    int is_spoiled;        /* libpmix must not be told to forget it */
+    int is_spoiled;        /* libpmix must not deregister it */
     char namespace[];
 };
 
@@ -84,7 +84,7 @@ static pmix_status_t add_maps(struct info_list *list, const struct pmi_job *job)
     return status;
 }
 
-/* How many processes of the node stand before the first of a new job. */
+/* The number of the node's processes before the first of a new job. */
 static uint32_t node_rank_base(const struct host *host)
 {
     const struct host_registration *registration;
@@ -96,7 +96,7 @@ static uint32_t node_rank_base(const struct host *host)
     return base;
 }
 
-/* "0-1:2-3": of the local processes in their order; those that are not bound have none. */
+/* "0-1:2-3": of the local processes in order; empty for those not bound. */
 static void add_local_cpusets(struct info_list *list, const struct pmi_job *job)
 {
     struct buffer sets = {0};
@@ -159,7 +159,7 @@ static void load_array(pmix_info_t *ret_info, const char *key, const struct info
     ret_info->value.data.darray = array;
 }
 
-/* The application of a rank; their ranks follow each other. */
+/* The application of a rank; applications have consecutive ranks. */
 static uint32_t app_of(const struct pmi_job *job, uint32_t rank)
 {
     uint32_t app = 0;
@@ -169,7 +169,7 @@ static uint32_t app_of(const struct pmi_job *job, uint32_t rank)
     return app;
 }
 
-/* What is told of every process, here or elsewhere: what identifies it. */
+/* Data of every process, local or remote: what identifies it. */
 static void add_identity(struct info_list *list, const struct pmi_job *job, uint32_t rank)
 {
     uint32_t app = app_of(job, rank);
@@ -191,8 +191,8 @@ static void add_binding(struct info_list *list, const struct pmi_binding *bindin
     info_add_u16(list, PMIX_PACKAGE_RANK, binding->package_rank);
 }
 
-/* One local process.  libpmix takes a process array whose first key is the rank, and once there is
- * one it does not derive local and node ranks any more (4.2.2). */
+/* One local process.  libpmix takes a process array whose first key is the rank, and once it has
+ * one it no longer derives local and node ranks (4.2.2). */
 static void add_process(const struct host *host, const struct pmi_job *job, uint32_t index,
                         pmix_info_t *ret_info)
 {
@@ -213,7 +213,7 @@ static void add_process(const struct host *host, const struct pmi_job *job, uint
     load_array(ret_info, PMIX_PROC_DATA, &list);
 }
 
-/* One of another node, of which libpmix itself tells the host name only. */
+/* One of another node, of which libpmix itself provides only the host name. */
 static void add_remote(const struct pmi_job *job, uint32_t rank, pmix_info_t *ret_info)
 {
     struct info_list list = {.count = 0};
@@ -242,7 +242,7 @@ static void add_app(const struct pmi_job *job, uint32_t app, pmix_info_t *ret_in
     load_array(ret_info, PMIX_APP_INFO_ARRAY, &list);
 }
 
-/* Local processes, those elsewhere if there are not too many, applications. */
+/* Local processes, remote ones if there are not too many, applications. */
 static size_t add_arrays(const struct host *host, const struct pmi_job *job, pmix_info_t *ret_info)
 {
     size_t count = 0;
@@ -316,7 +316,7 @@ static void forgotten(pmix_status_t status, void *context)
 {
 }
 
-/* libpmix does it when it comes to it: nobody waits, for libpmix works in the order of calls. */
+/* Asynchronous: there is no need to wait, since libpmix handles calls in order. */
 static void forget_in_libpmix(const char *name)
 {
     pmix_nspace_t namespace;
@@ -375,8 +375,8 @@ void host_job_open(struct host *host, const struct pmi_job *job)
     host->ops.opened(host->ops.context, job->number, rc, error.text, (int32_t)getpid());
 }
 
-/* Clients may still be connected: libpmix keeps what they refer to until they close.  What is open
- * is answered before, for libpmix works in the order of calls. */
+/* Clients may still be connected: libpmix keeps what they refer to until they close.  Open requests
+ * are answered before, since libpmix handles calls in order. */
 static void deregister(struct host *host, struct host_registration *registration)
 {
     const char *namespace = registration->namespace;
@@ -402,7 +402,7 @@ void host_job_close(struct host *host, uint32_t number)
         deregister(host, registration);
 }
 
-/* The mark of a local process, or NULL. */
+/* The flag of a local process, or NULL. */
 static unsigned char *gone_of(const struct host *host, const struct host_process *process)
 {
     struct host_registration *registration = find(host, process->namespace);
@@ -415,8 +415,8 @@ static unsigned char *gone_of(const struct host *host, const struct host_process
 }
 
 /* When libpmix refuses a client in the handshake, it frees the record of that rank twice, at the
- * latest when the namespace is taken out (4.2.2, the error path of pmix_ptl_base_connection_handler):
- * so that is never taken out. */
+ * latest when the namespace is deregistered (4.2.2, the error path of
+ * pmix_ptl_base_connection_handler): so that namespace is never deregistered. */
 void host_job_spoiled(struct host *host, const struct host_process *process)
 {
     struct host_registration *registration = find(host, process->namespace);

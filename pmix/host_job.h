@@ -2,8 +2,8 @@
 /*
  * What libpmix must know of a job: the whole map, and the local processes in full.
  *
- * Cost: O(processes of the job) in libpmix, about 1.9 kB each (it derives every rank's place from
- * the map), which is why details of other nodes' ranks are given in smaller jobs only.
+ * Cost: O(processes of the job) in libpmix, about 1.9 kB each (it derives every rank's location
+ * from the map), which is why details of other nodes' ranks are given only in smaller jobs.
  */
 #ifndef PMIX_HOST_JOB_H
 #define PMIX_HOST_JOB_H
@@ -18,15 +18,15 @@ struct host_process;
 void host_job_open(struct host *host, const struct pmi_job *job);
 void host_job_close(struct host *host, uint32_t number);
 
-/* Between libpmix's names and ours; a namespace that is not open is PMI_JOB_NONE, a job that is not is
- * -ENOENT. */
+/* Between libpmix's names and ours; PMI_JOB_NONE for a namespace that is not open, -ENOENT for a
+ * job that is not. */
 struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process);
 struct pmi_process *host_job_pmi_all(const struct host *host, const struct host_process *processes,
                                      size_t count);
 int host_job_process(const struct host *host, const struct pmi_process *process,
                      struct host_process *ret_process);
 
-/* libpmix has refused a client that says to be this process. */
+/* libpmix has refused a client that claims to be this process. */
 void host_job_spoiled(struct host *host, const struct host_process *process);
 void host_job_process_gone(struct host *host, const struct host_process *process);
 /* 1 if it was a local process and has ended. */

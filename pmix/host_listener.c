@@ -27,7 +27,7 @@ static int is_listening(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &bytes) == 0 && value;
 }
 
-/* The kernel gives out the lowest free numbers, so that many must be free below FD_SETSIZE. */
+/* The kernel assigns the lowest free numbers, so that many must be free below FD_SETSIZE. */
 int host_listener_prepare(struct host_listener *listener, struct error *error)
 {
     unsigned int free_count = 0;
@@ -49,7 +49,7 @@ int host_listener_prepare(struct host_listener *listener, struct error *error)
 }
 
 /* Wakes the select() in which libpmix still waits for its old socket.  That socket lives as long as
- * the select(), so nobody may be there any more, which is as good. */
+ * the select(), so if the connection is refused it has already returned. */
 static void wake(const struct sockaddr *address, socklen_t address_bytes)
 {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -71,13 +71,13 @@ static int find_theirs(const struct host_listener *listener)
     return -1;
 }
 
-/* An epoll set that waits for a descriptor, and how. */
+/* An epoll set that watches a descriptor, and for which events. */
 struct watcher {
-    int epoll; /* -1: none does */
+    int epoll; /* -1: none */
     struct epoll_event event;
 };
 
-/* proc(5): /proc/PID/fdinfo of an epoll set has a line for each descriptor that is waited for. */
+/* proc(5): /proc/PID/fdinfo of an epoll set has a line for each watched descriptor. */
 static int is_watched(int epoll, int fd, struct epoll_event *ret_event)
 {
     char path[64], line[256];
@@ -123,7 +123,7 @@ int host_listener_hand_over(struct host_listener *listener, int fd, struct error
     if (listener->theirs < 0)
         return error_set(error, -ENOTSUP, "libpmix's listening socket is not found");
     find_watcher(listener->theirs, &watcher);
-    /* The old socket leaves an epoll set when it is closed; the new one goes there in its place. */
+    /* The old socket leaves an epoll set when it is closed; the new one is added instead. */
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
         getsockname(listener->theirs, (struct sockaddr *)&address, &address_bytes) < 0 ||
         dup3(fd, listener->theirs, O_CLOEXEC) < 0 ||

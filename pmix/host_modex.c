@@ -15,7 +15,7 @@
 
 #include <pmix.h>
 
-/* A local process wants a blob from elsewhere. */
+/* A local process requests a blob from another node. */
 struct host_modex {
     struct host_call call;
     uint64_t id;
@@ -26,11 +26,11 @@ struct host_modex {
     void *context;
 };
 
-/* Another node wants a blob from here. */
+/* Another node requests a blob from here. */
 struct host_fetch {
     uint64_t id;
     uint32_t job;
-    uint64_t asked; /* libpmix was asked for it at that time, as host.last_id counts */
+    uint64_t asked; /* the time of the request to libpmix, in terms of host.last_id */
     struct host_process process;
     char *key; /* or "" */
 };
@@ -44,7 +44,7 @@ struct host_fetched {
     size_t data_bytes;
 };
 
-/* Comes back when libpmix has worked off all that was asked before. */
+/* Completes when libpmix has handled all earlier requests. */
 struct host_sync {
     struct host_call call;
     uint64_t asked;
@@ -136,8 +136,8 @@ static void fetch_answer(struct host *host, uint64_t id, int status, const void 
     host->ops.provided(host->ops.context, job, id, status, data, data_bytes);
 }
 
-/* The byte that libpmix puts in front of a text that it packs, which is the last of the length,
- * whatever its version makes of that. */
+/* The byte that libpmix writes before a packed text, which is the last one of the length, whatever
+ * the version's encoding. */
 static int length_byte(const char *text)
 {
     char *copy = memory_copy_string(text);
@@ -154,8 +154,8 @@ static int length_byte(const char *text)
     return byte;
 }
 
-/* What a process has committed is a row of packed keys and values.  A key stands in it as it is, with
- * its length in front; a value that looks the same is taken for it. */
+/* The data a process has committed is a sequence of packed keys and values.  A key is stored
+ * verbatim after its length; a value with the same bytes would be mistaken for it. */
 static int has_key(const char *blob, size_t blob_bytes, const char *key)
 {
     size_t bytes = strlen(key) + 1;
@@ -198,8 +198,8 @@ static void fetch_response(pmix_status_t status, char *data, size_t data_bytes, 
     host_thread_post(&fetched->call);
 }
 
-/* The first fetch that concerns the process, or the namespace if rank is PMI_RANK_ALL, and was asked
- * for until then. */
+/* The first fetch for the process, or for the namespace if rank is PMI_RANK_ALL, requested up to
+ * that time. */
 static struct host_fetch *fetch_find(struct host *host, const char *namespace, uint32_t rank,
                                      uint64_t until)
 {
@@ -214,7 +214,7 @@ static struct host_fetch *fetch_find(struct host *host, const char *namespace, u
     return fetch;
 }
 
-/* The daemon may ask for more while it is told, so the table is searched anew each time. */
+/* The daemon may make further requests in the callback, so the table is searched anew each time. */
 static void fetch_fail(struct host *host, const char *namespace, uint32_t rank, uint64_t until,
                        int status)
 {
@@ -239,8 +239,8 @@ static void sync_response(pmix_status_t status, void *context)
     host_thread_post(&sync->call);
 }
 
-/* libpmix works in the order of requests, and has nothing to do for a client of no namespace.  What is
- * asked after this is not concerned: it has a sync of its own. */
+/* libpmix handles requests in order, and has nothing to do for a client of no namespace.  Later
+ * requests are not affected: they have a separate sync. */
 static void sync_start(struct host *host, const struct host_process *process)
 {
     struct host_sync *sync = memory_allocate_zeroed(sizeof(*sync));

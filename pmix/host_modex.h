@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Direct modex, both ways: the blob of a process elsewhere that a local process wants, and the blob
- * of a local process that another node wants.
+ * Direct modex, both ways: the blob of a remote process requested by a local one, and the blob of a
+ * local process requested by another node.
  *
- * libpmix never says that a local process will not commit any more.  So when a process has ended,
- * what is still unanswered once libpmix has worked off everything before is answered with -ESRCH;
- * what it had committed before its end is still given out.
+ * libpmix never reports that a local process will not commit again.  So when a process has ended,
+ * requests still unanswered once libpmix has handled all earlier ones are answered with -ESRCH;
+ * data committed before its end is still returned.
  */
 #ifndef PMIX_HOST_MODEX_H
 #define PMIX_HOST_MODEX_H
@@ -27,7 +27,7 @@ void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process
                         const char *key);
 /* The process will commit nothing more. */
 void host_modex_process_gone(struct host *host, const struct host_process *process);
-/* Ends all that concerns the namespace with status, at once. */
+/* Ends all requests that concern the namespace with status, at once. */
 void host_modex_fail(struct host *host, const char *namespace, int status);
 
 #endif

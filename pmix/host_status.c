@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* The first row with a code is the one that is used in its direction. */
+/* In each direction the first row with a code is used. */
 static const struct {
     int code;
     pmix_status_t status;
@@ -26,13 +26,13 @@ static const struct {
     {-ENOBUFS, PMIX_ERR_OUT_OF_RESOURCE},
     {-EMFILE, PMIX_ERR_OUT_OF_RESOURCE},
     {-EHOSTUNREACH, PMIX_ERR_UNREACH},
-    /* A process or a node that took part is gone. */
+    /* A process or a node that took part has ended. */
     {-ESRCH, PMIX_ERR_LOST_CONNECTION},
     {-EHOSTDOWN, PMIX_ERR_LOST_CONNECTION},
     {-ECONNRESET, PMIX_ERR_LOST_CONNECTION},
     {-EPIPE, PMIX_ERR_LOST_CONNECTION},
     {-ECANCELED, PMIX_ERR_JOB_ABORTED},
-    {-ENOTCONN, PMIX_ERR_INVALID_OPERATION}, /* to leave what one has not joined */
+    {-ENOTCONN, PMIX_ERR_INVALID_OPERATION}, /* to leave a set that one has not joined */
     {-ESHUTDOWN, PMIX_ERR_INIT},
     {-EIO, PMIX_ERROR},
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place where libpmix's threads cross over to the main one.  An upcall copies what it needs
- * into a struct host_call and posts it; the main thread, woken by a descriptor, runs the calls in the
- * order in which they were posted.  An upcall never waits for an answer.  (A fence goes another way:
- * host_fence.c.)
+ * The one place where work passes from libpmix's threads to the main one.  An upcall copies what it
+ * needs into a struct host_call and posts it; the main thread, woken by a descriptor, runs the
+ * calls in the order in which they were posted.  An upcall never waits for an answer.  (Fences do
+ * not use the queue: host_fence.c.)
  *
- * libpmix has one server per process and gives most upcalls no context: so there is one queue.
+ * libpmix has one server per process and most upcalls have no context, so there is one queue.
  *
  * Cost: one lock per call, one write per batch.
  */
@@ -16,13 +16,13 @@
 
 struct host;
 
-/* First member of what a file posts. */
+/* The first member of the structs that are posted. */
 struct host_call {
     struct host_call *next;
     void (*run)(struct host *host, struct host_call *call); /* on the main thread; takes the call */
 };
 
-/* -EBUSY if it is open: one host for a process. */
+/* -EBUSY if it is open: one host per process. */
 int host_thread_open(struct error *error);
 int host_thread_descriptor(void);
 /* From any thread.  Takes the call. */

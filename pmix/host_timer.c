@@ -33,7 +33,7 @@ static int is_this(const struct event_base *base, const struct event *event, voi
     return event == context;
 }
 
-/* What is in the event is not looked at: it may never have been set up. */
+/* The event's content is not read: it may be uninitialised. */
 static int is_waited_for(struct event_base *base, struct event *event)
 {
     return library.visit_all(base, is_this, event) != 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the daemon and whoever speaks a PMI with its processes: the host of libpmix
- * (host.h) and the PMI-1 server (pmi1.h).  A speaker asks by pmi_ops, the daemon answers and asks
- * back by pmi_events; no call waits, and every request that has an id is answered once by `done`.
- * The host of libpmix is in a process of its own, and the same calls are messages there (pmi_wire.h).
+ * The contract between the daemon and the speakers of a PMI to its processes: the host of libpmix
+ * (host.h) and the PMI-1 server (pmi1.h).  A speaker makes requests by pmi_ops, the daemon answers
+ * and makes its own by pmi_events; no call blocks, and every request that has an id is answered
+ * once by `done`. The host of libpmix is a separate process, and the calls are messages there
+ * (pmi_wire.h).
  *
- * A process is a job's number and a rank of that job; a namespace that no job here has is
- * PMI_JOB_NONE.  Status values are 0 or a negative errno; each speaker has the code of its standard
- * for each (host_status.c).
+ * A process is a job's number and a rank of that job; a namespace unknown here is PMI_JOB_NONE.
+ * Status values are 0 or a negative errno; each speaker translates them to the codes of its
+ * standard (host_status.c).
  */
 #ifndef PMIX_PMI_H
 #define PMIX_PMI_H
@@ -26,11 +27,11 @@ struct pmi_process {
     uint32_t rank; /* or PMI_RANK_ALL */
 };
 
-/* What processes do together.  Sets that are connected know of each other's end; a set that is not
- * cannot disconnect.  A barrier is PMI-1's, which exchanges what has been put. */
+/* Collective operations.  Members of a connected set are notified of each other's end; only a
+ * connected set can disconnect.  A barrier is PMI-1's, which also exchanges puts. */
 enum pmi_kind { PMI_FENCE, PMI_CONNECT, PMI_DISCONNECT, PMI_BARRIER, PMI_KIND_COUNT };
 
-/* One operation among the members; data is what this node contributes. */
+/* One operation among the members; data is this node's contribution. */
 struct pmi_collective {
     uint64_t id;
     enum pmi_kind kind;
@@ -41,49 +42,49 @@ struct pmi_collective {
     uint32_t timeout_ms; /* 0: none */
 };
 
-/* What clients ask for and is refused; the speaker has told the client so. */
+/* Services that clients request and are refused; the speaker has answered the client. */
 enum pmi_service { PMI_SERVICE_EVENT, PMI_SERVICE_NAMES, PMI_SERVICE_SPAWN, PMI_SERVICE_COUNT };
 
-/* What a speaker asks.  Everything pointed to is valid during the call only. */
+/* Requests of a speaker.  Everything pointed to is valid during the call only. */
 struct pmi_ops {
     void *context;
-    /* The job is known to the speaker, whose process has this pid; status < 0: it is not, why is a line
-     * that says why. */
+    /* The speaker, whose process has this pid, has registered the job; status < 0: it has not, and
+     * why is a line of explanation. */
     void (*opened)(void *context, uint32_t job, int status, const char *why, int32_t pid);
-    /* The speaker has died: the job's clients are cut off, and nothing is answered any more. */
+    /* The speaker has died: the job's clients are disconnected, and no request will be answered. */
     void (*lost)(void *context, uint32_t job, const char *why);
     void (*connected)(void *context, const struct pmi_process *process);
-    /* A client that was admitted is not let in after all. */
+    /* A client that was admitted has been refused after all. */
     void (*rejected)(void *context, const struct pmi_process *process);
     void (*finalized)(void *context, const struct pmi_process *process);
     /* All local members have arrived.  Answer: the concatenation of all nodes' data; -ENOTCONN: they
      * are not connected. */
     void (*collective)(void *context, const struct pmi_collective *collective);
-    /* A local process wants the blob of a process elsewhere, with this key in it (or ""). */
+    /* A local process requests the blob of a remote process, with this key in it (or ""). */
     void (*fetch)(void *context, uint64_t id, const struct pmi_process *process, const char *key,
                   uint32_t timeout_ms);
-    /* The blob that `provide` asked for.  -EAGAIN: the process has committed something, but not the
-     * key; whether to ask again, or without the key for what there is, is the daemon's to say. */
+    /* The blob requested by `provide`.  -EAGAIN: the process has committed something, but not the
+     * key; the daemon decides whether to ask again, or without the key. */
     void (*provided)(void *context, uint32_t job, uint64_t id, int status, const void *data,
                      size_t data_bytes);
-    /* targets_count 0: the whole job of the caller.  id 0: no answer is wanted. */
+    /* targets_count 0: the whole job of the caller.  id 0: no answer is expected. */
     void (*abort)(void *context, uint64_t id, const struct pmi_process *caller, int status,
                   const char *message, const struct pmi_process *targets, size_t targets_count);
-    /* Text that a client wants the user to see (PMIx_Log, Open MPI's help messages). */
+    /* Text from a client for the user (PMIx_Log, Open MPI's help messages). */
     void (*text)(void *context, const struct pmi_process *from, const char *text,
                  size_t text_bytes);
     void (*unserved)(void *context, const struct pmi_process *from, enum pmi_service service);
 };
 
-/* What the daemon tells a speaker. */
+/* Events from the daemon to a speaker. */
 struct pmi_events {
-    /* Answers collective, fetch and abort.  An id that is not open any more is ignored. */
+    /* Answers collective, fetch and abort.  An id that is no longer open is ignored. */
     void (*done)(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes);
-    /* Asks for the blob of a local process on behalf of another node; `provided` answers, when there
-     * is one.  With a key other than "" the blob must have it, unless the process is gone.  ids are
-     * the daemon's.  NULL: the speaker keeps nothing that others could ask for. */
+    /* Asks for the blob of a local process on behalf of another node; `provided` answers, once
+     * there is a blob.  With a key other than "" the blob must have it, unless the process has
+     * ended.  ids are the daemon's.  NULL: the speaker keeps no data that others could request. */
     void (*provide)(void *speaker, uint64_t id, const struct pmi_process *process, const char *key);
-    /* A local process has ended: nothing will wait for it any more.  NULL: it need not be told. */
+    /* A local process has ended: nothing will wait for it.  NULL: not needed. */
     void (*gone)(void *speaker, const struct pmi_process *process);
 };
 
@@ -91,20 +92,21 @@ struct pmi_events {
 struct pmi_app {
     uint32_t size; /* processes */
     uint32_t first_rank;
-    const char *directory; /* NULL: not told; likewise below */
+    const char *directory; /* NULL: not given; likewise below */
     const char *arguments; /* the command line, with blanks */
 };
 
 /* Where a process is bound, as text in the standard's forms ("hwloc:0-3", "hwloc:SK0:CR0:HT0-1");
- * NULL: it is not bound. */
+ * NULL: not bound. */
 struct pmi_binding {
     const char *cpus;
     const char *locality;
-    uint16_t package_rank; /* how many of the job are on its package before it */
+    uint16_t package_rank; /* its number among the job's processes on its package */
 };
 
-/* Jobs of more processes tell their clients where others run, and nothing else of them: each costs
- * 0.4 kB and 4 to 8 us in libpmix 4.2.2 beside the 1.9 kB and 5 us that it takes anyway. */
+/* In jobs with more processes clients learn only where remote processes run: further details cost
+ * 0.4 kB and 4 to 8 us each in libpmix 4.2.2, on top of the 1.9 kB and 5 us that each process costs
+ * anyway. */
 #define PMI_DETAILS_MAX 8192u
 
 /* One job as this node must know it.  All strings are copied. */
@@ -124,13 +126,13 @@ struct pmi_job {
     const uint32_t *local_ranks; /* ascending */
     const uint32_t *local_apps;  /* application number of each local rank */
     uint32_t local_count;
-    const struct pmi_app *apps;         /* apps_count of them; NULL: nothing is told */
+    const struct pmi_app *apps;         /* apps_count of them; NULL: not given */
     const struct pmi_binding *bindings; /* of the local ranks; NULL: none is bound */
     /* By rank: index of its node in node_names, and its number there; NULL: only of local ranks. */
     const uint32_t *nodes;
     const uint16_t *local_numbers;
     uint32_t slots;     /* of the allocation */
-    const char *map_by; /* of the first application, as the user would type it; NULL: not told */
+    const char *map_by; /* of the first application, as the user would type it; NULL: not given */
     const char *rank_by;
     const char *bind_to;
 };

@@ -14,12 +14,12 @@
 #include "base/wire.h"
 #include "pmix/pmi1_wire.h"
 
-/* What a node may put between two barriers. */
+/* Limit of a node's puts between two barriers. */
 #define PUTS_BYTES_MAX (64u << 20)
 
 enum client_state {
-    CLIENT_NEW,        /* has not said init */
-    CLIENT_READY,      /* may say anything */
+    CLIENT_NEW,        /* has not sent init */
+    CLIENT_READY,      /* may send any command */
     CLIENT_SPAWNING,   /* in the middle of mcmd=spawn ... endcmd */
     CLIENT_IN_BARRIER, /* waits for barrier_out */
     CLIENT_FINALIZED,
@@ -28,8 +28,8 @@ enum client_state {
 
 struct pmi1_client {
     enum client_state state;
-    struct buffer line; /* what came of the next line so far */
-    long spawns_total;  /* of a spawn in several parts */
+    struct buffer line; /* the part of the next line received so far */
+    long spawns_total;  /* parts of the current spawn */
     long spawns_so_far;
 };
 
@@ -46,13 +46,13 @@ struct pmi1_server {
     struct map *values;       /* key -> value, both with their NUL */
     struct buffer puts;       /* of this node since the last barrier */
     uint32_t in_barrier;      /* clients that wait */
-    uint64_t barriers;        /* so far: the id of the last */
-    int barrier_is_under_way; /* the other nodes have been asked */
+    uint64_t barriers;        /* so far; also the id of the last */
+    int barrier_is_under_way; /* the other nodes have been notified */
 };
 
 struct pmi1_command {
     const char *name;
-    enum client_state state; /* in which it may come */
+    enum client_state state; /* in which it is allowed */
     int (*run)(struct pmi1_server *server, uint32_t index, const char *line, struct error *error);
 };
 
@@ -71,7 +71,7 @@ static void value_set(struct pmi1_server *server, const char *key, const char *v
 
 /* ---- answers ---- */
 
-/* Nothing that is answered is longer than a line. */
+/* No answer is longer than a line. */
 __attribute__((format(printf, 3, 4))) static void answer(const struct pmi1_server *server,
                                                          uint32_t index, const char *format, ...)
 {
@@ -137,7 +137,7 @@ static int on_get_universe_size(struct pmi1_server *server, uint32_t index, cons
     return 0;
 }
 
-/* What is wrong with the kvsname and key of a line, as a word for msg=; NULL if nothing. */
+/* The error in the kvsname and key of a line, as a word for msg=, or NULL. */
 static const char *names_check(const struct pmi1_server *server, const char *line, char *ret_key)
 {
     char name[PMI1_KVSNAME_BYTES];
@@ -195,7 +195,7 @@ static uint32_t living(const struct pmi1_server *server)
     return count;
 }
 
-/* Nobody waits for a client that has finalized or is gone. */
+/* Clients that have finalized or disconnected are not waited for. */
 static void barrier_check(struct pmi1_server *server)
 {
     struct pmi_process all = {.job = server->job, .rank = PMI_RANK_ALL};
@@ -404,7 +404,7 @@ static int run_line(struct pmi1_server *server, uint32_t index, const char *line
     return command->run(server, index, line, error);
 }
 
-/* Adds one piece that ends before the newline, or at the end of what came. */
+/* Adds one piece that ends before the newline, or at the end of the input. */
 static int line_add(struct buffer *line, const char *data, size_t bytes, struct error *error)
 {
     if (line->length_bytes + bytes >= PMI1_LINE_BYTES)

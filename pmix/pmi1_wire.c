@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These may hold blanks, and stand last. */
+/* Their values may contain blanks, and come last. */
 static int takes_the_rest(const char *name, size_t name_bytes)
 {
     static const char *const names[] = {"value", "port", "msg"};
@@ -26,7 +26,7 @@ const char *pmi1_wire_find(const char *line, const char *name, size_t *ret_bytes
         const char *value = line + name_bytes + 1;
         size_t value_bytes;
 
-        if (line[name_bytes] != '=') { /* a word alone */
+        if (line[name_bytes] != '=') { /* a word without a value */
             line += name_bytes + (line[name_bytes] == ' ');
             continue;
         }

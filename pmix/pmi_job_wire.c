@@ -12,7 +12,7 @@
 
 #define TEXT_BYTES_MAX (1u << 28) /* of all ranks of a job */
 
-/* NULL is another text than "". */
+/* NULL is distinct from "". */
 static void put_text(const char *text, struct buffer *out)
 {
     wire_put_u8(out, text != NULL);
@@ -25,7 +25,7 @@ static char *get_text(struct wire_reader *reader)
     return wire_get_u8(reader) ? wire_get_string(reader, TEXT_BYTES_MAX) : NULL;
 }
 
-/* NULL after an error, whatever was written. */
+/* NULL after an error, whatever was sent. */
 static char *get_needed(struct wire_reader *reader)
 {
     char *text = get_text(reader);
@@ -41,7 +41,7 @@ static void put_u32s(const uint32_t *numbers, uint32_t count, struct buffer *out
         wire_put_varint(out, numbers[i]);
 }
 
-/* At least a byte each, before memory is taken for them. */
+/* They take at least a byte each, which is checked before memory is allocated for them. */
 static uint32_t *get_u32s(struct wire_reader *reader, uint32_t count)
 {
     uint32_t *numbers = NULL;

@@ -228,7 +228,7 @@ void pmi_remote_sent(struct pmi_remote *remote, size_t bytes)
 
 /* ---- From the server ---- */
 
-/* The first of the members whose job is open here is the one that asks. */
+/* The first of the members whose job is open here counts as the caller. */
 static struct open_job *job_of_members(const struct pmi_remote *remote,
                                        const struct pmi_message *message)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's end of the contract's wire (pmi_wire.h): what it tells the host of libpmix becomes
- * messages, and the messages that come become calls of the pmi_ops of the job that they concern.
- * Pure: bytes in, bytes and descriptors out.  What a job that is not open here is said to want is
- * answered with -ENOENT.
+ * The daemon's end of the contract's wire (pmi_wire.h): turns its calls to the host of libpmix into
+ * messages, and received messages into calls of the pmi_ops of their job. Pure: bytes in, bytes and
+ * descriptors out.  Requests for a job that is not open here are answered with -ENOENT.
  *
- * Cost: O(jobs that are open) + what has not been sent.
+ * Cost: O(open jobs) + unsent output.
  */
 #ifndef PMIX_PMI_REMOTE_H
 #define PMIX_PMI_REMOTE_H
@@ -26,13 +25,13 @@ struct pmi_piece {
 
 /* The first message is START with this configuration. */
 struct pmi_remote *pmi_remote_create(const struct host_config *config);
-/* Closes what has not been sent. */
+/* Closes descriptors that have not been sent. */
 void pmi_remote_destroy(struct pmi_remote *remote);
 
 /* ops is copied; `opened` or `lost` follows. */
 void pmi_remote_open(struct pmi_remote *remote, const struct pmi_job *job,
                      const struct pmi_ops *ops);
-/* Nothing is told of the job any more. */
+/* No further callback for the job. */
 void pmi_remote_close(struct pmi_remote *remote, uint32_t job);
 /* Takes fd. */
 void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_process *process,
@@ -40,21 +39,22 @@ void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_proces
 /* speaker: the remote. */
 extern const struct pmi_events pmi_remote_events;
 
-/* -EPROTO if it is none of the server's messages.  An op may open and close jobs. */
+/* -EPROTO if it is not a valid message of the server.  An op may open and close jobs. */
 int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes);
-/* The same without a copy: room for what comes next, the whole rest of a long message, at least
- * min_bytes; and so many bytes have been put there. */
+/* The same without a copy: returns room for input, the whole rest of a long message, at least
+ * min_bytes; then call with the number of bytes stored there. */
 void *pmi_remote_room(struct pmi_remote *remote, size_t min_bytes, size_t *ret_bytes);
 int pmi_remote_came(struct pmi_remote *remote, size_t bytes);
-/* What is to be sent; 0 bytes: nothing. */
+/* The next piece to send; 0 bytes: nothing. */
 void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_piece);
-/* So much of it has been sent; its descriptor, which is closed here, with the first byte. */
+/* That many bytes of it have been sent; its descriptor, which is closed here, went with the first
+ * byte. */
 void pmi_remote_sent(struct pmi_remote *remote, size_t bytes);
 
-/* The server is gone: every open job is told `lost` and closed. */
+/* The server has ended: calls `lost` for every open job and closes it. */
 void pmi_remote_lose(struct pmi_remote *remote, const char *why);
 uint32_t pmi_remote_jobs(const struct pmi_remote *remote);
-/* What the server needed when the last job ended, in KiB; 0: not known. */
+/* The server's memory when the last job ended, in KiB; 0: not known. */
 uint32_t pmi_remote_memory_kib(const struct pmi_remote *remote);
 
 #endif

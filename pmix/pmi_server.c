@@ -12,24 +12,24 @@
 
 #include "pmix/pmi_wire.h"
 
-/* Clients that are admitted at a time; the daemon has said no ADMIT for them yet. */
+/* Limit of client descriptors received before their ADMIT messages. */
 #define FDS_MAX 4096u
-/* Input and output that grew beyond are given back when they are empty. */
+/* Larger input and output buffers are freed when they are empty. */
 #define KEEP_BYTES_MAX (1024u * 1024)
 
 struct pmi_server {
     struct pmi_server_config config;
     const struct host_table *table;
     struct host *host;
-    struct error error; /* why there is none */
+    struct error error; /* why there is no host */
     struct buffer in;
-    pthread_mutex_t mutex; /* guards out, and the order of what is written */
+    pthread_mutex_t mutex; /* guards out, and the order of writes */
     struct buffer out;
     int *fds; /* in the order of their ADMITs */
     uint32_t fds_count;
 };
 
-/* ---- What the host asks ---- */
+/* ---- Requests of the host ---- */
 
 /* On any thread: the host calls `collective` on libpmix's own. */
 static int tell(struct pmi_server *server, const struct pmi_message *message)
@@ -93,8 +93,8 @@ static void on_collective(void *context, const struct pmi_collective *collective
                                   .data = collective->data,
                                   .data_bytes = collective->data_bytes};
 
-    /* The host must not be answered within this call: a daemon that is told of the operation without
-     * its data ends it for all. */
+    /* The host must not be answered within this call: the daemon is sent the operation without its
+     * data and ends it for all members. */
     if (tell(server, &message) < 0) {
         message.data_bytes = 0;
         message.status = -EMSGSIZE;
@@ -178,7 +178,7 @@ static const struct pmi_ops ops = {
     .unserved = on_unserved,
 };
 
-/* ---- What the daemon says ---- */
+/* ---- Messages of the daemon ---- */
 
 static int obey_start(struct pmi_server *server, const struct pmi_message *message)
 {

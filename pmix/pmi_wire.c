@@ -23,7 +23,7 @@ enum field {
 
 static const struct {
     unsigned int fields;
-    uint32_t numbers; /* of FIELD_NUMBER: it must be below; 0: any */
+    uint32_t numbers; /* of FIELD_NUMBER: exclusive limit; 0: none */
 } kinds[PMI_MESSAGE_KIND_COUNT] = {
     [PMI_MESSAGE_START] = {FIELD_DATA, 0},
     [PMI_MESSAGE_OPEN] = {FIELD_DATA, 0},
@@ -66,7 +66,7 @@ static void put_members(const struct pmi_message *message, struct buffer *out)
         put_process(&message->members[i], out);
 }
 
-/* As many as the message has room for, before memory is taken for them. */
+/* Their number is checked against the message's length before memory is allocated for them. */
 static void get_members(struct wire_reader *reader, struct pmi_message *message)
 {
     uint32_t count = wire_get_u32(reader);
@@ -83,7 +83,7 @@ static void get_members(struct wire_reader *reader, struct pmi_message *message)
     message->members_count = count;
 }
 
-/* A client may say more than anybody wants to read. */
+/* A client may send more text than is useful. */
 static size_t text_bytes(const struct pmi_message *message)
 {
     return message->text != NULL ? strnlen(message->text, PMI_TEXT_BYTES_MAX) : 0;

@@ -6,7 +6,7 @@
  * table; doc/pmix.rst lists them).  The descriptor of an ADMIT travels with the first byte of its
  * frame.
  *
- * Cost: data is copied once on either side.
+ * Cost: data is copied once on each side.
  */
 #ifndef PMIX_PMI_WIRE_H
 #define PMIX_PMI_WIRE_H
@@ -51,7 +51,7 @@ enum pmi_message_kind {
 struct pmi_message {
     enum pmi_message_kind kind;
     uint64_t id;
-    struct pmi_process process; /* of some kinds the job alone */
+    struct pmi_process process; /* for some kinds only the job */
     int32_t status;
     uint32_t number;
     uint32_t timeout_ms;
@@ -64,17 +64,17 @@ struct pmi_message {
 
 /* Appends the frame.  -EMSGSIZE, and nothing, if it would be too long. */
 int pmi_message_encode(const struct pmi_message *message, struct buffer *out);
-/* From the header of a frame: the length of what follows it; -EPROTO if the kind or the length is none
- * of ours. */
+/* From the header of a frame: the length of what follows it; -EPROTO if the kind or the length is
+ * invalid. */
 int pmi_frame_length(const unsigned char *header, size_t *ret_bytes);
-/* A whole frame.  data lies in it; text and members are copies, which pmi_message_fini frees.  -EPROTO
- * if it is none of ours. */
+/* A whole frame.  data points into it; text and members are copies, which pmi_message_fini frees.
+ * -EPROTO if it is invalid. */
 int pmi_message_decode(struct pmi_message *ret_message, const void *frame, size_t bytes);
 void pmi_message_fini(struct pmi_message *message);
 
-/* How many bytes to read next: the rest of the frame that has begun, at least min_bytes. */
+/* The number of bytes to read next: the rest of the current frame, at least min_bytes. */
 size_t pmi_frame_wanted(const struct buffer *in, size_t min_bytes);
-/* Hands out the whole frames of what has come, until one is refused (-errno), and drops them. */
+/* Hands out the complete frames received, until one is refused (-errno), and drops them. */
 typedef int pmi_frame_function(void *context, const struct pmi_message *message);
 int pmi_frames_take(struct buffer *in, pmi_frame_function *function, void *context);
 
@@ -84,7 +84,7 @@ int pmi_start_decode(struct host_config *ret_config, const void *data, size_t by
 void pmi_start_fini(struct host_config *config);
 
 void pmi_job_encode(const struct pmi_job *job, struct buffer *out);
-/* All that it points to belongs to it until pmi_job_fini. */
+/* It owns all that it points to until pmi_job_fini. */
 int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes);
 void pmi_job_fini(struct pmi_job *job);
 

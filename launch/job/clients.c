@@ -25,7 +25,7 @@ struct client {
     uint8_t holds; /* the instance: it ends with this client */
 };
 
-/* Output that the client has not yet written: whose it is. */
+/* The owners of output that the client has not yet written. */
 struct unacked {
     uint32_t place;
     uint32_t bytes;
@@ -34,14 +34,14 @@ struct unacked {
 struct client_job {
     struct list_node node;
     uint32_t number;
-    uint32_t owner; /* 0: detached, or gone */
+    uint32_t owner; /* 0: detached, or disconnected */
     uint32_t *subscribers;
     uint32_t subscribers_count;
     struct unacked *unacked; /* ring of capacity, oldest at first */
     uint32_t unacked_first;
     uint32_t unacked_count;
     uint32_t unacked_capacity;
-    struct map *credits; /* place -> bytes taken but not yet told (uintptr_t) */
+    struct map *credits; /* place -> bytes consumed but not yet granted (uintptr_t) */
 };
 
 struct clients {
@@ -130,7 +130,7 @@ static void send_buffer(struct clients *clients, uint32_t client, uint8_t type,
     buffer_fini(payload);
 }
 
-/* To the owner and all who have subscribed; one of these who does not read is not waited for. */
+/* To the owner and all subscribers; a subscriber that does not read is not waited for. */
 static void send_job(struct clients *clients, struct client_job *job, uint8_t type,
                      const void *payload, size_t bytes)
 {
@@ -214,7 +214,7 @@ int clients_wait(const struct clients *clients, uint32_t number)
     return job != NULL && job->unacked_count > 0;
 }
 
-/* ---- who comes and goes ---- */
+/* ---- clients that come and go ---- */
 
 void clients_join(struct clients *clients, uint32_t number)
 {
@@ -234,14 +234,14 @@ static void unsubscribe(struct client_job *job, uint32_t client)
             job->subscribers[i--] = job->subscribers[--job->subscribers_count];
 }
 
-/* Nobody takes its output any more. */
+/* Its output is no longer read. */
 static void disown(struct clients *clients, struct client_job *job)
 {
     job->owner = 0;
     acked(clients, job, UINT64_MAX);
 }
 
-/* What runs for a client that has gone away is ended. */
+/* Jobs of a client that has disconnected are ended. */
 void clients_gone(struct clients *clients, uint32_t number)
 {
     struct client *client = client_find(clients, number);
@@ -263,7 +263,7 @@ void clients_gone(struct clients *clients, uint32_t number)
             continue;
         disown(clients, job);
         event.job = job->number;
-        clients->ops.step(clients->context, &event); /* its end may come at once, and free it */
+        clients->ops.step(clients->context, &event); /* this may end the job at once, and free it */
     }
     if (holds) {
         event = (struct job_event){.kind = JOB_EVENT_LEAVE, .end = &end};
@@ -271,7 +271,7 @@ void clients_gone(struct clients *clients, uint32_t number)
     }
 }
 
-/* ---- what clients say ---- */
+/* ---- messages of clients ---- */
 
 static void said_hello(struct clients *clients, struct client *client, struct wire_reader *reader)
 {
@@ -320,7 +320,7 @@ static void said_run(struct clients *clients, const struct client *client,
     job_spec_fini(&spec);
 }
 
-/* Who ends a job that hangs wants to know why it did. */
+/* A user who ends a job that hangs wants to know why it did. */
 static void said_end(struct clients *clients, uint32_t number, struct wire_reader *reader)
 {
     struct control_end end;
@@ -369,7 +369,7 @@ static void said_leave(struct clients *clients, struct wire_reader *reader)
         clients->ops.step(clients->context, &event);
 }
 
-/* A job that has just ended is nobody's mistake. */
+/* A message about a job that has just ended is not an error. */
 static void said_of_job(struct clients *clients, struct client *client, uint8_t type,
                         struct wire_reader *reader)
 {
@@ -430,7 +430,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
     }
 }
 
-/* ---- what the nodes say ---- */
+/* ---- messages of nodes ---- */
 
 void clients_output(struct clients *clients, uint32_t place, const void *data, size_t bytes)
 {
@@ -445,7 +445,7 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     event.number = (int64_t)wire_left(&reader) - 5;
     job = job_find(clients, event.job);
     if (job == NULL)
-        return; /* it has been reported */
+        return; /* already reported */
     send_job(clients, job, CONTROL_OUTPUT, data, bytes);
     if (job->owner != 0 && event.number > 0)
         unacked_push(job, place, (uint32_t)event.number);
@@ -466,7 +466,7 @@ void clients_input_taken(struct clients *clients, uint32_t number, uint32_t byte
     send_buffer(clients, job->owner, CONTROL_STDIN_ACK, &payload);
 }
 
-/* ---- what the job logic says ---- */
+/* ---- actions of the job logic ---- */
 
 static void accepted(struct clients *clients, const struct job_action *action)
 {
@@ -498,7 +498,7 @@ static void ended(struct clients *clients, uint32_t number, const struct control
     job_free(clients, job);
 }
 
-/* To all who want to hear of the instance; whether there is one. */
+/* To all clients subscribed to the instance; returns whether there are any. */
 static int send_instance(struct clients *clients, uint8_t type, const struct buffer *payload)
 {
     struct list_node *node, *spare;

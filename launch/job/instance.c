@@ -136,7 +136,7 @@ enum instance_policy instance_policy(const struct instance *instance)
 
 /* ---- steps ---- */
 
-/* The root keeps the allocation that it was given: the roster is made from it. */
+/* The root keeps its allocation, from which the roster was made. */
 static void roster_arrived(struct instance *instance, struct wire_reader *reader)
 {
     struct allocation roster;
@@ -186,7 +186,7 @@ static void broadcast_arrived(struct instance *instance, const struct job_event 
     }
 }
 
-/* A relay hands what concerns the root up; the root takes it itself. */
+/* A relay passes it up to the root; the root handles it. */
 static void place_failed(struct instance *instance, const struct job_event *event,
                          struct job_actions *actions)
 {

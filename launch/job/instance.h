@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An instance as one of its places knows it: the roster, the parts of jobs that run here, and at the
- * root the members, the slots, the start of the daemons, the jobs, and when all leave.  A pure step
+ * An instance as seen by one of its places: the roster, the parts of jobs that run here, and at the
+ * root the members, the slots, the start of the daemons, the jobs, and the end.  A pure step
  * function like the overlay core; events and actions are in launch/job.h.
  *
- * Invariant: a job has its slots until nothing of it is left on any node; the instance is asked to
- * leave once, after the report of every job.
- * Cost: what happens to a job is O(its own nodes) here, and at the root O(shares of slots that jobs
- * have) when it starts; a loss is O(jobs).
+ * Invariant: a job keeps its slots until nothing of it is left on any node; the instance is asked
+ * to leave once, after every job has been reported. Cost: an event of a job is O(its own nodes)
+ * here, and O(shares of slots of all jobs) at the root when it starts; a loss is O(jobs).
  */
 #ifndef LAUNCH_JOB_INSTANCE_H
 #define LAUNCH_JOB_INSTANCE_H
@@ -23,8 +22,8 @@ enum instance_policy {
     INSTANCE_POLICY_COUNT
 };
 
-/* allocation: at the root the roster, not owned; NULL elsewhere: it comes by broadcast.  policy counts
- * at the root. */
+/* allocation: at the root the roster, not owned; NULL elsewhere: it comes by broadcast.  policy
+ * matters only at the root. */
 struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
                                  const struct allocation *allocation, enum instance_policy policy);
 void instance_destroy(struct instance *instance);
@@ -32,25 +31,25 @@ void instance_destroy(struct instance *instance);
 void instance_step(struct instance *instance, const struct job_event *event,
                    struct job_actions *actions);
 
-/* Read-only facts for who carries out the actions; NULL if there is no such job here (any more).  A
- * part is there until its CLOSE has been carried out. */
+/* Read-only facts for the driver that performs the actions; NULL if the job has no part here (or no
+ * longer).  A part exists until its CLOSE has been performed. */
 const struct job_local *instance_part(const struct instance *instance, uint32_t number);
 uint32_t instance_part_rank(const struct instance *instance, const struct job_local *local,
                             uint32_t index);
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index);
-/* Roster at this place; NULL before it has come. */
+/* Roster at this place; NULL before it has arrived. */
 const struct allocation *instance_roster(const struct instance *instance);
 
 /* Root. */
 const struct job_spec *instance_job_spec(const struct instance *instance, uint32_t number);
 /* Its map, empty before the launch. */
 const struct place_map *instance_job_map(const struct instance *instance, uint32_t number);
-/* Where a rank of it is, a node's index; -ENOENT before the launch, or if there is none. */
+/* The index of a rank's node; -ENOENT before the launch, or if there is no such rank. */
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node);
-/* Its nodes and what jobs have of them (alloc/node_pool.h). */
+/* Its nodes and the slots used by jobs (alloc/node_pool.h). */
 const struct node_pool *instance_book(const struct instance *instance);
-/* Jobs that have not been reported, and all of which something is kept. */
+/* The number of jobs not yet reported, and of all jobs still kept. */
 uint32_t instance_jobs(const struct instance *instance);
 uint32_t instance_kept_jobs(const struct instance *instance);
 uint32_t instance_parts(const struct instance *instance); /* of jobs, at this place */

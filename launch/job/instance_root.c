@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The root's view of its instance: who is dead, how the start of the daemons goes, which jobs there
- * are, and when all leave.
+ * The root's view of its instance: dead places, the start of the daemons, the jobs, and the end.
  */
 #include "config.h"
 
@@ -17,9 +16,10 @@
 #include "overlay/tree.h"
 
 #define SIGNAL_MAX 64
-/* How long more failures of a start are gathered, so that equal ones are told in one line. */
+/* How long further failures of a start are collected, so that equal ones are reported in one
+ * line. */
 #define START_GATHER_MS 300
-/* When it is told which daemons have not joined yet. */
+/* When daemons that have not joined yet are reported. */
 #define START_TELL_MS  5000
 #define ROSTER_VERSION 1
 
@@ -56,7 +56,7 @@ void instance_root_destroy(struct instance_root *root)
 
 /* ---- jobs ---- */
 
-/* Hands an input to a job and looks after what has become of it. */
+/* Passes an input to a job and handles its new phase. */
 static void give(struct instance *instance, struct job *job, enum job_input input,
                  const struct job_event *event, struct job_actions *actions)
 {
@@ -83,7 +83,7 @@ static void give_all(struct instance *instance, enum job_input input, const stru
         give(instance, list_entry(node, struct job, node), input, event, actions);
 }
 
-/* To the job that it names, if that is there yet. */
+/* Passes it to the job that it names, if that still exists. */
 static void give_to(struct instance *instance, uint32_t number, enum job_input input,
                     const struct job_event *event, struct job_actions *actions)
 {
@@ -104,7 +104,7 @@ static void set_deadline(struct instance_root *root, uint64_t deadline_ns,
 
 /* ---- the start ---- */
 
-/* The time-out is for one node: those of the next level are started when it is up. */
+/* The time-out is for one node: those of the next level are started once it is up. */
 static uint64_t start_patience_ns(const struct instance_spec *spec)
 {
     struct tree tree = {.places = spec->places, .radix = spec->radix};
@@ -113,7 +113,7 @@ static uint64_t start_patience_ns(const struct instance_spec *spec)
     return (levels * spec->start_timeout_s * 1000ull + 2ull * START_GATHER_MS) * NS_PER_MS;
 }
 
-/* Whoever waits for a while wants to know for whom. */
+/* A user who has waited for a while wants to know for which nodes. */
 static void expect_daemons(struct instance *instance, uint64_t now_ns, struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
@@ -155,7 +155,8 @@ static struct start_failure *start_failure_of(struct instance_root *root, uint32
     return NULL;
 }
 
-/* A start that fails is not told at once: what else fails in a moment joins the same line. */
+/* A failed start is not reported at once, so that further failures soon after join the same
+ * line. */
 static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t place,
                          const char *text, struct job_actions *actions)
 {
@@ -180,7 +181,7 @@ static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t p
     snprintf(failure->text, sizeof(failure->text), "%s", text);
 }
 
-/* Its starter may have more to say, before or after. */
+/* Its starter may report more, before or after. */
 static void starts_lost(struct instance_root *root, const struct job_event *event,
                         struct job_actions *actions)
 {
@@ -226,9 +227,9 @@ static void timer(struct instance *instance, const struct job_event *event,
     set_deadline(root, root->start_until_ns, actions);
 }
 
-/* ---- the life ---- */
+/* ---- running and leaving ---- */
 
-/* A job that comes too late is told so as any other end. */
+/* A job that comes too late gets a report like any other end. */
 static void run(struct instance *instance, const struct job_event *event,
                 struct job_actions *actions)
 {
@@ -264,7 +265,7 @@ static void lost(struct instance *instance, const struct job_event *event,
         give_all(instance, JOB_INPUT_LOST, event, actions);
 }
 
-/* All jobs are to end, and then the instance. */
+/* Ends all jobs, then the instance. */
 static void end_all(struct instance *instance, const struct job_event *event,
                     struct job_actions *actions)
 {
@@ -275,7 +276,7 @@ static void end_all(struct instance *instance, const struct job_event *event,
     give_all(instance, JOB_INPUT_END, event, actions);
 }
 
-/* A scheduler signals all daemons: the first one of which that is heard ends the jobs. */
+/* A scheduler signals all daemons: the first report of a signal ends the jobs. */
 static void cancelled(struct instance *instance, const struct job_event *event,
                       struct wire_reader *reader, struct job_actions *actions)
 {
@@ -297,7 +298,7 @@ static void cancelled(struct instance *instance, const struct job_event *event,
     end_all(instance, &wish, actions);
 }
 
-/* ---- what comes from the nodes ---- */
+/* ---- messages of nodes ---- */
 
 static void received(struct instance *instance, const struct job_event *event,
                      struct job_actions *actions)
@@ -347,7 +348,7 @@ static void result(struct instance *instance, const struct job_event *event,
         give_to(instance, event->key->owner, inputs[kind], event, actions);
 }
 
-/* Once every job has been reported, and if by policy or wish no other is to come. */
+/* Leaves once every job has been reported, if by policy or request no other job will come. */
 static void check_leave(struct instance *instance, struct job_actions *actions)
 {
     struct instance_root *root = instance->root;

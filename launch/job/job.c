@@ -112,7 +112,7 @@ struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t 
     uint64_t set_id = job_set_id(number, operation);
 
     if (operation == JOB_OPERATION_ENDED)
-        set_id = hash_mix(set_id + generation); /* after a loss it is another set */
+        set_id = hash_mix(set_id + generation); /* after a loss it is a different set */
     return (struct node_key){
         .set_id = set_id,
         .owner = number,

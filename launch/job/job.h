@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Events and actions of the job logic, which is a pure step function at every place
- * (launch/instance.h): events in, actions out, no clock, socket or process; the daemon
- * (launch/daemon.c) and the simulator (launch/sim.c) carry the actions out.
+ * (launch/job/instance.h): events in, actions out, no clock, socket or process; the daemon
+ * (launch/daemon) and the simulator (launch/sim) perform the actions.
  *
  * A job is an object at the root (job_root.c): it waits for the tree, launches, compares the hash,
- * ends by its one error policy, reports once.  What it has on a node is a part (job_local.c): LAUNCH
+ * ends by its one error policy, reports once.  Its share on a node is a part (job_local.c): LAUNCH
  * comes, the node computes its own ranks from the rule, starts them, contributes LAUNCHED (count,
  * hash, first failure); at each rank's end reports a failure at once; when all ranks have ended and
- * their output has been forwarded it contributes ENDED.  Both are reached by the job's number, which
- * is never used again in the instance; what happens to one changes no other.
+ * their output has been forwarded it contributes ENDED.  Both are found by the job's number, which
+ * is never reused in the instance; events of one job do not affect others.
  *
  * Invariant: the root reports every job's end exactly once, whatever dies.
  * Memory: O(local ranks) for a part; O(runs of nodes) and its specification for a job at the root,
@@ -40,30 +40,31 @@ enum job_event_kind {
     JOB_EVENT_RECEIVED,  /* place (source), message: RANK_FAILED, PLACE_FAILED ... */
     JOB_EVENT_SEEN,     /* root: places whose loss comes next, status: enum node_loss, number: ns */
     JOB_EVENT_LOST,     /* places */
-    JOB_EVENT_COMPLETE, /* root: the tree stands */
+    JOB_EVENT_COMPLETE, /* root: the tree is complete */
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
     JOB_EVENT_START_FAILED, /* number: -errno of step; text: the name of an interpreter, or "" */
     JOB_EVENT_EXITED,       /* number: wait status; flag: by us */
     JOB_EVENT_DRAINED,      /* all output of the node's ranks of the job has been forwarded */
-    JOB_EVENT_ABNORMAL,     /* a rank left PMIx/PMI without finalize: an exit of 0 is not well */
-    /* A rank called abort: number: status; text: its message. With flag none did, but the node cannot
-     * serve its ranks any more: number: -errno; text: why. */
+    JOB_EVENT_ABNORMAL,     /* a rank exited without PMIx/PMI finalize: exit status 0 is a
+                             * failure */
+    /* A rank called abort: number: status; text: its message.  With flag: the node can no longer
+     * serve its ranks: number: -errno; text: why. */
     JOB_EVENT_ABORT,
     JOB_EVENT_MISSED,   /* all ranks of the node have ended, others wait for them: text: in what */
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
-    JOB_EVENT_GROUP_EMPTY, /* the helper says nothing of the job is left here */
+    JOB_EVENT_GROUP_EMPTY, /* the helper reports that nothing of the job is left here */
     /* root: from its clients */
-    JOB_EVENT_RUN,    /* spec (taken over); number: the driver's, comes back with ACCEPTED */
+    JOB_EVENT_RUN,    /* spec (taken over); number: the driver's, returned with ACCEPTED */
     JOB_EVENT_SIGNAL, /* job, number */
     JOB_EVENT_END,    /* job, end */
     /* root */
-    JOB_EVENT_BEGIN,        /* the daemons are being started, though there is no job yet */
+    JOB_EVENT_BEGIN,        /* the daemons are being started, without a job so far */
     JOB_EVENT_LEAVE,        /* end: of all jobs, then of the instance */
-    JOB_EVENT_PLACE_FAILED, /* or at a relay: a daemon did not come up: place, text */
-    JOB_EVENT_OUTPUT,       /* job, number bytes of its output have come */
-    JOB_EVENT_TIMER, /* job, flag: its client has output to write yet; of job 0, the instance:
-                               places: not joined */
+    JOB_EVENT_PLACE_FAILED, /* or at a relay: a daemon did not start: place, text */
+    JOB_EVENT_OUTPUT,       /* job, number: bytes of its output received */
+    JOB_EVENT_TIMER, /* job, flag: its client has output to write yet; for job 0, the instance:
+                      * places: not joined */
     JOB_EVENT_KIND_COUNT
 };
 
@@ -89,33 +90,33 @@ enum job_action_kind {
     JOB_ACTION_BROADCAST,  /* root: places (none: everyone), message */
     JOB_ACTION_CONTRIBUTE, /* key, places, message */
     JOB_ACTION_SEND,       /* place, message: control class */
-    JOB_ACTION_SURVEY, /* want: bits of survey_want, message: what is required, a string with its
-                              NUL; answered by SURVEYED */
+    JOB_ACTION_SURVEY, /* want: bits of survey_want, message: the requirements, a string with its
+                        * NUL; answered by SURVEYED */
     JOB_ACTION_OPEN,   /* prepare servers and output for its local ranks */
-    JOB_ACTION_START, /* start: first of the local ranks and how many; each is answered by STARTED or
-                              START_FAILED, sooner or later */
-    JOB_ACTION_CANCEL_STARTS, /* those that are not under way yet are not to be started: answered by
-                                 START_FAILED with -ECANCELED */
+    JOB_ACTION_START,  /* start: first local rank and count; each is eventually answered by STARTED
+                       * or START_FAILED */
+    JOB_ACTION_CANCEL_STARTS, /* starts not yet under way are cancelled: answered by START_FAILED
+                               * with -ECANCELED */
     JOB_ACTION_SIGNAL,        /* signal */
-    JOB_ACTION_END_GROUP,     /* grace_ms; cancels starts, too */
-    JOB_ACTION_CUT_OUTPUT,    /* cut: forward what is there, then tell DRAINED within so long;
-                                 discard: also if it has no credit (output_cut) */
+    JOB_ACTION_END_GROUP,     /* grace_ms; also cancels starts */
+    JOB_ACTION_CUT_OUTPUT,    /* cut: forward what is left, then report DRAINED within that time;
+                               * discard: also without credit (output_cut) */
     JOB_ACTION_CLOSE,         /* part: free its servers; the part is freed with the action */
-    JOB_ACTION_FORGET,        /* root: places: all operations of the job are over */
-    JOB_ACTION_ACCEPTED,      /* root: token: the number of the RUN that this job is of */
+    JOB_ACTION_FORGET,        /* root: places: all operations of the job have ended */
+    JOB_ACTION_ACCEPTED,      /* root: token: the number of this job's RUN */
     JOB_ACTION_STARTED,       /* root -> client: started */
-    JOB_ACTION_ENDED,         /* root -> client: end; its last action but FORGET */
+    JOB_ACTION_ENDED,         /* root -> client: end; its last action except FORGET */
     JOB_ACTION_TEXT,          /* root -> client (job 0: of the instance): text */
     JOB_ACTION_TIMER,  /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
     JOB_ACTION_READY,  /* root: the instance can run jobs */
-    JOB_ACTION_FAILED, /* root: text: why the instance does not come up; LEAVE follows */
+    JOB_ACTION_FAILED, /* root: text: why the instance cannot start; LEAVE follows */
     JOB_ACTION_LEAVE,  /* root: end the instance */
     JOB_ACTION_KIND_COUNT
 };
 
 struct job_action {
     enum job_action_kind kind;
-    uint32_t job;            /* whose; 0: the instance's */
+    uint32_t job;            /* its job; 0: the instance */
     struct message *message; /* owned; may be taken by setting it to NULL */
     struct ranges places;    /* owned */
     union {
@@ -157,18 +158,18 @@ void job_actions_init(struct job_actions *actions);
 void job_actions_clear(struct job_actions *actions); /* frees what the actions own */
 void job_actions_fini(struct job_actions *actions);
 
-/* What is known of a job where it has ranks. */
+/* A job as known on a node that has ranks of it. */
 struct job_local {
     uint32_t number;
     struct job_spec spec;
     struct place_map map;     /* made of spec */
-    struct place_seats seats; /* of the local ranks; none if no topology was asked for */
+    struct place_seats seats; /* of the local ranks; none if no topology was requested */
     uint32_t count;           /* local ranks */
     struct ranges places;     /* that host ranks of this job */
-    uint32_t nodes;           /* how many those are */
+    uint32_t nodes;           /* their number */
 };
 
-/* The merges of the gathers, for node_config.merges: index = enum job_merge. */
+/* The merge functions of the gathers, for node_config.merges: index = enum job_merge. */
 enum job_merge {
     JOB_MERGE_CONCATENATE,
     JOB_MERGE_LAUNCHED,

@@ -23,7 +23,7 @@ void job_shares_fini(struct job_shares *shares)
     *shares = (struct job_shares){.count = 0};
 }
 
-/* Neighbours with equally many are one share. */
+/* Neighbours with equal counts form one share. */
 static void shares_add(struct job_shares *shares, uint32_t node, uint32_t slots)
 {
     struct pool_share *last = shares->count > 0 ? &shares->items[shares->count - 1] : NULL;
@@ -58,7 +58,7 @@ int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares 
 
 /* ---- views ---- */
 
-/* From this node on there are so many slots more on each, or less. */
+/* From this node on each has that many slots more, or fewer. */
 struct slots_delta {
     uint32_t node;
     int64_t slots;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a job takes of the root's nodes (alloc/node_pool.h): as many slots of each node as it has
- * processes there; and what others have left of them.
+ * The slots that a job takes at the root (alloc/node_pool.h): one per process on each node; and the
+ * slots that other jobs have left.
  */
 #ifndef LAUNCH_JOB_JOB_BOOK_H
 #define LAUNCH_JOB_JOB_BOOK_H
@@ -12,7 +12,7 @@
 
 /* The book of an instance's nodes: node i is place i + 1.  O(nodes). */
 struct node_pool *job_book_create(const struct allocation *allocation);
-/* What a job takes: equal neighbours are one share. */
+/* The slots of a job: equal neighbours form one share. */
 struct job_shares {
     struct pool_share *items;
     uint32_t count;
@@ -22,12 +22,12 @@ void job_shares_fini(struct job_shares *shares);
 /* As many slots of each node as the map has processes there; places are those of the map.  O(places). */
 void job_shares_make(const struct place_map *map, const struct ranges *places,
                      struct job_shares *ret_shares);
-/* Takes them.  Whether a node may get more than it has slots the map has decided. */
+/* Takes them.  The map has already decided whether a node may be oversubscribed. */
 int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,
                   struct error *error);
 
-/* An allocation of the same nodes with other slots: names are the roster's.  Only its runs are its own:
- * job_view_fini. */
+/* An allocation of the same nodes with different slots.  Names are the roster's; only its runs are
+ * owned (job_view_fini). */
 struct job_view {
     struct allocation allocation;
     struct slots_delta *deltas; /* while it is being made */
@@ -37,13 +37,13 @@ struct job_view {
 /* Begins with the slots of an allocation ... */
 void job_view_init(struct job_view *view, const struct allocation *allocation);
 void job_view_fini(struct job_view *view);
-/* ... of which shares are taken away, and all slots of nodes ... */
+/* ... minus shares, and minus all slots of some nodes ... */
 void job_view_take(struct job_view *view, const struct job_shares *shares);
 void job_view_take_nodes(struct job_view *view, uint32_t first, uint32_t last);
-/* ... and this is what is left, never less than none.  O(n log n) of runs and shares. */
+/* ... gives the remaining slots, never below 0.  O(n log n) of runs and shares. */
 void job_view_make(struct job_view *view);
 
-/* The daemons of places are gone. */
+/* The daemons of places are lost. */
 void job_book_lost(struct node_pool *pool, const struct ranges *places);
 
 #endif

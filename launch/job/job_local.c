@@ -44,7 +44,7 @@ static uint32_t part_rank(const struct job_part *part, uint32_t index)
     return instance_part_rank(part->instance, &part->local, index);
 }
 
-/* ---- what the root is told ---- */
+/* ---- reports to the root ---- */
 
 static void tell_failure(const struct job_failure *failure, struct job_actions *actions)
 {
@@ -102,8 +102,8 @@ static void cut_output(const struct job_part *part, struct job_actions *actions)
     action->cut.discard = part->discard;
 }
 
-/* Every local rank has been started or has failed to; every process has ended.  Where none was
- * started nobody else says that nothing is left. */
+/* Every local rank has been started or has failed to; every process has ended.  If none was
+ * started, nothing else reports that the group is empty. */
 static void advance(struct job_part *part, struct job_actions *actions)
 {
     if (part->phase == JOB_PART_STARTING && part->reported == part->local.count) {
@@ -153,8 +153,8 @@ static struct job_part *part_create(struct instance *instance, uint32_t number)
     return part;
 }
 
-/* Without processes of the job there is nothing that this node could contribute: it says so at once,
- * and the root ends the job; asked to end, it has. */
+/* Without processes of the job this node has nothing to contribute: it reports that at once, and
+ * the root ends the job, which here has then already ended. */
 static void refuse_launch(struct job_part *part, struct job_actions *actions)
 {
     struct job_failure failure = {.number = part->local.number,
@@ -194,7 +194,7 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
 
 /* ---- the end ---- */
 
-/* The sums of all nodes are not what the root has: it looks for who differs. */
+/* The sum of all nodes does not match the root's: it looks for the one that differs. */
 static void tell_placement(const struct job_part *part, struct job_actions *actions)
 {
     uint32_t place = part->instance->place;
@@ -248,8 +248,8 @@ void job_local_end(struct instance *instance, struct wire_reader *reader,
     ranges_fini(&message.places);
 }
 
-/* Once the root knows that all have ended, by whichever generation: what was meant to ask again is
- * not needed any more.  Where the answer is lost with a relay, that the root forgets the job says so. */
+/* Closes the part once the root knows that all have ended, in any generation: no further one is
+ * needed.  If the answer is lost with a relay, the root's FORGET of the job serves instead. */
 void job_local_result(struct instance *instance, const struct job_event *event,
                       struct job_actions *actions)
 {
@@ -265,7 +265,7 @@ void job_local_result(struct instance *instance, const struct job_event *event,
 
 /* ---- failures ---- */
 
-/* Only the first failure of a node travels at once: the rest is in the summary. */
+/* Only the first failure of a node is sent at once: the others are in the summary. */
 static void failure_found(struct job_part *part, struct job_failure *failure,
                           struct job_actions *actions)
 {
@@ -278,7 +278,7 @@ static void failure_found(struct job_part *part, struct job_failure *failure,
     tell_failure(failure, actions);
 }
 
-/* A relay that died may have had the news of our failure: nobody would end the job. */
+/* A relay that died may have lost the report of our failure, so that nothing would end the job. */
 void job_local_lost(struct instance *instance, struct job_actions *actions)
 {
     struct list_node *node, *spare;
@@ -304,7 +304,8 @@ static void status_count(struct job_part *part, struct job_failure *failure)
     part->summary.highest = *failure;
 }
 
-/* One that cannot be started ends the job, unless that is to go on: then the rest need not be. */
+/* A process that cannot be started ends the job, unless its policy is to continue: the remaining
+ * starts are then cancelled. */
 static void start_refused(struct job_part *part, const struct job_event *event,
                           struct job_actions *actions)
 {
@@ -325,7 +326,7 @@ static void start_refused(struct job_part *part, const struct job_event *event,
     }
 }
 
-/* ---- what the processes do ---- */
+/* ---- events of processes ---- */
 
 static void started(struct job_part *part, const struct job_event *event,
                     struct job_actions *actions)
@@ -373,7 +374,7 @@ static void exited(struct job_part *part, const struct job_event *event,
         return;
     part->rank_states[event->index] = RANK_ENDED;
     part->ended++;
-    if (!event->flag || !part->is_ending) /* or by us, but not because it was to end */
+    if (!event->flag || !part->is_ending) /* or killed by us, but not in order to end the job */
         failure.kind = (uint8_t)end_of(part, event->index, (int)event->number, &failure.code);
     if (failure.kind != JOB_FAILURE_NONE) {
         status_count(part, &failure);
@@ -410,11 +411,11 @@ static void aborted(struct job_part *part, const struct job_event *event,
     strncpy(failure.detail, event->text ? event->text : "", sizeof(failure.detail) - 1);
     status_count(part, &failure);
     if (job_failure_outweighs(&failure, &part->summary.failure))
-        part->failure_sent = 0; /* the first abort is told: it decides the status */
+        part->failure_sent = 0; /* the first abort is reported: it determines the status */
     failure_found(part, &failure, actions);
 }
 
-/* Told once: the job ends by it, or somebody stands in for the node from now on. */
+/* Reported once: it ends the job, or the node's ranks are stood in for from now on. */
 static void missed(struct job_part *part, const struct job_event *event,
                    struct job_actions *actions)
 {

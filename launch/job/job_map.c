@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a job gets of the instance's nodes, made into its map.  The only job of an instance has the
- * roster to itself, and its launch says nothing of it.  Where others run, too, the root makes the map of
- * the slots that they have left, and the launch names those of the nodes that the job has, as runs over
- * all nodes; so root and nodes make the same map of the same slots, and a job of one process costs one
- * run among thousands of nodes.
+ * The map of a job from the slots it can get of the instance's nodes.  The only job of an instance
+ * has the whole roster, which its launch need not repeat.  If others run, too, the root makes the
+ * map from the slots that they have left, and the launch has the slots of the job's nodes, as runs
+ * over all nodes; so root and nodes make the same map from the same slots, and a job of one process
+ * costs one run among thousands of nodes.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "alloc/place_require.h"
 #include "launch/job/job_state.h"
 
-/* Whether slots are used, or nodes gone. */
+/* Whether slots are used, or nodes lost. */
 static int is_shared(const struct job *job)
 {
     const struct instance_root *root = job->instance->root;
@@ -28,7 +28,7 @@ static int is_shared(const struct job *job)
     return 0;
 }
 
-/* What the others have left. */
+/* The slots that other jobs have left. */
 static void view_left(const struct job *job, struct job_view *ret_view)
 {
     const struct instance_root *root = job->instance->root;
@@ -42,7 +42,7 @@ static void view_left(const struct job *job, struct job_view *ret_view)
     job_view_make(ret_view);
 }
 
-/* Of those slots the ones of the job's own nodes. */
+/* Of those slots the ones on the job's own nodes. */
 static void view_own(const struct job *job, const struct allocation *left,
                      struct job_view *ret_view)
 {
@@ -75,7 +75,7 @@ static uint64_t slots_used(const struct job *job)
     return used;
 }
 
-/* Why there is no map, and who was left out. */
+/* Why there is no map, and which nodes were excluded. */
 static void say_why(const struct job *job, struct error *error)
 {
     struct buffer text = {0};
@@ -101,7 +101,8 @@ static int make(struct job *job, const struct allocation *slots, struct error *e
     return rc;
 }
 
-/* Of slots that others have left, and again of those of its own nodes, as the nodes will. */
+/* Makes the map from the slots that others have left, then again from only those of the job's
+ * nodes, as the nodes will do. */
 static int make_shared(struct job *job, struct error *error)
 {
     struct job_view left;
@@ -157,7 +158,7 @@ void job_map_launch(const struct job *job, struct buffer *out)
     job_spec_encode(&job->spec, out);
 }
 
-/* Runs that do not cover the nodes exactly are none. */
+/* Runs that do not cover the nodes exactly are invalid. */
 static int read_runs(struct wire_reader *reader, uint32_t nodes, struct slots_run **ret_runs,
                      uint32_t *ret_count)
 {

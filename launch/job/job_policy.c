@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the root does instead of ending a job whose policy is to continue: it tells the user, and
- * after a loss asks who is left to count without the dead when all have ended.  The operations of
- * the ranks themselves end with an error at the survivors, or do without who has ended; that is the
- * overlay's and the services' work.
+ * What the root does instead of ending a job whose policy is to continue: it reports to the user,
+ * and after a loss asks the remaining nodes to contribute again without the dead when all have
+ * ended.  The operations of the ranks themselves end with an error at the survivors, or continue
+ * without ranks that have ended; that is done by the overlay and the services.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-/* So many nodes' failures are told one by one; all are in the exit status. */
+/* Limit of node failures reported one by one; all are in the exit status. */
 #define TOLD_MAX 16
 
 int job_policy_goes_on(const struct job *job)
@@ -27,7 +27,7 @@ static void tell(const struct job *job, const char *text, struct job_actions *ac
     job_actions_text(actions, job->number, LOG_LEVEL_WARNING, text);
 }
 
-/* A node repeats its failure when a relay has died. */
+/* A node sends its failure again when a relay has died. */
 void job_policy_failure(struct job *job, const struct job_failure *failure,
                         struct job_actions *actions)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a person reads about the end of a job, and the exit status that goes with it (design.md,
- * "Launch", Errors).
+ * The messages about the end of a job, and its exit status (doc/job.rst).
  */
 #include "config.h"
 
@@ -27,7 +26,7 @@ static void place_name(const struct instance *instance, uint32_t place,
         snprintf(name, HOST_NAME_BYTES_MAX + 1, "place %u", place);
 }
 
-/* What Open MPI gives to abort when the program has given nothing. */
+/* The text Open MPI passes to abort if the program gives no message. */
 #define ABORT_SAYS_NOTHING "N/A"
 
 uint32_t job_report_status(const struct job_failure *failure)
@@ -47,7 +46,7 @@ uint32_t job_report_status(const struct job_failure *failure)
     case JOB_FAILURE_SERVICES:
         return EXIT_STATUS_FAILED;
     case JOB_FAILURE_ABORT:
-        /* As hydra and orterun: who says so wants it. */
+        /* As hydra and orterun do. */
         return (failure->code & 0xff) || failure->code == 0 ? (uint32_t)(failure->code & 0xff) : 1;
     case JOB_FAILURE_EXIT:
         return (failure->code & 0xff) ? (uint32_t)(failure->code & 0xff) : 1;
@@ -69,7 +68,7 @@ static const char *start_object(const struct job *job, const struct job_failure 
     return app->argv[0];
 }
 
-/* Of a script it has a name, as "/bin/sh\\r"; without one it is the loader of a program. */
+/* For a script it has a name, as "/bin/sh\\r"; without one it is the loader of a program. */
 static void report_interpreter(const struct job_failure *failure, const char *object,
                                const char *node, char *text, size_t text_bytes)
 {
@@ -89,7 +88,7 @@ static void report_interpreter(const struct job_failure *failure, const char *ob
                  has_return ? "; it has DOS line endings: remove them with sed -i 's/\\r$//'" : "");
 }
 
-/* What can be done about it; "" if that is not known. */
+/* What to do about it; "" if not known. */
 static const char *start_remedy(const struct job_failure *failure)
 {
     if (failure->code == -EMFILE || failure->code == -ENFILE)
@@ -198,7 +197,7 @@ void job_report_ranks(const struct job *job, const struct ranges *places, struct
     ranges_fini(&ranks);
 }
 
-/* Lines name one node or two: of more kinds of ends than these nothing is kept. */
+/* Messages name one node or two, so no more ends than these are kept. */
 void job_report_seen(struct instance_root *root, const struct job_event *event)
 {
     struct job_seen *seen = NULL;
@@ -256,7 +255,7 @@ void job_report_places(const struct instance *instance, const struct ranges *pla
     hostlist_destroy(list);
 }
 
-/* One group of places that failed with the same words: "n[1-3]: words (3 nodes)". */
+/* One group of places that failed with the same text: "n[1-3]: text (3 nodes)". */
 static void report_group(const struct instance *instance, uint32_t leader, uint8_t *told,
                          struct buffer *out)
 {

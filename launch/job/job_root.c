@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job at the root.  What happens to it in which phase is the table at the end; a handler returns the
- * next phase.
+ * A job at the root.  The table at the end has the handlers by phase and input; a handler returns
+ * the next phase.
  */
 #include "config.h"
 
@@ -18,16 +18,16 @@
 #include "launch/job/job_state.h"
 #include "overlay/tree.h"
 
-/* What ending a job may take beyond its grace before the root gives up waiting for the nodes. */
+/* How long ending a job may take beyond its grace before the root stops waiting for the nodes. */
 #define END_PATIENCE_MS 5000
-/* How long the last output may take to come once all ranks have ended, if some of it may be lost or
- * the user does not want to wait; and after the last of it when nobody can say how much there is. */
+/* How long to wait for the last output once all ranks have ended, if some of it may be lost or the
+ * user does not want to wait; and after the last piece if the total is not known. */
 #define FLUSH_PATIENCE_MS 2000
 #define FLUSH_QUIET_MS    200
-/* What a process that was killed ends with: 128 + SIGKILL. */
+/* The status of a killed process: 128 + SIGKILL. */
 #define STATUS_KILLED 137
 
-/* What a rank may do without ending a job that goes on. */
+/* A failure that does not end a job whose policy is to continue. */
 static const struct job_failure ordinary_failure = {.kind = JOB_FAILURE_EXIT};
 
 struct job *job_create(struct instance *instance, uint32_t number, struct job_spec *spec)
@@ -72,7 +72,7 @@ void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions 
 
 /* ---- the report ---- */
 
-/* What programs and agents said must neither break the line nor steer the terminal. */
+/* Text of programs and agents must neither break the line nor control the terminal. */
 static void blank_controls(char *text)
 {
     size_t length = strlen(text);
@@ -84,7 +84,7 @@ static void blank_controls(char *text)
         text[--length] = 0;
 }
 
-/* Its places and those that were asked before the launch, the dead among them: node_forget. */
+/* Its places and those surveyed before the launch, including dead ones: node_forget. */
 static void forget(struct job *job, struct job_actions *actions)
 {
     if (!ranges_is_empty(&job->concerned))
@@ -92,7 +92,7 @@ static void forget(struct job *job, struct job_actions *actions)
                     &job->concerned);
 }
 
-/* The one report.  Nodes that have not said that they are rid of it still have to. */
+/* The one report.  Nodes that have not reported that nothing is left must still do so. */
 static enum job_phase report_end(struct job *job, uint32_t status, int banyan_failed,
                                  const char *text, struct job_actions *actions)
 {
@@ -115,14 +115,15 @@ static enum job_phase report_end(struct job *job, uint32_t status, int banyan_fa
 }
 
 /* Ranks fail because others have, or because their node was lost: after that only a failed start or
- * an abort is news. */
+ * an abort matters. */
 static int is_news(const struct job *job, const struct job_failure *failure)
 {
     return job_failure_outweighs(failure, &job->failure) &&
            (job->lost_place == TREE_NO_PLACE || job_failure_outweighs(failure, &ordinary_failure));
 }
 
-/* What goes on without the ranks of a lost node ends as if they had been killed, which they were. */
+/* A job that continued without the ranks of a lost node ends as if these had been killed, as they
+ * were. */
 static uint32_t highest_status(const struct job *job)
 {
     uint32_t status = job->summary.status;
@@ -148,7 +149,7 @@ static enum job_phase report_loss(struct job *job, struct job_actions *actions)
     return phase;
 }
 
-/* The rank whose status it is comes first; then, if that is another one, what was heard of first. */
+/* First the rank whose status it is; then, if different, the failure reported first. */
 static void report_text(const struct job *job, uint32_t status, char *text, size_t text_bytes)
 {
     const struct job_failure *highest = &job->summary.highest;
@@ -176,8 +177,8 @@ static enum job_phase report_ranks(struct job *job, struct job_actions *actions)
     return report_end(job, status, ours, text, actions);
 }
 
-/* Puts status and text together from what is known, in the order: the user's wish, a start that
- * failed, an abort, a lost node or the ranks' own ends, whichever was first. */
+/* Determines status and text, in order of precedence: the user's request, a failed start, an abort,
+ * a lost node or the ranks' own ends, whichever was first. */
 static enum job_phase report(struct job *job, struct job_actions *actions)
 {
     uint32_t status = job->end.status;
@@ -231,7 +232,7 @@ static enum job_phase end_in_order(struct job *job, uint64_t now_ns, struct job_
     return end_job(job, now_ns, job->instance->spec->kill_grace_ms, actions);
 }
 
-/* 1 if a node that it needs is dead: then it is to be reported as lost. */
+/* 1 if a node that it needs is dead: then that must be reported as lost. */
 static int needs_the_dead(struct job *job)
 {
     struct ranges dead = {0};
@@ -263,7 +264,7 @@ static enum job_phase launch(struct job *job, struct job_actions *actions)
     return JOB_LAUNCHING;
 }
 
-/* If it must be known what the nodes are like they are asked. */
+/* If the nodes' properties are needed, they are surveyed. */
 static enum job_phase start(struct job *job, const struct job_event *event,
                             struct job_actions *actions)
 {
@@ -288,7 +289,7 @@ static enum job_phase surveyed(struct job *job, const struct job_event *event,
     struct error error = ERROR_NONE;
 
     if (event->status < 0)
-        return job->phase; /* a loss is handled where it is told */
+        return job->phase; /* losses are handled by their own input */
     if (job_survey_take(job, event, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     return launch(job, actions);
@@ -342,7 +343,7 @@ static enum job_phase launched(struct job *job, const struct job_event *event,
     struct job_launched message;
 
     if (event->status < 0)
-        return job->phase; /* a loss is handled where it is told */
+        return job->phase; /* losses are handled by their own input */
     if (!event->message ||
         job_launched_decode(&message, event->message->data, event->message->length_bytes) < 0 ||
         message.processes != job->map.processes ||
@@ -361,7 +362,7 @@ static enum job_phase launched(struct job *job, const struct job_event *event,
     return runs(job, actions);
 }
 
-/* A node says what it has computed: the first one that differs is named. */
+/* A node reports its placement: the first one that differs is named. */
 static enum job_phase placed(struct job *job, const struct job_event *event,
                              struct job_actions *actions)
 {
@@ -398,7 +399,7 @@ static enum job_phase failed(struct job *job, const struct job_event *event,
     wire_reader_init(&reader, event->message->data, event->message->length_bytes);
     (void)wire_get_u8(&reader);
     job_failure_decode(&reader, &failure);
-    assert(wire_finish(&reader) == 0 && failure.number == job->number); /* whoever gave it looked */
+    assert(wire_finish(&reader) == 0 && failure.number == job->number); /* checked by the caller */
     if (is_news(job, &failure))
         job->failure = failure;
     if (job->phase == JOB_ENDING)
@@ -421,8 +422,8 @@ static enum job_phase signalled(struct job *job, const struct job_event *event,
     return job->phase;
 }
 
-/* It is to end, for a reason that is none of its own: the first counts.  Who asks himself does not want
- * to wait for output. */
+/* It is ended for an external reason: the first one counts.  A user who ends it does not want to
+ * wait for output. */
 static void note_wish(struct job *job, const struct job_event *event)
 {
     job->impatient |= event->kind == JOB_EVENT_END || event->kind == JOB_EVENT_LEAVE;
@@ -462,7 +463,7 @@ static enum job_phase lost(struct job *job, const struct job_event *event,
             phase = end_in_order(job, event->now_ns, actions);
         } else {
             if (phase == JOB_LAUNCHING)
-                phase = runs(job, actions); /* what LAUNCHED would have told comes with ENDED */
+                phase = runs(job, actions); /* what LAUNCHED would have reported comes with ENDED */
             if (!job_policy_loss(job, &hit, actions))
                 phase = report(job, actions);
         }
@@ -473,8 +474,8 @@ static enum job_phase lost(struct job *job, const struct job_event *event,
 
 /* ---- the end ---- */
 
-/* All ranks have ended and been counted: reported once their last output is here.  Without losses
- * that is certain to come; after one it is waited for while some comes. */
+/* All ranks have ended and been counted: reported once their last output has arrived.  Without
+ * losses that is certain to come; after one, the root waits as long as some still arrives. */
 static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job_actions *actions)
 {
     int all_here = job->output_bytes >= job->summary.output_bytes;
@@ -490,7 +491,7 @@ static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job
     return JOB_FLUSHING;
 }
 
-/* Any generation will do: if an earlier one was answered after all, everybody has ended. */
+/* Any generation will do: if an earlier one was answered after all, all nodes have ended. */
 static enum job_phase ended(struct job *job, const struct job_event *event,
                             struct job_actions *actions)
 {
@@ -523,7 +524,7 @@ static enum job_phase lost_flushing(struct job *job, const struct job_event *eve
     return check_flushed(job, event->now_ns, actions);
 }
 
-/* What has not come by now is not going to. */
+/* Anything that has not arrived by now is not expected. */
 static enum job_phase give_up(struct job *job, struct job_actions *actions)
 {
     struct ranges hit = {0};
@@ -548,12 +549,12 @@ static enum job_phase timer(struct job *job, const struct job_event *event,
     job->deadline_ns = UINT64_MAX;
     if (!event->flag || job->impatient)
         return give_up(job, actions);
-    /* A slow reader holds the nodes' output up; they do not hang. */
+    /* A slow reader delays the nodes' output; they do not hang. */
     job_set_deadline(job, event->now_ns + END_PATIENCE_MS * NS_PER_MS, actions);
     return job->phase;
 }
 
-/* Reported, and now every node is rid of it, too. */
+/* Reported, and now nothing of it is left on any node. */
 static enum job_phase over(struct job *job, struct job_actions *actions)
 {
     job->settled = 1;
@@ -581,7 +582,7 @@ static enum job_phase lost_late(struct job *job, const struct job_event *event,
     return is_hit && !job_root_ask(job, &message, actions) ? over(job, actions) : job->phase;
 }
 
-/* It comes too early or too late: from the network, or because two have crossed each other. */
+/* It comes too early or too late: from the network, or because two messages have crossed. */
 static enum job_phase ignore(struct job *job, const struct job_event *event,
                              struct job_actions *actions)
 {
@@ -595,7 +596,8 @@ static enum job_phase ignore(struct job *job, const struct job_event *event,
 typedef enum job_phase job_handler(struct job *job, const struct job_event *event,
                                    struct job_actions *actions);
 
-/* What is not there cannot happen: START and ABANDONED are of jobs that have waited for the tree. */
+/* Missing entries cannot happen: START and ABANDONED apply to jobs that have waited for the
+ * tree. */
 static job_handler *const handlers[JOB_OVER][JOB_INPUT_COUNT] = {
     [JOB_QUEUED] = {[JOB_INPUT_START] = start,
                     [JOB_INPUT_ABANDONED] = abandoned,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of the job logic: what instance.c, job_root.c (a job at the root), job_local.c (a part of a
- * job on a node) and their neighbours share.  For them and their tests only.
+ * The internals of the job logic: what instance.c, job_root.c (a job at the root), job_local.c (a
+ * part of a job on a node) and their neighbours share.  For them and their tests only.
  */
 #ifndef LAUNCH_JOB_JOB_STATE_H
 #define LAUNCH_JOB_JOB_STATE_H
@@ -15,13 +15,14 @@ enum rank_state { RANK_STARTING, RANK_RUNNING, RANK_ENDED };
 
 enum job_part_phase {
     JOB_PART_STARTING, /* some ranks have neither been started nor failed to */
-    JOB_PART_RUNNING,  /* of its processes, or of what they have started, something is left */
+    JOB_PART_RUNNING,  /* some of its processes, or of their descendants, are left */
     JOB_PART_DRAINING, /* its last output is under way */
-    JOB_PART_ENDED,    /* contributed to ENDED; a loss may make the root ask again */
+    JOB_PART_ENDED,    /* has contributed to ENDED; after a loss the root may ask again */
     JOB_PART_PHASE_COUNT
 };
 
-/* The part of a job that runs on this node; from LAUNCH until the root says that all have ended. */
+/* The part of a job that runs on this node; from LAUNCH until the root reports that all have
+ * ended. */
 struct job_part {
     struct job_local local;
     struct instance *instance;
@@ -30,45 +31,45 @@ struct job_part {
     uint8_t *rank_states; /* enum rank_state, per local rank */
     uint8_t *abnormal;    /* per local rank: left PMI without finalize */
     uint32_t reported;    /* started or failed to */
-    uint32_t started;     /* of them, those that run or have run */
+    uint32_t started;     /* of those, running or ended */
     uint32_t ended;
     struct job_launched launched;
     struct job_ended summary;
-    struct ranges ended_places; /* who takes part in the ENDED gather ... */
+    struct ranges ended_places; /* participants in the ENDED gather ... */
     uint32_t ended_generation;  /* ... of this generation */
     uint32_t ended_contributed; /* generation contributed to, 0 = none */
     uint8_t is_ending;          /* the root has asked for it */
     uint8_t failure_sent;
     uint8_t starts_cancelled;
     uint8_t missed;
-    uint8_t discard; /* nobody waits for the output that is left */
-    uint8_t is_gone; /* the helper has nothing of it any more */
+    uint8_t discard; /* the remaining output is not waited for */
+    uint8_t is_gone; /* the helper has nothing of it left */
 };
 
-/* A job asks this node what it is like. */
+/* A survey of this node for a job. */
 struct job_asked {
     struct list_node node;
     uint32_t number;
-    struct ranges places; /* who was asked with this node */
+    struct ranges places; /* the nodes surveyed with this one */
 };
 
 /* A job at the root.  It is reported on the way to LINGERING or OVER. */
 enum job_phase {
-    JOB_QUEUED,    /* the tree does not stand yet */
-    JOB_SURVEYING, /* the nodes are asked what they are like */
-    JOB_LAUNCHING, /* the nodes have been told to start it */
+    JOB_QUEUED,    /* the tree is not complete yet */
+    JOB_SURVEYING, /* the nodes are being surveyed */
+    JOB_LAUNCHING, /* the nodes have been asked to start it */
     JOB_RUNNING,
     JOB_ENDING,    /* its nodes have been asked to end it */
     JOB_FLUSHING,  /* all ranks have ended; the last output is under way */
-    JOB_LINGERING, /* reported, but not every node has said that nothing is left */
+    JOB_LINGERING, /* reported, but not every node has reported that nothing is left */
     JOB_OVER,      /* nothing is left: the step that brings it here frees it */
     JOB_PHASE_COUNT
 };
 
-/* What happens to a job at the root. */
+/* Inputs of a job at the root. */
 enum job_input {
-    JOB_INPUT_START,     /* the tree stands */
-    JOB_INPUT_ABANDONED, /* it never will: text */
+    JOB_INPUT_START,     /* the tree is complete */
+    JOB_INPUT_ABANDONED, /* it never will be: text */
     JOB_INPUT_SURVEYED,
     JOB_INPUT_LAUNCHED,
     JOB_INPUT_ENDED,
@@ -82,10 +83,10 @@ enum job_input {
     JOB_INPUT_COUNT
 };
 
-/* Why a job ends that would go on by itself. */
+/* Why a job is ended that would otherwise continue. */
 enum job_cause {
     JOB_CAUSE_NONE,
-    JOB_CAUSE_WISH,      /* of a user, a client that went away, a scheduler: job.end */
+    JOB_CAUSE_WISH,      /* by a user, a client that disconnected, a scheduler: job.end */
     JOB_CAUSE_PLACEMENT, /* the nodes do not agree with the root: job.end, other_place */
     JOB_CAUSE_COUNT
 };
@@ -98,28 +99,28 @@ struct job {
     uint32_t number;
     struct job_spec spec;
     struct place_map map;     /* made of spec at the launch */
-    struct job_shares shares; /* of slots: none before the launch */
-    struct job_view own;      /* slots of its nodes, if it has not the roster to itself */
+    struct job_shares shares; /* of slots: empty before the launch */
+    struct job_view own;      /* slots of its nodes, if it does not have the whole roster */
     struct ranges places;
-    struct ranges concerned;    /* they, and those that were asked before the launch */
+    struct ranges concerned;    /* its nodes, and those surveyed before the launch */
     uint32_t generation;        /* of the ENDED gather */
-    struct job_failure failure; /* the first that was heard of, or a more telling one */
-    uint32_t lost_place;        /* whose loss was the first that counts, or TREE_NO_PLACE */
-    struct ranges told;         /* nodes whose failure the user has read of; the job goes on */
+    struct job_failure failure; /* the first reported, or a more significant one */
+    uint32_t lost_place;        /* the first loss that counts, or TREE_NO_PLACE */
+    struct ranges told;         /* nodes whose failure has been reported while the job continues */
     struct control_end end;     /* of cause */
     struct job_ended summary;
-    uint64_t output_bytes; /* that have come */
+    uint64_t output_bytes; /* received */
     uint64_t deadline_ns;  /* UINT64_MAX = none */
-    uint32_t other_place;  /* of those that computed another placement; 0: none has said so yet */
+    uint32_t other_place;  /* one that computed a different placement; 0: none so far */
     uint8_t launched;      /* nodes have parts of it */
-    uint8_t settled;       /* none has any more: all have said so, or are dead */
-    uint8_t impatient;     /* the user has said so: output that comes slowly is not waited for */
-    uint8_t went_on;       /* after a loss or a rank's failure */
-    uint8_t partial;       /* the summary is not of all nodes whose output may have come */
+    uint8_t settled;       /* no node has any left: all have reported so, or are dead */
+    uint8_t impatient;     /* the user ended it: slow output is not waited for */
+    uint8_t went_on;       /* continued after a loss or a rank's failure */
+    uint8_t partial;       /* the summary does not cover all nodes whose output may have arrived */
 };
 
-/* Why a daemon did not come up, until the start is given up; no text: it is only known to be gone. */
-#define START_FAILURE_TEXT_BYTES 512 /* what is longer is cut by who sends it */
+/* Why a daemon did not start, until the start is given up; no text: only its loss is known. */
+#define START_FAILURE_TEXT_BYTES 512 /* the sender truncates longer ones */
 
 struct start_failure {
     uint32_t place;
@@ -128,7 +129,7 @@ struct start_failure {
 
 #define START_FAILURES_MAX 1024u
 
-/* What was seen of places that are lost. */
+/* How the loss of places was noticed. */
 struct job_seen {
     struct ranges places;
     enum node_loss loss;
@@ -138,7 +139,7 @@ struct job_seen {
 enum instance_phase {
     INSTANCE_STARTING, /* not all daemons have joined */
     INSTANCE_UP,
-    INSTANCE_ENDING,  /* no more jobs; those that run have been asked to end */
+    INSTANCE_ENDING,  /* no more jobs; running ones have been asked to end */
     INSTANCE_LEAVING, /* asked to leave */
     INSTANCE_PHASE_COUNT
 };
@@ -149,13 +150,13 @@ struct instance_root {
     struct list jobs; /* struct job */
     struct map *jobs_by_number;
     uint32_t unreported;
-    uint8_t has_run; /* a job, ever */
+    uint8_t has_run; /* whether it has ever run a job */
     struct node_pool *book;
     struct ranges dead;
     struct job_seen *seen;
     uint32_t seen_count;
     uint64_t deadline_ns;    /* of the start; UINT64_MAX = none */
-    uint64_t start_until_ns; /* so long daemons may take to join; 0: nobody waits yet */
+    uint64_t start_until_ns; /* the time limit for daemons to join; 0: nothing waits yet */
     struct start_failure *start_failures;
     uint32_t start_failures_count;
     uint64_t start_failures_total;
@@ -164,13 +165,13 @@ struct instance_root {
 struct instance {
     const struct instance_spec *spec;
     uint32_t place;
-    struct allocation own_roster;        /* as it came */
+    struct allocation own_roster;        /* as received */
     const struct allocation *allocation; /* NULL until known */
     uint32_t roster_version;             /* 0: none */
     struct list parts;                   /* struct job_part */
     struct map *parts_by_number;
     struct list asked;          /* struct job_asked */
-    struct instance_root *root; /* NULL elsewhere than at place 0 */
+    struct instance_root *root; /* NULL except at place 0 */
 };
 
 struct job_action *job_actions_add(struct job_actions *actions, enum job_action_kind kind,
@@ -198,7 +199,7 @@ void job_local_step(struct instance *instance, const struct job_event *event,
                     struct job_actions *actions);
 /* Places were lost. */
 void job_local_lost(struct instance *instance, struct job_actions *actions);
-/* Broadcasts that concern this node's part; reader stands behind the message's kind. */
+/* Broadcasts that concern this node's part; reader is positioned after the message's kind. */
 void job_local_launch(struct instance *instance, struct wire_reader *reader,
                       struct job_actions *actions);
 void job_local_end(struct instance *instance, struct wire_reader *reader,
@@ -211,31 +212,31 @@ void job_part_destroy(struct job_part *part);
 
 struct job *job_create(struct instance *instance, uint32_t number, struct job_spec *spec);
 void job_destroy(struct job *job);
-/* Whatever comes of it: the job is in another phase, perhaps OVER. */
+/* The job may be in another phase afterwards, perhaps OVER. */
 void job_take(struct job *job, enum job_input input, const struct job_event *event,
               struct job_actions *actions);
 int job_is_reported(const struct job *job);
 void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions *actions);
 
-/* A rank failed or nodes were lost, and by its policy the job goes on (job_policy.c). */
+/* A rank failed or nodes were lost, and by its policy the job continues (job_policy.c). */
 int job_policy_goes_on(const struct job *job);
 void job_policy_failure(struct job *job, const struct job_failure *failure,
                         struct job_actions *actions);
 int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions);
-/* Asks all nodes that live to end their part, or only to say in the next generation of ENDED when
- * they have.  0: none lives. */
+/* Asks all living nodes to end their part, or only to contribute to the next generation of ENDED
+ * when they have.  0: none lives. */
 int job_root_ask(struct job *job, struct job_end_message *message, struct job_actions *actions);
 
-/* job_map.c: what the job gets of the nodes, made into its map; or one line that says why not.  The
+/* job_map.c: makes the map from the slots the job can get; or one line that says why not.  The
  * launch is appended to out. */
 int job_map_make(struct job *job, struct error *error);
 void job_map_launch(const struct job *job, struct buffer *out);
-/* At a node: the map of a launch that has been read; the placement must outlive it. */
+/* At a node: the map of a decoded launch; the placement must outlive it. */
 int job_map_read(const struct instance *instance, struct wire_reader *reader,
                  struct job_local *local);
 
-/* job_survey.c: the root sets job->places to who may be asked, asks, and takes the answer; a node is
- * asked and answers. */
+/* job_survey.c: the root sets job->places to the nodes to survey, asks, and takes the answer; a
+ * node answers. */
 int job_survey_wanted(struct job *job);
 void job_survey_ask(struct job *job, struct job_actions *actions);
 int job_survey_take(struct job *job, const struct job_event *event, struct error *error);
@@ -251,9 +252,9 @@ void job_report_failure(const struct job *job, const struct job_failure *failure
 uint32_t job_report_status(const struct job_failure *failure);
 /* "rank 3", "ranks 4-7,12-15 and 90 more". */
 void job_report_rank_set(const struct ranges *ranks, struct buffer *out);
-/* Who runs on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
+/* The ranks on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
 void job_report_ranks(const struct job *job, const struct ranges *places, struct buffer *out);
-/* What was seen of a place that is lost: "its daemon closed the connection", "silent for 61.2 s". */
+/* How the loss of a place was noticed: "its daemon closed the connection", "silent for 61.2 s". */
 void job_report_seen(struct instance_root *root, const struct job_event *event);
 void job_report_loss(const struct instance_root *root, uint32_t place, struct buffer *out);
 void job_report_places(const struct instance *instance, const struct ranges *places,

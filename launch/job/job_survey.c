@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the nodes are like, asked before a launch that places processes on cores or requires what only
- * the nodes know: one broadcast, and a gather in which equal answers become one on the way, so that
- * the root gets each kind once however many nodes there are.  Jobs by slot or node, bound to nothing,
- * ask nobody.
+ * The survey of the nodes before a launch that places processes on cores or requires facts that
+ * only the nodes know: one broadcast, and a gather in which equal answers are merged on the way, so
+ * that the root gets each kind once however many nodes there are.  Jobs placed by slot or node,
+ * without binding, need none.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ static void candidates(const struct job *job, struct ranges *ret_places)
         ranges_remove_all(ret_places, &job->instance->root->dead);
 }
 
-/* Bits of what must be asked. */
+/* Bits of what must be known. */
 static unsigned int wanted(const struct job *job)
 {
     const struct placement *placement = &job->spec.placement;

@@ -14,7 +14,7 @@
 #include "launch/sim/sim_internal.h"
 #include "overlay/tree.h"
 
-/* ---- what is to happen ---- */
+/* ---- scheduled events ---- */
 
 static void call_kill(void *context, uint64_t argument)
 {
@@ -28,7 +28,7 @@ void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t
     sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
 }
 
-/* The helper has heard nothing for the length of a lease. */
+/* The helper has received nothing for the length of a lease. */
 static void call_lease(void *context, uint64_t stopped_ns)
 {
     struct sim_daemon *daemon = context;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whole daemons in the simulated world (fabric/sim.h): at every place an instance of the job logic
- * over an overlay node, the very objects that ship.  Simulated are the starters, the helper with its
- * processes, their output, and users with their front ends, one for each job.  Everything follows from
- * the seed: a run can be repeated exactly.
+ * over an overlay node, the same code as in the daemon.  Simulated are the starters, the helper
+ * with its processes, their output, and users with their front ends, one for each job.  Everything
+ * follows from the seed: a run can be repeated exactly.
  *
  * Cost: as fabric/sim.h, and O(ranks of the node) per end of a group.
  */
@@ -20,16 +20,16 @@
 
 struct sim_machine;
 
-/* What the processes of a job do: fences + 1 steps, each ends with output and with a fence or
- * the exit.  Bounds are of uniform choices, chances are per process. */
+/* The behaviour of a job's processes: fences + 1 steps, each ending with output and a fence or the
+ * exit. Bounds are of uniform distributions, chances are per process. */
 struct sim_program {
-    uint64_t start_ns_max; /* from being told to start to running */
+    uint64_t start_ns_max; /* from the request to start to running */
     uint64_t step_ns_max;
     uint32_t fences;
     uint32_t output_bytes_max; /* per step */
     double cannot_start;
     double fails;    /* by exit status, signal, abort or exit without finalize, in any step */
-    double endless;  /* never ends by itself, from any step on */
+    double endless;  /* never ends by itself, starting at any step */
     double stubborn; /* ignores SIGTERM and signals of the user */
 };
 
@@ -40,21 +40,21 @@ struct sim_machine_config {
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;
     struct sim_network network;
-    uint32_t more;           /* places that it may grow by */
-    uint32_t strangers;      /* daemons that claim a place: sim_machine_claim */
-    uint64_t daemon_ns;      /* a starter brings a daemon up in no less than that */
-    uint64_t daemon_ns_max;  /* and within so much more */
+    uint32_t more;           /* maximum number of places added */
+    uint32_t strangers;      /* daemons that falsely claim a place: sim_machine_claim */
+    uint64_t daemon_ns;      /* minimum time of a starter to bring a daemon up */
+    uint64_t daemon_ns_max;  /* maximum extra time */
     uint64_t starter_cpu_ns; /* of the place's core, for each daemon that it starts */
     uint64_t daemon_cpu_ns;  /* of the daemon's, until it opens its first link */
     uint64_t process_cpu_ns; /* of the node's, for each process that it starts */
-    double daemon_fails;     /* chance that it cannot */
-    double daemon_silent;    /* chance that nothing is ever heard of it */
-    uint64_t reader_byte_ns; /* what the front end takes to write a byte */
+    double daemon_fails;     /* chance that it cannot start */
+    double daemon_silent;    /* chance that it never reports */
+    uint64_t reader_byte_ns; /* the front end's time to write a byte */
     struct map_rule rule;    /* of a job, without a list */
-    uint32_t machine_sorts;  /* how many sorts of machines the nodes are; 0: one */
+    uint32_t machine_sorts;  /* number of different kinds of machines; 0: one */
     struct sim_program program;
-    uint32_t lease_ms; /* 0: as the daemons' default */
-    uint8_t idle;      /* no job at time 0, but with sim_machine_run_job and its like */
+    uint32_t lease_ms; /* 0: the daemons' default */
+    uint8_t idle;      /* no job at time 0, only by sim_machine_run_job and similar */
     enum instance_policy policy;
 };
 
@@ -63,7 +63,7 @@ enum sim_fate {
     SIM_FATE_CANNOT_START, /* number: -errno, text: what */
     SIM_FATE_ABORTED,      /* number: status; it ends after that */
     SIM_FATE_ENDED,        /* number: wait status; by_us; abnormal */
-    SIM_FATE_VANISHED,     /* killed because its daemon was gone */
+    SIM_FATE_VANISHED,     /* killed because its daemon had died */
     SIM_FATE_COUNT
 };
 
@@ -75,24 +75,24 @@ struct sim_process_fact {
     enum sim_fate fate;
     int number;
     int by_us;
-    int lease_ended; /* by us, for that reason */
+    int lease_ended; /* killed because the lease expired */
     int abnormal;
     const char *text;
 };
 
-/* What an observer is told; any may be NULL. */
+/* Callbacks of an observer; any may be NULL. */
 struct sim_watch {
     void (*process)(void *context, const struct sim_process_fact *fact);
     void (*fence)(void *context, uint32_t job, uint32_t place, uint32_t generation, int status,
                   const struct message *result);
-    /* The front end of a job is told; a text of job 0 is for all. */
+    /* Messages to the front end of a job; a text of job 0 is for all. */
     void (*started)(void *context, uint64_t now_ns, uint32_t job,
                     const struct control_started *started);
     void (*report)(void *context, uint64_t now_ns, uint32_t job, const struct control_job_end *end);
     void (*text)(void *context, uint64_t now_ns, uint32_t job, const char *text);
     /* The root counts places as dead. */
     void (*lost)(void *context, uint64_t now_ns, const struct ranges *places);
-    /* A place has been told of them. */
+    /* A place has been notified of them. */
     void (*told_lost)(void *context, uint32_t place, const struct ranges *places);
     /* The root: every place that is not dead has joined. */
     void (*complete)(void *context, uint64_t now_ns);
@@ -100,7 +100,7 @@ struct sim_watch {
     void (*broadcast)(void *context, uint32_t place, const struct message *payload);
     void (*result)(void *context, uint32_t place, uint32_t generation, int status,
                    const struct message *payload);
-    /* A daemon has ended by itself, the root's after all others could. */
+    /* A daemon has ended by itself; the root's after all others had the chance to. */
     void (*ended)(void *context, uint64_t now_ns, uint32_t place, enum node_end end);
 };
 
@@ -108,24 +108,24 @@ struct sim_watch {
 struct sim_output {
     uint64_t written_bytes;  /* by processes */
     uint64_t received_bytes; /* by front ends until the report */
-    uint64_t given_up_bytes; /* at nodes, because nobody waited for them */
+    uint64_t given_up_bytes; /* at nodes, because they were no longer waited for */
 };
 
-/* Adds what the machine of a place (from 1) is like: two packages of eight cores; of other sorts there
- * are ones with two threads a core, with fewer cores, or of which some may not be used. */
+/* Adds the machine of a place (from 1): two packages of eight cores; other kinds have two threads
+ * per core, fewer cores, or some cores not allowed. */
 void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines);
 
-/* watch and its context stay the caller's; it is not told of strangers.  The user runs the job at
- * time 0, unless the machine is idle. */
+/* watch and its context stay the caller's; it gets no events of strangers.  The user runs the job
+ * at time 0, unless the machine is idle. */
 struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
                                        const struct sim_watch *watch, void *context);
 void sim_machine_destroy(struct sim_machine *machine);
 
-/* What will happen. */
+/* Schedules future events. */
 void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
 void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
 void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
-/* A daemon that is gone is started again, as another incarnation. */
+/* A dead daemon is started again, as a new incarnation. */
 void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place);
 /* A stranger (the first: 0) comes up and claims to be a place. */
 void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_t stranger,
@@ -137,22 +137,22 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
 /* Jobs get numbers from 1 on in the order in which they are run. */
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
                             const struct map_rule *rule, const struct sim_program *program);
-/* All jobs are to end, and then the instance. */
+/* Ends all jobs, then the instance. */
 void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
                           const struct control_end *end);
 
-/* What happens now, between two events.  Runs a job as the configuration has it. */
+/* Immediate events, between two scheduled ones.  Runs a job as configured. */
 void sim_machine_run_job(struct sim_machine *machine);
-/* So many nodes more: the root gives them places and starts their daemons, each with its boot
- * record.  The first place; UINT32_MAX if the root is gone or cannot. */
+/* Adds nodes: the root assigns them places and starts their daemons, each with its boot record.
+ * Returns the first place; UINT32_MAX if the root has ended or cannot. */
 uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count);
 /* These places leave. */
 void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places);
-/* Where there is no job whose end would do it: everyone leaves. */
+/* All daemons leave, for an instance without a job whose end would cause that. */
 void sim_machine_leave(struct sim_machine *machine);
-/* The root, if it lives, tells everyone.  Payloads' references are taken. */
+/* Broadcasts from the root, if it lives.  Takes the reference of the payload. */
 void sim_machine_broadcast(struct sim_machine *machine, struct message *payload);
-/* A place, if it lives, takes part in an exchange among a set; merged by concatenation. */
+/* Contributes for a place, if it lives, to an exchange among a set; merged by concatenation. */
 void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const struct ranges *set,
                             uint32_t generation, struct message *payload);
 
@@ -169,11 +169,12 @@ struct sim_output sim_machine_output(const struct sim_machine *machine);
 struct sim *sim_machine_world(struct sim_machine *machine);
 int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
-/* A stranger lives whose place's own daemon does not: he may have been taken for it. */
+/* A stranger is alive and the daemon of the place it claims is not: it may have been accepted as
+ * that one. */
 int sim_machine_is_usurped(const struct sim_machine *machine);
 /* NULL if it has not come up. */
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
-/* NULL likewise, or gone. */
+/* NULL likewise, or if it has ended. */
 const struct instance *sim_machine_instance(const struct sim_machine *machine, uint32_t place);
 /* Daemons that have neither ended nor been killed. */
 uint32_t sim_machine_daemons(const struct sim_machine *machine);

@@ -20,14 +20,14 @@
 /* As in root.c. */
 #define LEAVE_MS            5000
 #define LEAVE_INCOMPLETE_MS 1000
-/* After its end a daemon's process is there for so long. */
+/* How long a daemon's process exists after its end. */
 #define EXIT_MS 200
-/* A starter notices the end of its daemon within so long. */
+/* The time in which a starter notices the end of its daemon. */
 #define NOTICE_MS 20
-/* The way from the helper to the daemon. */
+/* The latency from the helper to the daemon. */
 #define TELL_NS 20000
 
-/* ---- what helper and starter tell ---- */
+/* ---- events of helper and starter ---- */
 
 static const char *const place_failures[] = {
     "ssh exited 255: Connection refused",
@@ -81,7 +81,7 @@ static void call_hear(void *context, uint64_t argument)
     if (!sim_daemon_is_up(daemon))
         return;
     if (kind == JOB_EVENT_PLACE_FAILED && daemon->machine->leaving && daemon->place == 0)
-        return; /* ends are expected */
+        return; /* exits are expected */
     if (daemon->stopped) {
         daemon->waiting =
             memory_resize(daemon->waiting, (daemon->waiting_count + 1) * sizeof *daemon->waiting);
@@ -107,7 +107,7 @@ void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t i
     tell_after(part->daemon->machine->sim, part, TELL_NS, kind, index, number, flag);
 }
 
-/* Of a daemon that a starter had started. */
+/* Reports the failure of a daemon to its starter. */
 static void tell_place_failed(struct sim_daemon *child, uint64_t delay_ns,
                               enum place_failure failure)
 {
@@ -198,7 +198,7 @@ static void part_action(struct sim_part *part, const struct job_action *action)
         for (uint32_t i = 0; i < action->start.count; i++)
             sim_process_start(part, action->start.first + i);
         break;
-    case JOB_ACTION_CANCEL_STARTS: /* all are under way */
+    case JOB_ACTION_CANCEL_STARTS: /* all starts are under way */
         break;
     case JOB_ACTION_SIGNAL:
         sim_process_signal(part, action->signal);
@@ -229,7 +229,7 @@ static void do_action(struct sim_daemon *daemon, const struct job_action *action
     case JOB_ACTION_SEND:
         node_send(daemon->node, action->place, FRAME_CONTROL, message_reference(action->message));
         break;
-    case JOB_ACTION_SURVEY: /* what is asked for counts on real nodes only */
+    case JOB_ACTION_SURVEY: /* the requirements apply only to real nodes */
         sim_survey(daemon, action->job);
         break;
     case JOB_ACTION_OPEN:
@@ -267,7 +267,7 @@ void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event)
 
 /* ---- the overlay's upcalls ---- */
 
-/* Whom to tell what happens there. */
+/* The observer of events there. */
 static const struct sim_watch *watch_of(const struct sim_daemon *daemon)
 {
     static const struct sim_watch nobody;
@@ -296,7 +296,7 @@ static void complete(void *context)
 
     if (watch_of(daemon)->complete)
         watch_of(daemon)->complete(daemon->machine->context, sim_now_ns(daemon->machine->sim));
-    /* A job runs on the nodes that its instance began with. */
+    /* A job runs on the initial nodes of its instance. */
     if (node_population(daemon->node) == daemon->machine->places)
         sim_daemon_event(daemon, &event);
 }
@@ -333,7 +333,7 @@ static void result(void *context, const struct node_key *key, int status, const 
     }
     part = sim_daemon_part(daemon, key->owner);
     if (part == NULL)
-        return; /* as without services: nobody waits any more */
+        return; /* as without services: nothing waits for it */
     if (watch_of(daemon)->fence)
         watch_of(daemon)->fence(machine->context, key->owner, daemon->place, key->generation,
                                 status, payload);
@@ -423,13 +423,13 @@ static const struct node_events node_events = {
     .reply = reply,
     .seen = seen,
     .lost = lost,
-    .left = lost, /* to a job it is the same */
+    .left = lost, /* the same to a job */
     .ended = ended,
 };
 
 /* ---- starters ---- */
 
-/* The starter of a daemon notices within a moment that its process is gone. */
+/* The starter of a daemon soon notices that its process has exited. */
 static void notice(struct sim_daemon *daemon)
 {
     struct sim_machine *machine = daemon->machine;
@@ -438,7 +438,7 @@ static void notice(struct sim_daemon *daemon)
         tell_place_failed(daemon, 1 + sim_random(machine, NOTICE_MS * NS_PER_MS), PLACE_GONE);
 }
 
-/* Context is the daemon that should be there by now. */
+/* Context is the daemon that should have joined by now. */
 static void call_start_timeout(void *context, uint64_t argument)
 {
     struct sim_daemon *daemon = context;
@@ -459,7 +459,7 @@ static void call_boot(void *context, uint64_t argument)
         sim_daemon_start(daemon);
 }
 
-/* The child's process has been started, and gets to know who it is after a while. */
+/* The child's process has been started; it gets its boot record after a delay. */
 static void call_started(void *context, uint64_t delay_ns)
 {
     struct sim_daemon *child = context;
@@ -504,7 +504,7 @@ static void start_child(struct sim_daemon *daemon, const struct boot_record *own
     start_with(daemon, &record);
 }
 
-/* Who is new has nobody to start. */
+/* A new place has no children to start. */
 static void start_children(struct sim_daemon *daemon, const struct boot_record *record)
 {
     struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
@@ -515,7 +515,7 @@ static void start_children(struct sim_daemon *daemon, const struct boot_record *
 
 /* ---- life ---- */
 
-/* What a daemon of such a network would have measured. */
+/* The costs that a daemon would have measured in such a network. */
 static struct node_costs sim_costs(const struct sim_machine *machine)
 {
     const struct sim_network *network = &machine->config.network;
@@ -560,7 +560,7 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
     node_start(daemon->node, &config.own);
 }
 
-/* A million daemons would not fit if each kept what it has read. */
+/* A million daemons would not fit into memory if each kept its boot record. */
 static void read_record(const struct sim_daemon *daemon, struct boot_record *ret_record)
 {
     struct wire_reader reader;
@@ -608,7 +608,7 @@ void sim_daemon_restart(struct sim_daemon *daemon)
     struct boot_record record;
 
     if (sim_daemon_is_up(daemon) || daemon->node == NULL)
-        return; /* it has not died, or never lived */
+        return; /* it has not died, or was never started */
     sim_kill(daemon->machine->sim, daemon->slot);
     again.boot = message_reference(daemon->boot);
     sim_daemon_fini(daemon);
@@ -683,7 +683,7 @@ void sim_part_destroy(struct sim_part *part)
     free(part);
 }
 
-/* What is still to be called may name the parts: they stay until the end, as parts of nothing. */
+/* Scheduled calls may refer to the parts: they are kept until the end, without a daemon. */
 void sim_daemon_fini(struct sim_daemon *daemon)
 {
     struct sim_part *part;

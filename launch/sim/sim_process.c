@@ -15,9 +15,9 @@
 
 #include "base/wire.h"
 
-/* A process that is told to end, or calls abort, ends within. */
+/* A process that is signalled to end, or calls abort, ends within this time. */
 #define DYING_NS 2000000u
-/* A message of output has at most so many bytes. */
+/* The maximum bytes of an output message. */
 #define CHUNK_BYTES 4096u
 
 const struct sim_start_failure sim_start_failures[SIM_START_FAILURES] = {
@@ -42,12 +42,12 @@ enum process_plan {
 struct sim_process {
     enum process_state state;
     enum process_plan plan;
-    uint32_t plan_step; /* in which step it comes true */
+    uint32_t plan_step; /* the step in which it happens */
     uint32_t step;
     int stubborn;
     int signalled;   /* by the helper, to end it */
-    int lease_ended; /* that is why */
-    int dying;       /* its end is decided */
+    int lease_ended; /* because the lease expired */
+    int dying;       /* its end is scheduled */
 };
 
 static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, int number)
@@ -92,7 +92,7 @@ static void check_drained(struct sim_part *part)
     sim_daemon_tell(part, JOB_EVENT_DRAINED, 0, 0, 0);
 }
 
-/* Sends what there is credit for. */
+/* Sends as much as there is credit for. */
 static void forward(struct sim_part *part)
 {
     static const unsigned char nothing[CHUNK_BYTES];
@@ -278,8 +278,8 @@ static void step_begins(struct sim_part *part, uint32_t index)
     at(part, sim_random(machine, part->job->program.step_ns_max + 1), call_step_over, index);
 }
 
-/* Once all processes here have come to the fence.  Each place adds its number: the result is the
- * list of members. */
+/* Contributes once all processes here have reached the fence.  Each place adds its number, so the
+ * result is the list of members. */
 static void check_fence(struct sim_part *part)
 {
     struct node_key key = {.set_id = job_set_id(part->job->number, JOB_OPERATION_PMI1),
@@ -306,7 +306,7 @@ void sim_process_continue(struct sim_part *part)
         check_fence(part);
 }
 
-/* What MPI does: who cannot meet the others any more gives up, some at once, some never. */
+/* As in MPI: processes that can no longer reach the others give up, some at once, some never. */
 void sim_process_fence_result(struct sim_part *part, int status)
 {
     for (uint32_t i = 0; i < part->processes_count; i++) {
@@ -340,7 +340,7 @@ static void plan_comes_true(struct sim_part *part, uint32_t index)
         process_ends(part, index, 0);
         break;
     default:
-        break; /* it waits for something that does not come */
+        break; /* it waits forever */
     }
 }
 
@@ -350,7 +350,7 @@ static void call_step_over(void *context, uint64_t index)
     struct sim_process *process = &part->processes[index];
 
     if (index >= part->processes_count || !is_running(process) || process->dying)
-        return; /* or the daemon has been started again */
+        return; /* or the daemon has been restarted */
     process_writes(part);
     if (process->plan != PLAN_WELL && process->plan_step == process->step) {
         plan_comes_true(part, (uint32_t)index);

@@ -3,10 +3,10 @@
 
 #include "launch/sim/sim.h"
 
-#define CORES    16u /* of the first sort */
+#define CORES    16u /* of the first kind */
 #define PACKAGES 2u
 
-/* Sorts in bits: two threads a core, a quarter fewer cores, every third thread not to be used. */
+/* Kinds as bits: two threads per core, a quarter fewer cores, every third thread not allowed. */
 enum { SORT_THREADS = 1, SORT_FEWER = 2, SORT_RESTRICTED = 4 };
 
 static void make(uint32_t sort, struct topology *topology)
@@ -23,7 +23,7 @@ static void make(uint32_t sort, struct topology *topology)
     topology_number(topology);
 }
 
-/* Neighbours are alike as a rule. */
+/* Neighbours are usually alike. */
 void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines)
 {
     uint32_t sort = sorts > 0 ? place / 3 % sorts : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The users of a simulated machine: what the root would hand to the front ends of its jobs, and their
- * deadlines.  Front ends count bytes, and take their time to write them.
+ * The users of a simulated machine: what the root would send to the front ends of its jobs, and
+ * their deadlines.  Front ends only count bytes, but take time to write them.
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ void sim_user_output(struct sim_daemon *root, uint32_t source, struct wire_reade
 {
     struct sim_machine *machine = root->machine;
     struct job_event event = {.kind = JOB_EVENT_OUTPUT, .job = wire_get_u32(reader)};
-    uint64_t bytes = wire_left(reader) - 5; /* behind rank and stream */
+    uint64_t bytes = wire_left(reader) - 5; /* after rank and stream */
     uint64_t now_ns = sim_now_ns(machine->sim);
     struct sim_job *job = machine->jobs[event.job - 1];
 
@@ -90,7 +90,7 @@ void sim_user_output(struct sim_daemon *root, uint32_t source, struct wire_reade
     sim_daemon_event(root, &event);
 }
 
-/* The token of a job is where it is. */
+/* The token of a job is its pointer. */
 static void accepted(struct sim_machine *machine, const struct job_action *action)
 {
     struct sim_job *job = (struct sim_job *)(uintptr_t)action->token;
