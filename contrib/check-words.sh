@@ -14,7 +14,7 @@ cd "$root" || exit 1
 
 product=(base alloc overlay fabric pmix launch)
 commented=(alloc base fabric launch/cli launch/doctor launch/exec launch/job launch/proto launch/rank launch/sim
-    launch/start pmix)
+    launch/start overlay pmix)
 
 # Where a word is right: FILE|WORD|why.
 exceptions='

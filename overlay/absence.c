@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who of a range that was cut off is gone.  When the link to the head of a range breaks, its head
- * is reported at once.  Usually its heir is here in a moment.  But the heir may have died too, and
- * the next one, and with the head all who would have noticed; or it may be stopped, or not have noticed
- * yet.  Those who do not come are told apart by looking for them, where we know where they listen
- * (heirs.c): we connect to them.  Who refuses twice in a row, or whose machine does not answer twice, is
- * dead and reported; who answers is well and will come; whose machine takes the connection while the
- * daemon says nothing is waited for, for half a lease, or, where the head of the range had fallen silent
- * and so much of the leases below it is over, until seven eighths of them are.  Only the head of the
- * range is judged by its silence: nobody else keeps the others waiting.  Who died before it was told
- * where it listens is missed at three eighths of a lease.
+ * Determines which places of a range that was cut off are dead.  When the link to the head of a
+ * range breaks, the head is reported at once.  Usually its heir joins soon after.  But the heir may
+ * have died too, and the next one, and all that would have noticed; or it may be stopped, or not
+ * have noticed yet.  To distinguish these cases, absent places with a known address (heirs.c) are
+ * probed by connecting to them.  A place that refuses twice in a row, or whose machine does not
+ * answer twice, is dead and reported; one that answers is alive and will join; one whose machine
+ * accepts the connection while the daemon stays silent is given half a lease, or, if the head of
+ * the range had fallen silent and part of the leases below it has passed, until seven eighths of
+ * them have.  Only the head of the range is judged by its silence: the others do not wait for any
+ * other place.  A place that died before its address was known is reported at three eighths of a
+ * lease.
  *
- * After a full lease whoever of the range is neither here nor below one who is counts as lost, known or
- * not: their leases were renewed through us alone, and are over.
+ * After a full lease every place of the range that is neither linked nor below a linked one counts
+ * as lost, known or not: their leases were renewed only through us, and have expired.
  */
 #include "config.h"
 
@@ -20,25 +21,27 @@
 
 #include "overlay/core.h"
 
-#define MISSES_MAX  2
-#define PROBES_MIN  8                   /* more when dead are found: most who are missed are well */
+#define MISSES_MAX 2
+#define PROBES_MIN \
+    8                                   /* more once dead ones are found: most missing places are
+                                         * alive */
 #define LOOK_MAX_NS (6000 * 1000000ull) /* longer than the transport's own attempts */
-#define LOOK_AGAIN  4                   /* heartbeats, at who is well */
+#define LOOK_AGAIN  4                   /* heartbeats, for places known to be alive */
 
-/* Those who live need no time to come, but they may be busy. */
+/* Living places join at once, but they may be busy. */
 static uint64_t grace_ns(const struct overlay *overlay)
 {
     return overlay->rejoin_ns / 4;
 }
 
-/* Longer than the time between a parent's noticing a silent place and its children's noticing
- * (lease.c), shorter than their leases last: of those below a head that fell silent half is over. */
+/* Longer than the time between the parent and the children noticing a silent place (lease.c),
+ * shorter than the children's leases: half of those below a silent head have already passed. */
 static uint64_t patience_ns(const struct overlay *overlay, const struct child *child)
 {
     return child->was_closed ? overlay->lease_ns / 2 : overlay->lease_ns / 8 * 3;
 }
 
-/* Who is sent here from above needs a moment to come. */
+/* A place redirected here from above needs a moment to arrive. */
 static uint64_t arrival_ns(const struct overlay *overlay)
 {
     return overlay->rejoin_ns / 8;
@@ -54,7 +57,7 @@ void absence_expect(struct overlay *overlay, struct child *child, uint64_t since
 {
     uint64_t due_ns = since_ns + grace_ns(overlay);
 
-    /* Nobody is judged before that, however long the range has been cut off. */
+    /* No place is judged before that, however long the range has been cut off. */
     child->since_ns = since_ns;
     if (since_ns + overlay->lease_ns / 8 * 3 < overlay->now_ns + arrival_ns(overlay))
         child->since_ns = overlay->now_ns + arrival_ns(overlay) - overlay->lease_ns / 8 * 3;
@@ -69,7 +72,7 @@ static bool is_cut_off(const struct child *child)
            (child->state == CHILD_LOST || child->state == CHILD_HEIR);
 }
 
-/* Who of the range is here, or says it has it below. */
+/* Places of the range that are linked, or that a guest reports below it. */
 static void find_present(const struct overlay *overlay, const struct child *child,
                          struct ranges *ret_present)
 {
@@ -83,7 +86,7 @@ static void find_present(const struct overlay *overlay, const struct child *chil
     ranges_clip(ret_present, child->range.first, child->range.last);
 }
 
-/* ---- looking for one ---- */
+/* ---- probing one place ---- */
 
 static struct probe *probe_find(struct overlay *overlay, uint32_t place)
 {
@@ -94,7 +97,7 @@ static struct probe *probe_find(struct overlay *overlay, uint32_t place)
     return NULL;
 }
 
-/* Place 0 is never looked for: a probe of it is free. */
+/* Place 0 is never probed: it marks a free slot. */
 static struct probe *probe_open(struct overlay *overlay, uint32_t place)
 {
     struct probe *probe = probe_find(overlay, place);
@@ -124,7 +127,7 @@ static void report_dead(struct overlay *overlay, uint32_t place, enum node_loss 
                                                    .silent_ns = silent_ns});
 }
 
-/* What an attempt has shown; the death itself is the log's. */
+/* Handles the outcome of an attempt; the death itself comes with the log. */
 static void probe_result(struct overlay *overlay, struct probe *probe, enum node_loss loss)
 {
     uint32_t place = probe->place;
@@ -149,7 +152,7 @@ void absence_up(struct overlay *overlay, uint32_t place)
 
     if (probe == NULL || !probe->is_connecting)
         return;
-    /* It is well.  If it does not want us it closes this link. */
+    /* It is alive.  If it does not need this link it closes it. */
     probe->is_connecting = probe->is_silent = false;
     probe->is_well = true;
     probe->misses = 0;
@@ -185,13 +188,13 @@ static void probe_step(struct overlay *overlay, struct probe *probe,
         look_at(overlay, probe->due_ns);
         return;
     }
-    if (probe->is_connecting) { /* for too long: whoever refuses is quicker */
+    if (probe->is_connecting) { /* for too long: a refusal would be quicker */
         overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = probe->place;
         probe_result(overlay, probe, NODE_LOSS_SILENT);
         return;
     }
     if (overlay_has_link(overlay, probe->place) || lateral_is_known(overlay, probe->place)) {
-        /* The link stands, though it says nothing about joining. */
+        /* The link is up, but it has not asked to join. */
         probe->is_silent = true;
         probe->due_ns = overlay->now_ns + overlay->heartbeat_ns;
     } else {
@@ -200,7 +203,7 @@ static void probe_step(struct overlay *overlay, struct probe *probe,
     look_at(overlay, probe->due_ns);
 }
 
-/* ---- a range ---- */
+/* ---- one range ---- */
 
 static bool is_absent(const struct overlay *overlay, const struct ranges *present, uint32_t place)
 {
@@ -216,8 +219,8 @@ static void look_for(struct overlay *overlay, uint32_t place, const struct addre
         probe_step(overlay, probe, addresses);
 }
 
-/* The head first, as the others wait for it; then whoever else of the range may be gone with it, so
- * that many who died at once are not found one after the other. */
+/* The head first, since the others wait for it; then others of the range that may have died with
+ * it, so that many simultaneous deaths are not found one at a time. */
 static void look_for_all(struct overlay *overlay, const struct child *child,
                          const struct ranges *present)
 {
@@ -251,7 +254,7 @@ static void judge_head(struct overlay *overlay, struct child *child, const struc
     }
 }
 
-/* Takes the places that are meant: those who are here or dead already are not. */
+/* Takes candidate places; those linked or already dead are skipped. */
 static void report_absent(struct overlay *overlay, const struct child *child,
                           const struct ranges *present, struct ranges *absent)
 {
@@ -264,7 +267,7 @@ static void report_absent(struct overlay *overlay, const struct child *child,
     ranges_fini(absent);
 }
 
-/* The first of the range of whom looking has shown that it is not gone. */
+/* The first place of the range that probing has shown to be alive. */
 static uint32_t first_sign(const struct overlay *overlay, const struct child *child)
 {
     uint32_t first = TREE_NO_PLACE;
@@ -279,8 +282,8 @@ static uint32_t first_sign(const struct overlay *overlay, const struct child *ch
     return first;
 }
 
-/* Of the head it is not known where it listens: it died, if it did, before that was told.  By now it
- * should have come, and so should all who are below nobody that gives a sign. */
+/* The head's address is not known: if it died, it was before sending it.  By now it should have
+ * joined, and so should all places that are not below one known to be alive. */
 static void judge_unknown(struct overlay *overlay, const struct child *child,
                           const struct ranges *present)
 {
@@ -294,7 +297,7 @@ static void judge_unknown(struct overlay *overlay, const struct child *child,
         return;
     if (sign == TREE_NO_PLACE) {
         ranges_copy(&absent, &overlay->arrived);
-        /* Before the first who is here nobody is, whether we knew of them or not. */
+        /* No place before the first linked one is present, whether known or not. */
         ranges_add(&absent, child->range.first, ranges_min(present));
     } else if (sign > child->head) {
         ranges_add(&absent, child->head, sign - 1);
@@ -326,7 +329,7 @@ void absence_recheck(struct overlay *overlay)
         overlay->absence_ns = overlay->now_ns;
 }
 
-/* Of ranges that are whole again, and of the dead, nobody is looked for any more. */
+/* Drops probes of ranges that are complete again, and of dead places. */
 static void forget_probes(struct overlay *overlay)
 {
     for (uint32_t i = 0; overlay->search != NULL && i < OVERLAY_PROBES_MAX; i++) {
@@ -340,7 +343,7 @@ static void forget_probes(struct overlay *overlay)
     }
 }
 
-/* What is not settled when the grace is over is looked at again at the pace of the heartbeats. */
+/* Ranges not settled when the grace period ends are checked again once a heartbeat. */
 void absence_timer(struct overlay *overlay)
 {
     overlay->absence_ns = OVERLAY_NEVER_NS;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The root's log: one order for everything the root tells (broadcasts, deaths, the end), reliable
- * over the death of any relay.
+ * The root's log: one order for everything that the root announces (broadcasts, deaths, the end),
+ * reliable across the death of any relay.
  *
  * An entry goes down the tree to every child range with a member.  A hop keeps it until each such
  * range has acknowledged it; an acknowledgement of s means "everything relevant up to s has reached
- * my whole range".  Acknowledgements belong to ranges, so an heir begins with what its range as a
- * whole has, and all later entries are replayed to it.  A place itself takes entries in ascending
- * order and drops what it has had: `received` says up to where.
+ * my whole range".  Acknowledgements belong to ranges, so an heir starts from what its range as a
+ * whole has, and all later entries are replayed to it.  A place takes entries in ascending order
+ * and drops duplicates: `received` is the last one taken.
  *
- * Each kept entry counts the child ranges that have not acknowledged it, and each child range knows
- * the first entry that it has not: an acknowledgement costs as much as there is new in it, however
- * much is kept for others.  Only when the ranges themselves change is all of it counted anew.
+ * Each kept entry counts the child ranges that have not acknowledged it, and each child range has
+ * its first unacknowledged entry: an acknowledgement costs O(newly acknowledged entries), however
+ * much is kept for others.  Only when the ranges themselves change is everything recounted.
  *
- * The frame of an entry is passed on as it came; it is encoded once, at the root.
+ * The frame of an entry is forwarded unchanged; it is encoded once, at the root.
  */
 #include "config.h"
 
@@ -30,10 +30,10 @@ struct log_item {
     struct log_item *previous;
     uint64_t sequence;
     uint32_t outstanding; /* child ranges that need it */
-    uint32_t owner;       /* that is forgotten */
+    uint32_t owner;       /* being forgotten */
     uint8_t kind;         /* enum overlay_entry_kind */
     struct ranges set;
-    struct ranges places;    /* who died, left or is new */
+    struct ranges places;    /* places that died, left or are new */
     struct message *payload; /* the encoded entry */
 };
 
@@ -43,7 +43,7 @@ static bool is_about_large(uint8_t kind)
            kind == OVERLAY_ENTRY_SETTLED;
 }
 
-/* ---- what is kept ---- */
+/* ---- kept entries ---- */
 
 void broadcast_check(const struct overlay *overlay)
 {
@@ -57,7 +57,7 @@ void broadcast_check(const struct overlay *overlay)
     assert(broadcast->last == NULL || broadcast->last->sequence <= broadcast->received);
     assert(broadcast->first == NULL || broadcast->first->sequence <= broadcast->last->sequence);
     assert(broadcast->acked <= broadcast->received && broadcast->base <= broadcast->received);
-    assert(broadcast->offered == NULL); /* during a call only */
+    assert(broadcast->offered == NULL); /* set only during a call */
 }
 
 static bool is_relevant(const struct ranges *set, struct range range)
@@ -75,7 +75,7 @@ static bool is_needed(const struct overlay *overlay, const struct log_item *item
 {
     return item->outstanding > 0 || !broadcast_is_caught_up(overlay) ||
            broadcast_large_is_awaited(overlay, item->sequence);
-    /* the latter two: we do not know our whole range, or have its payload, yet */
+    /* the latter two: our whole range, or its payload, is not known yet */
 }
 
 static void item_destroy(struct overlay *overlay, struct log_item *item)
@@ -99,7 +99,7 @@ static void item_destroy(struct overlay *overlay, struct log_item *item)
     free(item);
 }
 
-/* Who needs it. */
+/* Counts the child ranges that need it. */
 static void item_count(struct overlay *overlay, struct log_item *item)
 {
     overlay->broadcast.looked_at++;
@@ -114,7 +114,7 @@ static void item_count(struct overlay *overlay, struct log_item *item)
     }
 }
 
-/* Keeps an entry in its place; takes its set and places.  NULL if it is kept already. */
+/* Inserts an entry in order; takes its set and places.  NULL if it is kept already. */
 static struct log_item *item_insert(struct overlay *overlay, struct overlay_entry *entry,
                                     struct ranges *places, struct message *payload)
 {
@@ -195,7 +195,7 @@ static void recount(struct overlay *overlay)
         item_count(overlay, item);
 }
 
-/* Something has been dropped, or what kept things from being dropped is over. */
+/* Entries have been dropped, or can be dropped now. */
 static void trimmed(struct overlay *overlay, bool is_about_large)
 {
     tell_acked(overlay);
@@ -227,7 +227,7 @@ void broadcast_step_end(struct overlay *overlay)
         broadcast_trim(overlay);
 }
 
-/* The child range has all up to a sequence. */
+/* The child range has everything up to a sequence. */
 static void child_acked(struct overlay *overlay, struct child *child, uint64_t sequence)
 {
     bool about_large = false;
@@ -302,13 +302,13 @@ void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *we
 {
     struct broadcast *broadcast = &overlay->broadcast;
 
-    /* All of the range has what is relevant up to base; we are in the range. */
+    /* The whole range has everything relevant up to base, and we are in the range. */
     if (broadcast->received < welcome->base)
         broadcast->received = welcome->base;
     assert(welcome->base <= welcome->head);
     broadcast->base = welcome->base;
     broadcast->head = welcome->head;
-    /* What we are ahead of for having heard of our parent's departure we have not kept. */
+    /* Entries that we took early, because of our parent's departure, have not been kept. */
     broadcast->replaying = overlay->join.is_kept && welcome->base < welcome->head &&
                            (welcome->range.first != overlay->join.kept.first ||
                             welcome->range.last != overlay->join.kept.last);
@@ -340,7 +340,7 @@ uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place)
     return 0;
 }
 
-/* What has changed since is kept, so it can be taken back. */
+/* Later changes are still kept, so they can be undone. */
 void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
                        struct overlay_welcome *welcome)
 {
@@ -422,7 +422,7 @@ static int places_of(const struct overlay *overlay, const struct overlay_entry *
     return is_well ? 0 : -EBADMSG;
 }
 
-/* What a new entry changes here. */
+/* Applies a new entry. */
 static void install(struct overlay *overlay, const struct overlay_entry *entry,
                     const struct ranges *places)
 {
@@ -441,11 +441,11 @@ static void install(struct overlay *overlay, const struct overlay_entry *entry,
         membership_leave(overlay);
         break;
     default:
-        break; /* of streams: has been taken */
+        break; /* of streams: handled already */
     }
 }
 
-/* New or not: who inherits a range forgets, too, and so does a relay. */
+/* New or not: a place that inherits a range also forgets, and so does a relay. */
 static void take_forget(struct overlay *overlay, const struct overlay_entry *entry, bool member)
 {
     uint32_t owner;
@@ -454,14 +454,14 @@ static void take_forget(struct overlay *overlay, const struct overlay_entry *ent
         forget_take(overlay, owner, member);
 }
 
-/* A new entry says that this place is dead, or must leave: nothing else of it matters here. */
+/* A new entry declares this place dead, or asks it to leave: nothing else in it matters here. */
 static bool is_our_end(struct overlay *overlay, const struct overlay_entry *entry,
                        const struct ranges *places, struct message *payload)
 {
     if (!ranges_contains(places, overlay->place))
         return false;
     if (entry->kind == OVERLAY_ENTRY_DEATH) {
-        /* Not passed on: those below learn it from whoever adopts them, in order. */
+        /* Not forwarded: places below learn it from their next parent, in order. */
         overlay_end(overlay, NODE_END_EVICTED, "the instance considers this place dead");
         return true;
     }
@@ -473,7 +473,7 @@ static bool is_our_end(struct overlay *overlay, const struct overlay_entry *entr
     return true;
 }
 
-/* Keeps, passes on and delivers one entry.  Takes the entry's set, and places. */
+/* Keeps, forwards and delivers one entry.  Takes the entry's set, and places. */
 static void entry_take(struct overlay *overlay, struct overlay_entry *entry, struct ranges *places,
                        const struct stream_large *large, struct message *payload)
 {
@@ -549,7 +549,7 @@ void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
     struct frame frame;
 
     if (set != NULL && ranges_is_empty(set))
-        return; /* nobody; on the wire an empty set means everyone */
+        return; /* no places; on the wire an empty set means all */
     entry.sequence = overlay->broadcast.received + 1;
     entry.payload = (struct wire_bytes){payload, payload_bytes};
     if (set != NULL)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts of much.  The entry of the log (LARGE) tells the size only; its payload is a stream
- * from the root over two trees among the members, or over the main tree if that is cheaper, if
- * somebody has not joined yet, or after a lateral link has failed (the entry REROUTE says so).
- * The order of the log, its replay and its acknowledgement are those of every entry: a member that
- * has not got the whole payload has not got the entry, so it keeps and does not acknowledge it.
- * When everyone has, the root logs SETTLED, and the stream is forgotten everywhere.
+ * Large broadcasts.  The entry of the log (LARGE) has only the size; its payload is a stream from
+ * the root over two trees among the members, or over the main tree if that is cheaper, if a place
+ * has not joined yet, or after a lateral link has failed (announced by the entry REROUTE).  Order,
+ * replay and acknowledgement are those of any entry: a member without the whole payload does not
+ * have the entry, so it keeps and does not acknowledge it.  When all members have it, the root logs
+ * SETTLED, and the stream is forgotten everywhere.
  *
- * What is told upward keeps the root's order: behind a payload that is still on its way it waits.
+ * Upcalls keep the root's order: they wait for an earlier payload that is still incomplete.
  *
  * The bytes of an entry never change, so an attempt (the number of all deaths) only changes the
- * edges: what one has got, one has.
+ * edges: bytes already received are kept.
  */
 #include "config.h"
 
@@ -23,22 +23,22 @@
 struct large_entry {
     struct large_entry *next; /* ascending */
     uint64_t sequence;
-    struct ranges set;   /* empty: everyone */
-    uint32_t population; /* there was then: nobody behind it is concerned */
+    struct ranges set;   /* empty: all places */
+    uint32_t population; /* at that time: later places are not concerned */
     struct stream_large size;
-    struct stream *stream; /* NULL: this place is no member, and has nothing to pass on */
+    struct stream *stream; /* NULL: this place is not a member, and has nothing to forward */
     bool member;
     bool rerouted;    /* over the main tree */
     bool broken_told; /* in this attempt */
-    bool settled;     /* the root: has been logged */
+    bool settled;     /* the root: SETTLED has been logged */
 };
 
-/* What is to be told upward, in the root's order. */
+/* A pending upcall, in the root's order. */
 struct upward {
     struct upward *next;
     uint64_t large; /* the payload of this entry, or 0 */
     struct message *payload;
-    enum overlay_action_kind kind; /* of what befell places; else BROADCAST */
+    enum overlay_action_kind kind; /* of deaths and changes of membership; else BROADCAST */
     struct ranges places;
 };
 
@@ -85,7 +85,7 @@ static void upward_tell(struct overlay *overlay, struct upward *upward)
     upward->payload = NULL;
 }
 
-/* Tells what need not wait any more. */
+/* Makes the upcalls that need not wait any longer. */
 static void upward_flush(struct overlay *overlay)
 {
     while (overlay->broadcast.upward != NULL) {
@@ -143,7 +143,7 @@ static void add_main_tree(struct overlay *overlay, const struct large_entry *lar
     }
 }
 
-/* The members but the root, which is the source. */
+/* The members except the root, which is the source. */
 static void living_of(const struct overlay *overlay, const struct large_entry *large,
                       struct ranges *ret_living)
 {
@@ -160,7 +160,7 @@ static bool goes_main_tree(const struct large_entry *large)
     return large->rerouted || large->size.algorithm == STREAM_MAIN_TREE;
 }
 
-/* By the tree and the log as they are now. */
+/* Sets the route from the current tree and log. */
 static void take_route(struct overlay *overlay, struct large_entry *large)
 {
     uint32_t attempt = (uint32_t)ranges_count(&overlay->dead);
@@ -184,14 +184,14 @@ static void take_route(struct overlay *overlay, struct large_entry *large)
     stream_go(overlay, large->stream);
 }
 
-/* With a death the trees are others; what one has got stays. */
+/* A death changes the trees; bytes already received are kept. */
 void broadcast_large_death(struct overlay *overlay)
 {
     for (struct large_entry *large = overlay->broadcast.large; large != NULL; large = large->next)
         take_route(overlay, large);
 }
 
-/* Our link upward or downward is another: over the main tree it is an edge. */
+/* A link up or down has changed: on the main tree it is an edge. */
 void broadcast_large_linked(struct overlay *overlay, uint32_t place)
 {
     const struct child *child = membership_linked(overlay, place);
@@ -199,7 +199,7 @@ void broadcast_large_linked(struct overlay *overlay, uint32_t place)
     for (struct large_entry *large = overlay->broadcast.large; large != NULL; large = large->next) {
         if (large->stream != NULL && goes_main_tree(large) &&
             (child == NULL || concerns(large, child))) {
-            stream_drop_edge(large->stream, place); /* what was said on an old link is void */
+            stream_drop_edge(large->stream, place); /* messages of an old link are void */
             stream_add_edge(overlay, large->stream, place, STREAM_TREE_BOTH);
             stream_go(overlay, large->stream);
         }
@@ -250,7 +250,7 @@ void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *e
             return;
         large = large_add(overlay, entry, size);
         if (is_relevant(large, here) && !is_new) {
-            large_remove(overlay, large); /* has been ours, and is over */
+            large_remove(overlay, large); /* was ours, and is finished */
             return;
         }
         if (is_relevant(large, here))
@@ -288,7 +288,7 @@ void broadcast_stream_complete(struct overlay *overlay)
 
 /* ---- the root ---- */
 
-/* Over which trees, if it is large enough at all. */
+/* Whether it is large enough to stream, and over which trees. */
 static bool is_better_streamed(const struct overlay *overlay, const struct ranges *set,
                                size_t bytes, struct stream_large *ret_size)
 {
@@ -344,7 +344,7 @@ static void log_about(struct overlay *overlay, const struct large_entry *large,
     struct ranges set = {0};
 
     size.sequence = large->sequence;
-    ranges_copy(&set, &large->set); /* the entry may be gone when it has been logged */
+    ranges_copy(&set, &large->set); /* the entry may be freed once it has been logged */
     stream_put_large(&size, &packed);
     broadcast_append(overlay, kind, ranges_is_empty(&set) ? NULL : &set, packed.data,
                      packed.length_bytes);
@@ -360,11 +360,11 @@ void broadcast_large_trimmed(struct overlay *overlay)
             continue;
         large->settled = true;
         log_about(overlay, large, OVERLAY_ENTRY_SETTLED);
-        return; /* which has looked at the others */
+        return; /* which has checked the others */
     }
 }
 
-/* Payloads come from many sides: nobody leaves while somebody, who has ever been here, waits. */
+/* Payloads come from many sides: no place leaves while one that has ever joined waits. */
 bool broadcast_large_is_under_way(const struct overlay *overlay)
 {
     for (const struct large_entry *large = overlay->broadcast.large; large != NULL;

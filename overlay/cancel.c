@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A member that has called waits no longer: the operation ends for all.  CANCEL goes up to where it
- * meets; who knows of it waits for no calls, asks those below that it has not heard (QUERY), and tells
- * each new parent until there is a decision.  From there on all is as when a member has died: who has
- * not called answers ABSENT, what was decided stands, and who calls late finds the decision.
+ * A member that has called stops waiting, which ends the operation for all.  CANCEL goes up to the
+ * meeting point; a place that knows of it no longer waits for calls, asks the children it has not
+ * heard from (QUERY), and notifies each new parent until there is a decision.  The rest is as after
+ * a member's death: members that have not called answer ABSENT, an existing decision stands, and
+ * late callers find the decision.
  */
 #include "config.h"
 

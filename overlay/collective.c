@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchange and gather.  All operations of one set and kind are a series; what they share is the
- * covering range Z of the set, whose living head is the meeting point, and the attempt: the number
- * of deaths in Z in the root's order, so that all places of Z agree on what an attempt means.
+ * Exchange and gather.  All operations of one set and kind are a series; they share the covering
+ * range Z of the set, whose living head is the meeting point, and the attempt: the number of deaths
+ * in Z in the root's order, so that all places of Z agree on the meaning of an attempt.
  *
  * In an attempt every hop waits for itself, if it is a member, and for those child ranges that have
- * living members; then it contributes what it merged to its parent, and the meeting point decides.
- * With the next attempt everyone contributes again: who has seen a decision says so, and any
- * decision stands.  That is the whole agreement: whoever decides anew has first heard, in the same
- * attempt, from everyone living that nobody has seen a decision, and from then on they accept
- * decisions of this or a later attempt only.
+ * living members; then it contributes the merged data to its parent, and the meeting point decides.
+ * In the next attempt all members contribute again: one that has seen a decision reports it, and
+ * any decision stands.  This gives agreement: a meeting point that decides has first heard, in the
+ * same attempt, from all living members that none has seen a decision, and from then on they accept
+ * only decisions of this or a later attempt.
  *
- * When members are dead the answer is an error, and those who have not called yet need not: they
- * are asked (QUERY) and answer ABSENT.  So it is when a member waits no longer (cancel.c).
+ * When members are dead the result is an error, and members that have not called yet are not waited
+ * for: they are asked (QUERY) and answer ABSENT.  The same applies when a member stops waiting
+ * (cancel.c).
  *
- * A decision is kept until every member has it, which `low` (up) and `stable` (down) of later
- * operations of the series tell, or until the owner is forgotten (forget.c).
+ * A decision is kept until every member has it, as shown by `low` (up) and `stable` (down) of later
+ * operations of the series, or until the owner is forgotten (forget.c).
  *
- * Cost per hop: O(radix) per attempt, O(1) per contribution beside its merge.
+ * Cost per hop: O(radix) per attempt, O(1) per contribution plus its merge.
  */
 #include "config.h"
 
@@ -30,7 +31,7 @@
 #include "overlay/series.h"
 #include "overlay/stream.h"
 
-#define HELD_FROM_BYTES 256 /* a decision of this size is sent only to who wants it */
+#define HELD_FROM_BYTES 256 /* a decision of this size is sent only on request */
 
 /* ---- sending ---- */
 
@@ -78,7 +79,7 @@ static void encode_release(const struct series *series, const struct operation *
     overlay_encode_release(&release, operation->attempt, ret_frame);
 }
 
-/* Answers every part of this attempt that may not know the decision yet. */
+/* Answers every part in this attempt that may not know the decision yet. */
 static void release_parts(struct overlay *overlay, const struct series *series,
                           struct operation *operation)
 {
@@ -127,7 +128,7 @@ static void send_decided(struct overlay *overlay, struct series *series,
                                             .payload = bytes_of(operation->result)};
     struct frame frame;
 
-    assert(operation->phase == OPERATION_DECIDED); /* of much nothing is said like that */
+    assert(operation->phase == OPERATION_DECIDED); /* large results are not sent this way */
     if (!whole && contribute.payload.length_bytes > HELD_FROM_BYTES) {
         contribute.state = OVERLAY_PART_HELD;
         contribute.payload = (struct wire_bytes){NULL, 0};
@@ -150,8 +151,8 @@ void collective_merge_one(struct overlay *overlay, const struct series *series,
         overlay->merges[series->key.merge](merged, payload.data, payload.length_bytes);
 }
 
-/* Own first, then the children in ascending order: ascending places.  Gives what the merged payload
- * would say if it was decided now: lost members, or that it is too large, leave none. */
+/* Own first, then the children in ascending order: ascending places.  Returns the status if it were
+ * decided now: there is no payload if members are lost or it is too large. */
 static uint8_t merge_all(struct overlay *overlay, const struct series *series,
                          const struct operation *operation, struct buffer *merged)
 {
@@ -195,7 +196,7 @@ uint32_t collective_low(const struct overlay *overlay, const struct series *seri
 
 /* ---- deciding and forgetting ---- */
 
-/* Once: when it is decided, or called after that. */
+/* Delivers the result once: when it is decided, or when it is called after that. */
 static void deliver(struct overlay *overlay, const struct series *series,
                     const struct operation *operation)
 {
@@ -218,7 +219,7 @@ static void deliver(struct overlay *overlay, const struct series *series,
 
 void collective_raise_stable(struct overlay *overlay, struct series *series, uint32_t stable)
 {
-    /* A peer's error must not cost us what we have yet to hear. */
+    /* A peer's error must not lose operations that we have yet to hear of. */
     if (series_is_member(overlay, series) && generation_before(series_low(overlay, series), stable))
         stable = series_low(overlay, series);
     if (generation_before(series->stable, stable)) {
@@ -262,7 +263,7 @@ static struct message *message_of(struct wire_bytes payload)
     return message_create(payload.data, payload.length_bytes);
 }
 
-/* The meeting point has heard everyone, and nobody has seen a decision. */
+/* The meeting point has heard from all, and none has seen a decision. */
 static void decide(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     uint32_t low = collective_low(overlay, series, operation);
@@ -271,7 +272,7 @@ static void decide(struct overlay *overlay, struct series *series, struct operat
     uint8_t status = merge_all(overlay, series, operation, &merged);
     struct message *result = NULL;
 
-    /* I3: all who live have said, in the present attempt, that they have seen no decision. */
+    /* I3: all living members have reported, in this attempt, that they have seen no decision. */
     assert(operation->waiting == 0 && operation->attempt == series->attempt);
     ranges_intersect(&series->set, &overlay->dead, &lost);
     if (merged.length_bytes > 0)
@@ -280,7 +281,7 @@ static void decide(struct overlay *overlay, struct series *series, struct operat
     collective_settle(overlay, series, operation, status, &lost, result);
     ranges_fini(&lost);
     if (generation_before(series->stable, low))
-        series->stable = low; /* what is below is dropped after the release, by who calls */
+        series->stable = low; /* older ones are dropped after the release, by the caller */
 }
 
 static bool somebody_is_absent(const struct overlay *overlay, const struct series *series,
@@ -295,7 +296,7 @@ static bool somebody_is_absent(const struct overlay *overlay, const struct serie
     return false;
 }
 
-/* What is said instead of a payload. */
+/* The number sent instead of a payload. */
 static void put_bytes(struct overlay_contribute *contribute, enum overlay_part_state state,
                       uint64_t bytes, struct buffer *out)
 {
@@ -304,7 +305,7 @@ static void put_bytes(struct overlay_contribute *contribute, enum overlay_part_s
     wire_put_varint(out, bytes);
 }
 
-/* State, status and payload of a contribution to our parent. */
+/* Fills in state, status and payload of a contribution to our parent. */
 static void collect(struct overlay *overlay, struct series *series, struct operation *operation,
                     struct overlay_contribute *contribute, struct buffer *out)
 {
@@ -329,7 +330,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
     struct buffer out = {0};
     struct frame frame;
 
-    assert(operation->sent != operation->attempt && operation->waiting == 0); /* once an attempt */
+    assert(operation->sent != operation->attempt && operation->waiting == 0); /* once per attempt */
     collect(overlay, series, operation, &contribute, &out);
     contribute.payload = (struct wire_bytes){out.data, out.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
@@ -340,7 +341,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
     collective_drop_payloads(operation);
 }
 
-/* Nobody waits for a hop below which no member lives any more. */
+/* A hop without a living member at or below it is not waited for. */
 static bool has_voice(const struct overlay *overlay, const struct series *series,
                       const struct operation *operation)
 {
@@ -353,7 +354,7 @@ static bool has_voice(const struct overlay *overlay, const struct series *series
     return false;
 }
 
-/* The meeting point has heard everyone. */
+/* The meeting point has heard from all. */
 static void conclude(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     struct buffer folded = {0};
@@ -396,7 +397,7 @@ void operation_advance(struct overlay *overlay, struct series *series, struct op
         series_drop_stable(overlay, series);
         return;
     }
-    cancel_tell(overlay, series, operation); /* before what it explains */
+    cancel_tell(overlay, series, operation); /* before the contribution that it explains */
     if (operation->waiting == 0 && operation->sent != operation->attempt &&
         has_voice(overlay, series, operation) && collective_can_contribute(overlay, series))
         send_collected(overlay, series, operation);
@@ -413,7 +414,8 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
         !operation_is_decided(operation) && (operation_is_hopeless(overlay, series, operation) ||
                                              (series->is_long && operation->attempt > 0));
 
-    /* Where somebody stores the result others may have ended it so long ago that they say nothing. */
+    /* If a member stores the result, others may have ended it so long ago that they do not
+     * answer. */
     if (child->state == CHILD_LINKED && !operation_is_over(operation) &&
         (is_asked || (operation->attempt > 0 && large_is_held(operation))) &&
         series_suffices(overlay, series) && series_expects(overlay, series, child) &&
@@ -423,7 +425,7 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
                                                                : OVERLAY_WANT_NOTHING);
 }
 
-/* Counts who is still to be heard in this attempt, and asks who must be asked. */
+/* Counts the contributors still awaited in this attempt, and queries those that must be asked. */
 static void count_waiting(struct overlay *overlay, const struct series *series,
                           struct operation *operation)
 {
@@ -452,8 +454,8 @@ void operation_restart(struct overlay *overlay, struct series *series, struct op
     operation_check(overlay, series, operation);
 }
 
-/* We are told of a set, perhaps by a query of our parent; then perhaps enough is known of it.
- * -EBADMSG if it cannot be the same set. */
+/* Learns a set, or part of it, perhaps from a query of our parent; after that enough may be known
+ * of it. -EBADMSG if it cannot be the same set. */
 static int series_learn(struct overlay *overlay, struct series *series, const struct ranges *set,
                         struct range within, const struct overlay_query *query, uint32_t attempt)
 {
@@ -476,7 +478,7 @@ static int series_learn(struct overlay *overlay, struct series *series, const st
     return 0;
 }
 
-/* Finds or makes the record of an operation; NULL if it is over. */
+/* Finds or makes the record of an operation; NULL if it has ended. */
 static struct operation *operation_open(struct overlay *overlay, struct series *series,
                                         uint32_t generation)
 {
@@ -518,7 +520,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     assert(ranges_contains(event->set, overlay->place) &&
            ranges_max(event->set) < overlay->population);
     if (forget_is_done(overlay, event->key.owner))
-        return; /* its owner wants to hear no more of it */
+        return; /* its owner has been forgotten */
     if (overlay->collective.calls == OVERLAY_CALLS_MAX ||
         (series != NULL && series->count - series->undecided >= OVERLAY_DECIDED_MAX &&
          series_operation(series, event->key.generation) == NULL)) {
@@ -559,8 +561,8 @@ static bool is_sane(const struct overlay *overlay, const struct node_key *key,
            key->merge < overlay->merges_count;
 }
 
-/* The series of a peer's frame: made if need be; NULL with *ret_rc < 0 if the frame cannot be, with
- * 0 if it is to be ignored.  query: of our parent, or NULL. */
+/* The series of a peer's frame, made if necessary; NULL with *ret_rc < 0 if the frame is invalid,
+ * with 0 if it must be ignored.  query: of our parent, or NULL. */
 static struct series *series_of_frame(struct overlay *overlay, const struct node_key *key,
                                       const struct ranges *set, const struct overlay_query *query,
                                       uint32_t attempt, int *ret_rc)
@@ -570,7 +572,7 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     struct series *series;
 
     *ret_rc = 0;
-    if (ranges_is_empty(set)) /* it was told before; if it is forgotten, so is the operation */
+    if (ranges_is_empty(set)) /* it was sent before; if it is forgotten, so is the operation */
         return series_find(overlay, key);
     *ret_rc = is_sane(overlay, key, set) ? 0 : -EBADMSG;
     if (*ret_rc < 0 || forget_is_under_way(overlay, key->owner))
@@ -578,7 +580,7 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     series = series_find(overlay, key);
     covering = series_covering(overlay, key, set);
     if (overlay->place < covering.first || overlay->place > covering.last)
-        return NULL; /* not our business, by our tree */
+        return NULL; /* does not concern us, by our tree */
     if (series == NULL)
         series = series_create(overlay, key, set, within);
     *ret_rc = series_learn(overlay, series, set, within, query, attempt);
@@ -606,7 +608,7 @@ int collective_open_named(struct overlay *overlay, const struct frame *frame,
     return rc;
 }
 
-/* A child range says that the operation is decided. */
+/* A child range reports that the operation is decided. */
 static void take_decision(struct overlay *overlay, struct series *series,
                           struct operation *operation, struct overlay_contribute *contribute,
                           uint32_t from)
@@ -676,10 +678,10 @@ int collective_on_contribute(struct overlay *overlay, uint32_t from, const struc
         return -EBADMSG;
     }
     series = series_of_frame(overlay, &contribute.key, &contribute.set, NULL, 0, &rc);
-    /* Lower: it will be said again.  Higher cannot be: the log reaches a parent first. */
+    /* Lower: it will be sent again.  Higher is impossible: the log reaches a parent first. */
     if (series != NULL && frame->attempt == series->attempt) {
         operation = operation_open(overlay, series, contribute.key.generation);
-        /* Who is absent is not waited for only if all above know why. */
+        /* Absent members are skipped only if all places above know why. */
         if (operation != NULL && !operation_is_decided(operation) &&
             !operation_is_over(operation) && contribute.state == OVERLAY_PART_ABSENT &&
             series_suffices(overlay, series) && !operation_is_hopeless(overlay, series, operation))
@@ -719,7 +721,7 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         cancel_take(overlay, series, operation, CANCEL_TOLD);
     } else if (operation != NULL) {
         if (operation_is_decided(operation) && series->is_long)
-            operation->sent = ATTEMPT_NONE; /* the name may have meant nothing to our parent */
+            operation->sent = ATTEMPT_NONE; /* our parent may not have known the series' name */
         operation_advance(overlay, series, operation);
     }
     overlay_query_fini(&query);
@@ -747,7 +749,7 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
     }
     if (operation != NULL && !operation_is_decided(operation) && !operation_is_over(operation) &&
         frame->attempt >= operation->attempt) { /* I2 */
-        operation->sent = operation->attempt;   /* the parent knows */
+        operation->sent = operation->attempt;   /* the parent has it */
         large_reset(overlay, operation);
         collective_settle(overlay, series, operation, release.status, &release.lost,
                           message_of(release.payload));

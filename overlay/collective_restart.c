@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What open operations make of what happens around them: a death begins another attempt, a new parent
- * has heard nothing, a child that has joined is asked again what its siblings have been asked.
+ * How open operations react to changes in the tree: a death begins another attempt, a new parent
+ * must get everything, a child that has joined is sent the queries that its siblings have got.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ static void restart_list(struct overlay *overlay, struct list *list, const struc
     }
 }
 
-/* What is at rest stays so; what is open may come to rest. */
+/* Series at rest stay so; open ones may come to rest. */
 void collective_death(struct overlay *overlay, const struct ranges *places)
 {
     overlay->collective.dead_ranges = 0;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the core share: the state of one place, and the few ways in which they call
- * each other.  Each part's state is touched by its own file only; the others ask.
+ * What the files of the core share: the state of one place, and the few functions by which they
+ * call each other.  Each part's state is modified by its own file only.
  *
  *     overlay.c     create, step, dispatch of frames by type and sender
- *     join.c        the way up: finding, having and losing a parent
+ *     join.c        the way up: finding, keeping and losing a parent
  *     membership.c  the way down: child ranges, guests that ask to join, arrivals, leaving
  *     deaths.c      reports of deaths, on their way into the root's log
- *     absence.c     who of a range that was cut off is gone
- *     heirs.c       where those listen who may inherit
+ *     absence.c     finds dead places of a range that was cut off
+ *     heirs.c       addresses of places that may inherit
  *     lease.c       heartbeats, leases, silence; the one timer
- *     broadcast.c   the root's ordered log; broadcast_large.c: of much
- *     growth.c      places that come and places that leave
- *     forget.c      what is over for good
- *     roll_call.c   who is missing in an operation
- *     collective.c  exchange and gather; large.c: of much; cancel.c: given up;
- *                   series*.c: their records, their sets; collective_restart.c: what happens around
- *     stream.c      bytes on their way over two trees
- *     lateral.c     links beside the tree
+ *     broadcast.c   the root's ordered log; broadcast_large.c: large payloads
+ *     growth.c      places added and places that leave
+ *     forget.c      removal of finished operations
+ *     roll_call.c   members missing in an operation
+ *     collective.c  exchange and gather; large.c: large ones; cancel.c: given up;
+ *                   series*.c: their records, their sets; collective_restart.c: changes in the tree
+ *     stream.c      transfers over two trees
+ *     lateral.c     links outside the tree
  *     route.c       send, request, reply
  */
 #ifndef OVERLAY_CORE_H
@@ -35,7 +35,7 @@
 #define OVERLAY_NEVER_NS UINT64_MAX
 
 enum child_state {
-    CHILD_EMPTY,  /* nobody has ever joined for this range */
+    CHILD_EMPTY,  /* no place has ever joined for this range */
     CHILD_LINKED, /* its head is our child */
     CHILD_LOST,   /* the link broke; the head is reported, its death not yet in the log */
     CHILD_HEIR,   /* the head died; we wait for its heir */
@@ -44,38 +44,38 @@ enum child_state {
 
 /* One of the ranges below this place.  They are sorted, never removed, and only appended to. */
 struct child {
-    struct message *heirs; /* where who is below its head listens; NULL: not told */
+    struct message *heirs; /* addresses of places below its head; NULL: none sent */
     struct range range;
     uint32_t head;        /* first living place of range, or TREE_NO_PLACE */
     uint32_t incarnation; /* of the head, when linked or lost */
     enum child_state state;
-    bool is_noticed;           /* its silence has been told */
-    bool was_closed;           /* LOST, HEIR: its head did not fall silent, so leases are young */
+    bool is_noticed;           /* its silence has been reported */
+    bool was_closed;           /* LOST, HEIR: its head did not fall silent, so leases are fresh */
     uint64_t acked;            /* all entries up to it have reached all of range */
-    struct log_item *unacked;  /* the first that is kept after it, or NULL */
+    struct log_item *unacked;  /* the first one kept after it, or NULL */
     uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
     uint64_t echo_stamp_ns;    /* last echo, child's clock */
     uint64_t echo_received_ns; /* our clock */
     struct message *addresses; /* packed; NULL unless linked */
 };
 
-/* One who should be here and is not: is it there at all? */
+/* A probe of a place that should be linked and is not. */
 #define OVERLAY_PROBES_MAX OVERLAY_HEIRS_MAX
 
 struct probe {
     uint32_t place; /* 0: none */
     bool is_connecting;
-    bool is_well;    /* it has taken our connection itself */
-    bool is_silent;  /* its machine takes connections, itself it says nothing */
-    uint32_t misses; /* in a row: refused, or no machine there */
-    uint64_t due_ns; /* the next look, or the end of this one */
+    bool is_well;    /* the daemon itself has answered our connection */
+    bool is_silent;  /* its machine accepts connections, but the daemon stays silent */
+    uint32_t misses; /* in a row: refused, or the machine does not answer */
+    uint64_t due_ns; /* the next attempt, or the end of this one */
 };
 
 /* Of a place that has lost or inherited a range. */
 struct search {
-    struct message
-        *known;     /* where those of our range listen, as the parent said when we inherited */
-    uint32_t found; /* dead, since ranges are cut off: so many more are looked for at once */
+    struct message *known; /* addresses of our range, as sent by the parent when we inherited */
+    uint32_t found;        /* dead places found since ranges were cut off: adds to the number of
+                     * simultaneous probes */
     struct probe probes[OVERLAY_PROBES_MAX];
 };
 
@@ -85,9 +85,9 @@ struct guest {
     uint32_t place;
     uint32_t incarnation;
     bool asked;           /* join is valid and waits for an answer */
-    bool held;            /* and has been told so */
-    bool dismissed;       /* answered; the link is theirs to close */
-    bool parted;          /* was our child and has left; may still pass on what is routed */
+    bool held;            /* and has been sent HOLD */
+    bool dismissed;       /* answered; the guest must close the link */
+    bool parted;          /* was our child and has left; may still forward routed frames */
     uint64_t received_ns; /* JOIN; or parted since */
     struct overlay_join join;
 };
@@ -115,17 +115,18 @@ struct join {
     uint32_t candidate; /* index into the ancestors, of the round */
     uint32_t round;
     uint32_t redirects; /* in this round */
-    uint32_t avoid;     /* the parent just lost: asked last in the first round */
-    uint32_t silent;    /* the same, if it fell silent: asked in every fourth round only */
+    uint32_t avoid;     /* the parent just lost: tried last in the first round */
+    uint32_t silent;    /* the same, if it fell silent: tried only in every fourth round */
     bool ever;          /* has had a parent */
-    bool held;          /* ASKING: the target has a way to the root and lets us wait */
-    bool doubted;       /* in doubt_round somebody neither answered nor refused */
+    bool held;          /* ASKING: the target has a path to the root and makes us wait */
+    bool doubted;       /* in doubt_round a place neither answered nor refused */
     uint32_t doubt_round;
-    bool refused;      /* in this round nobody was asked who has not refused */
+    bool refused;      /* in this round all places tried have refused */
     bool doubtful;     /* a JOIN was not answered: it may have been taken */
     uint64_t since_ns; /* seeking since */
     uint64_t end_ns;   /* until when at most */
-    uint64_t cut_ns;   /* since when we or somebody above us seeks a parent; NEVER: nobody */
+    uint64_t cut_ns;   /* since when we or a place above us has been seeking a parent; NEVER:
+                        * none */
     uint64_t asked_ns; /* the target, since */
     uint64_t retry_ns;
     bool is_kept;      /* our parent has left, and our scope is larger than what we have kept */
@@ -136,7 +137,7 @@ struct join {
 
 struct lease {
     uint64_t round;    /* of the last wave */
-    uint64_t bound_ns; /* the root sent it not before this, on our clock; NEVER: no wave yet */
+    uint64_t bound_ns; /* the root sent it no earlier than this, on our clock; NEVER: no wave yet */
     uint64_t heard_ns; /* last LEASE of the parent */
     uint64_t beat_ns;  /* our last beat to the children */
     uint64_t watch_ns; /* when to look for silent children */
@@ -146,29 +147,29 @@ struct lease {
 struct broadcast {
     struct log_item *first; /* kept, ascending */
     struct log_item *last;
-    uint64_t received; /* highest sequence; all that is relevant up to it has come */
+    uint64_t received; /* highest sequence; everything relevant up to it has arrived */
     uint64_t head;     /* caught up when received >= head */
-    bool replaying;    /* and what comes again of before has come too, up to head */
-    uint64_t base;     /* of the last WELCOME: what new child ranges begin with */
-    uint64_t acked;    /* told to the parent */
+    bool replaying;    /* and replayed entries have arrived, too, up to head */
+    uint64_t base;     /* of the last WELCOME: where new child ranges start */
+    uint64_t acked;    /* sent to the parent */
     struct large_entry *large;
-    struct upward *upward;         /* behind a payload that is still on its way */
-    const struct message *offered; /* the payload of the entry that is being logged */
+    struct upward *upward;         /* waiting for a payload that is still incomplete */
+    const struct message *offered; /* the payload of the entry being logged */
     bool leave_wanted;             /* when all payloads have arrived */
     bool trim_wanted;              /* at the end of the step */
     uint32_t count;                /* of kept */
     uint64_t bytes;                /* of them */
-    uint64_t looked_at;            /* so many of them, ever: what acknowledgements cost */
+    uint64_t looked_at;            /* entries looked at, ever: the cost of acknowledgements */
 };
 
 struct collective {
-    struct map *by_set;     /* the first series of each set; NULL before any, as are these */
+    struct map *by_set;     /* the first series of each set; NULL if there are none, as below */
     struct map *by_owner;   /* and of each owner */
     struct map *forgetting; /* owners of the FORGETs that are kept */
-    struct list open;       /* series with an operation that is not decided here */
+    struct list open;       /* series with an operation not decided here */
     struct list at_rest;    /* the others */
-    uint64_t *dead_before;  /* so many places of `dead` stand before its i-th range */
-    uint32_t dead_ranges;   /* that dead_before was made for; 0: it must be made anew */
+    uint64_t *dead_before;  /* number of places of `dead` before its i-th range */
+    uint32_t dead_ranges;   /* for which dead_before was made; 0: must be rebuilt */
     uint32_t *forgotten;    /* ring of owners, allocated on first use */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
@@ -183,7 +184,7 @@ struct streams {
     struct stream *first;
     struct early *early;
     uint32_t early_count;
-    bool dirty; /* something is to be done at the end of the step */
+    bool dirty; /* work is left for the end of the step */
 };
 
 struct laterals {
@@ -204,21 +205,22 @@ struct roll;
 struct roll_call {
     struct roll *first; /* open */
     uint32_t count;
-    uint64_t watch_ns; /* when to look for operations without progress */
+    uint64_t watch_ns; /* when to check for operations without progress */
 };
 
-/* The root: deaths that are not in the log yet. */
+/* The root: deaths not yet in the log. */
 struct gather {
     struct ranges places;
     uint64_t since_ns; /* the first entry of the present burst */
     uint64_t last_ns;  /* the last one; 0: none yet */
-    uint64_t due_ns;   /* when the next one may go; not at the root: when reports are repeated */
+    uint64_t due_ns;   /* when the next one may be logged; not at the root: when reports are
+                        * repeated */
 };
 
 struct overlay {
     uint32_t place;
     uint32_t places;     /* that the tree began with */
-    uint32_t population; /* places ever given, as far as we know */
+    uint32_t population; /* places ever assigned, as far as we know */
     uint32_t radix;
     uint32_t incarnation;
     uint32_t long_set_ranges;
@@ -233,16 +235,16 @@ struct overlay {
     uint32_t merges_count;
     bool started;
     bool ended;
-    bool leaving;   /* everyone leaves */
+    bool leaving;   /* all places leave */
     bool departing; /* this place leaves the others */
     bool complete_told;
-    bool heirs_told;        /* the parent has been told of some */
-    bool settled;           /* has been ready once */
+    bool heirs_told;        /* some have been sent to the parent */
+    bool settled;           /* has once been ready */
     struct message *own;    /* packed addresses */
-    struct ranges dead;     /* incl. who has left */
+    struct ranges dead;     /* including places that have left */
     struct ranges left;     /* of them */
     struct ranges arrived;  /* of our scope, incl. ourselves */
-    uint64_t arrived_told;  /* so many of them the parent knows */
+    uint64_t arrived_told;  /* how many of them the parent knows */
     struct child *children; /* by range, ascending */
     uint32_t children_count;
     struct guest *guests;
@@ -250,11 +252,11 @@ struct overlay {
     struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
     struct gather gather;
-    uint64_t cut_off_ns;   /* since when the range that we inherit last was cut off */
-    uint64_t heirs_ns;     /* when the parent is told of heirs that have changed */
-    uint64_t absence_ns;   /* when to look at ranges that are cut off */
-    uint64_t parted_ns;    /* when to look at guests who have parted */
-    struct search *search; /* NULL before it is needed */
+    uint64_t cut_off_ns;   /* when the range that we inherited last was cut off */
+    uint64_t heirs_ns;     /* when changed heirs are sent to the parent */
+    uint64_t absence_ns;   /* when to check ranges that are cut off */
+    uint64_t parted_ns;    /* when to check guests that have parted */
+    struct search *search; /* NULL until needed */
     struct join join;
     struct lease lease;
     struct broadcast broadcast;
@@ -268,8 +270,8 @@ struct overlay {
     struct overlay_actions *actions;
 };
 
-/* Of each part, x_check asserts what holds between two steps; so it does at every step's beginning and
- * end.  Cost: O(1) each. */
+/* For each part, x_check asserts its invariants between two steps; called at the beginning and end
+ * of every step.  Cost: O(1) each. */
 
 /* overlay.c */
 struct tree overlay_tree(const struct overlay *overlay);
@@ -284,35 +286,35 @@ void overlay_send(struct overlay *overlay, uint32_t place, struct frame *frame);
 /* As overlay_send, keeping the caller's reference. */
 void overlay_send_copy(struct overlay *overlay, uint32_t place, const struct frame *frame);
 void overlay_close(struct overlay *overlay, uint32_t place);
-/* A link to the place is up, whatever for. */
+/* A link to the place is up, for any purpose. */
 bool overlay_has_link(const struct overlay *overlay, uint32_t place);
-/* Ends this place: closes all links; the last thing it does. */
+/* Ends this place: closes all links; its last operation. */
 void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Joined and in possession of everything the log had for our range: may answer for it. */
+/* Joined, and has everything the log had for our range: may answer for it. */
 bool overlay_is_ready(const struct overlay *overlay);
-/* What had to wait for that is done now. */
+/* Does everything that had to wait for that. */
 void overlay_became_ready(struct overlay *overlay);
-/* A message that any two places exchange along the tree (route.c). */
+/* Whether it is a message between any two places along the tree (route.c). */
 bool overlay_is_routed(uint8_t type);
 
 /* join.c */
 void join_check(const struct overlay *overlay);
 void join_start(struct overlay *overlay);
-/* Somebody else waits here: who we ask must know, lest it counts them as gone (absence.c). */
+/* More places wait here: the one we ask must know, or it would count them as dead (absence.c). */
 void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
 void join_up(struct overlay *overlay, uint32_t place);
-/* The parent or the target is gone; look for another. */
+/* The parent or the target is lost; look for another. */
 void join_down(struct overlay *overlay, enum node_loss loss);
-/* The same for a place that leaves: it needs none any more. */
+/* The same for a place that leaves: it no longer needs one. */
 void join_part(struct overlay *overlay);
-/* The parent, who leaves, is about to count as dead. */
+/* The parent, which leaves, is about to count as dead. */
 void join_remember_scope(struct overlay *overlay);
 void join_timer(struct overlay *overlay);
 uint64_t join_deadline_ns(const struct overlay *overlay);
-/* This place did nothing for so long, though something was due: answers may be here unread. */
+/* This place was stalled for that long: answers may have arrived unread. */
 void join_stalled(struct overlay *overlay, uint64_t excess_ns);
-/* Nobody between us and the root is known to seek a parent. */
+/* No place between us and the root is known to seek a parent. */
 bool join_is_whole(const struct overlay *overlay);
 bool join_has_parent(const struct overlay *overlay);
 int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -329,44 +331,44 @@ struct child *membership_child_of(const struct overlay *overlay, uint32_t place)
 struct child *membership_linked(const struct overlay *overlay, uint32_t place);   /* as its head */
 bool membership_is_guest(const struct overlay *overlay, uint32_t place);
 bool membership_is_parted(const struct overlay *overlay, uint32_t place);
-/* Nobody is linked below this place. */
+/* No place is linked below this one. */
 bool membership_is_deserted(const struct overlay *overlay);
-/* Everyone who waits here for an answer, and who waits at them. */
+/* All places that wait here for an answer, and those waiting at them. */
 void membership_waiting(const struct overlay *overlay, struct ranges *ret_waiting);
-/* It wants something else than to join; false if it is none, or has asked to join. */
+/* Releases a guest that does not want to join; false if it is not a guest, or has asked to join. */
 bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
 void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss);
 /* Closes the link to a silent child and reports it. */
 void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss);
-/* The starter says that a place is gone. */
+/* The starter reports that a place has ended. */
 void membership_failed(struct overlay *overlay, uint32_t place);
 /* Installs deaths of the log, or departures. */
 void membership_gone(struct overlay *overlay, const struct ranges *places, bool has_left);
-/* The population is another: child ranges that are new begin behind this entry of the log. */
+/* The population has changed: new child ranges start after this entry of the log. */
 void membership_grown(struct overlay *overlay, uint64_t sequence);
-/* We have become ready, or a child range has changed: look at guests and arrivals again. */
+/* We have become ready, or a child range has changed: rechecks guests and arrivals. */
 void membership_changed(struct overlay *overlay);
-/* We have a (new) parent: it must know what the old one may not have passed on. */
+/* We have a (new) parent: sends it what the old one may not have forwarded. */
 void membership_joined(struct overlay *overlay);
 void membership_tell_arrived(struct overlay *overlay, bool also_partial);
 void membership_leave(struct overlay *overlay);
 void membership_leave_check(struct overlay *overlay);
-/* Closes the links of those who have parted and do not go. */
+/* Closes the links of parted guests that do not close them. */
 void membership_timer(struct overlay *overlay);
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* deaths.c */
-/* To the root, until it is in the log. */
+/* Reports to the root, until it is in the log. */
 void deaths_report(struct overlay *overlay, const struct overlay_death *death);
-/* The root: logs what has been reported, if it is time; at the end of a step. */
+/* The root: logs reported deaths when due; at the end of a step. */
 void deaths_log(struct overlay *overlay);
 uint64_t deaths_deadline_ns(const struct overlay *overlay);
-void deaths_forget(struct overlay *overlay); /* what is in the log need not be reported any more */
-void deaths_joined(struct overlay *overlay); /* a new parent has heard of none */
+void deaths_forget(struct overlay *overlay); /* drops reports that are in the log now */
+void deaths_joined(struct overlay *overlay); /* a new parent has got none */
 int deaths_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* growth.c */
@@ -374,57 +376,57 @@ void growth_grow(struct overlay *overlay, uint32_t count);
 void growth_shrink(struct overlay *overlay, const struct ranges *places);
 /* Installs a GROW of the log. */
 void growth_take(struct overlay *overlay, const struct ranges *places, uint64_t sequence);
-/* A first WELCOME: what the tree was like at its base; empties its ranges. */
+/* A first WELCOME: takes the state of the tree at its base; empties its ranges. */
 void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome);
 /* This place must leave. */
 void growth_depart(struct overlay *overlay);
 void growth_departing_step(struct overlay *overlay, const struct overlay_event *event);
 
 /* absence.c */
-/* A range has been cut off: look after a while who of it is there. */
+/* A range has been cut off: checks after a while which of its places are there. */
 void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns);
-/* We can report again: what became due meanwhile is due now. */
+/* We can report again: handles what became due meanwhile. */
 void absence_recheck(struct overlay *overlay);
 void absence_timer(struct overlay *overlay);
-/* A connection that may be ours to somebody who was looked for. */
+/* A connection that may belong to a probe. */
 void absence_up(struct overlay *overlay, uint32_t place);
 bool absence_down(struct overlay *overlay, uint32_t place, enum node_loss loss); /* it was */
-void absence_close(struct overlay *overlay); /* at this place's end: closes what is open */
+void absence_close(struct overlay *overlay); /* at this place's end: closes open ones */
 
 /* heirs.c */
-/* Where a place of a child range listens, if that was told. */
-struct search *heirs_search(struct overlay *overlay); /* made if need be */
+/* The addresses of a place of a child range, if known. */
+struct search *heirs_search(struct overlay *overlay); /* created on first use */
 bool heirs_find(const struct overlay *overlay, const struct child *child, uint32_t place,
                 struct addresses *ret_addresses);
-/* The next place of the range of whom that is known. */
+/* The next place of the range with a known address. */
 bool heirs_next(const struct overlay *overlay, const struct child *child, uint32_t after,
                 struct overlay_heir *ret_heir);
-void heirs_changed(struct overlay *overlay); /* the parent is told soon */
-void heirs_tell(struct overlay *overlay);    /* now, if it has changed */
+void heirs_changed(struct overlay *overlay); /* sent to the parent soon */
+void heirs_tell(struct overlay *overlay);    /* sends it now, if it has changed */
 void heirs_timer(struct overlay *overlay);
 uint64_t heirs_deadline_ns(const struct overlay *overlay);
-void heirs_joined(struct overlay *overlay); /* a new parent has been told nothing */
-/* To who has become the head of a range that was cut off. */
+void heirs_joined(struct overlay *overlay); /* a new parent has got nothing */
+/* Sends them to the new head of a range that was cut off. */
 void heirs_hand_on(struct overlay *overlay, const struct child *child);
 int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void heirs_fini(struct overlay *overlay);
 
 /* lease.c */
 void lease_start(struct overlay *overlay);
-/* How long a silence lasts before people are told of it; telling them. */
+/* How long a silence lasts before it is reported. */
 uint64_t lease_notice_ns(const struct overlay *overlay);
 void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_ns);
 struct overlay_lease lease_for(const struct overlay *overlay, const struct child *child);
 int lease_take(struct overlay *overlay, const struct overlay_lease *lease);
 uint64_t lease_end_ns(const struct overlay *overlay);
 void lease_check(const struct overlay *overlay);
-/* Ends this place if its lease is over: before anything else it does. */
+/* Ends this place if its lease has expired: before anything else in a step. */
 void lease_expire(struct overlay *overlay);
-/* If this step comes late by our own fault, nobody else has been silent meanwhile. */
+/* If this step is late because we stalled, the time does not count as silence of others. */
 void lease_stalled(struct overlay *overlay);
 void lease_watch(struct overlay *overlay); /* a child was linked */
 void lease_timer(struct overlay *overlay);
-/* Hands the last wave to all children now, if there are any. */
+/* Sends the last wave to all children now, if there are any. */
 void lease_beat(struct overlay *overlay);
 void lease_arm(struct overlay *overlay); /* at the end of each step */
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -440,35 +442,36 @@ bool broadcast_is_caught_up(const struct overlay *overlay);
 void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome);
 /* Highest kept entry of a child range, at least what it has acknowledged. */
 uint64_t broadcast_head(const struct overlay *overlay, const struct child *child);
-/* The entry that gave a place that has never joined its place, if that is kept; else 0. */
+/* The entry that added a place that has never joined, if it is kept; else 0. */
 uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place);
-/* What the tree was like when a sequence, from which on everything is kept, had been taken. */
+/* The state of the tree right after a sequence; everything later must still be kept. */
 void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
                        struct overlay_welcome *welcome);
 /* Sends a new child all kept entries of its range after `after`. */
 void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after);
-/* Child ranges, what they have or who heads them are others than before: counts anew who has yet to
- * acknowledge what, drops what nobody needs, and tells the parent. */
+/* Child ranges, their heads or what they have received have changed: recounts the missing
+ * acknowledgements, drops entries no longer needed, and acknowledges to the parent. */
 void broadcast_trim(struct overlay *overlay);
 void broadcast_step_end(struct overlay *overlay);
 int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void broadcast_leave(struct overlay *overlay);
-/* The entry is still needed by somebody below, or by us. */
+/* The entry is still needed by a place below, or by us. */
 bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence);
 void broadcast_fini(struct overlay *overlay);
 
 /* broadcast_large.c */
 /* A user's entry, by the log or by a stream; payload may be NULL. */
 void broadcast_user(struct overlay *overlay, const struct ranges *set, struct message *payload);
-/* What is told upward in the root's order; takes payload. */
+/* An upcall in the root's order; takes payload. */
 void broadcast_tell(struct overlay *overlay, struct message *payload);
 void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
                            const struct ranges *places);
-/* LARGE, REROUTE or SETTLED.  Not new: an heir may hear of what concerns others of its range only. */
+/* LARGE, REROUTE or SETTLED.  If not new: an heir may get entries that concern only others of its
+ * range. */
 void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *entry,
                           const struct stream_large *size, bool is_new);
-/* Its payload has yet to come here. */
+/* Its payload has not arrived here yet. */
 bool broadcast_large_is_awaited(const struct overlay *overlay, uint64_t sequence);
 void broadcast_large_trimmed(struct overlay *overlay);
 bool broadcast_large_is_under_way(const struct overlay *overlay);
@@ -480,43 +483,43 @@ void broadcast_large_fini(struct overlay *overlay);
 void collective_check(const struct overlay *overlay);
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
 void collective_cancel(struct overlay *overlay, const struct node_key *key);
-/* These are in `dead` now. */
+/* These have been added to `dead`. */
 void collective_death(struct overlay *overlay, const struct ranges *places);
-void collective_joined(struct overlay *overlay); /* a new parent has heard nothing yet */
-void collective_ready(struct overlay *overlay);  /* what had to wait can be said */
+void collective_joined(struct overlay *overlay); /* a new parent has got nothing yet */
+void collective_ready(struct overlay *overlay);  /* sends what had to wait */
 void collective_linked(struct overlay *overlay, struct child *child); /* a child has (re)joined */
 int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame);
-/* The record of an operation that a peer speaks of, made if need be, and its series; NULL if it is
- * over, is none of our business, or cannot be: then *ret_rc < 0. */
+/* The record of an operation that a peer refers to, made if necessary, and its series; NULL if it
+ * has ended, does not concern us, or is invalid: then *ret_rc < 0. */
 struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
                                   const struct ranges *set, struct series **ret_series,
                                   int *ret_rc);
-/* The same of what a frame of overlay_encode_named() speaks of; below 0 if that drops the peer. */
+/* The same for a frame of overlay_encode_named(); below 0 if the peer must be dropped. */
 int collective_open_named(struct overlay *overlay, const struct frame *frame,
                           struct series **ret_series, struct operation **ret_operation);
 void collective_init(struct overlay *overlay);
 void collective_fini(struct overlay *overlay);
 
 /* forget.c */
-/* The root: logs that an owner (event->id) is forgotten by the places of event->set. */
+/* The root: logs that the places of event->set forget an owner (event->id). */
 void forget_log(struct overlay *overlay, const struct overlay_event *event);
 void forget_take(struct overlay *overlay, uint32_t owner, bool is_member);
-/* A FORGET is kept (1), or no more (-1). */
+/* A FORGET is kept (1), or dropped (-1). */
 void forget_kept(struct overlay *overlay, uint32_t owner, int change);
-/* Somebody below may not know yet that the owner is forgotten. */
+/* A place below may not know yet that the owner is forgotten. */
 bool forget_is_under_way(const struct overlay *overlay, uint32_t owner);
-/* This place was told so as one of its members. */
+/* This place has got the FORGET as one of its members. */
 bool forget_is_done(const struct overlay *overlay, uint32_t owner);
 
 /* roll_call.c */
 void roll_call_check(const struct overlay *overlay);
 void roll_call_forget(struct overlay *overlay, uint32_t owner);
-/* Something was heard of an operation: it is looked at again if nothing follows. */
+/* An operation has made progress: it is checked again if nothing follows. */
 void roll_call_progress(struct overlay *overlay, struct operation *operation);
-/* It is over: who was told that it is not hears so. */
+/* It has ended: notifies those that were notified of the stall. */
 void roll_call_decided(struct overlay *overlay, const struct series *series,
                        struct operation *operation);
 void roll_call_ask(struct overlay *overlay, const struct overlay_event *event);
@@ -529,7 +532,7 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
 int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void roll_call_fini(struct overlay *overlay);
 
-/* large.c; the handlers of OVERLAY_BROKEN are told of both kinds of streams */
+/* large.c; the handlers of OVERLAY_BROKEN handle both kinds of streams */
 int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -550,23 +553,24 @@ void stream_fini(struct overlay *overlay);
 /* lateral.c */
 enum lateral_take {
     LATERAL_TAKE_NOTHING,
-    LATERAL_TAKE_ATTEMPT, /* an up or down is to come */
+    LATERAL_TAKE_ATTEMPT, /* an up or down will follow */
     LATERAL_TAKE_LINK
 };
 void lateral_check(const struct overlay *overlay);
-/* A link to a higher place; stream_link_up or stream_link_down tells what came of it. */
+/* Requests a link to a higher place; the outcome is stream_link_up or stream_link_down. */
 void lateral_want(struct overlay *overlay, uint32_t place);
-bool lateral_is_known(const struct overlay *overlay, uint32_t place); /* up, or on its way */
+bool lateral_is_known(const struct overlay *overlay, uint32_t place); /* up, or being opened */
 bool lateral_is_up(const struct overlay *overlay, uint32_t place);
 bool lateral_up(struct overlay *overlay, uint32_t place, uint32_t incarnation); /* it was one */
 bool lateral_down(struct overlay *overlay, uint32_t place); /* by us: it was one */
 bool lateral_lost(struct overlay *overlay, uint32_t place); /* by the other end: it was one */
 void lateral_give_up(struct overlay *overlay, uint32_t place);
-/* A stream has done with its edge to the place, of an operation of `key` or (NULL) of the log. */
+/* A stream no longer needs its edge to the place; it was of an operation of `key` or (NULL) of the
+ * log. */
 void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key *key);
-/* No series of the owner lives any more. */
+/* No series of the owner is left. */
 void lateral_forget(struct overlay *overlay, uint32_t owner);
-/* What there is becomes a link of the tree's. */
+/* Turns an existing lateral link into one of the tree. */
 enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void lateral_death(struct overlay *overlay, const struct ranges *places);
 void lateral_timer(struct overlay *overlay);
@@ -579,16 +583,17 @@ int lateral_on_lateral(struct overlay *overlay, uint32_t from, const struct fram
 
 /* route.c */
 void route_check(const struct overlay *overlay);
-/* From core to core: OVERLAY_ASK or OVERLAY_ANSWER; payload may be NULL. */
+/* Sends OVERLAY_ASK or OVERLAY_ANSWER from core to core; payload may be NULL. */
 void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t destination,
                 struct message *payload);
 void route_send(struct overlay *overlay, const struct overlay_event *event);
 void route_request(struct overlay *overlay, const struct overlay_event *event);
 void route_reply(struct overlay *overlay, const struct overlay_event *event);
-/* These are about to die, or who knows (NULL): looks for the requests that are on their way over them. */
+/* These are about to be declared dead, or unknown ones (NULL): finds the requests whose path leads
+ * over them. */
 void route_dying(struct overlay *overlay, const struct ranges *places);
 void route_death(struct overlay *overlay);
-void route_flush(struct overlay *overlay); /* something is reachable that was not */
+void route_flush(struct overlay *overlay); /* something has become reachable */
 int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void route_fini(struct overlay *overlay);
 

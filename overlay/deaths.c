@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports of deaths, on their way into the root's log.  Each place keeps what it has reported, and
- * repeats it to each new parent, and every stall_ns, until the entry comes; the root gathers what it
- * hears before it logs it.
+ * Reports of deaths, on their way into the root's log.  Each place keeps its reports, and repeats
+ * them to each new parent, and every stall_ns, until the entry arrives; the root collects reports
+ * before it logs them.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "overlay/core.h"
 #include "overlay/limits.h"
 
-/* Reported already, as a whole. */
+/* Already reported, completely. */
 static bool is_reported(const struct overlay *overlay, struct range range)
 {
     for (uint32_t i = 0; i < overlay->lost_count; i++) {
@@ -41,7 +41,7 @@ static void lost_send(struct overlay *overlay, const struct overlay_death *items
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-/* Should a report be lost with whoever passed it on, everybody would wait for the dead. */
+/* If a report were lost with a relay, all would wait for the dead place. */
 static void lost_send_again(struct overlay *overlay)
 {
     if (overlay->lost_count == 0 || overlay->now_ns < overlay->gather.due_ns)
@@ -52,9 +52,9 @@ static void lost_send_again(struct overlay *overlay)
 
 /* ---- the root's log of deaths ---- */
 
-/* Many die at once: what every death costs, an attempt of each operation that is open and an entry to
- * everyone, is then paid a few times only.  A death waits for others that are noticed at the same
- * time; if an entry was logged just before, for a quarter of what this burst of them has lasted. */
+/* If many die at once, the cost of a death, an attempt of each open operation and an entry to all
+ * places, should be paid only a few times.  So a death waits for others noticed at the same time;
+ * if an entry was logged just before, for a quarter of the duration of this burst. */
 #define GATHER_FIRST_NS (2 * 1000000ull)
 #define GATHER_MIN_NS   (5 * 1000000ull)
 
@@ -82,7 +82,7 @@ static uint64_t gather_pause_ns(const struct overlay *overlay)
     return pause_ns < gather_max_ns(overlay) ? pause_ns : gather_max_ns(overlay);
 }
 
-/* The root is the one who tells people. */
+/* Only the root reports to users. */
 static void tell_seen(struct overlay *overlay, const struct overlay_death *death)
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_SEEN);
@@ -98,7 +98,7 @@ static void gather_death(struct overlay *overlay, const struct overlay_death *de
     uint32_t place;
 
     if (!ranges_first_gap(&gather->places, death->range.first, death->range.last, &place))
-        return; /* reported already */
+        return; /* already reported */
     tell_seen(overlay, death);
     if (ranges_is_empty(&gather->places))
         gather->due_ns = overlay->now_ns + gather_pause_ns(overlay);
@@ -124,7 +124,7 @@ void deaths_log(struct overlay *overlay)
         gather->since_ns = overlay->now_ns;
     gather->last_ns = overlay->now_ns;
     ranges_move(&places, &gather->places);
-    ranges_remove_all(&places, &overlay->dead); /* who has left meanwhile */
+    ranges_remove_all(&places, &overlay->dead); /* places that have left meanwhile */
     if (!ranges_is_empty(&places))
         broadcast_append_places(overlay, OVERLAY_ENTRY_DEATH, &places);
     ranges_fini(&places);

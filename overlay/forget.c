@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When an owner's operations are over (a job has ended), the root forgets it: an entry of its log,
- * FORGET, goes to all places that could be members of its sets, the dead among them, and so passes every
- * place that has a series of it: who relays between members, or between one and the root, has a member
- * below it.  Each forgets as the entry comes.  No member forgets by itself: others may still ask it what
- * was decided.  Who has called and not been told yet hears -ECANCELED.
+ * When an owner's operations have ended (a job is over), the root forgets it: an entry of its log,
+ * FORGET, goes to all places that could be members of its sets, including dead ones, and so passes
+ * every place that has a series of it: a relay between members, or between one and the root, has a
+ * member below it.  Each place forgets when the entry arrives.  No member forgets by itself: others
+ * may still ask it for the decision.  Callers still waiting get -ECANCELED.
  *
- * What children said of the owner before the entry reached them comes late, and would make a series that
- * nobody forgets.  But a child acknowledges the entry behind all that, on the same link, and until then
- * the entry is kept here: whatever names the owner of a kept entry is dropped.  Later calls of the place
- * itself are dropped, too; of these owners the last few hundred are known.
+ * Messages of children about the owner, sent before the entry reached them, arrive late and would
+ * make a series that is never forgotten.  But a child acknowledges the entry after all of them, on
+ * the same link, and until then the entry is kept here: messages that name the owner of a kept
+ * entry are dropped.  Later calls of this place are dropped, too; the last few hundred such owners
+ * are remembered.
  *
- * Cost: O(what is forgotten).
+ * Cost: O(records removed).
  */
 #include "config.h"
 
@@ -71,7 +72,7 @@ static void remember(struct overlay *overlay, uint32_t owner)
         collective->forgotten_count++;
 }
 
-/* Whoever waits for an operation hears that it is no more. */
+/* Ends the operations that callers still wait for. */
 static void tell_ends(struct overlay *overlay, const struct series *series)
 {
     for (struct operation *operation = series->operations; operation != NULL;

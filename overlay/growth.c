@@ -2,18 +2,18 @@
 /*
  * How the instance grows and shrinks: two kinds of entries of the root's log.
  *
- * GROW gives places, always the next that were never given.  A new place is a leaf (tree.h), so
- * nobody's links change; it has one more child range to expect, or one whose last living place had
- * died.  Nothing of the log before that entry concerns the new place: where it joins it is told what
- * the tree was like (the population, who is dead, who of them has left) as of the entry that the
- * replay begins behind, which is at least the one that gave it its place.
+ * GROW adds places, always the next unused ones.  A new place is a leaf (tree.h), so no links
+ * change; its parent expects one more child range, or one whose last living place had died.  No
+ * earlier entry of the log concerns the new place: on joining it gets the state of the tree (the
+ * population, the dead, which of them have left) as of the entry after which the replay starts, at
+ * least the one that added it.
  *
- * DEPARTURE takes places away.  To all others they are dead, but for what is told upward; so what
- * holds for deaths holds here: heirs, attempts, replay.  A place that must leave hands the entry on
- * to those below it, which go over to their heirs (or leave too), and takes part in nothing any more
- * but passing on what is routed.  When all below it have gone it closes its links and ends; its lease,
- * which nobody renews now, bounds that.  Its parent keeps the link as that of a guest who has parted:
- * what was routed upward before comes through, the rest is ignored, and its end is no loss.
+ * DEPARTURE removes places.  To all others they are dead, except for the upcalls; so everything
+ * that applies to deaths applies here: heirs, attempts, replay.  A place that must leave forwards
+ * the entry to those below it, which move to their heirs (or leave too), and from then on only
+ * forwards routed frames.  When all below it have gone it closes its links and ends; its lease, no
+ * longer renewed, bounds that.  Its parent keeps the link as that of a parted guest: frames routed
+ * upward earlier still come through, the rest is ignored, and its end is not a loss.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ void growth_grow(struct overlay *overlay, uint32_t count)
     ranges_fini(&places);
 }
 
-/* Who is dead already need not leave. */
+/* Places already dead need not leave. */
 void growth_shrink(struct overlay *overlay, const struct ranges *places)
 {
     struct ranges leaving = {0};
@@ -50,7 +50,7 @@ void growth_shrink(struct overlay *overlay, const struct ranges *places)
     ranges_fini(&leaving);
 }
 
-/* ---- everyone ---- */
+/* ---- all places ---- */
 
 void growth_take(struct overlay *overlay, const struct ranges *places, uint64_t sequence)
 {
@@ -68,15 +68,15 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
     ranges_move(&overlay->dead, &welcome->dead);
     ranges_move(&overlay->left, &welcome->left);
     membership_grown(overlay, overlay->broadcast.base);
-    /* What was called before was called for a tree in which everyone lived. */
+    /* Earlier calls assumed a tree in which all places were alive. */
     collective_death(overlay, &overlay->dead);
     route_dying(overlay, NULL);
     route_death(overlay);
 }
 
-/* ---- who must leave ---- */
+/* ---- leaving places ---- */
 
-/* When all below have gone. */
+/* Ends this place when all below have gone. */
 static void depart_check(struct overlay *overlay)
 {
     if (membership_is_deserted(overlay))
@@ -99,7 +99,7 @@ static void depart_down(struct overlay *overlay, uint32_t place)
         membership_down(overlay, place, NODE_LOSS_UNKNOWN);
 }
 
-/* What is routed goes on; for anything else it is too late. */
+/* Routed frames are forwarded; for anything else it is too late. */
 static void depart_frame(struct overlay *overlay, const struct overlay_event *event)
 {
     uint8_t type = event->frame->type;
@@ -134,7 +134,7 @@ void growth_departing_step(struct overlay *overlay, const struct overlay_event *
         route_reply(overlay, event);
         break;
     default:
-        break; /* who calls hears the end of this place in a moment */
+        break; /* callers get the end of this place in a moment */
     }
     depart_check(overlay);
 }

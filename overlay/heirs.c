@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where those listen who may inherit.  When the head of a range dies its heir comes by itself; only
- * if it does not somebody must look for it, and that is the parent of the range, who has never had to
- * do with it.  So each place tells its parent where its children listen, and as far as there is room
- * theirs: the children first, as they are the heads of what an heir takes over.  It tells a new parent at
- * once, and what has changed when all below it have arrived, or else a sixteenth of a heartbeat later,
- * so that many changes cost one message.  Who dies with its parent within that time of its joining may
- * have to be missed for long (absence.c).  Who has become the heir of a range is told what is known of
- * the rest of it.
+ * Addresses of places that may inherit a range.  When the head of a range dies its heir joins by
+ * itself; only if it does not must the parent of the range probe it, and the parent has never had a
+ * link to it.  So each place sends its parent the addresses of its children, and of theirs as far
+ * as there is room: the children first, since they head what an heir takes over.  It sends them to
+ * a new parent at once, and changes when all below it have arrived, or else a sixteenth of a
+ * heartbeat later, so that many changes cost one message.  A place that dies with its parent within
+ * that time of joining is only noticed late (absence.c).  The new heir of a range is sent what is
+ * known of the rest of it.
  *
  * Memory: OVERLAY_HEIRS_MAX addresses for each child range.
  */
@@ -77,7 +77,7 @@ bool heirs_next(const struct overlay *overlay, const struct child *child, uint32
     return found;
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 struct heir_list {
     struct buffer items;
@@ -163,7 +163,7 @@ void heirs_timer(struct overlay *overlay)
         heirs_tell(overlay);
 }
 
-/* Who has no parent tells the next one when it joins. */
+/* Without a parent they are sent on the next join. */
 uint64_t heirs_deadline_ns(const struct overlay *overlay)
 {
     return join_has_parent(overlay) ? overlay->heirs_ns : OVERLAY_NEVER_NS;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The way up.  A place looks for a parent in rounds: it asks its ancestors, nearest first, until
- * one welcomes it, sends it on to a descendant of its own (REDIRECT), or all have failed; then it
- * waits a little, more each time and with jitter, and begins again.
+ * one welcomes it, redirects it to one of its descendants (REDIRECT), or all have failed; then it
+ * waits a little, longer each time and with jitter, and starts over.
  *
  * At the first join it may be up before its parent, so the first rounds try the nearest ancestor
- * only, until that has been seen alive: else everyone would be at the root's door.  An orphan begins above the parent it just lost,
- * for that one is probably dead, and ends when rejoin_ns is over without a sign of anyone who has a
- * way to the root (HOLD, REDIRECT).  But who neither answers nor refuses may only be stopped, and who
- * has said HOLD may wait for an heir that is: then its own lease alone bounds the search.  If all
- * refuse up to the root, nobody is left who could take it: it ends after an eighth of that time.
+ * only, until that has been seen alive: otherwise all places would crowd the root.  An orphan
+ * begins above the parent it just lost, since that one is probably dead, and ends after rejoin_ns
+ * without a sign of a place with a path to the root (HOLD, REDIRECT).  But a place that neither
+ * answers nor refuses may be just stopped, and one that has sent HOLD may be waiting for an heir
+ * that is: then only the orphan's lease bounds the search.  If all refuse up to the root, no place
+ * is left that could accept it: it ends after an eighth of that time.
  */
 #include "config.h"
 
@@ -67,7 +68,7 @@ static void join_connect(struct overlay *overlay, uint32_t place, const struct a
     action->addresses = memory_copy(addresses, sizeof(*addresses));
 }
 
-/* How many of the ancestors this round tries. */
+/* The number of ancestors tried in this round. */
 static uint32_t round_width(const struct overlay *overlay)
 {
     if (!overlay->join.ever && overlay->join.round < FIRST_NEAR_ROUNDS &&
@@ -82,15 +83,15 @@ static void join_give_up(struct overlay *overlay)
                 (double)(overlay->now_ns - overlay->join.since_ns) / 1e9);
 }
 
-/* In this round or the one before somebody neither answered nor refused: it may be stopped, and is
- * given the time that our lease leaves. */
+/* In this round or the one before a place neither answered nor refused: it may be stopped, and gets
+ * the time left of our lease. */
 static bool has_doubt(const struct join *join)
 {
     return join->doubted && join->round <= join->doubt_round + 1;
 }
 
-/* In this round each of our ancestors up to the root was asked, and the system of each said that
- * nobody listens there: all of them have ended, and the tree with its root. */
+/* In this round each of our ancestors up to the root was tried, and the system of each refused the
+ * connection: all of them have ended, and the tree with its root. */
 static bool has_no_root(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
@@ -117,14 +118,15 @@ static void join_wait(struct overlay *overlay)
     join->target = TREE_NO_PLACE;
     join->retry_ns = overlay->now_ns + jittered(overlay, delay_ns);
     join->round++;
-    /* Those above know better whether a parent that fell silent is back: it alone is asked rarely. */
+    /* Places above know better whether a parent that fell silent is back, so it is tried only
+     * rarely. */
     join->avoid = join->round % SILENT_ROUNDS == 0 ? TREE_NO_PLACE : join->silent;
     join->candidate = 0;
     join->redirects = 0;
     join->refused = true;
 }
 
-/* Asks the next ancestor of this round. */
+/* Tries the next ancestor of this round. */
 static void join_next(struct overlay *overlay)
 {
     struct join *join = &overlay->join;
@@ -226,7 +228,7 @@ void join_up(struct overlay *overlay, uint32_t place)
     overlay->join.state = JOIN_ASKING;
     overlay->join.asked_ns = overlay->now_ns;
     if (!overlay->join.ever)
-        overlay->join.since_ns = overlay->now_ns; /* somebody is there: the time begins anew */
+        overlay->join.since_ns = overlay->now_ns; /* a place responds: the time starts again */
     overlay->arrived_told = ranges_count(&overlay->arrived);
 }
 
@@ -240,7 +242,7 @@ void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting)
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-/* Somebody with a way to the root deals with us: the time for finding one begins anew.  Our lease,
+/* A place with a path to the root has responded: the time for finding one starts again.  Our lease,
  * which it does not renew, bounds that. */
 static void join_is_near(struct overlay *overlay)
 {
@@ -259,7 +261,7 @@ void join_down(struct overlay *overlay, enum node_loss loss)
     if (loss != NODE_LOSS_REFUSED)
         join->refused = false;
     if (join->held && join->state == JOIN_ASKING)
-        join_is_near(overlay); /* it had a way to the root a moment ago */
+        join_is_near(overlay); /* it had a path to the root a moment ago */
     join->held = false;
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
     if (join->state == JOIN_ASKING)
@@ -273,15 +275,15 @@ void join_down(struct overlay *overlay, enum node_loss loss)
         join_seek(overlay, join->target);
         lease_beat(overlay);
     } else if (join->redirects > 0) {
-        join_wait(overlay); /* who sent us there will know better in a moment */
+        join_wait(overlay); /* the place that sent us there will know better in a moment */
     } else {
         join_next(overlay);
     }
 }
 
-/* Of a death of its parent a place hears from the next, after all that came before it; of its
- * departure from itself, and of what came before for the others of their range it has kept nothing.
- * It must not say that it has. */
+/* A place hears of its parent's death from the next parent, after all earlier entries; but of its
+ * parent's departure from the parent itself, without having kept earlier entries for the others of
+ * their range.  It must not claim to have them. */
 void join_remember_scope(struct overlay *overlay)
 {
     struct tree tree = overlay_tree(overlay);
@@ -297,14 +299,14 @@ void join_part(struct overlay *overlay)
     overlay->join.target = TREE_NO_PLACE;
 }
 
-/* Until when we seek; NEVER where somebody living lets us wait for the first time. */
+/* Until when we seek; NEVER if a living place makes us wait for our first join. */
 static uint64_t bound_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
 
     if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return OVERLAY_NEVER_NS;
-    if (join->ever) /* our lease bounds it in any case */
+    if (join->ever) /* our lease always bounds it */
         return has_doubt(join) || join->state == JOIN_ASKING ? OVERLAY_NEVER_NS : join->end_ns;
     if (join->state == JOIN_ASKING)
         return OVERLAY_NEVER_NS;
@@ -313,10 +315,11 @@ static uint64_t bound_ns(const struct overlay *overlay)
     return join->since_ns + overlay->first_join_ns;
 }
 
-/* When to give up connecting to one who may be stopped or cut off, and try the next.  An orphan does
- * not leave who has a link and does not answer yet: it has its reasons, and leaving it might be
- * taken for being gone (absence.c).  Should it be stopped, its parent drops it after half a lease; so
- * after 5/8 of one the orphan asks the next, as it leaves a parent that is silent.  Before the first join there is no other bound on that. */
+/* When to give up connecting to a place that may be stopped or cut off, and try the next.  An
+ * orphan does not leave a place that has a link and has not answered yet: there may be a reason,
+ * and leaving could be taken for its death (absence.c).  If that place is stopped, its parent drops
+ * it after half a lease; so after 5/8 of one the orphan tries the next, just as it leaves a silent
+ * parent. Before the first join there is no other bound. */
 static uint64_t patience_end_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
@@ -329,8 +332,8 @@ static uint64_t patience_end_ns(const struct overlay *overlay)
         return OVERLAY_NEVER_NS;
     if (!join->ever)
         return join->asked_ns + overlay->first_join_ns / 4;
-    /* An orphan asks around quickly at first; later the transport has the time to find out who is gone
-     * and who is only silent. */
+    /* An orphan tries places quickly at first; later it gives the transport time to find out which
+     * are dead and which only silent. */
     return join->asked_ns + ((overlay->rejoin_ns / 4) << (join->round < 2 ? join->round : 2));
 }
 
@@ -376,7 +379,7 @@ void join_stalled(struct overlay *overlay, uint64_t excess_ns)
 
     if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return;
-    /* Whoever was asked may have answered long ago; what has come is taken first. */
+    /* The place asked may have answered long ago; unread input is handled first. */
     if (join->end_ns != OVERLAY_NEVER_NS)
         join->end_ns += excess_ns;
     join->since_ns += excess_ns;
@@ -407,7 +410,7 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     }
     overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
     join_done(overlay);
-    lease_beat(overlay); /* those below hear that the way is whole again */
+    lease_beat(overlay); /* reports below that the path is complete again */
     broadcast_welcome(overlay, &welcome);
     if (is_new && welcome.population > 0)
         growth_welcome(overlay, &welcome);
@@ -436,7 +439,7 @@ int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame 
 {
     struct overlay_redirect redirect;
 
-    /* A descendant of `from` on the way to us. */
+    /* A descendant of `from` on the path to us. */
     if (overlay_decode_redirect(frame, &redirect) < 0 || redirect.place <= from ||
         redirect.place >= overlay->place || ++overlay->join.redirects > TREE_DEPTH_MAX)
         return -EBADMSG;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchanges of much.  What a place has to say, its own contribution merged with what came inline
- * from below, goes up as it is if it is at most inline_bytes of the configuration; if not, it
- * stays, and only its size goes up (SIZED).  So the meeting point gets a number, and the order of places gives each
- * piece its offset: GO goes down the tree, telling every child range where its part begins, and a
- * stream (stream.h) carries the pieces to all members.  Each merges them in order.
+ * Large exchanges.  A place's data, its own contribution merged with inline data from below, is
+ * sent up if it is at most inline_bytes of the configuration; otherwise it stays, and only its size
+ * is sent (SIZED).  So the meeting point gets the total, and the order of places gives each piece
+ * its offset: GO goes down the tree with the offset of every child range's part, and a stream
+ * (stream.h) carries the pieces to all members.  Each merges them in order.
  *
- * A hop that is no member offers nothing itself over the two trees: GO hands its pieces to the first
- * child.  Via the top (STREAM_VIA_TOP) it does: all pieces go up the main tree to the meeting point.
+ * A hop that is not a member offers nothing itself over the two trees: GO hands its pieces to the
+ * first child.  Via the top (STREAM_VIA_TOP) it does: all pieces go up the main tree to the meeting
+ * point.
  *
  * A member that has the whole stream has seen the decision: it delivers it, keeps the stream, and
- * says so (STORED) in every later attempt; then whoever stores it spreads it by the same means.  A
- * place of which everyone below has it says DONE; when everyone has, OVER goes down and the stream
- * is forgotten.  Who knows that answers STORED with OVER, and says so upward in every later attempt
- * (the state OVER of CONTRIBUTE), for OVER may be lost with a relay; nothing is streamed in such an
- * attempt, since somebody's voice is missing at the meeting point.  A stream that breaks because a lateral link does (BROKEN, up) goes on over the main
- * tree in the next round of the same attempt, with what everyone has got so far; a death begins a
- * new attempt, as with every operation.
+ * reports STORED in every later attempt; then the places that store it spread it in the same way.
+ * A place reports DONE when everything at and below it has the stream; when all members have it,
+ * OVER goes down and the stream is forgotten.  A place that knows this answers STORED with OVER,
+ * and reports it upward in every later attempt (the state OVER of CONTRIBUTE), because OVER may be
+ * lost with a relay; nothing is streamed in such an attempt, since a contribution is missing at the
+ * meeting point.  A stream that breaks because a lateral link does (BROKEN, up) continues over the
+ * main tree in the next round of the same attempt, with the bytes already received; a death begins
+ * a new attempt, as with every operation.
  */
 #include "config.h"
 
@@ -29,7 +31,7 @@
 #include "overlay/stream.h"
 #include "overlay/stream_cost.h"
 
-#define NARROW_NS (60 * 1000000000ull) /* no lateral links so long after one failed */
+#define NARROW_NS (60 * 1000000000ull) /* no lateral links for this time after one failed */
 
 /* ---- pieces ---- */
 
@@ -53,7 +55,7 @@ static struct piece *add_piece(struct operation *operation, uint32_t child, uint
     return piece;
 }
 
-/* Ends a run of what came inline. */
+/* Ends a run of inline data. */
 static void end_run(struct operation *operation, struct buffer *run)
 {
     struct buffer packed = {0};
@@ -119,7 +121,7 @@ uint64_t large_bytes(const struct operation *operation)
     return bytes;
 }
 
-/* ---- what a child says ---- */
+/* ---- messages of a child ---- */
 
 uint64_t large_bytes_said(const struct overlay_contribute *contribute)
 {
@@ -171,8 +173,8 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
                                  release_ns <= stream_cost_two_trees(&shape, bytes)));
 }
 
-/* Via the top goes what is offered, by each place its own; of what several hold already all would
- * offer everything. */
+/* Via the top is for offers, each place with its own; data that several places already store would
+ * be offered by all of them. */
 static enum stream_algorithm choose(const struct overlay *overlay, const struct series *series,
                                     const struct operation *operation, uint64_t bytes)
 {
@@ -225,7 +227,7 @@ static void route_main_tree(struct overlay *overlay, const struct series *series
     }
 }
 
-/* So many bytes from base on are ours or come from below. */
+/* That many bytes from base on are ours or come from below. */
 static void route_to_top(struct overlay *overlay, const struct series *series,
                          const struct operation *operation, uint32_t base, uint32_t bytes)
 {
@@ -237,7 +239,7 @@ static void route_to_top(struct overlay *overlay, const struct series *series,
     }
 }
 
-/* Takes part with edges by the algorithm of GO. */
+/* Joins the stream with the edges of GO's algorithm. */
 static void take_route(struct overlay *overlay, struct series *series, struct operation *operation,
                        const struct stream_go *go, uint32_t bytes)
 {
@@ -254,8 +256,8 @@ static void take_route(struct overlay *overlay, struct series *series, struct op
     stream_go(overlay, operation->stream);
 }
 
-/* To every child that waits; base: where what we and those below offer begins; attached goes to the
- * first. */
+/* Sends GO to every child that waits; base: the offset of what we and those below offer; attached
+ * pieces go to the first. */
 static void pass_on(struct overlay *overlay, const struct operation *operation,
                     const struct stream_go *go, const struct stream_go *attached)
 {
@@ -292,7 +294,7 @@ static void attach(struct stream_go *attached, uint32_t offset, struct wire_byte
         (struct stream_piece){.offset = offset, .payload = payload};
 }
 
-/* Every piece that is ours or has been handed to us: offered, or handed on. */
+/* Every piece that is ours or has been handed to us is offered, or handed on. */
 static void offer_pieces(struct overlay *overlay, const struct series *series,
                          struct operation *operation, const struct stream_go *go,
                          struct stream_go *ret_attached)
@@ -354,13 +356,13 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
     begin(overlay, series, operation, &go);
 }
 
-/* Of a round that is not the first. */
+/* The GO of a later round. */
 static struct stream_go over_main_tree(const struct series *series,
                                        const struct operation *operation)
 {
     return (struct stream_go){.name.key = operation_key(series, operation),
                               .algorithm = STREAM_MAIN_TREE,
-                              .result = 1, /* what there was to offer has been offered */
+                              .result = 1, /* everything has been offered already */
                               .total_bytes = operation->stream->total_bytes,
                               .chunk_bytes = operation->stream->chunk_bytes};
 }
@@ -375,7 +377,7 @@ void large_go_again(struct overlay *overlay, const struct series *series,
                           .payload = part->frame};
 
     if (part->frame == NULL)
-        return; /* it has not been heard: nobody counts on it */
+        return; /* it has not been heard from, so nothing depends on it */
     overlay_send_copy(overlay, overlay->children[index].head, &frame);
     if (operation->round > 0) {
         struct stream_go go = over_main_tree(series, operation);
@@ -385,7 +387,7 @@ void large_go_again(struct overlay *overlay, const struct series *series,
     }
 }
 
-/* The meeting point has found another way, or we are told so. */
+/* The meeting point chooses another route, or has informed us of one. */
 static void reroute(struct overlay *overlay, struct series *series, struct operation *operation,
                     const struct stream_go *go, uint32_t round)
 {
@@ -397,7 +399,7 @@ static void reroute(struct overlay *overlay, struct series *series, struct opera
     take_route(overlay, series, operation, go, 0);
 }
 
-/* The operation of a frame, if it is of its attempt and GO may concern it. */
+/* The operation of a frame, if the attempt matches and GO may concern it. */
 static struct operation *operation_of(struct overlay *overlay, const struct node_key *key,
                                       uint32_t attempt, struct series **ret_series)
 {
@@ -437,7 +439,8 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
         begin(overlay, series, operation, &go);
     } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream == 0) {
-        rc = operation->went == hash_of(frame) ? 0 : -EBADMSG; /* said again: one is wrong */
+        rc = operation->went == hash_of(frame) ? 0 : -EBADMSG; /* sent again: one of the two is
+                                                                * wrong */
     } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream > operation->round) {
         reroute(overlay, series, operation, &go, frame->stream);
@@ -459,10 +462,10 @@ static void end(struct overlay *overlay, struct operation *operation)
 {
     operation_step(operation, OPERATION_EVENT_OVER);
     large_reset(overlay, operation);
-    collective_drop_payloads(operation); /* what was kept of GO */
+    collective_drop_payloads(operation); /* kept for GO */
 }
 
-/* Tells everyone below, and forgets. */
+/* Sends OVER to all children, and forgets. */
 static void pass_over(struct overlay *overlay, struct series *series, struct operation *operation,
                       uint32_t stable)
 {
@@ -519,7 +522,7 @@ void large_answer_ended(struct overlay *overlay, const struct series *series, ui
     overlay_send(overlay, place, &frame);
 }
 
-/* Everyone here and below has the whole of it. */
+/* Everything at and below this place has all of it. */
 static bool is_done(const struct overlay *overlay, const struct series *series,
                     const struct operation *operation)
 {
@@ -561,7 +564,7 @@ void large_say_again(struct overlay *overlay, const struct series *series,
         say_done(overlay, series, operation);
 }
 
-/* The operation may be gone afterwards. */
+/* The operation may have been freed afterwards. */
 static void check_done(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     if (!operation_phase_allows(operation->phase, OPERATION_EVENT_DONE) ||
@@ -621,7 +624,7 @@ int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *fr
     return 0;
 }
 
-/* ---- what streams tell ---- */
+/* ---- callbacks of streams ---- */
 
 void large_stream_complete(struct overlay *overlay, struct stream *stream)
 {

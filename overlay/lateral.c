@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links beside the tree, for streams.  Of two places the lower one asks: its request (ASK) travels
- * the tree to the other and carries its literal address, and the other connects and says what the
- * link is for (LATERAL), so that it is not taken for somebody who wants to join.  So connections go
- * upward as those of joining do, and no two of a pair ever cross; and if it comes to joining, the
- * lateral link is used for it.  Who cannot says so (ANSWER).
+ * Links outside the tree, for streams.  Of two places the lower one asks: its request (ASK) travels
+ * along the tree to the other with its literal address, and the other connects and marks the link
+ * (LATERAL), so that it is not taken for a place that wants to join.  So connections go upward as
+ * they do for joining, and never cross; and if the place later joins, it uses the lateral link.  A
+ * place that cannot connect replies (ANSWER).
  *
- * A link that a series of operations has used is kept while the owner of that series lives (until
- * forget.c), so that the next operation finds it open however long after it comes.  Each link knows
- * the NODE_LATERAL_OWNERS_MAX owners that have used it last.  A link without any, as after a broadcast, is
- * closed after some seconds without use.
+ * A link used by a series of operations is kept while the owner of that series lives (until
+ * forget.c), so that the next operation finds it open however much later it comes.  Each link
+ * remembers the last NODE_LATERAL_OWNERS_MAX owners that used it.  A link without any, as after a
+ * broadcast, is closed after some seconds without use.
  *
- * There are NODE_LATERALS_USED_MAX at most per place, whoever asked; of those that no stream uses, the one that
- * has not been used for longest gives way, kept or not.  Closing is the lower end's to do, and its
- * alone: the other may have heard of a stream that the lower place has yet to hear of, and could not
- * ask again.  So what only the other end may close does not count; when there are as many of these,
- * the other end asks for the one not used for longest to be closed (ANSWER, though it was not asked)
- * and takes half as many more meanwhile.  When no link can be had, or one fails, the streams over it
- * are broken and go the main tree; it is never taken for a death.
+ * There are at most NODE_LATERALS_USED_MAX per place, whichever side asked; of those that no stream
+ * uses, the least recently used one is closed, kept or not.  Only the lower end may close a link:
+ * the other may have heard of a stream that the lower place has yet to hear of, and could not ask
+ * again.  So links that only the other end may close do not count; when there are as many of these,
+ * the higher end asks for the least recently used one to be closed (ANSWER, without a request) and
+ * accepts half as many more meanwhile.  When no link can be made, or one fails, the streams over it
+ * are broken and use the main tree; it is never taken for a death.
  *
- * Who is asked while it still has the link has not heard yet that the other has closed it, and
- * connects when it does; or it was asked twice for this one, which the time tells.
+ * A place that is asked while it still has the link has not noticed yet that the other has closed
+ * it, and connects when it does; or it was asked twice for this one, which the time shows.
  */
 #include "config.h"
 
@@ -43,12 +43,12 @@ struct lateral {
     uint32_t place;
     uint32_t incarnation; /* UP */
     enum lateral_state state;
-    uint64_t since_ns; /* asked, or known to be in use */
+    uint64_t since_ns; /* asked, or last known to be in use */
     bool is_unwanted;  /* the lower end has been asked to close it, since then */
-    uint32_t owners[NODE_LATERAL_OWNERS_MAX]; /* of series that have used it, the last one last */
+    uint32_t owners[NODE_LATERAL_OWNERS_MAX]; /* of series that have used it, the latest last */
     uint32_t owners_count;
-    struct addresses *again; /* UP: asked for once more, by who has closed it; else NULL */
-    uint64_t again_ns;       /* when; it waits no longer than for any other link */
+    struct addresses *again; /* UP: requested again, by the end that has closed it; else NULL */
+    uint64_t again_ns;       /* when; it waits as long as for any other link */
 };
 
 /* Of two places the lower one asks and the higher one connects. */
@@ -63,7 +63,7 @@ static void lateral_check_one(const struct overlay *overlay, const struct latera
     assert(lateral->since_ns <= overlay->now_ns && lateral->again_ns <= overlay->now_ns);
 }
 
-/* There are few: each is looked at. */
+/* There are few: all are checked. */
 void lateral_check(const struct overlay *overlay)
 {
     uint32_t count = 0;
@@ -112,7 +112,7 @@ static void lateral_remove(struct overlay *overlay, struct lateral *lateral)
     overlay->laterals.count--;
 }
 
-/* Removes it, closes what there is of a link, and tells the streams. */
+/* Removes it, closes its link if any, and notifies the streams. */
 static void lateral_drop(struct overlay *overlay, struct lateral *lateral)
 {
     uint32_t place = lateral->place;
@@ -147,7 +147,7 @@ static bool is_ours_to_close(const struct overlay *overlay, const struct lateral
     return overlay->place < lateral->place;
 }
 
-/* The lower end of a link that nobody uses here is to close it, if it has no use for it either. */
+/* Asks the lower end of a link that is unused here to close it, if it does not use it either. */
 static void ask_to_close(struct overlay *overlay, struct lateral *lateral)
 {
     lateral->is_unwanted = true;
@@ -160,7 +160,7 @@ static void take_older(struct lateral **oldest, struct lateral *lateral)
         *oldest = lateral;
 }
 
-/* Room for one more: the one that has not been used for longest gives way. */
+/* Makes room for one more by closing the least recently used one. */
 static bool make_room(struct overlay *overlay)
 {
     struct lateral *ours = NULL;
@@ -242,7 +242,7 @@ void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_
         lateral->again_ns = overlay->now_ns;
         return;
     }
-    /* What we have, or are connecting to as our parent to be, is told of by its own ways. */
+    /* A link that we have, or are opening to a future parent, is reported in its own way. */
     if (overlay_has_link(overlay, source) || lateral != NULL || source == overlay->join.target ||
         ranges_contains(&overlay->dead, source))
         return;
@@ -380,7 +380,7 @@ void lateral_death(struct overlay *overlay, const struct ranges *places)
     }
 }
 
-/* Never: it is kept, or the other end's to close. */
+/* Never: it is kept, or the other end closes it. */
 static uint64_t due_ns(const struct overlay *overlay, const struct lateral *lateral)
 {
     if (lateral->state != LATERAL_UP)

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may believe to be alive.  The root sends a wave every heartbeat; each hop passes it on at once
- * with its age.  A child bounds from below, on its own clock, when the root sent the wave: what it
- * stamped on its last echo was sent then, the parent held that for hold, so this LEASE was sent not
- * before stamp + hold, and the wave age before that.  Its lease ends lease_ns after that bound.  The
- * stamp of JOIN stands for the first echo, so there always is one.
+ * How long a place may consider itself alive.  The root sends a wave every heartbeat; each hop
+ * forwards it at once with its age.  A child computes, by its clock, a lower bound for the time at
+ * which the root sent the wave: its last echo was sent at its stamp, and the parent held that for
+ * hold, so this LEASE was sent no earlier than stamp + hold, and the wave no earlier than age
+ * before that.  Its lease ends lease_ns after that bound.  The stamp of JOIN stands for the first
+ * echo, so there always is one.
  *
- * Silence is another matter and shorter than a lease, so that the orphans of a stopped place find a
- * new parent while their own leases run.  When a place stops after wave w, its parent drops it half
- * a lease after w, its children leave it an eighth later and ask the parent, and what else died
- * with it (absence.c) is settled another quarter later, an eighth before their leases end.  A
- * place that gets no waves still beats, with the old wave, so that its children do not take it for
- * silent.  It says there since when the way to the root is broken: who is left alone by a place that
- * has sought a parent in vain need not seek as long again, so that all end soon after the root.
+ * The limit for silence is separate and shorter than a lease, so that the orphans of a stopped
+ * place find a new parent while their own leases run.  When a place stops after wave w, its parent
+ * drops it half a lease after w, its children leave it an eighth later and ask the parent, and
+ * other deaths (absence.c) are settled another quarter later, an eighth before their leases end.  A
+ * place that gets no waves still sends beats, with the old wave, so that its children do not take
+ * it for silent.  These carry the time since when the path to the root has been broken: an orphan
+ * of a place that has sought a parent in vain need not seek as long again, so that all end soon
+ * after the root.
  *
- * Who has stalled itself (its process was stopped, or got no CPU) finds everyone else silent when it
- * goes on, though it is they who have waited.  It notices by its own timer, which is set for a
+ * A place that has stalled (its process was stopped, or got no CPU) sees all others silent when it
+ * continues, although it was they that waited.  It detects this by its own timer, which is set a
  * heartbeat or two ahead wherever there are children: a step that comes more than a heartbeat after
- * the timer was due has stalled, and what it counts of others' silence begins later by as much.
+ * the timer was due has stalled, and the measured silence of others starts later by as much.
  */
 #include "config.h"
 
@@ -40,7 +42,7 @@ static bool has_children(const struct overlay *overlay)
 
 static uint64_t beat_interval_ns(const struct overlay *overlay)
 {
-    /* A relay beats by itself only if waves stay away. */
+    /* A relay sends beats itself only if no waves arrive. */
     return overlay_is_root(overlay) ? overlay->heartbeat_ns
                                     : overlay->heartbeat_ns + overlay->heartbeat_ns / 2;
 }
@@ -50,7 +52,7 @@ static uint64_t silence_of_child_ns(const struct overlay *overlay)
     return overlay->lease_ns / 2;
 }
 
-/* When people are told whose silence everyone waits for. */
+/* When a silence that all wait for is reported. */
 uint64_t lease_notice_ns(const struct overlay *overlay)
 {
     return earlier(NOTICE_NS, overlay->lease_ns / 4);
@@ -112,9 +114,9 @@ static uint64_t later_by(const struct overlay *overlay, uint64_t time_ns, uint64
     return earlier(time_ns + delay_ns, overlay->now_ns);
 }
 
-/* The wait for others counts from what they were last heard to say, and for as long as we did nothing
- * ourselves they may have spoken in vain: that time is not theirs.  Leases go on: they are a promise
- * to the root, which heard nothing of us either. */
+/* The wait for others counts from their last message; while we were stalled their messages may have
+ * gone unread, so that time does not count.  Leases keep running: they are a promise to the root,
+ * which did not hear from us either. */
 void lease_stalled(struct overlay *overlay)
 {
     struct lease *lease = &overlay->lease;
@@ -123,11 +125,11 @@ void lease_stalled(struct overlay *overlay)
     if (lease->armed_ns == OVERLAY_NEVER_NS ||
         overlay->now_ns <= lease->armed_ns + overlay->heartbeat_ns)
         return;
-    /* What has come meanwhile is yet to be read: that takes a moment. */
+    /* Input that arrived meanwhile has yet to be read: that takes a moment. */
     excess_ns = overlay->now_ns - lease->armed_ns + overlay->heartbeat_ns;
     if (overlay_is_root(overlay) && excess_ns >= lease_notice_ns(overlay) && !overlay->leaving)
         lease_tell_silent(overlay, overlay->place, excess_ns);
-    lease->armed_ns = overlay->now_ns; /* it is due, and counted once */
+    lease->armed_ns = overlay->now_ns; /* it is due, and counted only once */
     lease->heard_ns = later_by(overlay, lease->heard_ns, excess_ns);
     for (uint32_t i = 0; i < overlay->children_count; i++)
         overlay->children[i].since_ns = later_by(overlay, overlay->children[i].since_ns, excess_ns);
@@ -142,7 +144,7 @@ static void notice_child(struct overlay *overlay, struct child *child)
         lease_tell_silent(overlay, child->head, overlay->now_ns - child->since_ns);
 }
 
-/* Tells of children that are silent, and drops those that have been so for too long. */
+/* Reports silent children, and drops those that have been silent for too long. */
 static void check_children(struct overlay *overlay)
 {
     overlay->lease.watch_ns = OVERLAY_NEVER_NS;
@@ -192,13 +194,13 @@ int lease_take(struct overlay *overlay, const struct overlay_lease *wave)
     uint64_t sent_ns = wave->echo_stamp_ns + wave->echo_hold_ns;
     uint64_t bound_ns;
 
-    /* Nobody echoes a stamp of the future, and the sums must not wrap. */
+    /* A stamp in the future cannot be echoed, and the sums must not wrap. */
     if (wave->echo_stamp_ns > overlay->now_ns || wave->echo_hold_ns > overlay->now_ns ||
         sent_ns > overlay->now_ns || wave->cut_ns > overlay->now_ns)
         return -EBADMSG;
     bound_ns = wave->age_ns < sent_ns ? sent_ns - wave->age_ns : 0;
     if (lease->bound_ns == OVERLAY_NEVER_NS && bound_ns + overlay->lease_ns <= overlay->now_ns)
-        return -ESTALE; /* a welcome of somebody whose own lease is over begins none */
+        return -ESTALE; /* a welcome from a place whose own lease has expired starts none */
     if (lease->bound_ns == OVERLAY_NEVER_NS || bound_ns > lease->bound_ns)
         lease->bound_ns = bound_ns;
     lease->heard_ns = overlay->now_ns;
@@ -318,8 +320,8 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
     return deadline_ns;
 }
 
-/* The timer is only ever pulled forward here; when it fires too early it is set again.  So a wave a
- * second costs a timer's call every few seconds. */
+/* The timer is only ever pulled forward here; when it fires too early it is set again.  So a wave
+ * per second costs a timer call every few seconds. */
 void lease_arm(struct overlay *overlay)
 {
     uint64_t deadline_ns = next_deadline_ns(overlay);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way down: who is below this place.
+ * The way down: the places below this one.
  *
- * The table has one row per child range, not per child: heads change, ranges stay.  A row that was
- * ever ours is ours as long as we live, because deaths only let a scope grow.
+ * The table has one row per child range, not per child: heads change, ranges stay.  A row once ours
+ * stays ours as long as we live, because a death can only enlarge a scope.
  *
- * Who asks to join is a guest until it is answered.  An answer needs knowledge, so a place answers
- * only when it is ready (has a parent and everything the log had for its range); until then, and as
- * long as nobody living stands where the guest belongs, the guest waits.
+ * A place that asks to join is a guest until it is answered.  A place answers only when it is ready
+ * (has a parent and everything the log had for its range); until then, and as long as no living
+ * place is linked where the guest belongs, the guest waits.
  *
- * A broken link is no death.  The parent reports it, the root puts the death into its log, and only
- * that entry changes the tree, at everyone in the same order.  Reports are kept and repeated to each
- * new parent until the entry comes, so no relay's death can lose one.
+ * A broken link is not a death.  The parent reports it, the root puts the death into its log, and
+ * only that entry changes the tree, at all places in the same order.  Reports are kept and repeated
+ * to each new parent until the entry arrives, so no relay's death can lose one.
  */
 #include "config.h"
 
@@ -157,7 +157,7 @@ void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation
     if (place <= overlay->place || place >= TREE_PLACES_MAX ||
         membership_linked(overlay, place) != NULL || guest_find(overlay, place) != NULL ||
         overlay->guests_count >= OVERLAY_GUESTS_MAX)
-        overlay_close(overlay, place); /* nobody above us, twice, or too many */
+        overlay_close(overlay, place); /* not from above, a second link, or too many */
     else
         guest_add(overlay, place, incarnation);
 }
@@ -229,7 +229,7 @@ static void child_cut_off(struct overlay *overlay, struct child *child, enum chi
     absence_expect(overlay, child, overlay->now_ns);
 }
 
-/* A child has left.  Its link is its own to close, when all below it have gone. */
+/* A child has left.  It closes the link itself, when all below it have gone. */
 static void child_part(struct overlay *overlay, const struct child *child)
 {
     struct guest *guest = guest_add(overlay, child->head, child->incarnation);
@@ -243,8 +243,8 @@ static void child_part(struct overlay *overlay, const struct child *child)
     stream_link_down(overlay, child->head, false);
 }
 
-/* The head died or left: the next one takes its place in the row.  Since when the range is cut off
- * does not change by that.  Or a range in which all were dead has somebody new. */
+/* The head died or left: the next one replaces it in the row.  The time since when the range is cut
+ * off stays.  Or a range in which all were dead has a new place. */
 static void child_inherit(struct overlay *overlay, struct child *child, uint32_t head)
 {
     if (child->state == CHILD_LINKED && ranges_contains(&overlay->left, child->head))
@@ -264,7 +264,7 @@ static void child_inherit(struct overlay *overlay, struct child *child, uint32_t
     child_check(overlay, child);
 }
 
-/* Appends the rows that our scope, grown by a death or with the population, has got. */
+/* Appends the rows added to our scope by a death or by growth. */
 static void children_extend(struct overlay *overlay, enum child_state state, uint64_t acked)
 {
     struct tree tree = overlay_tree(overlay);
@@ -293,7 +293,7 @@ static void children_extend(struct overlay *overlay, enum child_state state, uin
     }
 }
 
-/* Rows that are new, or have somebody again, are in this state and have had the log up to acked. */
+/* Rows that are new, or inhabited again, get this state and have had the log up to acked. */
 static void children_refresh(struct overlay *overlay, enum child_state state, uint64_t acked)
 {
     struct tree tree = overlay_tree(overlay);
@@ -334,8 +334,8 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     const struct overlay_join *join = &guest->join;
     bool knows_range =
         join->scope.first == child->range.first && join->scope.last == child->range.last;
-    /* Its own scope's entries it keeps itself until all below have them; those of the rest of the
-     * range, which it heads newly, it may never have seen. */
+    /* It keeps the entries of its previous scope itself until all below have them; those of the
+     * rest of the range, which it now heads, it may never have seen. */
     uint64_t after = knows_range && join->received > child->acked ? join->received : child->acked;
     struct overlay_welcome welcome = {.range = child->range, .base = child->acked};
     struct buffer packed = {0};
@@ -370,7 +370,7 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
     route_flush(overlay);
 }
 
-/* What came before a new place concerns neither it nor who is behind it. */
+/* Earlier entries concern neither a new place nor those after it. */
 static void child_is_born(struct overlay *overlay, struct child *child, const struct guest *guest)
 {
     uint64_t birth = guest->join.received == 0 ? broadcast_birth(overlay, guest->place) : 0;
@@ -391,8 +391,8 @@ static void guest_refuse_gone(struct overlay *overlay, struct guest *guest)
         guest_refuse(overlay, guest, OVERLAY_REFUSAL_EVICTED, "this place is considered dead");
 }
 
-/* Who should inherit comes as if for the first time, though it was here before: that is a second
- * daemon of its place.  The first one, if it lives, will ask too. */
+/* The heir joins as if for the first time, although it was here before: this is a second daemon of
+ * its place.  The first one, if it is alive, will ask too. */
 static bool is_second(const struct overlay *overlay, const struct guest *guest,
                       const struct child *child)
 {
@@ -408,7 +408,7 @@ static bool guest_answer(struct overlay *overlay, struct guest *guest)
     if (ranges_contains(&overlay->dead, guest->place)) {
         guest_refuse_gone(overlay, guest);
     } else if (child == NULL && guest->place >= overlay->population && !overlay_is_root(overlay)) {
-        guest_hold(overlay, guest); /* it is new, and here before its GROW */
+        guest_hold(overlay, guest); /* it is new, and arrived before its GROW */
     } else if (child == NULL) {
         uint32_t place = guest->place;
 
@@ -458,7 +458,7 @@ static void guest_arrives(struct overlay *overlay, const struct guest *guest)
         membership_changed(overlay);
         return;
     }
-    /* What arrived below it waits as well, should we be asked who is here. */
+    /* Places that arrived below it wait as well, in case we are asked for those present. */
     ranges_copy(&waiting, &guest->join.waiting);
     ranges_add_all(&waiting, &guest->join.arrived);
     join_tell_waiting(overlay, &waiting);
@@ -534,7 +534,8 @@ void membership_tell_arrived(struct overlay *overlay, bool also_partial)
     if (!also_partial && !is_complete(overlay))
         return;
     overlay->arrived_told = count;
-    heirs_tell(overlay); /* so that the parent of who is complete knows where its heirs listen */
+    heirs_tell(overlay); /* so that the parent of a complete place knows the addresses of its
+                          * heirs */
     overlay_encode_arrived(&overlay->arrived, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
 }
@@ -580,7 +581,7 @@ void membership_joined(struct overlay *overlay)
 {
     deaths_joined(overlay);
     for (struct guest *guest = overlay->guests; guest != NULL; guest = guest->next)
-        guest->held = false; /* they are told again that there is a way */
+        guest->held = false; /* they are notified again once there is a path */
 }
 
 static void child_lost(struct overlay *overlay, struct child *child, enum node_loss loss)
@@ -621,7 +622,8 @@ void membership_drop(struct overlay *overlay, struct child *child, enum node_los
     child_lost(overlay, child, loss);
 }
 
-/* While all leave, who exits has left: it may be told before the link's end is. */
+/* While all leave, a daemon that exits has left: that may be reported before the end of its
+ * link. */
 void membership_failed(struct overlay *overlay, uint32_t place)
 {
     struct child *child = membership_child_of(overlay, place);
@@ -656,7 +658,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
     deaths_forget(overlay);
     broadcast_tell_places(overlay, has_left ? OVERLAY_ACTION_LEFT : OVERLAY_ACTION_DEAD, places);
     evict_guests(overlay, places);
-    /* Before we were ever ready nobody can have been below: they are yet to start. */
+    /* Before we were ever ready no place can have been below: they have yet to start. */
     children_refresh(overlay, overlay->settled ? CHILD_HEIR : CHILD_EMPTY,
                      overlay->join.is_kept ? 0 : overlay->broadcast.base);
     if (is_of_target) {
@@ -672,7 +674,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
     membership_changed(overlay);
 }
 
-/* Nobody has been where the new ones belong. */
+/* No place has been linked where the new ones belong. */
 void membership_grown(struct overlay *overlay, uint64_t sequence)
 {
     children_refresh(overlay, CHILD_EMPTY, sequence);
@@ -705,8 +707,8 @@ static bool somebody_parts(const struct overlay *overlay)
     return guest != NULL;
 }
 
-/* Ends this place when all below are gone.  Ranges whose heir is still on its way are waited for as
- * long as an heir may take; ranges where nobody ever came are not. */
+/* Ends this place when all below have gone.  A range whose heir has not joined yet is waited for as
+ * long as an heir may take; a range without any place that ever joined is not. */
 void membership_leave_check(struct overlay *overlay)
 {
     if (!overlay->leaving || overlay->ended || !membership_is_deserted(overlay) ||

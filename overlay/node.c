@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Turns calls and upcalls of a transport into events of the core, and the core's actions into calls
- * of the transport and upcalls.  What goes to the world is done at once, in order.  What goes
- * upward is queued: it is told when the transport has called us, and not while a call from above is
- * on the stack; then the transport's timer, set to now, calls us.
+ * of the transport and upcalls.  Calls to the transport are made at once, in order.  Upcalls are
+ * queued: they are made when the transport has called us, never while a call from above is on the
+ * stack; in that case the transport's timer, set to now, calls us.
  */
 #include "config.h"
 
@@ -27,12 +27,12 @@ struct node {
     void *transport;
     node_observer *observer;
     void *observer_context;
-    struct overlay_actions upward; /* not yet told; items before `told` are */
+    struct overlay_actions upward; /* upcalls, of which the first ones have been made */
     uint32_t told;
     uint32_t next_request;
-    uint64_t core_deadline_ns; /* what the core wants its timer at */
-    uint64_t armed_ns;         /* what the transport's timer is set to */
-    uint32_t refused_count;    /* places whose connect was refused on the spot: `down` is due */
+    uint64_t core_deadline_ns; /* the deadline of the core's timer */
+    uint64_t armed_ns;         /* the deadline set in the transport's timer */
+    uint32_t refused_count;    /* places whose connect failed immediately: `down` is due */
     uint32_t *refused;
     bool telling; /* an upcall is on the stack */
     bool destroyed;
@@ -78,7 +78,7 @@ static void do_action(struct node *node, struct overlay_action *action)
         node->ops->close(node->transport, action->place);
         break;
     case OVERLAY_ACTION_SEND:
-        /* A link that is down is told by `down`; the frame is lost like one on the wire. */
+        /* A link that is down is reported by `down`; the frame is lost like one on the wire. */
         (void)node->ops->send(node->transport, action->place, &action->frame);
         action->frame.payload = NULL;
         break;
@@ -203,7 +203,7 @@ static void step_refused(struct node *node)
     step(node, &event);
 }
 
-/* Tells everything that is due, also what the upcalls bring about; then sets the timer. */
+/* Makes all pending upcalls, including those that they cause; then sets the timer. */
 static void drain(struct node *node)
 {
     node->telling = true;
@@ -257,7 +257,7 @@ static void transport_up(void *context, uint32_t place, uint32_t incarnation)
     step_below(context, &event);
 }
 
-/* What the transport says (fabric/transport.h), in the core's words. */
+/* Translates the transport's errors (fabric/transport.h) to the core's losses. */
 static enum node_loss loss_of(int code)
 {
     switch (-code) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The one driver that joins the overlay core (overlay/overlay.h, pure) to a world (a transport of
- * fabric/transport.h: links or the simulator).  Everything above the overlay speaks to this header
- * only.  Single-threaded; upcalls never happen inside a call.
+ * fabric/transport.h: links or the simulator).  Everything above the overlay uses only this header.
+ * Single-threaded; upcalls never happen inside a call.
  */
 #ifndef OVERLAY_NODE_H
 #define OVERLAY_NODE_H
@@ -21,16 +21,16 @@ struct overlay_event;
 struct overlay_actions;
 
 struct node_events {
-    /* This place has a parent (told once). Not told at the root. */
+    /* This place has a parent (called once).  Not called at the root. */
     void (*joined)(void *context);
     /* A place has opened a link to this one, or this one to it: its daemon is up. May be NULL. */
     void (*linked)(void *context, uint32_t place);
     /* A link to a place has ended, or could not be made at any of its addresses. May be NULL. */
     void (*unlinked)(void *context, uint32_t place, const struct error *why);
-    /* Root: every place that is not dead has joined (told once, and again after node_grow). */
+    /* Root: every place that is not dead has joined (called once, and again after node_grow). */
     void (*complete)(void *context);
-    /* A broadcast of the root has come; each exactly once, in the root's order, at each living
-     * member of its set. */
+    /* A broadcast of the root; each exactly once, in the root's order, at each living member of its
+     * set. */
     void (*broadcast)(void *context, struct message *payload);
     /* An operation to which this place contributed (or, NODE_TARGET_ROOT, at the root) has ended:
      * status 0 and payload (NULL for members of a gather), -EHOSTDOWN and the lost members,
@@ -45,30 +45,30 @@ struct node_events {
     /* The answer to a request of ours; status -EHOSTDOWN if the target died, -EMSGSIZE if request or
      * answer were above NODE_PAYLOAD_BYTES_MAX. */
     void (*reply)(void *context, uint32_t id, int status, struct message *payload);
-    /* Root: what was seen of places whose death is told next (`lost`), and for NODE_LOSS_SILENT for
-     * how long nothing had been heard of them.  May be NULL. */
+    /* Root: how the loss of places was noticed whose death is reported next (`lost`), and for
+     * NODE_LOSS_SILENT how long they had been silent.  May be NULL. */
     void (*seen)(void *context, const struct ranges *places, enum node_loss loss,
                  uint64_t silent_ns);
-    /* A child has been silent for so long and is given more time: told once, and again with 0 when
-     * it is heard.  Of its own place (only at the root): it has done nothing for so long itself.  May be
-     * NULL. */
+    /* A child has been silent for that long and is given more time: called once, and again with 0
+     * when it responds.  For its own place (only at the root): it has itself been stalled for that
+     * long. May be NULL. */
     void (*silent)(void *context, uint32_t place, uint64_t silent_ns);
     /* Places that died, in the root's order of deaths, once each, at every living place. */
     void (*lost)(void *context, const struct ranges *places);
-    /* In the same order, at every place that is there: places are new (they have yet to start), or
-     * have been asked to leave, and count as gone from now on.  May be NULL. */
+    /* In the same order, at every living place: places are new (they have yet to start), or have
+     * been asked to leave, and count as gone from now on.  May be NULL. */
     void (*grown)(void *context, const struct ranges *places);
     void (*left)(void *context, const struct ranges *places);
-    /* Only at the head of the range that a set's operation meets in: the exchange has had no progress
-     * for node_config.stall_ns, or node_ask was called, and this is who it waits for.  missing NULL:
-     * an exchange that was told so has ended.  May be NULL. */
+    /* Only at the head of the range that a set's operation meets in: the exchange has had no
+     * progress for node_config.stall_ns, or node_ask was called, and these are the members it waits
+     * for.  missing NULL: an exchange reported so has ended.  May be NULL. */
     void (*missing)(void *context, const struct node_key *key, const struct ranges *set,
                     const struct node_missing *missing);
     /* This place is no longer part of the instance: end everything. The last upcall. */
     void (*ended)(void *context, enum node_end end, const struct error *why);
 };
 
-/* The transport must be created with node_transport_events() and node as context, so creation is in
+/* The transport must be created with node_transport_events() and node as context, so creation takes
  * two steps: create, then attach.  config is copied. */
 struct node *node_create(const struct node_config *config, const struct node_events *events,
                          void *context);
@@ -78,40 +78,42 @@ void node_attach(struct node *node, const struct transport_ops *ops, void *trans
  * known at creation; may be NULL. */
 void node_start(struct node *node, const struct addresses *own);
 void node_destroy(struct node *node);
-/* From now on observer is shown every step of the core before anything comes of it: a recorder. */
+/* From now on observer sees every step of the core before its actions are performed (for
+ * recording). */
 typedef void node_observer(void *context, const struct overlay_event *event,
                            const struct overlay_actions *actions);
 void node_observe(struct node *node, node_observer *observer, void *context);
 
-/* Root only.  set NULL = everyone incl. the root.  Takes the caller's reference of payload.  -EAGAIN,
- * and nothing is sent, where too much has not reached everyone yet. */
+/* Root only.  set NULL = all places including the root.  Takes the caller's reference of payload.
+ * -EAGAIN, without sending, if too many broadcasts have not reached all places yet. */
 int node_broadcast(struct node *node, const struct ranges *set, struct message *payload);
-/* Root only: everyone leaves, leaves of the tree first; `ended` is told when all have gone. */
+/* Root only: all places leave, leaves of the tree first; `ended` is called when all have gone. */
 void node_leave(struct node *node);
-/* Root only: so many places more, behind all that were ever given.  Returns the first; UINT32_MAX,
- * and nothing happens, beyond TREE_PLACES_MAX, while too much has not reached everyone (as with
- * node_broadcast), or when all leave.  Whoever starts their daemons configures them with `places` and
- * `radix` of the others; a place that never comes is to be reported with node_place_failed. */
+/* Root only: adds that many places, after all that were ever assigned.  Returns the first;
+ * UINT32_MAX, without effect, beyond TREE_PLACES_MAX, while too many broadcasts are pending (as
+ * with node_broadcast), or when all leave.  Their daemons must be configured with `places` and
+ * `radix` of the others; a place that never joins must be reported with node_place_failed. */
 uint32_t node_grow(struct node *node, uint32_t count);
-/* Root only: these places leave.  To the others they are as dead from the entry on, operations that
+/* Root only: these places leave.  The others treat them as dead from the entry on; operations that
  * they are members of end with -EHOSTDOWN unless decided; they end (NODE_END_LEFT) when all below
  * them have found another parent, or left too.  -EINVAL if the root is among them or one was never
- * given; -EAGAIN or -ESHUTDOWN as with node_grow. */
+ * assigned; -EAGAIN or -ESHUTDOWN as with node_grow. */
 int node_shrink(struct node *node, const struct ranges *places);
 /* Contributes to an operation among the places of set (this place must be in it).  Takes the
  * reference of payload (may be NULL: nothing). */
 void node_contribute(struct node *node, const struct node_key *key, const struct ranges *set,
                      struct message *payload);
-/* Waits no longer for an operation that was contributed to here: it ends with -ETIMEDOUT at all its
- * members, those included that have yet to call, unless it has been decided already or somebody is
- * dead; `result` tells.  Nothing happens if it has ended here. */
+/* Stops waiting for an operation that was contributed to here: it ends with -ETIMEDOUT at all its
+ * members, including those that have yet to call, unless it has been decided already or a member is
+ * dead; `result` reports it.  No effect if it has ended here. */
 void node_cancel(struct node *node, const struct node_key *key);
-/* Who is missing in an operation that meets here (a gather: at the root)?  `missing` answers, within
- * about a second; nothing happens if there is no such operation. */
+/* Asks for the missing members of an operation whose meeting point is here (a gather: the root).
+ * `missing` answers, within about a second; no effect if there is no such operation. */
 void node_ask(struct node *node, const struct node_key *key);
-/* Root only: an owner's operations (node_key) are over, and are forgotten everywhere: here, by these
- * places, who must be all that could be members of its sets, the dead among them, and by who is between.
- * Nobody else forgets anything.  Who has called and waits hears -ECANCELED.  Reliable as a broadcast. */
+/* Root only: an owner's operations (node_key) have ended, and are forgotten everywhere: here, by
+ * these places, which must be all that could be members of its sets, including dead ones, and by
+ * relays between them.  No other event makes places forget.  Waiting callers get -ECANCELED.
+ * Reliable as a broadcast. */
 void node_forget(struct node *node, uint32_t owner, const struct ranges *places);
 /* Routed along the tree, in order per class and pair of places, lost if a relay dies.  Takes the
  * reference. */
@@ -119,30 +121,30 @@ void node_send(struct node *node, uint32_t place, enum frame_class class, struct
 /* Routed, repeated after deaths until answered.  Returns the id that `reply` will name. */
 uint32_t node_request(struct node *node, uint32_t place, struct message *payload);
 void node_reply(struct node *node, uint32_t source, uint32_t id, struct message *payload);
-/* The starter says that a place never came up or is gone. */
+/* The starter reports that a place never started or has ended. */
 void node_place_failed(struct node *node, uint32_t place);
 
-/* Facts for who is asked. */
+/* Facts. */
 uint64_t node_lease_end_ns(const struct node *node); /* UINT64_MAX: none runs */
 int node_is_complete(const struct node *node);       /* root */
 void node_missing(const struct node *node,
                   struct ranges *ret_places);            /* not joined, of own scope */
-const struct ranges *node_dead(const struct node *node); /* incl. who has left */
-uint32_t node_population(const struct node *node);       /* places ever given */
+const struct ranges *node_dead(const struct node *node); /* including places that have left */
+uint32_t node_population(const struct node *node);       /* places ever assigned */
 uint32_t node_parent(const struct node *node);           /* linked parent, UINT32_MAX if none */
-/* The index-th linked child: 1, its place and where it listens; 0 at the end. */
+/* The index-th linked child: 1, its place and addresses; 0 at the end. */
 int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
                struct addresses *ret_addresses);
 uint32_t node_degree(const struct node *node); /* links to parent and children */
-/* What is kept for others' sake: log entries and operations. */
+/* Log entries and operations kept for others. */
 uint32_t node_kept_entries(const struct node *node);
 uint32_t node_kept_operations(const struct node *node);
 uint32_t node_kept_series(const struct node *node);
 uint64_t node_kept_stream_bytes(const struct node *node);
 uint32_t node_early_opens(const struct node *node);
-uint32_t node_lateral_links(const struct node *node); /* up, or asked for */
+uint32_t node_lateral_links(const struct node *node); /* up, or requested */
 uint32_t node_laterals(const struct node *node,
                        struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
-int node_knows_owner(const struct node *node, uint32_t owner); /* a series of it lives here */
+int node_knows_owner(const struct node *node, uint32_t owner); /* a series of it exists here */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The words that the core (overlay/overlay.h) and its driver (overlay/node.h) share with everyone
+ * The types that the core (overlay/overlay.h) and its driver (overlay/node.h) share with all code
  * above: names of operations, the configuration of a place, how membership ends.  No code.
  */
 #ifndef OVERLAY_NODE_TYPES_H
@@ -17,18 +17,18 @@
  * above it end with -EMSGSIZE. */
 #define NODE_PAYLOAD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX - 1024 * 1024)
 
-/* Of one broadcast, and of all contributions to one exchange together: what is large is streamed. */
+/* Of one broadcast, and of all contributions to one exchange together: large ones are streamed. */
 #define NODE_LARGE_BYTES_MAX (1024u * 1024 * 1024)
 
 /* An operation's name: equal at all its members.  set_id names the set of participants (the
- * caller's hash of ranks or whatever it is that meets); owner is whose operation it is (a job's
- * number), and is never used again after node_forget; generation counts operations of one set in the
- * order in which each member starts them: it may begin anywhere, leave gaps, and wraps. */
+ * caller's hash, for instance of ranks); owner is the owner of the operation (a job's number),
+ * never reused after node_forget; generation counts operations of one set in the order in which
+ * each member starts them: it may begin anywhere, leave gaps, and wraps. */
 struct node_key {
     uint64_t set_id;
     uint32_t generation;
     uint32_t owner; /* part of the name */
-    uint8_t kind;   /* caller's: what the operation is for; part of the name */
+    uint8_t kind;   /* the caller's: purpose of the operation; part of the name */
     uint8_t merge;  /* index into node_config.merges */
     uint8_t target; /* enum node_target */
 };
@@ -43,15 +43,15 @@ enum node_target {
  * order of places. */
 typedef void node_merge_function(struct buffer *merged, const void *other, size_t other_bytes);
 
-/* Who an operation waits for: living members, by why.  Of each set NODE_MISSING_RANGES_MAX ranges at
- * most are named. */
+/* The living members that an operation waits for, by reason.  At most NODE_MISSING_RANGES_MAX
+ * ranges of each set are listed. */
 #define NODE_MISSING_RANGES_MAX 64
 
 struct node_missing {
     struct ranges absent;   /* joined; has not contributed */
     struct ranges unjoined; /* has never joined */
     struct ranges silent;   /* does not answer, or is cut off */
-    uint64_t more;          /* so many members that are not named */
+    uint64_t more;          /* number of members not listed */
 };
 
 struct node_ancestor {
@@ -59,8 +59,9 @@ struct node_ancestor {
     struct addresses addresses;
 };
 
-/* What the network and a daemon take, for the choice between ways of equal result (stream_cost.h).  Only
- * who decides for an operation asks, so places may have different ones.  0 = see stream_cost.c. */
+/* Costs of the network and of a daemon, for the choice between equivalent methods (stream_cost.h).
+ * Only the place that decides for an operation uses them, so places may have different ones.  0 =
+ * see stream_cost.c. */
 struct node_costs {
     uint64_t hop_ns;     /* of a small message, one way */
     uint64_t message_ns; /* of CPU, at each of the two ends */
@@ -69,17 +70,20 @@ struct node_costs {
 
 struct node_config {
     uint32_t place;
-    uint32_t places; /* incl. the root, that the instance began with */
+    uint32_t places; /* initial number, including the root */
     uint32_t radix;
-    uint32_t incarnation;  /* from 1 */
-    uint64_t heartbeat_ns; /* 0 = 1 s */
-    uint64_t lease_ns;  /* 0 = 120 s; who is silent for half of it while its link stays is lost */
-    uint64_t rejoin_ns; /* 0 = 4 s: an orphan without a parent by then ends */
-    uint64_t first_join_ns; /* 0 = 16 s: as long may the first join find nobody up */
-    uint64_t stall_ns;     /* 0 = 5 s: an exchange without progress for so long is told (missing) */
-    uint32_t inline_bytes; /* 0 = by costs, 64 to 256 KiB: what is more is streamed, in exchanges */
+    uint32_t incarnation;   /* from 1 */
+    uint64_t heartbeat_ns;  /* 0 = 1 s */
+    uint64_t lease_ns;      /* 0 = 120 s; a place silent for half of it while its link stays up is
+                         * lost */
+    uint64_t rejoin_ns;     /* 0 = 4 s: an orphan without a parent by then ends */
+    uint64_t first_join_ns; /* 0 = 16 s: the first join may find no place up for that long */
+    uint64_t stall_ns;      /* 0 = 5 s: an exchange without progress for that long is reported
+                            * (missing) */
+    uint32_t inline_bytes;  /* 0 = by costs, 64 to 256 KiB: larger exchanges are streamed */
     struct node_costs costs;
-    uint32_t long_set_ranges;              /* 0 = 65: a set of so many ranges is held in slices */
+    uint32_t long_set_ranges;              /* 0 = 65: sets of at least that many ranges are held in
+                                            * slices */
     struct addresses own;                  /* where this place listens */
     const struct node_ancestor *ancestors; /* nearest first, the root last; copied */
     uint32_t ancestors_count;
@@ -87,11 +91,11 @@ struct node_config {
     uint32_t merges_count;
 };
 
-/* A link beside the tree (overlay/lateral.c). */
+/* Links outside the tree (overlay/lateral.c). */
 #define NODE_LATERAL_OWNERS_MAX 4
-#define NODE_LATERALS_USED_MAX  8 /* in use, or its own to close */
-#define NODE_LATERALS_IDLE_MAX  8 /* of those the others are to close; then they are asked to */
-#define NODE_LATERALS_ASKED_MAX 4 /* and so many more meanwhile */
+#define NODE_LATERALS_USED_MAX  8 /* in use, or closed by this end */
+#define NODE_LATERALS_IDLE_MAX  8 /* to be closed by the others; beyond it they are asked to */
+#define NODE_LATERALS_ASKED_MAX 4 /* further ones accepted meanwhile */
 #define NODE_LATERALS_MAX \
     (NODE_LATERALS_USED_MAX + NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX)
 
@@ -101,19 +105,19 @@ struct node_lateral {
     uint32_t owners_count;
 };
 
-/* What was seen of a place that is lost. */
+/* How the loss of a place was noticed. */
 enum node_loss {
-    NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with who was above it */
-    NODE_LOSS_ENDED,       /* its starter says that its daemon has ended */
+    NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with the place above it */
+    NODE_LOSS_ENDED,       /* its starter reported the end of its daemon */
     NODE_LOSS_CLOSED,      /* its daemon closed the connection */
     NODE_LOSS_UNREACHABLE, /* its machine does not answer */
-    NODE_LOSS_SILENT,      /* its machine answers, its daemon says nothing */
-    NODE_LOSS_REFUSED,     /* its machine answers that nobody listens there */
+    NODE_LOSS_SILENT,      /* its machine answers, its daemon is silent */
+    NODE_LOSS_REFUSED,     /* its machine refuses the connection */
     NODE_LOSS_COUNT
 };
 
 enum node_end {
-    NODE_END_LEFT,    /* the root asked everyone, or this place, to leave; all below have gone */
+    NODE_END_LEFT,    /* the root asked all places, or this one, to leave; all below have gone */
     NODE_END_ORPHAN,  /* no living ancestor could be reached in time */
     NODE_END_LEASE,   /* no heartbeat for the length of a lease */
     NODE_END_EVICTED, /* the instance counts this place (or incarnation) as dead */

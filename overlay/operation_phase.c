@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* What is not listed is OPERATION_NONE: it cannot be. */
+/* Unlisted pairs are OPERATION_NONE: they are impossible. */
 static const enum operation_phase next[OPERATION_PHASE_COUNT][OPERATION_EVENT_COUNT] = {
     [OPERATION_OPEN] = {[OPERATION_EVENT_DECISION] = OPERATION_DECIDED,
                         [OPERATION_EVENT_GO] = OPERATION_STREAMING,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creation, the step, and which frames may come from whom. */
+/* Creation, the step, and which frames may come from which peers. */
 #include "config.h"
 
 #include "overlay/overlay.h"
@@ -131,7 +131,7 @@ struct overlay *overlay_create(const struct node_config *config)
     assert(config->merges_count == 0 || config->merges != NULL);
     overlay->place = config->place;
     overlay->places = config->places;
-    /* Whoever comes later is told the rest when it joins. */
+    /* A later place gets the rest when it joins. */
     overlay->population = config->place < config->places ? config->places : config->place + 1;
     overlay->radix = config->radix;
     overlay->incarnation = config->incarnation;
@@ -168,7 +168,7 @@ void overlay_destroy(struct overlay *overlay)
         return;
     join_fini(overlay);
     heirs_fini(overlay);
-    broadcast_fini(overlay); /* looks at the children */
+    broadcast_fini(overlay); /* needs the children */
     membership_fini(overlay);
     broadcast_large_fini(overlay);
     collective_fini(overlay);
@@ -266,8 +266,9 @@ bool overlay_has_link(const struct overlay *overlay, uint32_t place)
 
 typedef int frame_handler(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
-/* Frames of the classes overtake each other, so what a parent sends right after WELCOME may be here
- * before it: from a target a LEASE is ignored (WELCOME carries one), routed frames are taken. */
+/* Frames of different classes overtake each other, so what a parent sends right after WELCOME may
+ * arrive before it: from a target a LEASE is ignored (WELCOME carries one), routed frames are
+ * accepted. */
 static int on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     return overlay->join.state == JOIN_JOINED ? lease_on_lease(overlay, from, frame) : 0;
@@ -356,7 +357,7 @@ static void on_frame(struct overlay *overlay, uint32_t from, const struct frame 
     else if (frame->type < OVERLAY_MESSAGE_END && dispatch[frame->type].handle != NULL &&
              (dispatch[frame->type].from & role_of(overlay, from)) != 0)
         rc = dispatch[frame->type].handle(overlay, from, frame);
-    /* What a peer sends wrong drops the peer. */
+    /* An invalid frame drops the peer. */
     if (rc < 0 && !overlay->ended) {
         overlay_close(overlay, from);
         on_down(overlay, from, NODE_LOSS_UNKNOWN);
@@ -480,7 +481,7 @@ static void overlay_check(const struct overlay *overlay)
     assert(overlay->place < overlay->population && overlay->population <= TREE_PLACES_MAX);
     assert(overlay->places >= 1 && overlay->places <= overlay->population);
     assert(overlay->lost_count == 0 || overlay->lost != NULL);
-    assert(overlay->lost_count == 0 || !overlay_is_root(overlay)); /* the root gathers them */
+    assert(overlay->lost_count == 0 || !overlay_is_root(overlay)); /* the root collects them */
     assert(!overlay->departing || !overlay_is_root(overlay));
     assert(!overlay->complete_told || overlay_is_root(overlay));
     membership_check(overlay);
@@ -499,7 +500,7 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
 {
     if (overlay->ended)
         return;
-    /* The world may speak before the start (a child may be up early), those above may not. */
+    /* The transport may call before the start (a child may be up early), users may not. */
     assert(overlay->started || event->kind <= OVERLAY_EVENT_TIMER);
     assert(event->now_ns >= overlay->now_ns);
     overlay->now_ns = event->now_ns;

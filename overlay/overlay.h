@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The core of the overlay: one place's part in the tree as a pure function.  An event goes in, with
- * the time; actions come out, to be done in their order.  No socket, clock or thread: the same
- * object runs in the daemon (overlay/node.c) and in the simulator.  doc/protocol.rst tells the
- * rules.
+ * the time; actions come out, to be performed in order.  No socket, clock or thread: the same
+ * object runs in the daemon (overlay/node.c) and in the simulator.  doc/protocol.rst has the rules.
  *
- * Memory of a place: O(radix) for its child ranges, O(open operations), the entries of the log
- * that its subtree has not acknowledged, and what is pending.  Only `dead` and `arrived` can grow
- * with the number of places, as ranges.  What the root alone knows is the tail of the log, `dead`
- * and `arrived`, and can be gathered again from below.  Places that the instance may still grow to
- * cost nothing.
+ * Memory of a place: O(radix) for its child ranges, O(open operations), the entries of the log that
+ * its subtree has not acknowledged, and what is pending.  Only `dead` and `arrived` can grow with
+ * the number of places, as ranges.  Only the root has the tail of the log, `dead` and `arrived`,
+ * and these can be collected again from below.  Places not yet added cost nothing.
  */
 #ifndef OVERLAY_OVERLAY_H
 #define OVERLAY_OVERLAY_H
@@ -34,12 +32,12 @@ enum overlay_event_kind {
     OVERLAY_EVENT_FRAME, /* place, frame */
     OVERLAY_EVENT_TIMER,
     /* From above: the calls of node.h. */
-    OVERLAY_EVENT_BROADCAST,  /* set (NULL: everyone), payload */
+    OVERLAY_EVENT_BROADCAST,  /* set (NULL: all), payload */
     OVERLAY_EVENT_LEAVE,      /* */
-    OVERLAY_EVENT_GROW,       /* id: so many places more */
+    OVERLAY_EVENT_GROW,       /* id: number of places to add */
     OVERLAY_EVENT_SHRINK,     /* set: they leave */
     OVERLAY_EVENT_CONTRIBUTE, /* key, set, payload */
-    OVERLAY_EVENT_FORGET,     /* id: the owner; set: who may be a member */
+    OVERLAY_EVENT_FORGET,     /* id: the owner; set: possible members */
     OVERLAY_EVENT_ASK,        /* key */
     OVERLAY_EVENT_CANCEL,     /* key */
     OVERLAY_EVENT_SEND,       /* place, class, payload */
@@ -80,11 +78,11 @@ enum overlay_action_kind {
     OVERLAY_ACTION_REQUEST,   /* place, id, payload */
     OVERLAY_ACTION_REPLY,     /* id, status, payload */
     OVERLAY_ACTION_SEEN,      /* places, id: enum node_loss, deadline_ns: how long silent */
-    OVERLAY_ACTION_SILENT,    /* place, deadline_ns: for so long */
+    OVERLAY_ACTION_SILENT,    /* place, deadline_ns: for how long */
     OVERLAY_ACTION_DEAD,      /* places */
     OVERLAY_ACTION_GROWN,     /* places */
     OVERLAY_ACTION_LEFT,      /* places */
-    OVERLAY_ACTION_MISSING,   /* key, places (the set), payload (of ROLL; NULL: nobody any more) */
+    OVERLAY_ACTION_MISSING,   /* key, places (the set), payload (of ROLL; NULL: none any longer) */
     OVERLAY_ACTION_ENDED,     /* end, error; the last action of all */
     OVERLAY_ACTION_KIND_COUNT
 };
@@ -105,7 +103,7 @@ struct overlay_action {
     struct message *payload;
     struct ranges places;
     struct addresses *addresses;
-    char *text; /* why, for people */
+    char *text; /* why, for messages */
 };
 
 struct overlay_actions {
@@ -115,12 +113,13 @@ struct overlay_actions {
 };
 
 void overlay_action_fini(struct overlay_action *action);
-void overlay_actions_fini(struct overlay_actions *actions); /* actions that were not taken too */
+void overlay_actions_fini(struct overlay_actions *actions); /* including actions that were not
+                                                             * taken */
 
 /* config is copied.  Nothing happens before OVERLAY_EVENT_START. */
 struct overlay *overlay_create(const struct node_config *config);
 void overlay_destroy(struct overlay *overlay);
-/* Appends to actions, which starts empty (zeroed) or with what was not yet done.  After
+/* Appends to actions, which starts empty (zeroed) or with actions not yet performed.  After
  * OVERLAY_ACTION_ENDED every event is ignored. */
 void overlay_step(struct overlay *overlay, const struct overlay_event *event,
                   struct overlay_actions *actions);
@@ -133,29 +132,32 @@ uint32_t overlay_parent(const struct overlay *overlay);       /* linked parent o
 uint32_t overlay_degree(const struct overlay *overlay);       /* links to parent and children */
 uint64_t overlay_lease_end_ns(const struct overlay *overlay); /* UINT64_MAX: none runs */
 void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
-/* Root: 0, or -EAGAIN where too much has not been acknowledged yet. */
+/* Root: 0, or -EAGAIN if too many entries have not been acknowledged yet. */
 int overlay_may_broadcast(const struct overlay *overlay);
-/* Root: 0, or -EAGAIN as above, or -ESHUTDOWN because everyone leaves. */
+/* Root: 0, or -EAGAIN as above, or -ESHUTDOWN because all places leave. */
 int overlay_may_change(const struct overlay *overlay);
-const struct ranges *overlay_dead(const struct overlay *overlay); /* incl. who has left */
-uint32_t overlay_population(const struct overlay *overlay);       /* places ever given */
-/* The index-th child range that has a linked head: 1, its head and where that listens; 0 at the end. */
+const struct ranges *overlay_dead(const struct overlay *overlay); /* including places that have
+                                                                   * left */
+uint32_t overlay_population(const struct overlay *overlay);       /* places ever assigned */
+/* The index-th child range that has a linked head: 1, its head and that one's addresses; 0 at the
+ * end. */
 int overlay_child(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
                   struct addresses *ret_addresses);
-/* How much is kept: for tests and for `banyan top`. */
+/* Amounts kept: for tests and for `banyan top`. */
 uint32_t overlay_kept_entries(const struct overlay *overlay);
-uint64_t overlay_looked_at_entries(const struct overlay *overlay); /* kept ones, ever */
+uint64_t overlay_looked_at_entries(const struct overlay *overlay); /* number of looks at kept
+                                                                    * entries, ever */
 uint32_t overlay_kept_operations(const struct overlay *overlay);
 uint32_t overlay_kept_series(const struct overlay *overlay);
-uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or asked for */
+uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or requested */
 /* The same, each with the owners of series for whose next operation it is kept. */
 uint32_t overlay_laterals(const struct overlay *overlay,
                           struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
-/* A series of the owner lives here. */
+/* A series of the owner exists here. */
 int overlay_knows_owner(const struct overlay *overlay, uint32_t owner);
 /* Of streams, with their records: at rest 0, whether or not their sets are forgotten. */
 uint64_t overlay_kept_stream_bytes(const struct overlay *overlay);
-/* What peers have said of streams that are not known here; 0 some seconds later. */
+/* Messages of peers about streams that are not known here; 0 some seconds later. */
 uint32_t overlay_early_opens(const struct overlay *overlay);
 
 #endif

@@ -209,7 +209,7 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
         buffer_append_string(out, " ok");
 }
 
-/* The number that stands for a payload. */
+/* The number sent instead of a payload. */
 static void print_bytes(struct wire_bytes payload, struct buffer *out)
 {
     struct wire_reader reader;

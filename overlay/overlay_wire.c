@@ -32,7 +32,7 @@ uint32_t wire_get_varint32(struct wire_reader *reader)
     return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
 }
 
-/* What is left of the payload. */
+/* The rest of the payload. */
 struct wire_bytes wire_get_rest(struct wire_reader *reader)
 {
     struct wire_bytes rest = {.data = reader->position, .length_bytes = wire_left(reader)};
@@ -324,7 +324,7 @@ void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct fra
 
     wire_put_varint(&out, count);
     buffer_append(&out, items->data, items->length_bytes);
-    /* The class of WELCOME, behind which it goes down. */
+    /* The class of WELCOME, which it follows down. */
     wire_frame_of(OVERLAY_HEIRS, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
@@ -451,7 +451,7 @@ void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame)
 
     wire_put_varint(&out, sequence);
     wire_frame_of(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
-    ret_frame->may_wait = 1; /* it only ends the keeping of what has long arrived */
+    ret_frame->may_wait = 1; /* it only releases what has long arrived */
 }
 
 int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every message of the overlay: its struct, how it becomes a frame, how a frame becomes it again.
- * doc/protocol.rst tells what each is for.  Encoding cannot fail and gives a frame with one
- * reference of its payload.  Decoding returns 0 or -EBADMSG; structs that own ranges are empty after
- * a failure and need overlay_x_fini after success.  wire_bytes point into the frame's payload.
+ * Every message of the overlay: its struct, encoder and decoder.  doc/protocol.rst explains them.
+ * Encoding cannot fail and gives a frame with one reference of its payload.  Decoding returns 0 or
+ * -EBADMSG; structs that own ranges are empty after a failure and need overlay_x_fini after
+ * success.  wire_bytes point into the frame's payload.
  */
 #ifndef OVERLAY_OVERLAY_WIRE_H
 #define OVERLAY_OVERLAY_WIRE_H
@@ -73,27 +73,29 @@ struct overlay_join {
     struct range scope; /* in the sender's view */
     struct addresses addresses;
     struct ranges arrived; /* of its scope */
-    struct ranges waiting; /* who waits at it, or below who waits, for an answer to JOIN */
-    uint8_t fresh;         /* 1: the sender has had no parent, and no JOIN of it is unanswered */
+    struct ranges waiting; /* places waiting at it, or below a waiting one, for an answer to JOIN */
+    uint8_t fresh;         /* 1: the sender has had no parent, and none of its JOINs is
+                            * unanswered */
 };
 
-/* A wave of the root's heartbeat as one hop hands it to a child. */
+/* A wave of the root's heartbeat as one hop sends it to a child. */
 struct overlay_lease {
     uint64_t round;
-    uint64_t age_ns;        /* at most so long ago the root sent it */
+    uint64_t age_ns;        /* the root sent it at most that long ago */
     uint64_t echo_stamp_ns; /* the child's last echo, on the child's clock */
-    uint64_t echo_hold_ns;  /* for so long the sender has held it */
-    uint64_t cut_ns;        /* 0: all well; else 1 + how long the way to the root is known broken */
+    uint64_t echo_hold_ns;  /* how long the sender has held it */
+    uint64_t cut_ns;        /* 0: connected; else 1 + how long the path to the root is known to be
+                             * broken */
 };
 
 struct overlay_welcome {
     struct range range; /* that the child heads */
     uint64_t base;      /* everything up to it has reached the whole range */
     uint64_t head;      /* last log entry that is replayed: the child is caught up when it has it */
-    uint64_t cut_ns;    /* for so long the range has been cut off */
+    uint64_t cut_ns;    /* how long the range has been cut off */
     struct overlay_lease lease;
-    /* To who has had nothing of the log: the tree at base. */
-    uint32_t population; /* 0: as it began, or it is known */
+    /* For a place that has had nothing of the log: the tree at base. */
+    uint32_t population; /* 0: as initially, or known already */
     struct ranges dead;
     struct ranges left; /* of the dead */
 };
@@ -115,12 +117,12 @@ struct overlay_refuse {
     char text[OVERLAY_TEXT_BYTES_MAX];
 };
 
-/* Places that are gone, of one incarnation. */
+/* Lost places, of one incarnation. */
 struct overlay_death {
     struct range range;
-    uint32_t incarnation; /* 0: whichever */
-    uint8_t loss;         /* enum node_loss; of LOST only, as the next */
-    uint64_t silent_ns;   /* for so long nothing had been heard */
+    uint32_t incarnation; /* 0: any */
+    uint8_t loss;         /* enum node_loss; of LOST only, like the next */
+    uint64_t silent_ns;   /* how long they had been silent */
 };
 
 struct overlay_lost {
@@ -128,7 +130,7 @@ struct overlay_lost {
     struct overlay_death *items;
 };
 
-/* Where places listen who may one day head a range: HEIRS. */
+/* Addresses of places that may inherit a range: HEIRS. */
 struct overlay_heir {
     uint32_t place;
     struct addresses addresses;
@@ -140,10 +142,10 @@ enum overlay_entry_kind {
     OVERLAY_ENTRY_LEAVE,
     OVERLAY_ENTRY_LARGE,     /* a user's, whose payload is streamed */
     OVERLAY_ENTRY_REROUTE,   /* of LARGE: over the main tree */
-    OVERLAY_ENTRY_SETTLED,   /* of LARGE: everyone has it */
+    OVERLAY_ENTRY_SETTLED,   /* of LARGE: all have it */
     OVERLAY_ENTRY_GROW,      /* new places */
     OVERLAY_ENTRY_DEPARTURE, /* places leave */
-    OVERLAY_ENTRY_FORGET,    /* an owner's operations are over (forget.c) */
+    OVERLAY_ENTRY_FORGET,    /* an owner's operations have ended (forget.c) */
     OVERLAY_ENTRY_KIND_COUNT
 };
 
@@ -151,16 +153,16 @@ enum overlay_entry_kind {
 struct overlay_entry {
     uint64_t sequence; /* from 1 */
     uint8_t kind;      /* enum overlay_entry_kind */
-    struct ranges set; /* who gets it; empty: everyone */
+    struct ranges set; /* the receivers; empty: all places */
     struct wire_bytes payload;
 };
 
 enum overlay_part_state {
     OVERLAY_PART_NONE,      /* not on the wire */
-    OVERLAY_PART_ABSENT,    /* nobody below has decided; at least one has not called */
-    OVERLAY_PART_COLLECTED, /* all below have called, nobody has decided */
-    OVERLAY_PART_HELD,      /* decided; the result is sent when a QUERY wants it */
-    OVERLAY_PART_DECIDED,   /* decided, and here is the result */
+    OVERLAY_PART_ABSENT,    /* none below has decided; at least one has not called */
+    OVERLAY_PART_COLLECTED, /* all below have called, none has decided */
+    OVERLAY_PART_HELD,      /* decided; the result is sent on QUERY */
+    OVERLAY_PART_DECIDED,   /* decided, with the result */
     OVERLAY_PART_SIZED,     /* as COLLECTED, but large: the payload is the number of bytes */
     OVERLAY_PART_STORED,    /* as HELD, of a streamed operation: the payload is the bytes' number */
     OVERLAY_PART_OVER,      /* of a streamed operation: every member has all of it */
@@ -171,8 +173,8 @@ enum overlay_status {
     OVERLAY_STATUS_OK,
     OVERLAY_STATUS_LOST,      /* -EHOSTDOWN */
     OVERLAY_STATUS_TOO_LARGE, /* -EMSGSIZE */
-    OVERLAY_STATUS_BUSY,      /* -EAGAIN: some limit is reached (overlay/limits.h) */
-    OVERLAY_STATUS_TIMED_OUT, /* -ETIMEDOUT: a member waited no longer */
+    OVERLAY_STATUS_BUSY,      /* -EAGAIN: a limit is reached (overlay/limits.h) */
+    OVERLAY_STATUS_TIMED_OUT, /* -ETIMEDOUT: a member stopped waiting */
     OVERLAY_STATUS_GONE,      /* -ECANCELED: it counts as ended at every member */
     OVERLAY_STATUS_COUNT
 };
@@ -185,22 +187,22 @@ struct overlay_contribute {
     struct ranges set;
     uint8_t state;      /* enum overlay_part_state */
     uint32_t low;       /* lowest generation of the series not yet ended in the sender's subtree */
-    uint8_t status;     /* enum overlay_status: decided, or COLLECTED too much */
+    uint8_t status;     /* enum overlay_status: decided, or COLLECTED but too large */
     struct ranges lost; /* DECIDED: members lost */
     struct wire_bytes payload;
 };
 
 enum overlay_want {
     OVERLAY_WANT_NOTHING,
-    OVERLAY_WANT_RESULT, /* that is held */
-    OVERLAY_WANT_CANCEL, /* nobody waits for calls any more */
+    OVERLAY_WANT_RESULT, /* the held result */
+    OVERLAY_WANT_CANCEL, /* calls are no longer waited for */
     OVERLAY_WANT_COUNT
 };
 
 struct overlay_query {
     struct node_key key;
     struct ranges set;   /* in `within` all members; beyond, the first and the last of all */
-    struct range within; /* all, of a set of few ranges */
+    struct range within; /* everything, for a set of few ranges */
     uint8_t want;        /* enum overlay_want */
     uint8_t lossy;       /* 1: a member has died */
 };
@@ -222,11 +224,11 @@ struct overlay_data {
     struct wire_bytes payload;
 };
 
-/* Who has not contributed to an operation? */
+/* Asks which members have not contributed to an operation. */
 struct overlay_roll_call {
     struct node_key key;
     struct ranges set;
-    uint64_t patience_ns; /* the answer is of use for so long */
+    uint64_t patience_ns; /* how long the answer is useful */
 };
 
 /* UNANSWERED and AGAIN (overlay/retell.c); frame.attempt carries the attempt. */
@@ -234,7 +236,7 @@ struct overlay_again {
     struct node_key key;
     struct ranges set;
     uint64_t dead;  /* hash of the dead in the covering range */
-    uint64_t bytes; /* up: so much was offered to a stream */
+    uint64_t bytes; /* up: bytes offered to a stream */
 };
 
 struct overlay_roll {
@@ -254,7 +256,7 @@ void wire_get_key(struct wire_reader *reader, struct node_key *ret_key);
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);
 void overlay_join_fini(struct overlay_join *join);
-/* More places that wait at the sender, while it waits itself. */
+/* Further places waiting at the sender, while it waits itself. */
 void overlay_encode_waiting(const struct ranges *waiting, struct frame *ret_frame);
 int overlay_decode_waiting(const struct frame *frame, struct ranges *ret_waiting);
 void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame *ret_frame);
@@ -262,18 +264,18 @@ int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *re
 void overlay_welcome_fini(struct overlay_welcome *welcome);
 void overlay_encode_redirect(const struct overlay_redirect *redirect, struct frame *ret_frame);
 int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect);
-/* No answer yet, but somebody who is connected to the root holds the JOIN. */
+/* No answer yet, but a place that is connected to the root holds the JOIN. */
 void overlay_encode_hold(struct frame *ret_frame);
 int overlay_decode_hold(const struct frame *frame);
 void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *ret_frame);
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse);
 void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame);
 int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived);
-/* items: so many overlay_put_heir. */
+/* items: the results of that many overlay_put_heir. */
 void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out);
 void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct frame *ret_frame);
-/* Of a payload: opens it and returns how many items follow; each is read by overlay_get_heir, then
- * wire_finish. */
+/* Opens a payload and returns the number of items that follow; each is read by overlay_get_heir,
+ * then wire_finish. */
 uint32_t overlay_open_heirs(const struct message *payload, struct wire_reader *reader);
 void overlay_get_heir(struct wire_reader *reader, struct overlay_heir *ret_heir);
 void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_frame);
@@ -313,8 +315,8 @@ int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data
 void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame *ret_frame);
 int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call);
 void overlay_roll_call_fini(struct overlay_roll_call *call);
-/* type: OVERLAY_STALLED (an operation waits for somebody at or below the sender) or _CANCEL (somebody
- * there waits no longer); patience_ns is not sent. */
+/* type: OVERLAY_STALLED (an operation waits for a place at or below the sender) or _CANCEL (a place
+ * there has stopped waiting); patience_ns is not sent. */
 void overlay_encode_named(enum overlay_message type, const struct overlay_roll_call *call,
                           struct frame *ret_frame);
 int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *ret_call);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A recording of one place's core: how it was configured, then each event with what came of it, so
- * that `banyan sim --replay` can run the very same steps again.  Pure: bytes in and out; files are
- * launch/daemon/recorder.c's business.  The form (versioned by its first line; numbers as base/wire.h):
+ * A recording of one place's core: its configuration, then each event with its actions, so that
+ * `banyan sim --replay` can run exactly the same steps again.  Pure: bytes in and out;
+ * launch/daemon/recorder.c does the files.  The form (versioned by its first line; numbers as
+ * base/wire.h):
  *
  *     "BANYAN-RECORD 3\n"
  *     u32 length, configuration
@@ -10,7 +11,7 @@
  *     ...
  *     u32 length, u8 0         the limit was reached: nothing more was recorded
  *
- * What is recorded holds what daemons say, hence also programs' arguments and environment.
+ * Recordings contain the daemons' messages, hence also programs' arguments and environment.
  */
 #ifndef OVERLAY_RECORD_H
 #define OVERLAY_RECORD_H
@@ -37,20 +38,20 @@ struct record_step {
     char *actions_text;
 };
 
-/* What a recording starts with, incl. its first line. */
+/* The start of a recording, including its first line. */
 void record_encode_config(const struct node_config *config, struct buffer *out);
-/* 0 or -EBADMSG; ancestors are to be freed.  merges are not recorded and left alone. */
+/* 0 or -EBADMSG; ancestors must be freed.  merges are not recorded and stay unchanged. */
 int record_decode_config(struct wire_reader *reader, struct node_config *ret_config,
                          struct node_ancestor **ret_ancestors);
 /* Appends an entry with its length. */
 void record_encode_step(const struct overlay_event *event, const struct overlay_actions *actions,
                         struct buffer *out);
 void record_encode_limit(struct buffer *out);
-/* Of one entry without its length: 1 a step, 0 the limit, -EBADMSG. */
+/* Decodes one entry without its length: 1 a step, 0 the limit, -EBADMSG. */
 int record_decode_step(const void *data, size_t bytes, struct record_step *ret_step);
 void record_step_fini(struct record_step *step);
 
-/* Equal for equal actions, whatever their memory looks like. */
+/* Equal for equal actions, independent of memory layout. */
 uint64_t record_hash_actions(const struct overlay_actions *actions);
 /* One line each, cut at RECORD_TEXT_BYTES_MAX. */
 void record_print_actions(const struct overlay_actions *actions, struct buffer *out);

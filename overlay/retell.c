@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is told again.  Links lose nothing, so everything is said once.  Should a daemon lose or spoil
- * a message all the same (a fault of its memory, or of this program), that must cost time only, or the
- * daemon, and not the operation:
+ * Repetition of lost messages.  Links lose nothing, so everything is sent once.  If a daemon still
+ * loses or corrupts a message (by a memory fault, or a bug), that may cost time, or the daemon, but
+ * not the operation:
  *
- * - Who has contributed in an attempt and has waited for long says so to its parent (UNANSWERED).  A
- *   parent that has not heard it asks it to tell again (AGAIN); one that has decided, or has given GO,
- *   says that once more.  If the parent has heard it, it waits itself, and asks its own parent.
- * - After a death the lower one may have been told already, and wait for nothing.  So then a hop that
- *   has waited for long asks those below that it has not heard.
- * - A hop that has passed on what came from below has dropped it.  If it is to tell that again it asks
- *   below once more: a member keeps its own contribution until there is a decision.
+ * - A place that has contributed in an attempt and has waited for long reports that to its parent
+ *   (UNANSWERED).  A parent without the contribution asks for it again (AGAIN); one that has decided,
+ *   or has sent GO, repeats that.  If the parent has the contribution, it waits itself, and asks its
+ *   own parent.
+ * - After a death the lower place may already have its result, and wait for nothing.  So then a hop
+ *   that has waited for long asks those below that it has not heard from.
+ * - A hop that has forwarded data from below has dropped it.  To repeat it, it asks below once more: a
+ *   member keeps its own contribution until there is a decision.
  *
- * Whatever is said twice in one attempt is the same, so the second one changes nothing.  If it is not
- * the same one of the two is wrong, as when both do not agree on who is dead: then the link is closed,
- * the lower one is lost, and all others go on with another attempt.  What all members have ended, as
- * far as the parent knows, but not the one who asks, ends there with an error (GONE).
+ * Anything sent twice in one attempt is identical, so the second copy changes nothing.  If they differ
+ * one of the two places is wrong, as when both do not agree on the dead: then the link is closed, the
+ * lower one is lost, and all others continue in another attempt.  An operation that all members have
+ * ended, as far as the parent knows, but not the asking one, ends there with an error (GONE).
  *
  * Cost: none for an operation that ends within stall_ns; then a message on each of its links, after
  * 5, 10, ... 320 s and every 320 s.
@@ -105,7 +106,8 @@ void retell_stalled(struct overlay *overlay, struct series *series, struct opera
 
 /* ---- answers ---- */
 
-/* Our parent has not heard what we said in this attempt.  The operation may be gone afterwards. */
+/* Our parent has not received our contribution in this attempt.  The operation may have been freed
+ * afterwards. */
 static void tell_again(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     if (operation_is_going(operation) || operation->sent != operation->attempt)
@@ -138,7 +140,7 @@ int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *
         return rc;
     operation = collective_open(overlay, &again.key, &again.set, &series, &rc);
     if (rc == 0 && series != NULL && overlay_is_ready(overlay)) {
-        /* What it had of the log when it said so has come to us before. */
+        /* The part of the log that it had when it sent this has reached us before. */
         if (frame->attempt != series->attempt || again.dead != hash_dead(overlay, series))
             rc = -EBADMSG;
         else if (operation != NULL)
@@ -154,7 +156,8 @@ static void say_gone(struct overlay *overlay, const struct series *series, uint3
     struct overlay_release release = {.key = series->key, .status = OVERLAY_STATUS_GONE};
     struct frame frame;
 
-    large_answer_ended(overlay, series, generation, place); /* enough for who is no member */
+    large_answer_ended(overlay, series, generation, place); /* enough for a place that is not a
+                                                             * member */
     release.key.generation = release.stable = generation;
     overlay_encode_release(&release, series->attempt, &frame);
     overlay_send(overlay, place, &frame);
@@ -167,7 +170,7 @@ static int answer(struct overlay *overlay, struct series *series, struct operati
     uint32_t place = overlay->children[index].head;
 
     if (part_counts(part) && part->bytes != again->bytes)
-        return -EBADMSG; /* it has said something else before */
+        return -EBADMSG; /* it has sent something different before */
     if (operation_is_over(operation))
         say_gone(overlay, series, operation->generation, place);
     else if (operation_is_going(operation))
@@ -193,7 +196,8 @@ static int take_unanswered(struct overlay *overlay, const struct overlay_again *
     if (attempt > series->attempt ||
         (attempt == series->attempt && again->dead != hash_dead(overlay, series)))
         return -EBADMSG;           /* I1 */
-    if (attempt < series->attempt) /* it will say it in ours, unless it does not know that */
+    if (attempt < series->attempt) /* it will send it in ours, unless it does not know that
+                                    * attempt */
         ask_again(overlay, series, again->key.generation, from);
     else if (operation == NULL)
         say_gone(overlay, series, again->key.generation, from);

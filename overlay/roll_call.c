@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is missing in an operation.  A hop contributes when all below it have, so the meeting point
- * may not even know of an exchange that waits everywhere.  A hop that has waited for a while without
- * progress therefore says so to its parent (STALLED), once, and so up to the meeting point.
+ * Finds the missing members of an operation.  A hop contributes when all below it have, so the
+ * meeting point may not even know of an exchange that waits everywhere.  A hop that has waited for
+ * a while without progress therefore reports that to its parent (STALLED), once, and so on up to
+ * the meeting point.
  *
- * The meeting point then asks (ROLL_CALL) those child ranges below it that have not been heard; each
- * hop asks the same below itself and folds the answers (ROLL) into three sets of members: alive but
- * not called, not joined, and silent, which are those whose hop did not answer in time.  A hop has
- * three quarters of the time that the one above it has, so who does not answer is named by the hop
- * next to it.
+ * The meeting point then asks (ROLL_CALL) those child ranges below it that have not been heard
+ * from; each hop asks the same below itself and merges the answers (ROLL) into three sets of
+ * members: alive but not called, not joined, and silent, which are those whose hop did not answer
+ * in time.  A hop has three quarters of the time of the one above it, so a place that does not
+ * answer is named by the hop next to it.
  *
- * The answer is bounded: so many ranges of each set, and how many more members there are.  A roll
- * call changes nothing in the operation; what is lost of it is asked again with the next one.
- * Cost: none while operations go on; per roll call a message each way per link that is waited for.
- * What is told again of the operation itself, by the same clock, is in retell.c.
+ * The answer is bounded: a limited number of ranges of each set, and the number of further members.
+ * A roll call changes nothing in the operation; lost messages are made up for by the next one.
+ * Cost: none while operations make progress; per roll call a message each way per link that is
+ * waited for. Messages of the operation itself are repeated, by the same clock, in retell.c.
  */
 #include "config.h"
 
@@ -26,14 +27,14 @@
 #define ROLL_CALLS_MAX  64 /* open at a place; more are not answered */
 #define PATIENCE_NS     (1000 * 1000000ull)
 #define PATIENCE_MAX_NS (60000 * 1000000ull)
-#define TOLD_MAX        6 /* the time between two roll calls of an operation doubles so often */
+#define TOLD_MAX        6 /* how often the time between two roll calls of an operation doubles */
 
 struct roll {
     struct roll *next;
     struct node_key key;
     struct ranges set;
-    bool is_ours;        /* we are the meeting point: it is told upward */
-    uint64_t due_ns;     /* what has not been answered by then is silent */
+    bool is_ours;        /* we are the meeting point: it is reported by an upcall */
+    uint64_t due_ns;     /* places without an answer by then are silent */
     struct ranges asked; /* indices of child ranges that have not answered */
     struct overlay_roll result;
 };
@@ -72,7 +73,7 @@ static struct roll *roll_find(const struct overlay *overlay, const struct node_k
 
 /* ---- what is known ---- */
 
-/* Keeps the first ranges of a set; returns how many places were left out. */
+/* Keeps the first ranges of a set; returns the number of places dropped. */
 static uint64_t bound_set(struct ranges *set)
 {
     uint64_t before = ranges_count(set);
@@ -82,7 +83,7 @@ static uint64_t bound_set(struct ranges *set)
     return before - ranges_count(set);
 }
 
-/* Adds what a child range says of itself. */
+/* Adds the answer of a child range. */
 static void merge(struct node_missing *sum, struct node_missing *part, struct range range)
 {
     ranges_clip(&part->absent, range.first, range.last);
@@ -107,7 +108,7 @@ static void tell_upward(struct overlay *overlay, const struct roll *roll)
     action->payload = frame.payload;
 }
 
-/* It has ended meanwhile, and whoever was told that it waits has been told that, too. */
+/* It has ended meanwhile, and that has been reported to those notified of the stall. */
 static bool is_settled(const struct overlay *overlay, const struct roll *roll)
 {
     const struct series *series = series_find(overlay, &roll->key);
@@ -131,7 +132,7 @@ static void roll_finish(struct overlay *overlay, struct roll *roll)
     missing->more +=
         bound_set(&missing->absent) + bound_set(&missing->unjoined) + bound_set(&missing->silent);
     if (missing->more > UINT32_MAX)
-        missing->more = UINT32_MAX; /* only a peer's error makes it so */
+        missing->more = UINT32_MAX; /* only a peer's error can cause it */
     if (roll->is_ours) {
         if (!is_settled(overlay, roll))
             tell_upward(overlay, roll);
@@ -184,7 +185,7 @@ static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index
     } else {
         ranges_add(&roll->asked, index, index);
         series_slice(&roll->set, child->range, &slice);
-        if (slice.count < roll->set.count / 2) /* they need no more, but it reads better whole */
+        if (slice.count < roll->set.count / 2) /* they need no more, but the whole set is clearer */
             call.set = slice;
         overlay_encode_roll_call(&call, &frame);
         overlay_send(overlay, child->head, &frame);
@@ -192,7 +193,8 @@ static void ask_child(struct overlay *overlay, struct roll *roll, uint32_t index
     }
 }
 
-/* Whether somebody below who has not been heard is waited for.  operation: ours, may be NULL. */
+/* Whether a place below that has not been heard from is waited for.  operation: ours, may be
+ * NULL. */
 static bool is_waited_for(const struct operation *operation, uint32_t index)
 {
     return operation == NULL || (!operation_is_decided(operation) &&
@@ -244,7 +246,7 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
         overlay_roll_call_fini(&call);
         return -EBADMSG;
     }
-    /* Nothing is said about a set that is over: who asks will hear of that, too. */
+    /* A forgotten set gets no answer: the asking place will get the FORGET, too. */
     if (!forget_is_under_way(overlay, call.key.owner) && !forget_is_done(overlay, call.key.owner))
         roll_start(overlay, &call.key, &call.set, false, call.patience_ns);
     overlay_roll_call_fini(&call);
@@ -292,12 +294,12 @@ void roll_call_decided(struct overlay *overlay, const struct series *series,
     if (operation->stalls == 0 || series->key.target != NODE_TARGET_ALL ||
         !series_meets_here(overlay, series))
         return;
-    action = overlay_act(overlay, OVERLAY_ACTION_MISSING); /* nobody any more */
+    action = overlay_act(overlay, OVERLAY_ACTION_MISSING); /* no longer waiting */
     action->key = series->key;
     action->key.generation = operation->generation;
 }
 
-/* It waits for somebody below, or for our own call. */
+/* It waits for a place below, or for our own call. */
 static void stalled(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     struct overlay_roll_call call = {.key = series->key};
@@ -354,11 +356,11 @@ static void check_list(struct overlay *overlay, struct list *list)
 static void check_operations(struct overlay *overlay)
 {
     overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
-    check_list(overlay, &overlay->collective.at_rest); /* some may be stored, and wait to be over */
+    check_list(overlay, &overlay->collective.at_rest); /* some may be stored, and wait for OVER */
     check_list(overlay, &overlay->collective.open);
 }
 
-/* Whoever is below waits; what we know of the operation may be nothing yet. */
+/* A place below waits; we may not know the operation yet. */
 int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct operation *operation;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From place to place along the tree.  What cannot go on now, because the link it needs is being
- * re-established or because this place does not yet know its whole range, is held in one list, in
- * order, and tried again when something changes; the list is bounded.  Frames for the dead are
- * dropped.
+ * Frames from place to place along the tree.  A frame that cannot be forwarded now, because its
+ * link is being re-established or because this place does not yet know its whole range, is held in
+ * one list, in order, and retried when something changes; the list is bounded.  Frames for dead
+ * places are dropped.
  *
- * A request is kept by who asked until it is answered, and sent again when somebody dies on whose way
- * it or its answer was: whatever was lost, was lost to such a death.  The way leads over the heads of
- * fixed ranges, who stay as long as they live; so it is enough to look at it in the tree before.
+ * A request is kept by the requester until it is answered, and sent again when a place on its path
+ * or its answer's dies: only such a death can have lost it.  The path leads over the heads of fixed
+ * ranges, which stay as long as they live; so it is enough to check it in the tree before the
+ * death.
  */
 #include "config.h"
 
@@ -29,7 +30,7 @@ struct held {
 struct request {
     uint32_t id;
     uint32_t place;
-    bool is_hit; /* somebody on its way has died: it is sent again */
+    bool is_hit; /* a place on its path has died: it is sent again */
     struct message *payload;
 };
 
@@ -173,7 +174,7 @@ static void request_destroy(struct request *request)
     free(request);
 }
 
-/* Ends a request; takes payload.  A second answer, or one of somebody else, is dropped. */
+/* Ends a request; takes payload.  A second answer, or one of another place, is dropped. */
 static void request_end(struct overlay *overlay, uint32_t place, uint32_t id, int status,
                         struct message *payload)
 {
@@ -221,7 +222,7 @@ static struct wire_bytes bytes_of(const struct message *payload)
     return (struct wire_bytes){payload->data, payload->length_bytes};
 }
 
-/* Sends what a call from above asks for; to this very place it is delivered at once. */
+/* Sends a frame for a call from above; one to this place is delivered at once. */
 static void originate(struct overlay *overlay, enum overlay_message type, enum frame_class class,
                       uint32_t destination, uint32_t id, struct message *payload)
 {
@@ -234,14 +235,14 @@ static void originate(struct overlay *overlay, enum overlay_message type, enum f
     data.payload = bytes_of(payload);
     if (data.payload.length_bytes > NODE_PAYLOAD_BYTES_MAX) {
         if (type != OVERLAY_REPLY)
-            return; /* the caller has not looked at the limit */
+            return; /* the caller has not checked the limit */
         data.status = OVERLAY_STATUS_TOO_LARGE;
         data.payload = (struct wire_bytes){NULL, 0};
     }
     send_from_here(overlay, type, class, &data);
 }
 
-/* In the name of who was asked: the frame cannot even wait here. */
+/* Replies on behalf of the target: the frame cannot even be held here. */
 static void refuse_request(struct overlay *overlay, const struct frame *frame)
 {
     struct overlay_data data, answer;
@@ -312,7 +313,7 @@ static bool is_in(struct range range, uint32_t place)
     return range.first <= place && place <= range.last;
 }
 
-/* One of these, who have yet to die, is between here and there. */
+/* Whether one of these, which are about to die, is between here and there. */
 static bool is_on_way(const struct overlay *overlay, uint32_t there, const struct ranges *places)
 {
     struct tree tree = overlay_tree(overlay);

@@ -40,7 +40,7 @@ struct range series_covering(const struct overlay *overlay, const struct node_ke
     return tree_covering(&tree, ranges_min(set), ranges_max(set));
 }
 
-/* ---- what always holds ---- */
+/* ---- invariants ---- */
 
 void collective_check(const struct overlay *overlay)
 {
@@ -80,7 +80,7 @@ void operation_check(const struct overlay *overlay, const struct series *series,
                      const struct operation *operation)
 {
     series_check(overlay, series);
-    assert(operation->attempt <= series->attempt); /* I1: another one begins with restart */
+    assert(operation->attempt <= series->attempt); /* I1: a new one begins with restart */
     assert(operation->sent == ATTEMPT_NONE || operation->sent <= operation->attempt);
     assert(operation->waiting == WAITING_UNKNOWN ||
            operation->waiting <= overlay->children_count + 1);
@@ -96,7 +96,7 @@ void operation_check(const struct overlay *overlay, const struct series *series,
 
 /* ---- the dead ---- */
 
-/* Sums over the ranges of the dead, so that asking does not cost more the more they are. */
+/* Prefix sums over the ranges of the dead, so that queries do not get slower with their number. */
 static void index_dead(struct overlay *overlay)
 {
     struct collective *collective = &overlay->collective;
@@ -111,7 +111,7 @@ static void index_dead(struct overlay *overlay)
     }
 }
 
-/* How many dead there are below a number. */
+/* The number of dead places below a number. */
 static uint64_t dead_below(const struct overlay *overlay, uint64_t number)
 {
     const struct ranges *dead = &overlay->dead;
@@ -257,14 +257,13 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
     while (*link != NULL && generation_before((*link)->generation, series->stable)) {
         struct operation *operation = *link;
 
-        assert(!operation->called ||
-               operation_is_decided(operation)); /* I4: our own low holds it */
+        assert(!operation->called || operation_is_decided(operation)); /* I4: held by our own low */
         *link = operation->next;
         operation_destroy(overlay, series, operation);
     }
 }
 
-/* Out of the chain of its set. */
+/* Removes it from the chain of its set. */
 static void unlink_twin(struct overlay *overlay, const struct series *series)
 {
     struct series *first = map_get_u64(overlay->collective.by_set, series->key.set_id);
@@ -295,7 +294,7 @@ void series_destroy(struct overlay *overlay, struct series *series)
     free(series);
 }
 
-/* ---- what the tree says ---- */
+/* ---- queries of the tree ---- */
 
 bool series_is_member(const struct overlay *overlay, const struct series *series)
 {

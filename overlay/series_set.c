@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a place knows of the set of a series.  Members name it when they call.  A set of few ranges
- * goes with every message.  A long one is told to a parent once in an attempt; until the parent has
- * spoken the place holds all of it, and then no more than lies in its own scope, with the first and
- * the last member, from which the covering range follows.  So a relay holds its slice, the meeting
+ * What a place knows of the set of a series.  Members give it when they call.  A set of few ranges
+ * is sent with every message.  A long one is sent to a parent once in an attempt; until the parent
+ * has answered the place holds all of it, and then only the part in its own scope, with the first
+ * and the last member, which determine the covering range.  So a relay holds its slice, the meeting
  * point all, and a member that has called all until it is answered.
  *
- * After a death everyone knows too little: who heads a larger range now, and what the slice of a
- * dead parent was.  But then everyone contributes again, and who has called tells the whole set
- * again; who is told asks all below (QUERY, with their slices) before it counts on them.  Until a
- * place is told it counts on nobody, and waits.  Who knows a slice only cannot say that nobody has
- * died elsewhere: `lossy`, of the attempt `judged`, says what who knew all said.
+ * After a death places know too little: a place that now heads a larger range, and the slice of a
+ * dead parent is lost.  But then all contribute again, and callers send the whole set again; a
+ * place that gets it queries all below (QUERY, with their slices) before it waits for them.  Until
+ * a place has the set it does not know which places to wait for, and just waits.  A place with only
+ * a slice cannot know whether members elsewhere have died: `lossy`, of the attempt `judged`, is the
+ * statement of a place that knew all.
  */
 #include "config.h"
 
@@ -53,7 +54,7 @@ bool series_is_whole(const struct series *series)
     return covers(series->within, whole_of(&series->set));
 }
 
-/* What of the covering range this place heads now. */
+/* The part of the covering range that this place heads now. */
 static struct range own_range(const struct overlay *overlay, const struct series *series)
 {
     struct tree tree = overlay_tree(overlay);
@@ -133,7 +134,7 @@ void series_set_init(struct overlay *overlay, struct series *series, const struc
     learn(overlay, series, set, within);
 }
 
-/* As far as both know. */
+/* Whether they agree, as far as both are known. */
 static bool agree(const struct series *series, const struct ranges *set, struct range within)
 {
     struct ranges ours = {0}, theirs = {0};
@@ -164,7 +165,7 @@ int series_tell(struct overlay *overlay, struct series *series, const struct ran
     return 0;
 }
 
-/* Somebody here needs to know who all members are. */
+/* Whether all members must be known here. */
 static bool is_needed(const struct series *series)
 {
     for (const struct operation *operation = series->operations; operation != NULL;

@@ -9,7 +9,7 @@
 
 #include "overlay/two_trees.h"
 
-/* An OPEN whose stream or round we do not know yet. */
+/* An OPEN whose stream or round is not known here yet. */
 struct early {
     struct early *next;
     uint32_t place;
@@ -41,11 +41,11 @@ void stream_check(const struct stream *stream)
     assert(stream->chunks_count <= stream->have_bytes);
     assert((stream->edges_count == 0) == (stream->edges == NULL));
     assert(!stream->complete_told || stream_is_complete(stream));
-    assert(!stream->broken || stream->lateral); /* the main tree's links are the tree's matter */
+    assert(!stream->broken || stream->lateral); /* links of the main tree are handled by the tree */
     assert(stream->next == NULL || stream_name_compare(&stream->name, &stream->next->name) < 0);
 }
 
-/* Each is looked at where it changes; here the first, and what is early. */
+/* Each is checked where it changes; here the first one, and early OPENs. */
 void stream_check_all(const struct overlay *overlay)
 {
     const struct streams *streams = &overlay->streams;
@@ -104,7 +104,7 @@ void stream_destroy(struct overlay *overlay, struct stream *stream)
     free(stream->chunks);
     ranges_fini(&stream->have);
     free(stream);
-    overlay->streams.dirty = true; /* another one may be held back */
+    overlay->streams.dirty = true; /* another one may have been held back */
 }
 
 bool stream_is_complete(const struct stream *stream)
@@ -143,7 +143,7 @@ static bool edge_needs(const struct stream *stream, const struct stream_edge *ed
            !ranges_contains(&edge->peer_has, chunk->offset);
 }
 
-/* Sends what credit allows. */
+/* Sends as much as credit allows. */
 static void edge_pump(struct overlay *overlay, const struct stream *stream,
                       struct stream_edge *edge)
 {
@@ -191,7 +191,7 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
 
     if (stream->have.count < STREAM_HAVE_MAX)
         ranges_copy(&open.have, &stream->have);
-    /* What comes from below need not come from above, unless something is amiss. */
+    /* Bytes from below need not come from above, too, unless something is wrong. */
     if (stream->rising_bytes > 0 && stream->stalls == 0 && edge->trees != STREAM_TREE_UP)
         ranges_add(&open.have, stream->rising_first,
                    stream->rising_first + stream->rising_bytes - 1);
@@ -203,7 +203,7 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
     edge->owed_bytes = 0;
 }
 
-/* Opens what can be opened, and asks for the links that are not there, if we are the one to ask. */
+/* Opens the edges that can be opened, and asks for missing links, if it is up to us to ask. */
 static void activate(struct overlay *overlay, struct stream *stream)
 {
     for (uint32_t i = 0; i < stream->edges_count; i++) {
@@ -231,7 +231,7 @@ static void activate_all(struct overlay *overlay)
     }
 }
 
-/* ---- what one has ---- */
+/* ---- received bytes ---- */
 
 static void chunk_append(struct stream *stream, const struct stream_chunk *chunk)
 {
@@ -246,7 +246,7 @@ static void chunk_append(struct stream *stream, const struct stream_chunk *chunk
     stream->have_bytes += chunk->payload.length_bytes;
 }
 
-/* Of as many equal chunks as it takes, no small one left at the end. */
+/* Divides into equal chunks, without a small one at the end. */
 static size_t even_chunk(uint64_t bytes, uint32_t chunk_bytes)
 {
     uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
@@ -295,7 +295,7 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
     stream->given_up = false;
     stream->complete_told = false; /* its owner has more to do with it on this route */
     for (uint32_t i = 0; i < stream->chunks_count; i++)
-        stream->chunks[i].from = TREE_NO_PLACE; /* what peers have they say when they open */
+        stream->chunks[i].from = TREE_NO_PLACE; /* peers report what they have when they open */
 }
 
 static void add_edge(struct overlay *overlay, struct stream *stream, uint32_t place, uint8_t trees,
@@ -328,7 +328,7 @@ void stream_drop_edge(struct stream *stream, uint32_t place)
     stream->edges_count = kept;
 }
 
-/* The place that so many of the set stand before. */
+/* The place of the set with that many before it. */
 static uint32_t place_of_rank(const struct ranges *set, uint32_t rank)
 {
     uint32_t item = 0;
@@ -403,7 +403,7 @@ void stream_add_child(struct overlay *overlay, struct stream *stream, uint32_t p
     add_edge(overlay, stream, place, STREAM_TREE_UP, true);
 }
 
-/* ---- what peers say ---- */
+/* ---- messages of peers ---- */
 
 static void early_destroy(struct overlay *overlay, struct early **link)
 {
@@ -415,7 +415,7 @@ static void early_destroy(struct overlay *overlay, struct early **link)
     overlay->streams.early_count--;
 }
 
-/* What is said of an edge again stands for what was said before. */
+/* A later message about an edge replaces the earlier one. */
 static void early_replace(struct overlay *overlay, uint32_t place, const struct stream_open *open)
 {
     for (struct early **link = &overlay->streams.early; *link != NULL; link = &(*link)->next) {
@@ -427,8 +427,8 @@ static void early_replace(struct overlay *overlay, uint32_t place, const struct 
     }
 }
 
-/* Keeps it at the end of the list; takes its ranges.  Who is there longest gives way: its link is
- * closed, which its stream survives. */
+/* Keeps it at the end of the list; takes its ranges.  If the list is full the oldest is dropped:
+ * its link is closed, which its stream survives. */
 static void early_keep(struct overlay *overlay, uint32_t place, const struct frame *frame,
                        struct stream_open *open)
 {
@@ -457,7 +457,7 @@ static void edge_take_open(struct overlay *overlay, struct stream *stream, uint3
     struct stream_edge *edge = edge_find(stream, place, open->trees);
 
     if (edge == NULL)
-        return; /* by our tree it is none; a death on its way here or there will tell */
+        return; /* not an edge by our tree; a death not yet known here or there will show */
     edge->credit_bytes = open->credit_bytes;
     edge->cursor = 0;
     ranges_move(&edge->peer_has, &open->have);
@@ -486,7 +486,7 @@ void stream_go(struct overlay *overlay, struct stream *stream)
     }
 }
 
-/* Of a round that is over (-1), of this one (0), or of one to come (1). */
+/* Of an earlier round (-1), of this one (0), or of a later one (1). */
 static int frame_age(const struct stream *stream, const struct frame *frame)
 {
     if (frame->attempt != stream->attempt)
@@ -532,7 +532,7 @@ int stream_on_credit(struct overlay *overlay, uint32_t from, const struct frame 
     return 0;
 }
 
-/* What an edge may bring yet. */
+/* The bytes that an edge may still bring. */
 static uint64_t missing_bytes(const struct stream *stream, const struct stream_edge *edge)
 {
     uint32_t half = stream->total_bytes / 2;
@@ -545,8 +545,8 @@ static uint64_t missing_bytes(const struct stream *stream, const struct stream_e
     return edge->trees == STREAM_TREE_FIRST ? missing_first : missing - missing_first;
 }
 
-/* Renews the window of an edge when a quarter of it has come, unless what is left is enough, and for one
- * chunk more, which may be one that we have. */
+/* Renews the window of an edge when a quarter of it has arrived, unless the rest suffices, plus one
+ * chunk, which may be one that we have. */
 static void edge_credit(struct overlay *overlay, const struct stream *stream,
                         struct stream_edge *edge, size_t bytes)
 {
@@ -613,7 +613,7 @@ int stream_on_chunk(struct overlay *overlay, uint32_t from, const struct frame *
                          frame->type == OVERLAY_RISE ? (uint8_t)STREAM_TREE_UP
                                                      : tree_of(stream, chunk.offset));
     if (edge == NULL || !edge->told)
-        return 0; /* of a route that is no more */
+        return 0; /* of an earlier route */
     rc = chunk_judge(stream, &chunk);
     if (rc < 0)
         return rc;
@@ -655,7 +655,7 @@ static void edge_link_down(struct overlay *overlay, struct stream *stream, struc
     edge->told = false;
     edge->wanted = false;
     edge->credit_bytes = 0;
-    overlay->streams.dirty = true; /* who has all never opens an edge, but must ask for its link */
+    overlay->streams.dirty = true; /* complete places open no edge, but must ask for its link */
     if (was_used && lateral && stream->lateral && overlay->place < edge->place)
         stream->broken = true;
 }
@@ -680,7 +680,7 @@ void stream_link_down(struct overlay *overlay, uint32_t place, bool lateral)
 
 /* ---- time ---- */
 
-/* The next that gets bytes, or would, from `stream` on; NULL if there is none. */
+/* The next stream, from `stream` on, that gets bytes or should; or NULL. */
 static struct stream *next_active(struct stream *stream, uint32_t *active)
 {
     while (stream != NULL && (stream->edges_count == 0 || stream_is_complete(stream)))
@@ -703,7 +703,7 @@ uint64_t stream_deadline_ns(const struct overlay *overlay)
     return deadline_ns;
 }
 
-/* All that was said over its edges is said again. */
+/* Repeats all messages over its edges. */
 static void stream_stall(struct overlay *overlay, struct stream *stream)
 {
     bool is_linked = true;
@@ -737,7 +737,7 @@ void stream_timer(struct overlay *overlay)
 
 /* ---- the end of a step ---- */
 
-/* Tells one owner of one thing; false if there is nothing to tell.  Streams may be gone after. */
+/* Notifies one owner of one event; false if there is none.  May free streams. */
 static bool tell_one(struct overlay *overlay)
 {
     for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {

@@ -6,7 +6,7 @@
 #define HOP_NS     50000ull
 #define MESSAGE_NS 5000ull
 #define BYTE_PS    1000ull
-/* So far the arithmetic goes, with STREAM_BYTES_MAX. */
+/* The limit of the arithmetic, with STREAM_BYTES_MAX. */
 #define NS_MAX           10000000ull
 #define BYTE_PS_MAX      1000000ull
 #define INLINE_BYTES_MIN (64u * 1024)
@@ -57,7 +57,7 @@ static uint32_t log2_of(uint32_t count)
     return bits + 1;
 }
 
-/* Edges on the longest way, and to how many one sends what it gets. */
+/* The number of edges on the longest path, and to how many a place forwards data. */
 static void describe(const struct stream_shape *shape, enum stream_algorithm algorithm,
                      uint64_t *ret_edges, uint64_t *ret_fan)
 {
@@ -69,14 +69,14 @@ static void describe(const struct stream_shape *shape, enum stream_algorithm alg
     *ret_fan = algorithm == STREAM_MAIN_TREE ? shape->radix : 2;
 }
 
-/* One message a hop: it is sent radix times before the last one has it. */
+/* One message per hop: it is sent radix times before the last one has it. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes)
 {
     return shape->depth * (shape->costs.hop_ns +
                            shape->radix * (shape->costs.message_ns + bytes_ns(shape, bytes)));
 }
 
-/* A chunk passes every edge of the longest way; meanwhile the busiest place sends everything. */
+/* A chunk passes every edge of the longest path; meanwhile the busiest place sends everything. */
 static uint64_t pipeline_ns(const struct stream_shape *shape, enum stream_algorithm algorithm,
                             uint64_t bytes)
 {
@@ -99,7 +99,7 @@ uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
     return pipeline_ns(shape, STREAM_MAIN_TREE, bytes);
 }
 
-/* The links may have to be asked for, up the tree and down and back, and opened. */
+/* The links may have to be requested, up and down the tree and back, and opened. */
 static uint64_t cold_ns(const struct stream_shape *shape)
 {
     return (4ull * shape->depth + 2) * (shape->costs.hop_ns + shape->costs.message_ns);

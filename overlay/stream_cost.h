@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How large data is best moved: the cost model, as arithmetic.  The times are those of the
- * configuration; who says nothing gets a network of 50 us a hop, 1 ns a byte (sealed by one core)
- * and 5 us of CPU a message.
+ * The cost model for moving large data, as arithmetic.  The times are those of the configuration;
+ * the defaults are 50 us per hop, 1 ns per byte (sealed by one core) and 5 us of CPU per message.
  */
 #ifndef OVERLAY_STREAM_COST_H
 #define OVERLAY_STREAM_COST_H
@@ -15,24 +14,24 @@
 struct stream_shape {
     uint32_t members;
     uint32_t depth;          /* of the main tree over them */
-    uint32_t radix;          /* most children of one place in it */
-    bool one_source;         /* at the top; else everybody is one */
+    uint32_t radix;          /* maximum children of a place in it */
+    bool one_source;         /* at the top; else every member is one */
     struct node_costs costs; /* by stream_costs */
 };
 
-/* With what is 0 filled in. */
+/* Replaces fields that are 0 by the defaults. */
 struct node_costs stream_costs(const struct node_costs *costs);
 
-/* So much goes up inline at most: as many bytes as take no longer than the CPU of one frame at both of its
- * ends, for that is what a piece of its own costs everybody, within bounds. */
+/* The limit of inline data: the bytes that take no longer than the CPU of one frame at both of its
+ * ends, since that is what a separate piece costs each member, within bounds. */
 uint32_t stream_inline_bytes(const struct node_costs *costs);
 
-/* ns; of the data alone: sizes have been gathered. */
+/* ns; for the data only: sizes have been gathered already. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes);
 uint64_t stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes);
-/* The cheapest chunk: a small one is passed on sooner, a large one costs fewer messages. */
+/* The cheapest chunk: small ones are forwarded sooner, large ones cost fewer messages. */
 uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algorithm algorithm,
                             uint64_t bytes);
 

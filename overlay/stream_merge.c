@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has come in chunks becomes one message again. */
+/* Reassembles a message from its chunks. */
 #include "config.h"
 
 #include <assert.h>
@@ -28,7 +28,7 @@ static const struct stream_chunk **sort_chunks(const struct stream *stream)
     return sorted;
 }
 
-/* One copy: this is all that a large broadcast costs at each place beside its frames. */
+/* One copy: all that a large broadcast costs at each place besides its frames. */
 struct message *stream_bytes(const struct stream *stream)
 {
     struct message *message = message_create_blank(stream->total_bytes);
@@ -48,7 +48,7 @@ struct chunk_reader {
     uint32_t count;
     uint32_t index;
     size_t at;               /* within the chunk */
-    struct buffer assembled; /* what lies in more than one */
+    struct buffer assembled; /* a run across several chunks */
 };
 
 static bool read_is_at_end(const struct chunk_reader *reader)
@@ -56,7 +56,7 @@ static bool read_is_at_end(const struct chunk_reader *reader)
     return reader->index == reader->count;
 }
 
-/* The next bytes, wanted or up to the end of the chunk, whichever is less. */
+/* The next bytes: as many as wanted, at most up to the end of the chunk. */
 static struct wire_bytes read_run(struct chunk_reader *reader, size_t wanted)
 {
     const struct wire_bytes *payload = &reader->sorted[reader->index]->payload;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The messages of streams (overlay/stream.h) and of lateral links (overlay/lateral.c), with the
- * rules of overlay_wire.h.  frame.attempt carries the attempt, frame.stream the round within it.
- * A chunk's payload names no hop, so it is passed on as it came.
+ * rules of overlay_wire.h.  frame.attempt carries the attempt, frame.stream the round within it.  A
+ * chunk's payload names no hop, so it is forwarded unchanged.
  */
 #ifndef OVERLAY_STREAM_WIRE_H
 #define OVERLAY_STREAM_WIRE_H
@@ -13,7 +13,7 @@
 #define STREAM_CHUNK_BYTES_MAX (256u * 1024)
 #define STREAM_CHUNK_BYTES_MIN 4096u
 #define STREAM_PIECES_MAX      65536 /* attached to one GO */
-#define STREAM_HAVE_MAX        4096  /* ranges that OPEN tells */
+#define STREAM_HAVE_MAX        4096  /* ranges in one OPEN */
 
 /* What is streamed: an operation, or the payload of an entry of the log. */
 struct stream_name {
@@ -23,7 +23,7 @@ struct stream_name {
 
 enum stream_algorithm {
     STREAM_TWO_TREES, /* over lateral links, half of the data in each tree */
-    STREAM_MAIN_TREE, /* over the links that there are */
+    STREAM_MAIN_TREE, /* over existing links */
     STREAM_VIA_TOP,   /* up the main tree to the meeting point, and from there down two trees */
     STREAM_ALGORITHM_COUNT
 };
@@ -35,7 +35,7 @@ enum stream_trees {
     STREAM_TREE_UP = 4 /* via the top: up the main tree */
 };
 
-/* A piece of the stream that a hop, which is no member, hands to one below to offer. */
+/* A piece of the stream that a hop that is not a member hands to one below to offer. */
 struct stream_piece {
     uint32_t offset;
     struct wire_bytes payload;
@@ -44,7 +44,7 @@ struct stream_piece {
 struct stream_go {
     struct stream_name name;
     uint8_t algorithm;    /* enum stream_algorithm */
-    uint8_t result;       /* 1: what somebody holds is spread; 0: what everybody offers */
+    uint8_t result;       /* 1: a stored result is spread; 0: all members offer */
     uint32_t base;        /* offset of the receiver's own part */
     uint32_t total_bytes; /* 1..STREAM_BYTES_MAX */
     uint32_t chunk_bytes;
@@ -55,7 +55,7 @@ struct stream_go {
 struct stream_open {
     struct stream_name name;
     uint8_t trees;         /* enum stream_trees: what this edge carries */
-    uint32_t credit_bytes; /* so much may be sent to the sender of this */
+    uint32_t credit_bytes; /* bytes that may be sent to the sender of this */
     struct ranges have;    /* of the bytes; need not be complete */
 };
 
@@ -73,7 +73,7 @@ struct stream_credit {
 
 /* The payload of the entries LARGE, REROUTE and SETTLED. */
 struct stream_large {
-    uint64_t sequence; /* of the entry that is meant; LARGE: 0 */
+    uint64_t sequence; /* of the entry referred to; LARGE: 0 */
     uint32_t total_bytes;
     uint32_t chunk_bytes;
     uint8_t algorithm;
@@ -109,10 +109,10 @@ int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name
 /* All members below have the whole of it. */
 void stream_encode_done(const struct node_key *key, uint32_t attempt, struct frame *ret_frame);
 int stream_decode_done(const struct frame *frame, struct node_key *ret_key);
-/* All members have: nobody will ever ask for it. */
+/* All members have it: it will never be requested again. */
 void stream_encode_over(const struct stream_over *over, uint32_t attempt, struct frame *ret_frame);
 int stream_decode_over(const struct frame *frame, struct stream_over *ret_over);
-/* The first frame on a lateral link: who opened it does not want to join. */
+/* The first frame on a lateral link: its opener does not want to join. */
 void stream_encode_lateral(struct frame *ret_frame);
 int stream_decode_lateral(const struct frame *frame);
 

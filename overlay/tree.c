@@ -16,7 +16,7 @@
 
 #include <assert.h>
 
-/* The first places, and with all annexes, inhabited or not. */
+/* The initial places, and those with all annexes, inhabited or not. */
 static struct range tree_core(const struct tree *tree)
 {
     assert(tree->places >= 1 && tree->radix >= 1);
@@ -46,7 +46,7 @@ struct range tree_cut(const struct tree *tree, struct range range, uint32_t inde
     uint32_t rest = range.last - range.first;
     uint32_t count = tree_cut_count(tree, range);
     uint32_t size;
-    uint32_t larger; /* so many of the first cuts have one place more */
+    uint32_t larger; /* the number of first cuts that have one place more */
     struct range cut;
 
     assert(index < count);
@@ -244,12 +244,12 @@ uint32_t tree_depth(const struct tree *tree)
 
 /*
  * Why 6.  A small broadcast or one half of a barrier passes depth levels.  On each, a place spends
- * message_ns of CPU per child, one after the other, and the last child's copy then travels hop_ns:
+ * message_ns of CPU per child, sequentially, and the last child's copy then travels hop_ns:
  *
  *     cost(N, r) = depth(N, r) * (hop_ns + r * message_ns),   depth ~ log N / log r
  *
- * Measured on this code's ground: 15-30 us for a hop between daemons of one machine, 50 us between
- * nodes over TCP; 5 us of CPU for a small sealed frame.  With hop 50 us, message 5 us (us in all):
+ * Measured with this code: 15-30 us for a hop between daemons of one machine, 50 us between nodes
+ * over TCP; 5 us of CPU for a small sealed frame.  With hop 50 us, message 5 us (us in all):
  *
  *     N \ r          2     4     6     8    16    32    64   128
  *     64           360   210   240   180   260   420   370   690   (64 itself: one level)
@@ -259,11 +259,11 @@ uint32_t tree_depth(const struct tree *tree)
  *
  * The minimum is flat between 4 and 16, and moves downward with the hop: at 10 us a barrier of
  * 100,000 takes 0.56 ms with 4 or 5, 0.57 with 6, 0.59 with 8 and 0.76 with 16 (banyan sim).  What
- * the model leaves out speaks for few levels: relays whose death concerns others (1/r of all), and
- * daemons that start one after the other.  The start itself differs little: over an ssh of 10 ms CPU
- * and 150 ms, 1,000 nodes are up in 0.82 s with 6, in 0.94 with 5 and in 0.80 with 16.  The degree
- * costs descriptors and, after deaths, at most r * depth links.
- * test/unit/overlay/tree.c prints the table from this function.
+ * the model omits favours few levels: relays whose death concerns others (1/r of all), and daemons
+ * started level by level.  The start itself differs little: over an ssh of 10 ms CPU and 150 ms,
+ * 1,000 nodes are up in 0.82 s with 6, in 0.94 with 5 and in 0.80 with 16.  The degree costs
+ * descriptors and, after deaths, at most r * depth links. test/unit/overlay/tree.c prints the table
+ * from this function.
  */
 uint64_t tree_radix_cost(uint32_t places, uint32_t radix, uint64_t hop_ns, uint64_t message_ns)
 {

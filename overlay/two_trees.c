@@ -21,7 +21,7 @@ static uint64_t lowest_bit(uint64_t position)
     return position & (~position + 1);
 }
 
-/* Of the endless tree, climbing over positions that do not exist; 0 for the root. */
+/* The parent in the unbounded tree, skipping positions that do not exist; 0 for the root. */
 static uint64_t parent_position(uint32_t count, uint64_t position)
 {
     do {
