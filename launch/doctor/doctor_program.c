@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fabric/file_read.h"
 #include "launch/doctor/doctor_examine.h"
 #include "launch/exec/plugin.h"
 #include "launch/proto/exit_status.h"
@@ -77,7 +78,6 @@ static int run_command(char *const *argv, char *const *environment, const char *
                        struct buffer *out)
 {
     int ends[2], status = 0;
-    ssize_t bytes = 1;
     pid_t pid;
 
     assert(argv[0] != NULL);
@@ -92,11 +92,8 @@ static int run_command(char *const *argv, char *const *environment, const char *
         _exit(EXIT_STATUS_NOT_FOUND);
     }
     close(ends[1]);
-    while (pid > 0 && bytes > 0 && out->length_bytes < LIST_BYTES_MAX) {
-        bytes = read(ends[0], buffer_reserve(out, 4096), 4096);
-        if (bytes > 0)
-            buffer_commit(out, (size_t)bytes);
-    }
+    if (pid > 0)
+        (void)file_read_fd(ends[0], LIST_BYTES_MAX, out);
     close(ends[0]);
     if (pid < 0 || waitpid(pid, &status, 0) < 0)
         return -errno;

@@ -12,15 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/asking.h"
 #include "launch/cli/remote/asking_terminal.h"
+#include "launch/cli/remote/proxy_child.h"
 #include "launch/proto/exit_status.h"
 
 #define PROGRESS_MS 15000
@@ -29,31 +27,17 @@
 struct asking {
     struct asking_command command;
     struct asking_terminal terminal;
-    pid_t pid;
+    struct proxy_child child;
     int words_fd;  /* the command's messages; -1: they go to the user directly, or it has
                     * finished */
     int begun_fd;  /* where the run reports that it has begun */
     pid_t run_pid; /* 0: it has not, or is on another machine */
-    int signals_fd;
-    int ended_by; /* the signal that ended the wait, or 0 */
-    int has_ended;
-    int wait_status;
+    int ended_by;  /* the signal that ended the wait, or 0 */
     uint64_t start_ns;
     char line[LINE_BYTES]; /* the beginning of one */
     size_t line_bytes;
     char last[LINE_BYTES]; /* the last whole line, without "salloc: " */
 };
-
-static sigset_t passed_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
-    sigset_t set;
-
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigaddset(&set, numbers[i]);
-    return set;
-}
 
 /* ---- The command ---- */
 
@@ -69,46 +53,49 @@ static int place_pipes(int words_fd, int begun_fd)
     return 0;
 }
 
-static void become(const struct asking_command *command, int words_fd, int begun_fd, int slave,
-                   const sigset_t *old_mask, pid_t parent)
+/* The command's ends of what it has with us; -1: it has none. */
+struct ends {
+    const struct asking *asking;
+    int words_fd;
+    int begun_fd;
+    int slave;
+};
+
+static void become(void *context)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    if (getppid() != parent)
-        _exit(EXIT_STATUS_FAILED);
-    if (words_fd >= 0 && place_pipes(words_fd, begun_fd) < 0)
-        _exit(EXIT_STATUS_FAILED);
-    if (slave >= 0 && asking_terminal_become(slave) < 0)
-        _exit(EXIT_STATUS_FAILED);
-    sigprocmask(SIG_SETMASK, old_mask, NULL);
+    const struct ends *ends = context;
+    const struct asking_command *command = &ends->asking->command;
+
+    if (ends->words_fd >= 0 && place_pipes(ends->words_fd, ends->begun_fd) < 0)
+        return;
+    if (ends->slave >= 0 && asking_terminal_become(ends->slave) < 0)
+        return;
+    proxy_child_unblock(&ends->asking->child);
     execvp(command->words[0], command->words);
     dprintf(STDERR_FILENO, "%s: error: cannot run: %s\n", command->name, strerror(errno));
-    _exit(EXIT_STATUS_FAILED);
 }
 
 static int start(struct asking *asking, struct error *error)
 {
-    sigset_t set = passed_signals();
-    pid_t parent = getpid();
+    struct ends ends = {.asking = asking, .slave = -1};
     int words[2] = {-1, -1};
     int begun[2] = {-1, -1};
-    int slave = -1;
-    sigset_t old;
+    int rc;
 
-    sigprocmask(SIG_BLOCK, &set, &old);
-    asking->signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (asking->signals_fd < 0 || (asking->command.quiet_errors &&
-                                   (pipe2(words, O_CLOEXEC) < 0 || pipe2(begun, O_CLOEXEC) < 0)))
+    if (asking->command.quiet_errors &&
+        (pipe2(words, O_CLOEXEC) < 0 || pipe2(begun, O_CLOEXEC) < 0))
         return error_set(error, -errno, "cannot run %s: %s", asking->command.name, strerror(errno));
     if (asking->command.wants_terminal &&
-        asking_terminal_open(&asking->terminal, &slave, error) < 0)
+        asking_terminal_open(&asking->terminal, &ends.slave, error) < 0)
         return -EIO;
-    asking->pid = fork();
-    if (asking->pid < 0)
-        return error_set(error, -errno, "cannot run %s: %s", asking->command.name, strerror(errno));
-    if (asking->pid == 0)
-        become(&asking->command, words[1], begun[1], slave, &old, parent);
-    if (slave >= 0)
-        close(slave);
+    ends.words_fd = words[1];
+    ends.begun_fd = begun[1];
+    rc = proxy_child_fork(&asking->child, proxy_child_signals, proxy_child_signals_count, become,
+                          &ends);
+    if (rc < 0)
+        return error_set(error, rc, "cannot run %s: %s", asking->command.name, strerror(-rc));
+    if (ends.slave >= 0)
+        close(ends.slave);
     if (words[1] >= 0) {
         close(words[1]);
         close(begun[1]);
@@ -186,7 +173,7 @@ static void tell_progress(const struct asking *asking)
 
 /* ---- Signals ---- */
 
-static int ends(uint32_t number)
+static int ends_run(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
@@ -196,32 +183,31 @@ static int ends(uint32_t number)
 static void take_signals(struct asking *asking)
 {
     struct signalfd_siginfo info;
+    int number;
 
-    while (read(asking->signals_fd, &info, sizeof(info)) == sizeof(info)) {
-        if (asking->run_pid == 0 && ends(info.ssi_signo))
-            asking->ended_by = (int)info.ssi_signo;
-        if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
-            kill(asking->run_pid > 0 ? asking->run_pid : asking->pid, (int)info.ssi_signo);
+    while ((number = proxy_child_next_signal(&asking->child, &info)) > 0) {
+        if (asking->run_pid == 0 && ends_run(number))
+            asking->ended_by = number;
+        if (info.ssi_code != SI_KERNEL)
+            kill(asking->run_pid > 0 ? asking->run_pid : asking->child.pid, number);
     }
-    if (waitpid(asking->pid, &asking->wait_status, WNOHANG) == asking->pid)
-        asking->has_ended = 1;
 }
 
 static void live(struct asking *asking)
 {
-    while (!asking->has_ended || asking->words_fd >= 0 || asking->terminal.fd >= 0) {
+    while (!asking->child.has_ended || asking->words_fd >= 0 || asking->terminal.fd >= 0) {
         struct asking_terminal *terminal = &asking->terminal;
         int input_fd = asking_terminal_wants_input(terminal) ? STDIN_FILENO : -1;
-        struct pollfd fds[] = {{.fd = asking->signals_fd, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = asking->child.signals_fd, .events = POLLIN},
                                {.fd = asking->words_fd, .events = POLLIN},
                                {.fd = asking->begun_fd, .events = POLLIN},
                                {.fd = terminal->fd, .events = asking_terminal_wants(terminal)},
                                {.fd = input_fd, .events = POLLIN}};
         /* All output of the command is readable once it has ended; other holders of its stderr are
          * not waited for. */
-        int ready = poll(fds, 5, asking->has_ended ? 0 : PROGRESS_MS);
+        int ready = poll(fds, 5, asking->child.has_ended ? 0 : PROGRESS_MS);
 
-        if (ready == 0 && asking->has_ended)
+        if (ready == 0 && asking->child.has_ended)
             return;
         if (ready == 0)
             tell_progress(asking);
@@ -242,9 +228,7 @@ static void live(struct asking *asking)
 
 static int status_of(const struct asking *asking)
 {
-    int status = WIFEXITED(asking->wait_status)
-                     ? WEXITSTATUS(asking->wait_status)
-                     : EXIT_STATUS_SIGNAL + WTERMSIG(asking->wait_status);
+    int status = proxy_child_exit_status(&asking->child);
 
     if (asking->run_pid > 0 || !asking->command.quiet_errors)
         return status;
@@ -261,11 +245,8 @@ static int status_of(const struct asking *asking)
 
 int asking_run(const char *text, int argc, char *const *argv, const char *banyan)
 {
-    struct asking asking = {.words_fd = -1,
-                            .begun_fd = -1,
-                            .signals_fd = -1,
-                            .terminal = {.fd = -1},
-                            .start_ns = loop_now_ns()};
+    struct asking asking = {
+        .words_fd = -1, .begun_fd = -1, .terminal = {.fd = -1}, .start_ns = loop_now_ns()};
     struct asking_world world = {.banyan = banyan, .has_terminal = isatty(STDIN_FILENO)};
     char *directory = getcwd(NULL, 0);
     struct error error = ERROR_NONE;

@@ -11,15 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/time.h"
 #include "fabric/loop.h"
+#include "launch/cli/remote/proxy_child.h"
 #include "launch/cli/request/run_settings.h"
 #include "launch/cli/request/run_words.h"
 #include "launch/proto/exit_status.h"
@@ -30,12 +28,11 @@
 
 struct on_login {
     const char *login;
-    pid_t ssh;
+    const char *command;
+    struct proxy_child ssh;
+    int input_fd;  /* ssh's end of frames_fd, until it runs */
     int frames_fd; /* ssh's stdin; -1: closed */
-    int signals_fd;
     int input_ended;
-    int has_ended;
-    int wait_status;
     uint32_t ends; /* signals that the user sent */
     uint64_t alive_ns;
     struct buffer frames; /* not yet written */
@@ -86,9 +83,9 @@ static void put_command(struct buffer *out, int argc, char *const *argv, const c
     buffer_fini(&script);
 }
 
-static void become(const char *login, const char *command, int input_fd, const sigset_t *old_mask,
-                   pid_t parent)
+static void become(void *context)
 {
+    const struct on_login *on = context;
     const char *agent = getenv("BANYAN_LOGIN_AGENT");
     const char *words[] = {agent != NULL && agent[0] != '\0' ? agent : "ssh",
                            "-oBatchMode=yes",
@@ -96,43 +93,34 @@ static void become(const char *login, const char *command, int input_fd, const s
                            "-oServerAliveCountMax=3",
                            "-T",
                            "-x",
-                           login,
-                           command,
+                           on->login,
+                           on->command,
                            NULL};
 
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    if (getppid() != parent || dup2(input_fd, STDIN_FILENO) < 0)
-        _exit(STATUS_SSH_FAILED);
+    if (dup2(on->input_fd, STDIN_FILENO) < 0)
+        return;
+    (void)signal(SIGPIPE, SIG_DFL);
     /* The terminal's signals come to us, and we forward them as frames. */
     setpgid(0, 0);
-    sigprocmask(SIG_SETMASK, old_mask, NULL);
+    proxy_child_unblock(&on->ssh);
     execvp(words[0], (char *const *)words);
     dprintf(STDERR_FILENO, "banyan: cannot run %s: %s\n", words[0], strerror(errno));
     _exit(STATUS_SSH_FAILED);
 }
 
-static int start(struct on_login *on, const char *command, struct error *error)
+static int start(struct on_login *on, struct error *error)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
-    pid_t parent = getpid();
-    sigset_t set, old;
-    int ends[2];
+    int ends[2], rc;
 
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigaddset(&set, numbers[i]);
-    sigprocmask(SIG_BLOCK, &set, &old);
     (void)signal(SIGPIPE, SIG_IGN);
-    on->signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (on->signals_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(error, -errno, "cannot start ssh: %s", strerror(errno));
-    on->ssh = fork();
-    if (on->ssh == 0)
-        become(on->login, command, ends[0], &old, parent);
+    on->input_fd = ends[0];
+    rc = proxy_child_fork(&on->ssh, proxy_child_signals, proxy_child_signals_count, become, on);
     close(ends[0]);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     on->frames_fd = ends[1];
-    return on->ssh < 0 ? error_set(error, -errno, "cannot start ssh: %s", strerror(errno)) : 0;
+    return rc < 0 ? error_set(error, rc, "cannot start ssh: %s", strerror(-rc)) : 0;
 }
 
 /* ---- Frames ---- */
@@ -175,28 +163,25 @@ static void take_input(struct on_login *on)
 static void take_signals(struct on_login *on)
 {
     struct signalfd_siginfo info;
+    int number;
 
-    while (read(on->signals_fd, &info, sizeof(info)) == sizeof(info)) {
-        unsigned char number = (unsigned char)info.ssi_signo;
+    while ((number = proxy_child_next_signal(&on->ssh, &info)) > 0) {
+        unsigned char byte = (unsigned char)number;
 
-        if (number == SIGCHLD)
-            continue;
-        put_frame(on, ON_SIGNAL, &number, 1);
+        put_frame(on, ON_SIGNAL, &byte, 1);
         if (number != SIGUSR1 && number != SIGUSR2 && ++on->ends >= SIGNALS_MAX)
-            kill(on->ssh, SIGTERM);
+            kill(on->ssh.pid, SIGTERM);
     }
-    if (waitpid(on->ssh, &on->wait_status, WNOHANG) == on->ssh)
-        on->has_ended = 1;
 }
 
 static void live(struct on_login *on)
 {
-    while (!on->has_ended) {
+    while (!on->ssh.has_ended) {
         /* Input is read only when earlier input has left, so that signals never queue after much of
          * it. */
         int wants_input = !on->input_ended && on->frames.length_bytes == 0 && on->frames_fd >= 0;
         struct pollfd fds[] = {
-            {.fd = on->signals_fd, .events = POLLIN},
+            {.fd = on->ssh.signals_fd, .events = POLLIN},
             {.fd = wants_input ? STDIN_FILENO : -1, .events = POLLIN},
             {.fd = on->frames.length_bytes > 0 ? on->frames_fd : -1, .events = POLLOUT}};
         int ready = poll(fds, 3, ON_ALIVE_MS);
@@ -218,10 +203,10 @@ static void live(struct on_login *on)
 
 static int status_of(const struct on_login *on)
 {
-    if (!WIFEXITED(on->wait_status))
-        return EXIT_STATUS_SIGNAL + WTERMSIG(on->wait_status);
-    if (WEXITSTATUS(on->wait_status) != STATUS_SSH_FAILED)
-        return WEXITSTATUS(on->wait_status);
+    int status = proxy_child_exit_status(&on->ssh);
+
+    if (status != STATUS_SSH_FAILED)
+        return status;
     fprintf(stderr,
             "banyan: --on %s: ssh exited 255: it could not connect, or lost the connection\n",
             on->login);
@@ -237,10 +222,11 @@ int on_login_run(const char *login, int argc, char *const *argv, const char *ban
     int status = EXIT_STATUS_FAILED;
 
     put_command(&command, argc, argv, there != NULL && there[0] != '\0' ? there : banyan);
+    on.command = buffer_string(&command);
     if (login[0] == '-')
         error_set(&error, -EINVAL, "option --on: '%.80s' is not the name of a machine", login);
     else
-        start(&on, buffer_string(&command), &error);
+        start(&on, &error);
     if (error.code == 0) {
         live(&on);
         status = status_of(&on);

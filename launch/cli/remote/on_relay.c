@@ -13,15 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/on_login.h"
+#include "launch/cli/remote/proxy_child.h"
 #include "launch/proto/exit_status.h"
 
 #define PENDING_MAX (1024u * 1024)
@@ -30,60 +28,56 @@
 #define TURN_MS     1000
 
 struct relay {
-    pid_t run;
+    const char **words; /* of the run */
+    struct proxy_child run;
+    int stdin_fd; /* the run's end of input_fd, until it runs */
     int input_fd; /* the run's stdin; -1: closed */
-    int signals_fd;
     int frames_ended;
     int input_ended;
-    int has_ended;
-    int wait_status;
     uint64_t heard_ns;
     uint64_t ended_ns; /* when the run was asked to end; 0: it was not */
     struct buffer frames;
     struct buffer pending; /* for the run's stdin */
 };
 
-static void become(int argc, char *const *argv, const char *banyan, int input_fd,
-                   const sigset_t *old_mask, pid_t parent)
+static void become(void *context)
+{
+    const struct relay *relay = context;
+
+    if (dup2(relay->stdin_fd, STDIN_FILENO) < 0)
+        return;
+    (void)signal(SIGPIPE, SIG_DFL);
+    proxy_child_unblock(&relay->run);
+    execv(relay->words[0], (char *const *)relay->words);
+    dprintf(STDERR_FILENO, "banyan: cannot run %s: %s\n", relay->words[0], strerror(errno));
+}
+
+static const char **make_words(int argc, char *const *argv, const char *banyan)
 {
     const char **words = memory_allocate_zeroed((size_t)(argc + 2) * sizeof(*words));
 
     words[0] = banyan;
     for (int i = 0; i < argc; i++)
         words[i + 1] = argv[i];
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    if (getppid() != parent || dup2(input_fd, STDIN_FILENO) < 0)
-        _exit(EXIT_STATUS_FAILED);
-    (void)signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, old_mask, NULL);
-    execv(banyan, (char *const *)words);
-    dprintf(STDERR_FILENO, "banyan: cannot run %s: %s\n", banyan, strerror(errno));
-    _exit(EXIT_STATUS_FAILED);
+    return words;
 }
 
-static int start(struct relay *relay, int argc, char *const *argv, const char *banyan)
+static int start(struct relay *relay)
 {
-    pid_t parent = getpid();
-    sigset_t set, old;
-    int ends[2];
+    static const int signals[] = {SIGHUP, SIGTERM};
+    int ends[2], rc;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, &old);
     (void)signal(SIGPIPE, SIG_IGN);
-    relay->signals_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (relay->signals_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    relay->run = fork();
-    if (relay->run == 0)
-        become(argc, argv, banyan, ends[0], &old, parent);
+    relay->stdin_fd = ends[0];
+    rc =
+        proxy_child_fork(&relay->run, signals, sizeof(signals) / sizeof(signals[0]), become, relay);
     close(ends[0]);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
     relay->input_fd = ends[1];
-    return relay->run < 0 ? -errno : 0;
+    return rc;
 }
 
 /* ---- The run ---- */
@@ -93,7 +87,7 @@ static void end_run(struct relay *relay)
     if (relay->ended_ns != 0)
         return;
     relay->ended_ns = loop_now_ns();
-    kill(relay->run, SIGTERM);
+    kill(relay->run.pid, SIGTERM);
 }
 
 static void close_input(struct relay *relay)
@@ -124,7 +118,7 @@ static void take_frame(struct relay *relay, unsigned char kind, const unsigned c
     else if (kind == ON_END)
         relay->input_ended = 1;
     else if (kind == ON_SIGNAL && bytes == 1 && data[0] > 0 && data[0] < NSIG)
-        kill(relay->run, data[0]);
+        kill(relay->run.pid, data[0]);
 }
 
 static void take_frames(struct relay *relay)
@@ -159,12 +153,8 @@ static void take_signals(struct relay *relay)
 {
     struct signalfd_siginfo info;
 
-    while (read(relay->signals_fd, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo != SIGCHLD)
-            end_run(relay);
-    }
-    if (waitpid(relay->run, &relay->wait_status, WNOHANG) == relay->run)
-        relay->has_ended = 1;
+    while (proxy_child_next_signal(&relay->run, &info) > 0)
+        end_run(relay);
 }
 
 static void watch_time(struct relay *relay)
@@ -174,15 +164,15 @@ static void watch_time(struct relay *relay)
     if (now_ns >= relay->heard_ns + ON_SILENCE_MS * NS_PER_MS)
         end_run(relay);
     if (relay->ended_ns != 0 && now_ns >= relay->ended_ns + GRACE_MS * NS_PER_MS)
-        kill(relay->run, SIGKILL);
+        kill(relay->run.pid, SIGKILL);
 }
 
 static void live(struct relay *relay)
 {
-    while (!relay->has_ended) {
+    while (!relay->run.has_ended) {
         int takes = !relay->frames_ended && relay->pending.length_bytes < PENDING_MAX;
         struct pollfd fds[] = {
-            {.fd = relay->signals_fd, .events = POLLIN},
+            {.fd = relay->run.signals_fd, .events = POLLIN},
             {.fd = takes ? STDIN_FILENO : -1, .events = POLLIN},
             {.fd = relay->pending.length_bytes > 0 ? relay->input_fd : -1, .events = POLLOUT}};
 
@@ -202,17 +192,18 @@ static void live(struct relay *relay)
 
 int on_relay_run(int argc, char *const *argv, const char *banyan)
 {
-    struct relay relay = {.input_fd = -1, .heard_ns = loop_now_ns()};
-    int rc = start(&relay, argc, argv, banyan);
+    struct relay relay = {
+        .words = make_words(argc, argv, banyan), .input_fd = -1, .heard_ns = loop_now_ns()};
+    int rc = start(&relay);
 
     if (rc < 0) {
         fprintf(stderr, "banyan: cannot start the run: %s\n", strerror(-rc));
         return EXIT_STATUS_FAILED;
     }
+    free(relay.words);
     live(&relay);
     close_input(&relay);
     buffer_fini(&relay.frames);
     buffer_fini(&relay.pending);
-    return WIFEXITED(relay.wait_status) ? WEXITSTATUS(relay.wait_status)
-                                        : EXIT_STATUS_SIGNAL + WTERMSIG(relay.wait_status);
+    return proxy_child_exit_status(&relay.run);
 }
