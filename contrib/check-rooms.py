@@ -21,13 +21,15 @@ BELOW_CLI = FLOORS + ["launch/" + room for room in
 MAY_INCLUDE = {
     "launch/proto": ["alloc"] + TREE,
     "launch/job": ["alloc", "launch/proto"] + TREE,
+    "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/node.h"] + TREE,
     "launch/exec": ["alloc", "fabric", "launch/proto", "pmix/host.h"],
     "launch/start": ["alloc", "fabric", "launch/proto", "launch/exec"] + TREE,
     "launch/rank": ["alloc", "fabric", "pmix", "launch/proto", "launch/job", "launch/exec"],
     "launch/doctor": ["fabric", "launch/proto", "launch/exec"],
-    "launch/daemon": FLOORS + ["launch/proto", "launch/job", "launch/exec", "launch/start",
+    "launch/daemon": FLOORS + ["launch/proto", "launch/job", "launch/core", "launch/exec", "launch/start",
                                "launch/rank", "launch/doctor"],
-    "launch/sim": ["alloc", "overlay", "fabric/sim.h", "launch/proto", "launch/job"],
+    "launch/sim": ["alloc", "overlay", "fabric/sim.h", "launch/proto", "launch/job",
+                   "launch/core"],
     "launch/cli/option": [],
     "launch/cli/request": BELOW_CLI + ["launch/cli/option"],
     "launch/cli/client": BELOW_CLI + ["launch/cli/option", "launch/cli/request",
@@ -40,7 +42,7 @@ MAY_INCLUDE = {
 
 # Rooms without clock, file, socket, thread, process or environment: all that they take from the system,
 # and zstd, which works from memory to memory.
-SEALED = ["launch/proto", "launch/job"]
+SEALED = ["launch/proto", "launch/job", "launch/core"]
 PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h stdarg.h stdbool.h "
            "stddef.h stdint.h stdio.h stdlib.h string.h strings.h zstd.h".split())
 
@@ -67,7 +69,7 @@ RULES = {
     "cycle": "no room includes another that includes it, by whatever way",
     "private": "what is internal to a room is included from that room only",
     "door": "who stands above overlay and pmix enters by their doors; struct daemon stays at home",
-    "sealed": "launch/proto and launch/job touch neither clock, file, socket, thread nor process",
+    "sealed": "launch/proto, job and core touch neither clock, file, socket, thread nor process",
     "declared": "what X.h declares X.c or X_*.c defines",
     "name": "external names begin with the stem of their file or header",
     "wire": "messages are packed and unpacked in *_wire.c only",

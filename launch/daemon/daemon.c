@@ -19,6 +19,7 @@
 #include "fabric/tls.h"
 #include "launch/proto/exit_status.h"
 #include "launch/start/boot_carry.h"
+#include "launch/core/daemon_tree.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/exec/descriptor.h"
 #include "launch/daemon/join_daemon.h"
@@ -30,32 +31,10 @@
 
 /* A starter that has read the marker answers at once; one that never does must not leave us here. */
 #define BOOT_PATIENCE_MS 60000
-/* What the processes of the starter may take to end by themselves once all have left. */
-#define END_PATIENCE_MS 1500
-/* The same for a start that failed: some of them wait for somebody who will never come. */
-#define END_PATIENCE_INCOMPLETE_MS 300
-#define LEASE_RENEW_MS             1000
+#define LEASE_RENEW_MS   1000
 /* What is freed of the heap's end stays ours: output comes and goes in messages, and to hand their
  * memory back each time costs a fourth of its way. */
 #define HEAP_KEEP_BYTES (4 * 1024 * 1024)
-
-void daemon_text(struct daemon *daemon, uint32_t job, uint8_t level, const char *text)
-{
-    struct buffer payload = {0};
-
-    if (daemon->root) {
-        root_text(daemon, job, level, text);
-    } else if (daemon->joined && !daemon->ending) {
-        wire_put_u8(&payload, JOB_MESSAGE_TEXT);
-        wire_put_u32(&payload, job);
-        wire_put_u8(&payload, level);
-        wire_put_string(&payload, text);
-        node_send(daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
-        buffer_fini(&payload);
-    } else {
-        fprintf(stderr, "%s\n", text);
-    }
-}
 
 /* Log lines go up the tree like any text; what the tree itself logs on the way goes to stderr. */
 static void log_line(void *context, enum log_level level, const char *line)
@@ -63,89 +42,34 @@ static void log_line(void *context, enum log_level level, const char *line)
     struct daemon *daemon = context;
     char *text;
 
-    if (daemon->logging) {
+    if (daemon->logging || daemon->core == NULL) {
         fprintf(stderr, "%s\n", line);
         return;
     }
     daemon->logging = 1;
     text = memory_printf("%s: %s", daemon->record.place ? daemon->record.name : "root", line);
-    daemon_text(daemon, 0, (uint8_t)level, text);
+    daemon_core_text(daemon->core, 0, (uint8_t)level, text);
     free(text);
     daemon->logging = 0;
 }
 
-static void links_finished(void *context)
+void daemon_check_idle(struct daemon *daemon)
 {
-    loop_stop(((struct daemon *)context)->loop);
-}
-
-void daemon_check_end(struct daemon *daemon)
-{
-    if (!daemon->ending || daemon->ending > 1 || starter_running(daemon->starter) > 0)
-        return;
-    daemon->ending = 2;
-    daemon_finish_links(daemon, links_finished);
-}
-
-static uint64_t end_patience_ns(const struct daemon *daemon)
-{
-    int incomplete = daemon->root && !node_is_complete(daemon->node);
-
-    return (incomplete ? END_PATIENCE_INCOMPLETE_MS : END_PATIENCE_MS) * NS_PER_MS;
-}
-
-static void end_patience_over(void *context)
-{
-    struct daemon *daemon = context;
-
-    if (!daemon->ending) {
-        daemon_end(daemon, NODE_END_LEFT, NULL); /* some have not left in time */
-    } else if (daemon->ending < 3) {
-        daemon->ending = 3;
-        starter_kill(daemon->starter);
-        loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
-    } else {
-        loop_stop(daemon->loop);
-    }
+    daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_IDLE});
 }
 
 void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
 {
-    starter_expect_end(daemon->starter);
-    loop_timer_set(daemon->end_timer, loop_now_ns() + patience_ms * NS_PER_MS);
-    node_leave(daemon->node);
+    struct daemon_event event = {.kind = DAEMON_EVENT_LEAVE, .number = patience_ms};
+
+    daemon_core_step(daemon->core, &event);
 }
 
-static void end_groups(struct daemon *daemon)
+void daemon_end(struct daemon *daemon, enum node_end end, const char *why)
 {
-    struct list_node *node, *spare;
+    struct daemon_event event = {.kind = DAEMON_EVENT_END, .status = (int)end, .text = why};
 
-    list_for_each(&daemon->jobs, node, spare)
-    {
-        struct daemon_job *job = list_entry(node, struct daemon_job, node);
-
-        daemon_forget_starts(job);
-        helper_end_group(daemon->helper, job->number, 0);
-    }
-}
-
-void daemon_end(struct daemon *daemon, enum node_end end, const struct error *why)
-{
-    if (daemon->ending)
-        return;
-    if (end != NODE_END_LEFT) {
-        log_info("this daemon ends: %s", why ? why->text : "");
-        if (daemon->root)
-            root_failed(daemon, why ? why->text : "the tree has ended");
-        daemon->exit_status = EXIT_FAILURE;
-        if (!daemon->root)
-            starter_let_go(daemon->starter);
-    }
-    daemon->ending = 1;
-    end_groups(daemon);
-    starter_expect_end(daemon->starter);
-    loop_timer_set(daemon->end_timer, loop_now_ns() + end_patience_ns(daemon));
-    daemon_check_end(daemon);
+    daemon_core_step(daemon->core, &event);
 }
 
 /* The helper kills our processes when our lease ends, also if we are stopped then.  Before we have one
@@ -199,8 +123,11 @@ static int open_node(struct daemon *daemon, const struct node_config *config, st
         if (daemon->recorder == NULL)
             return error->code;
     }
-    daemon->node =
-        node_create(config, daemon->doctor ? &doctor_node_events : &daemon_node_events, daemon);
+    if (daemon->doctor != NULL)
+        daemon->node = node_create(config, &doctor_node_events, daemon);
+    else
+        daemon->node = node_create(config, &daemon_tree_events, daemon->core);
+    daemon_tree_attach(daemon->core, daemon->node);
     if (daemon->recorder != NULL)
         node_observe(daemon->node, recorder_step, daemon->recorder);
     return 0;
@@ -294,7 +221,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
-    daemon->end_timer = loop_timer_create(daemon->loop, end_patience_over, daemon);
+    daemon_open_core(daemon);
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
     open_pmi_node(daemon);
     /* In one go, for one wake-up of the helper. */
@@ -312,9 +239,6 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon->starter =
         starter_create(daemon->loop, daemon->helper,
                        daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
-    if (!daemon->instance)
-        daemon->instance = instance_create(&daemon->record.instance, daemon->record.place, NULL,
-                                           INSTANCE_LEAVES_WITH_JOB);
     rc = open_tree(daemon, error);
     if (rc == 0 && daemon->root)
         rc = root_open(daemon, error);
@@ -349,15 +273,12 @@ static void close_parts(struct daemon *daemon)
     node_destroy(daemon->node);
     recorder_close(daemon->recorder);
     daemon_forget_starter(daemon);
-    if (daemon->end_timer) {
-        loop_timer_destroy(daemon->end_timer);
+    daemon_close_core(daemon);
+    if (daemon->lease_timer)
         loop_timer_destroy(daemon->lease_timer);
-    }
     pmi_node_destroy(daemon->pmi_node);
     helper_close(daemon->helper);
     remove_left(daemon, helper_died);
-    instance_destroy(daemon->instance);
-    map_destroy(daemon->requests);
     if (daemon->loop)
         loop_destroy(daemon->loop);
     boot_record_fini(&daemon->record);
@@ -398,7 +319,6 @@ int daemon_run(struct daemon *daemon, struct error *error)
     (void)signal(SIGPIPE, SIG_IGN);
     list_init(&daemon->jobs);
     list_init(&daemon->surveys);
-    daemon->requests = map_create();
     log_set_sink(log_line, daemon, daemon->record.instance.log_level);
     rc = open_parts(daemon, error);
     if (rc == 0 && daemon->is_joiner)

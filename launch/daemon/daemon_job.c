@@ -11,34 +11,22 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "launch/daemon/roll_call.h"
+#include "launch/exec/process_stat.h"
 
-static void send_up(struct daemon *daemon, enum frame_class class, struct buffer *payload)
-{
-    node_send(daemon->node, 0, class, message_from_buffer(payload));
-    buffer_fini(payload);
-}
+/* ---- what the parts report ---- */
 
-#define OUTPUT_HEADER_BYTES 10 /* u8 kind, u32 job, u32 rank, u8 stream */
-
-/* No bytes: the stream has ended inside a line. */
 static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
                         size_t bytes)
 {
     const struct daemon_job *job = context;
-    struct message *message = message_create_blank(OUTPUT_HEADER_BYTES + bytes);
-    struct buffer header = {0};
+    struct daemon_event event = {.kind = DAEMON_EVENT_OUTPUT,
+                                 .job = job->number,
+                                 .id = index,
+                                 .type = stream,
+                                 .data = data,
+                                 .data_bytes = bytes};
 
-    wire_put_u8(&header, JOB_MESSAGE_OUTPUT);
-    wire_put_u32(&header, job->number);
-    wire_put_u32(&header, instance_part_rank(job->daemon->instance, job->local, index));
-    wire_put_u8(&header, stream);
-    assert(header.length_bytes == OUTPUT_HEADER_BYTES);
-    memcpy(message->data, header.data, OUTPUT_HEADER_BYTES);
-    if (bytes > 0)
-        memcpy(message->data + OUTPUT_HEADER_BYTES, data, bytes);
-    buffer_fini(&header);
-    node_send(job->daemon->node, 0, FRAME_BULK, message);
+    daemon_core_step(job->daemon->core, &event);
 }
 
 static void output_line_ended(void *context, uint32_t index, uint8_t stream)
@@ -63,13 +51,11 @@ static const struct output_events output_events = {
 
 static void stdin_taken(void *context, uint32_t bytes)
 {
-    struct daemon_job *job = context;
-    struct buffer payload = {0};
+    const struct daemon_job *job = context;
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_INPUT_TAKEN, .job = job->number, .number = bytes};
 
-    wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
-    wire_put_u32(&payload, job->number);
-    wire_put_u32(&payload, bytes);
-    send_up(job->daemon, FRAME_BULK, &payload);
+    daemon_core_step(job->daemon->core, &event);
 }
 
 static void services_contribute(void *context, const struct node_key *key,
@@ -87,11 +73,9 @@ static void services_cancel(void *context, const struct node_key *key)
 
 static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
 {
-    struct daemon_job *job = context;
-    uint32_t id = node_request(job->daemon->node, place, payload);
+    const struct daemon_job *job = context;
 
-    (void)map_put_u64(job->daemon->requests, id, (void *)(uintptr_t)job->number);
-    return id;
+    return daemon_core_request(job->daemon->core, job->number, place, payload);
 }
 
 static void services_send_reply(void *context, uint32_t source, uint32_t id,
@@ -114,7 +98,7 @@ static void services_aborted(void *context, uint32_t index, int status, const ch
 
 static uint8_t services_process_state(void *context, uint32_t index)
 {
-    return roll_call_process_state(((struct daemon_job *)context)->pids[index]);
+    return process_stat_state(((struct daemon_job *)context)->pids[index]);
 }
 
 /* Help texts of MPI libraries: shown as the rank's stderr would be. */
@@ -123,7 +107,7 @@ static void services_text(void *context, const char *text, size_t text_bytes)
     struct daemon_job *job = context;
     char *line = memory_printf("%.*s", (int)text_bytes, text);
 
-    daemon_text(job->daemon, job->number, LOG_LEVEL_ERROR, line);
+    daemon_core_text(job->daemon->core, job->number, LOG_LEVEL_ERROR, line);
     free(line);
 }
 
@@ -147,14 +131,13 @@ static void services_ready(void *context)
 
 static void services_missed(void *context, const struct node_key *key)
 {
-    struct daemon_job *job = context;
-    struct job_event event = {.kind = JOB_EVENT_MISSED, .job = job->number};
-    char name[64];
+    const struct daemon_job *job = context;
+    struct daemon_event event = {.kind = DAEMON_EVENT_MISSED, .job = job->number, .key = key};
 
-    roll_call_name(key, job->number, name, sizeof name);
-    event.text = name;
-    daemon_job_event(job->daemon, &event);
+    daemon_core_step(job->daemon->core, &event);
 }
+
+/* ---- life ---- */
 
 static void open_services(struct daemon_job *job)
 {
@@ -175,7 +158,7 @@ static void open_services(struct daemon_job *job)
     struct services_config config = {
         .loop = daemon->loop,
         .job = job->local,
-        .allocation = instance_roster(daemon->instance),
+        .allocation = instance_roster(daemon_core_instance(daemon->core)),
         .session = &daemon->session,
         .pmi_node = daemon->pmi_node,
         .jobs_name = daemon->jobs_name,
@@ -189,13 +172,13 @@ static void open_services(struct daemon_job *job)
 
     job->services = services_create(&config, &error);
     if (!job->services)
-        daemon_text(job->daemon, job->number, LOG_LEVEL_ERROR, error.text);
+        daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
 /* For the rank that gets it, if it is here. */
 static void open_input(struct daemon_job *job)
 {
-    const struct instance *instance = job->daemon->instance;
+    const struct instance *instance = daemon_core_instance(job->daemon->core);
     int ends[2];
 
     for (uint32_t i = 0; i < job->local->count; i++) {
@@ -221,14 +204,15 @@ struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number)
     return NULL;
 }
 
-void daemon_job_open(struct daemon *daemon, uint32_t number)
+static void ops_open(void *context, uint32_t number)
 {
+    struct daemon *daemon = context;
     struct daemon_job *job = memory_allocate_zeroed(sizeof *job);
 
     assert(!daemon_job_find(daemon, number));
     job->daemon = daemon;
     job->number = number;
-    job->local = instance_part(daemon->instance, number);
+    job->local = instance_part(daemon_core_instance(daemon->core), number);
     job->input_fd = -1;
     job->start_timer = loop_timer_create(daemon->loop, daemon_start_more, job);
     job->output =
@@ -240,10 +224,8 @@ void daemon_job_open(struct daemon *daemon, uint32_t number)
     open_input(job);
 }
 
-void daemon_job_close(struct daemon_job *job)
+static void job_close(struct daemon_job *job)
 {
-    if (job == NULL)
-        return;
     daemon_forget_starts(job);
     list_remove(&job->node);
     loop_timer_destroy(job->start_timer);
@@ -255,22 +237,186 @@ void daemon_job_close(struct daemon_job *job)
     free(job);
 }
 
+void daemon_job_event(struct daemon *daemon, struct job_event *event)
+{
+    struct daemon_event happened = {.kind = DAEMON_EVENT_JOB, .job_event = event};
+
+    daemon_core_step(daemon->core, &happened);
+}
+
 void daemon_jobs_close(struct daemon *daemon)
 {
     struct list_node *node;
 
     while ((node = list_first(&daemon->jobs)) != NULL)
-        daemon_job_close(list_entry(node, struct daemon_job, node));
+        job_close(list_entry(node, struct daemon_job, node));
 }
 
-void daemon_job_message(struct daemon *daemon, uint8_t kind, struct wire_reader *reader)
+/* ---- operations ---- */
+
+static void ops_close(void *context, uint32_t number)
 {
-    struct daemon_job *job = daemon_job_find(daemon, wire_get_u32(reader));
+    struct daemon_job *job = daemon_job_find(context, number);
 
-    if (job == NULL)
-        return; /* it has ended here */
-    if (kind == JOB_MESSAGE_CREDIT)
-        output_credit(job->output, wire_get_u32(reader));
-    else if (kind == JOB_MESSAGE_STDIN && job->input)
-        input_write(job->input, reader->position, wire_left(reader));
+    if (job != NULL)
+        job_close(job);
 }
+
+static void ops_start(void *context, uint32_t number, uint32_t first, uint32_t count)
+{
+    struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL)
+        daemon_start_ranks(job, first, count);
+}
+
+static void ops_cancel_starts(void *context, uint32_t number)
+{
+    struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL)
+        daemon_cancel_starts(job);
+}
+
+static void ops_signal(void *context, uint32_t number, int signal)
+{
+    helper_signal_group(((struct daemon *)context)->helper, number, signal);
+}
+
+static void ops_end(void *context, uint32_t number, uint32_t grace_ms)
+{
+    helper_end_group(((struct daemon *)context)->helper, number, grace_ms);
+}
+
+static void ops_end_all(void *context)
+{
+    struct daemon *daemon = context;
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct daemon_job *job = list_entry(node, struct daemon_job, node);
+
+        daemon_forget_starts(job);
+        helper_end_group(daemon->helper, job->number, 0);
+    }
+}
+
+static void ops_cut_output(void *context, uint32_t number, uint32_t within_ms, bool discard)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL)
+        output_cut(job->output, within_ms, discard);
+}
+
+static void ops_credit(void *context, uint32_t number, uint32_t bytes)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL)
+        output_credit(job->output, bytes);
+}
+
+static void ops_renew_credit(void *context)
+{
+    const struct daemon *daemon = context;
+    struct list_node *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+        output_credit_renew(list_entry(node, struct daemon_job, node)->output);
+}
+
+static void ops_input(void *context, uint32_t number, const void *data, size_t bytes)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL && job->input != NULL)
+        input_write(job->input, data, bytes);
+}
+
+static uint8_t ops_state(void *context, uint32_t number, uint32_t index)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    return job != NULL ? process_stat_state(job->pids[index]) : 0;
+}
+
+const struct daemon_rank_ops daemon_rank_ops = {
+    .open = ops_open,
+    .close = ops_close,
+    .start = ops_start,
+    .cancel_starts = ops_cancel_starts,
+    .signal = ops_signal,
+    .end = ops_end,
+    .end_all = ops_end_all,
+    .cut_output = ops_cut_output,
+    .credit = ops_credit,
+    .renew_credit = ops_renew_credit,
+    .input = ops_input,
+    .state = ops_state,
+    .survey = daemon_survey_start,
+};
+
+/* The servers of a job's part; NULL if there are none. */
+static struct services *services_of(const struct daemon *daemon, uint32_t number)
+{
+    const struct daemon_job *job = daemon_job_find(daemon, number);
+
+    return job != NULL ? job->services : NULL;
+}
+
+static void pmi_result(void *context, const struct node_key *key, int status,
+                       struct message *message)
+{
+    struct services *services = services_of(context, key->owner);
+
+    if (services != NULL)
+        services_result(services, key, status, message);
+}
+
+static int pmi_request(void *context, uint32_t number, uint32_t source, uint32_t id,
+                       struct wire_reader *reader)
+{
+    struct services *services = services_of(context, number);
+
+    if (services == NULL)
+        return -ENOENT;
+    services_request(services, source, id, reader);
+    return 0;
+}
+
+static void pmi_reply(void *context, uint32_t number, uint32_t id, int status,
+                      struct message *message)
+{
+    struct services *services = services_of(context, number);
+
+    if (services != NULL)
+        services_reply(services, id, status, message);
+}
+
+static bool pmi_is_served(void *context, uint32_t number)
+{
+    return services_of(context, number) != NULL;
+}
+
+static enum job_roll_state pmi_rank_state(void *context, uint32_t number,
+                                          const struct node_key *key, uint32_t index)
+{
+    return services_roll_state(services_of(context, number), key, index);
+}
+
+static void pmi_stand_in(void *context, uint32_t number, const struct node_key *key,
+                         const struct ranges *places)
+{
+    services_stand_in(services_of(context, number), key, places);
+}
+
+const struct daemon_pmi_ops daemon_pmi_ops = {
+    .result = pmi_result,
+    .request = pmi_request,
+    .reply = pmi_reply,
+    .is_served = pmi_is_served,
+    .rank_state = pmi_rank_state,
+    .stand_in = pmi_stand_in,
+};

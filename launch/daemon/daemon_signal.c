@@ -67,28 +67,10 @@ static void find_sender(const struct daemon *daemon, char name[NAME_BYTES])
 static void ask_for_end(struct daemon *daemon, int number)
 {
     char sender[NAME_BYTES] = "";
-    struct buffer payload = {0};
-    struct error why;
+    struct daemon_event event = {.kind = DAEMON_EVENT_SIGNALLED, .number = number, .text = sender};
 
-    if (daemon->ending)
-        return;
-    if (!daemon->root && !daemon->joined) {
-        error_set(&why, -EINTR, "it received signal %d before it joined", number);
-        daemon_end(daemon, NODE_END_ORPHAN, &why);
-        return;
-    }
     find_sender(daemon, sender);
-    wire_put_u8(&payload, JOB_MESSAGE_CANCEL);
-    wire_put_u32(&payload, (uint32_t)number);
-    wire_put_string(&payload, sender);
-    if (daemon->root) {
-        struct message *message = message_from_buffer(&payload);
-        root_message(daemon, 0, message);
-        message_release(message);
-    } else {
-        node_send(daemon->node, 0, FRAME_CONTROL, message_from_buffer(&payload));
-    }
-    buffer_fini(&payload);
+    daemon_core_step(daemon->core, &event);
 }
 
 static void on_terminate(void *context)
@@ -107,7 +89,7 @@ static void forward(struct daemon *daemon, int number)
 
     list_for_each(&daemon->jobs, node, spare)
     {
-        if (!daemon->ending)
+        if (!daemon_core_is_ending(daemon->core))
             helper_signal_group(daemon->helper, list_entry(node, struct daemon_job, node)->number,
                                 number);
     }

@@ -54,7 +54,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
         .place = daemon->record.place,
-        .rank = instance_part_rank(daemon->instance, job->local, index),
+        .rank = instance_part_rank(daemon_core_instance(daemon->core), job->local, index),
         .index = index,
         .stdin_fd = -1,
     };

@@ -22,12 +22,9 @@
 static void end_unjoined(void *context)
 {
     struct daemon *daemon = context;
-    struct error why;
 
-    if (daemon->joined || daemon->ending)
-        return;
-    error_set(&why, -EPIPE, "its starter exited before it joined");
-    daemon_end(daemon, NODE_END_ORPHAN, &why);
+    if (!daemon_core_has_joined(daemon->core))
+        daemon_end(daemon, NODE_END_ORPHAN, "its starter exited before it joined");
 }
 
 /* Nothing comes on a pipe's end for writing but its breaking; a socket may be our input, too. */

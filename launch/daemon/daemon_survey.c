@@ -110,9 +110,9 @@ static void patience_over(void *context)
     finish(survey, "inspecting its processors took more than 30 s");
 }
 
-void daemon_survey_start(struct daemon *daemon, uint32_t job, unsigned int want,
-                         const char *require)
+void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require)
 {
+    struct daemon *daemon = context;
     struct daemon_survey *survey = memory_allocate_zeroed(sizeof(*survey));
     int ends[2];
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "fabric/secret.h"
+#include "launch/core/daemon_tree.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/doctor/doctor_examine.h"
 #include "launch/proto/doctor_request.h"
@@ -416,7 +417,7 @@ static void linked(void *context, uint32_t place)
     struct daemon *daemon = context;
 
     ranges_add(&daemon->doctor->linked, place, place);
-    daemon_node_events.linked(context, place);
+    daemon_tree_events.linked(daemon->core, place);
 }
 
 static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
@@ -459,9 +460,12 @@ static void start_in_stead(struct doctor *doctor, uint32_t place)
     struct daemon *daemon = doctor->daemon;
     struct instance_spec *instance = &daemon->record.instance;
     struct tree tree = {.places = instance->places, .radix = instance->radix};
+    struct range range;
 
     memcpy(instance->secret, doctor->secret, SECRET_BYTES);
-    daemon_start_range(daemon, range_of(daemon, &tree, place));
+    range = range_of(daemon, &tree, place);
+    for (uint32_t i = 0; i < tree_cut_count(&tree, range); i++)
+        daemon_start_child(daemon, tree_cut(&tree, range, i));
     explicit_bzero(instance->secret, SECRET_BYTES);
 }
 
@@ -471,7 +475,7 @@ static void starter_failed(void *context, uint32_t place, const struct error *wh
     struct doctor *doctor = daemon->doctor;
     struct buffer payload = {0};
 
-    if (daemon->ending)
+    if (daemon_core_is_ending(daemon->core))
         return;
     if (doctor->root != NULL) {
         doctor_root_place_failed(doctor, place, why->text);
@@ -486,7 +490,7 @@ static void starter_failed(void *context, uint32_t place, const struct error *wh
     if (!ranges_contains(&doctor->linked, place) &&
         !starter_is_one_shot(daemon->record.instance.starter))
         start_in_stead(doctor, place);
-    daemon_check_end(daemon);
+    daemon_check_idle(daemon);
 }
 
 static void starter_line(void *context, uint32_t place, const char *text)
@@ -507,17 +511,17 @@ const struct starter_events doctor_starter_events = {
 
 static void joined(void *context)
 {
-    daemon_node_events.joined(context);
+    daemon_tree_events.joined(((struct daemon *)context)->core);
 }
 
 static void unlinked(void *context, uint32_t place, const struct error *why)
 {
-    daemon_node_events.unlinked(context, place, why);
+    daemon_tree_events.unlinked(((struct daemon *)context)->core, place, why);
 }
 
 static void ended(void *context, enum node_end end, const struct error *why)
 {
-    daemon_end(context, end, why);
+    daemon_tree_events.ended(((struct daemon *)context)->core, end, why);
 }
 
 const struct node_events doctor_node_events = {

@@ -175,7 +175,7 @@ void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader
         level = wire_get_u8(reader);
         line = wire_get_string(reader, UINT16_MAX);
         if (wire_finish(reader) == 0)
-            root_text(doctor->daemon, job, (uint8_t)level, line);
+            daemon_core_text(doctor->daemon->core, job, (uint8_t)level, line);
         free(line);
         break;
     default:

@@ -52,11 +52,11 @@ static struct {
 static void end_in_order(int number)
 {
     struct daemon *daemon = watched.daemon;
-    struct error why;
+    char why[64];
 
-    error_set(&why, -EINTR, "it received %s", strsignal(number));
-    fprintf(stderr, "banyand: %s: leaving the instance and killing its processes\n", why.text);
-    daemon_end(daemon, NODE_END_ORPHAN, &why);
+    snprintf(why, sizeof(why), "it received %s", strsignal(number));
+    fprintf(stderr, "banyand: %s: leaving the instance and killing its processes\n", why);
+    daemon_end(daemon, NODE_END_ORPHAN, why);
     daemon->exit_status = EXIT_STATUS_SIGNAL + number;
 }
 

@@ -203,7 +203,7 @@ static void tell_user(struct join_root *join)
         "waiting up to %u s for %u node%s: run `banyand --join FILE` on each, with its line from %s",
         record->instance.start_timeout_s, nodes, nodes == 1 ? "" : "s", join->path);
 
-    daemon_text(join->daemon, 0, LOG_LEVEL_WARNING, text);
+    daemon_core_text(join->daemon->core, 0, LOG_LEVEL_WARNING, text);
     free(text);
 }
 

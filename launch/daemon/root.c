@@ -72,7 +72,8 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     root_record(spec, allocation, &daemon.record);
     explicit_bzero(spec->secret, SECRET_BYTES);
     secret_clear_stack();
-    daemon.instance = instance_create(&daemon.record.instance, 0, allocation, policy);
+    daemon.roster = allocation;
+    daemon.policy = policy;
     if (daemon_run(&daemon, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         return EXIT_FAILURE;

@@ -14,6 +14,10 @@
 #include "launch/sim/sim_internal.h"
 #include "overlay/tree.h"
 
+/* What leaving may take, without a job. */
+#define LEAVE_MS            5000
+#define LEAVE_INCOMPLETE_MS 1000
+
 /* ---- scheduled events ---- */
 
 static void call_kill(void *context, uint64_t argument)
@@ -104,6 +108,7 @@ static struct sim_wish *wish_of(struct sim_machine *machine, uint32_t job)
     struct sim_wish *wish = memory_allocate_zeroed(sizeof *wish);
 
     wish->machine = machine;
+    wish->client = 1;
     wish->job = job;
     machine->wishes =
         memory_resize(machine->wishes, (machine->wishes_count + 1) * sizeof *machine->wishes);
@@ -114,12 +119,14 @@ static struct sim_wish *wish_of(struct sim_machine *machine, uint32_t job)
 static void call_end(void *context, uint64_t argument)
 {
     const struct sim_wish *wish = context;
-    struct job_event event = {.kind = wish->job > 0 ? JOB_EVENT_END : JOB_EVENT_LEAVE,
-                              .job = wish->job,
-                              .end = &wish->end};
+    struct buffer payload = {0};
 
     (void)argument;
-    sim_daemon_event(&wish->machine->daemons[0], &event);
+    if (wish->job > 0)
+        wire_put_u32(&payload, wish->job);
+    control_end_encode(&wish->end, &payload);
+    sim_user_send(wish->machine, wish->client, wish->job > 0 ? CONTROL_END : CONTROL_LEAVE,
+                  &payload);
 }
 
 void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
@@ -145,10 +152,11 @@ void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
 static void call_signal(void *context, uint64_t number)
 {
     const struct sim_wish *wish = context;
-    struct job_event event = {
-        .kind = JOB_EVENT_SIGNAL, .job = wish->job, .number = (int64_t)number};
+    struct buffer payload = {0};
 
-    sim_daemon_event(&wish->machine->daemons[0], &event);
+    wire_put_u32(&payload, wish->job);
+    wire_put_u32(&payload, (uint32_t)number);
+    sim_user_send(wish->machine, wish->client, CONTROL_SIGNAL, &payload);
 }
 
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number)
@@ -159,8 +167,8 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
 
 /* ---- life ---- */
 
-static struct sim_job *job_of(struct sim_machine *machine, const struct map_rule *rule,
-                              const struct sim_program *program)
+static struct sim_job *job_of(struct sim_machine *machine, uint32_t client,
+                              const struct map_rule *rule, const struct sim_program *program)
 {
     struct sim_job *job = memory_allocate_zeroed(sizeof *job);
 
@@ -168,6 +176,8 @@ static struct sim_job *job_of(struct sim_machine *machine, const struct map_rule
     job->rule = *rule;
     job->program = *program;
     job->timer_ns = UINT64_MAX;
+    job->client = client;
+    job->request = machine->told_count;
     machine->told = memory_resize(machine->told, (machine->told_count + 1) * sizeof *machine->told);
     machine->told[machine->told_count++] = job;
     return job;
@@ -175,32 +185,57 @@ static struct sim_job *job_of(struct sim_machine *machine, const struct map_rule
 
 static void call_run(void *context, uint64_t argument)
 {
-    struct sim_job *job = context;
-    struct job_event event = {.kind = JOB_EVENT_RUN, .number = (int64_t)(uintptr_t)job};
-    struct job_spec spec;
-
     (void)argument;
-    job_spec_init(&spec);
-    placement_add(&spec.placement, &job->rule);
-    spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
-    spec.apps_count = 1;
-    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
-    spec.apps[0].argv[0] = memory_copy_string("app");
-    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    event.spec = &spec;
-    sim_daemon_event(&job->machine->daemons[0], &event);
-    job_spec_fini(&spec);
+    sim_user_run(context);
 }
 
 void sim_machine_run_job(struct sim_machine *machine)
 {
-    call_run(job_of(machine, &machine->config.rule, &machine->config.program), 0);
+    call_run(job_of(machine, 1, &machine->config.rule, &machine->config.program), 0);
 }
 
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
                             const struct map_rule *rule, const struct sim_program *program)
 {
-    sim_at(machine->sim, time_ns, call_run, job_of(machine, rule, program), 0);
+    sim_at(machine->sim, time_ns, call_run, job_of(machine, 1, rule, program), 0);
+}
+
+void sim_machine_run_job_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                            const struct map_rule *rule, const struct sim_program *program)
+{
+    assert(client > 0);
+    sim_at(machine->sim, time_ns, call_run, job_of(machine, client, rule, program), 0);
+}
+
+static void call_hang_up(void *context, uint64_t client)
+{
+    sim_user_close(context, (uint32_t)client);
+}
+
+void sim_machine_hang_up_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client)
+{
+    assert(client > 0);
+    sim_at(machine->sim, time_ns, call_hang_up, machine, client);
+}
+
+static void call_detach(void *context, uint64_t argument)
+{
+    const struct sim_wish *wish = context;
+    struct buffer payload = {0};
+
+    (void)argument;
+    wire_put_u32(&payload, wish->job);
+    sim_user_send(wish->machine, wish->client, CONTROL_DETACH, &payload);
+}
+
+void sim_machine_detach_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                           uint32_t job)
+{
+    struct sim_wish *wish = wish_of(machine, job);
+
+    assert(client > 0);
+    wish->client = client;
+    sim_at(machine->sim, time_ns, call_detach, wish, 0);
 }
 
 static struct message *root_boot(struct sim_machine *machine)
@@ -238,7 +273,8 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->watch = watch;
     machine->context = context;
     machine->sim = sim_create(&world);
-    machine->timer_ns = UINT64_MAX;
+    machine->timer_ns = machine->stalls_ns = UINT64_MAX;
+    list_init(&machine->sent);
     random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
     instance_spec_init(&machine->instance);
     strcpy(machine->instance.session, "0123456789abcdef");
@@ -274,6 +310,7 @@ void sim_machine_destroy(struct sim_machine *machine)
         free(machine->told[i]);
     for (uint32_t i = 0; i < machine->wishes_count; i++)
         free(machine->wishes[i]);
+    sim_user_forget(machine);
     free(machine->told);
     free(machine->jobs);
     free(machine->wishes);
@@ -328,7 +365,7 @@ uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
         return first;
     machine->set_version++;
     for (uint32_t i = 0; i < count; i++)
-        sim_daemon_start_new(root, first + i);
+        sim_starter_start_new(root, first + i);
     return first;
 }
 
@@ -344,8 +381,12 @@ void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places
 
 void sim_machine_leave(struct sim_machine *machine)
 {
-    if (sim_daemon_is_up(&machine->daemons[0]))
-        sim_daemon_leave(&machine->daemons[0]);
+    struct sim_daemon *root = &machine->daemons[0];
+    struct daemon_event leave = {.kind = DAEMON_EVENT_LEAVE};
+
+    leave.number =
+        root->node != NULL && node_is_complete(root->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS;
+    sim_daemon_post(root, &leave);
 }
 
 int sim_machine_step(struct sim_machine *machine)
@@ -414,7 +455,7 @@ struct sim_output sim_machine_output(const struct sim_machine *machine)
 
 const struct instance *sim_machine_instance(const struct sim_machine *machine, uint32_t place)
 {
-    return sim_machine_is_up(machine, place) ? machine->daemons[place].instance : NULL;
+    return sim_machine_is_up(machine, place) ? sim_daemon_instance(&machine->daemons[place]) : NULL;
 }
 
 uint32_t sim_machine_daemons(const struct sim_machine *machine)

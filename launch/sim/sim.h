@@ -137,6 +137,14 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
 /* Jobs get numbers from 1 on in the order in which they are run. */
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
                             const struct map_rule *rule, const struct sim_program *program);
+/* By a client other than the first, 1, which began the instance and ends it when it goes away. */
+void sim_machine_run_job_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                            const struct map_rule *rule, const struct sim_program *program);
+/* A client goes away without a word; what it has not detached from ends. */
+void sim_machine_hang_up_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client);
+/* A job goes on without its client; 0: the instance without the first. */
+void sim_machine_detach_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                           uint32_t job);
 /* Ends all jobs, then the instance. */
 void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
                           const struct control_end *end);

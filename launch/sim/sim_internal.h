@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The internals of launch/sim/sim.h: sim.c (the machine and its user), sim_daemon.c (a daemon
- * without its sockets), sim_process.c (its helper).  For them only.
+ * Inside of launch/sim/sim.h: sim.c (the machine), sim_daemon.c (life of a daemon), sim_ops.c (what its
+ * core needs), sim_starter.c (how daemons start), sim_process.c (the processes of jobs), sim_user.c (the
+ * clients of the root).  For them only.
  */
 #ifndef LAUNCH_SIM_SIM_INTERNAL_H
 #define LAUNCH_SIM_SIM_INTERNAL_H
 
+#include "base/list.h"
 #include "base/random.h"
 #include "fabric/sim.h"
 #include "launch/proto/boot.h"
-#include "launch/job/instance.h"
+#include "launch/core/daemon_core.h"
 #include "launch/sim/sim.h"
 
 /* Operations and broadcasts that are not the job's. */
@@ -19,14 +21,16 @@
 enum sim_daemon_state {
     SIM_DAEMON_ABSENT, /* not yet started, or never */
     SIM_DAEMON_UP,
+    SIM_DAEMON_ENDING, /* no longer part of the instance, on its way out */
     SIM_DAEMON_ENDED,
     SIM_DAEMON_KILLED
 };
 
 struct sim_process;
 
-/* An event of the helper or a starter: context is the part, or the daemon for PLACE_FAILED. */
-struct sim_news {
+/* A call of sim_at that waits for a stopped daemon to continue. */
+struct sim_call {
+    sim_call_function *function;
     void *context;
     uint64_t argument;
 };
@@ -39,12 +43,18 @@ struct sim_daemon {
     enum sim_daemon_state state;
     uint8_t stopped;
     uint8_t was_stopped;
-    uint8_t linked;       /* it has contacted its starter */
-    struct message *boot; /* what its starter writes to its stdin; kept for a restart */
+    uint8_t linked;       /* its starter has heard of it */
+    uint8_t has_starter;  /* the process that started it, and ends with it, is there */
+    uint8_t expects_ends; /* of the daemons that it has started */
+    uint8_t lets_go;      /* of them */
+    enum node_end end;    /* why it ends */
+    uint32_t starters;    /* processes that have started daemons for this one */
+    struct message *boot; /* what its starter writes to its stdin; kept for who comes back */
     uint32_t incarnation;
     struct node *node;
-    struct instance *instance;
-    struct sim_news *waiting; /* events held back from a stopped daemon */
+    struct daemon_core *core;
+    uint64_t end_timer_ns;    /* DAEMON_TIMER_END; UINT64_MAX: none */
+    struct sim_call *waiting; /* for a stopped daemon to go on */
     uint32_t waiting_count;
     struct sim_part *parts; /* of jobs that have run here since its start */
 };
@@ -69,9 +79,17 @@ struct sim_part {
     int64_t credit_bytes;
 };
 
+/* A client of the root. */
+struct sim_client {
+    uint8_t is_open;
+    uint8_t has_closed; /* for good */
+};
+
 /* A job, as its user sees it. */
 struct sim_job {
     struct sim_machine *machine;
+    uint32_t client;
+    uint32_t request; /* its index among the known jobs */
     struct map_rule rule;
     struct sim_program program;
     uint32_t number;
@@ -83,6 +101,7 @@ struct sim_job {
 /* A future request of a user, for one job or (0) all. */
 struct sim_wish {
     struct sim_machine *machine;
+    uint32_t client;
     uint32_t job;
     struct control_end end;
 };
@@ -106,9 +125,12 @@ struct sim_machine {
     uint32_t wishes_count;
     struct sim_part *old_parts; /* of daemons that have been restarted: calls may refer to them */
     struct sim_output output;
-    uint64_t timer_ns; /* of the root's instance; UINT64_MAX: none */
-    uint32_t up;       /* number of daemons up */
-    uint8_t leaving;
+    struct list sent;           /* what clients have sent to a root that is stopped */
+    struct sim_client *clients; /* by number - 1 */
+    uint32_t clients_count;
+    uint64_t timer_ns;  /* of the root's instance; UINT64_MAX: none */
+    uint64_t stalls_ns; /* DAEMON_TIMER_STALLS; likewise */
+    uint32_t up;        /* daemons that are */
 };
 
 static inline uint64_t sim_random(struct sim_machine *machine, uint64_t bound)
@@ -131,22 +153,41 @@ void sim_daemon_restart(struct sim_daemon *daemon);
 /* daemon is a stranger that has not been started yet. */
 void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place);
 void sim_daemon_start(struct sim_daemon *daemon);
-/* Started by the root, as a new place. */
-void sim_daemon_start_new(struct sim_daemon *root, uint32_t place);
-void sim_daemon_event(struct sim_daemon *daemon, struct job_event *event);
-void sim_daemon_end(struct sim_daemon *daemon, enum node_end end);
-/* The root asks everyone to leave. */
-void sim_daemon_leave(struct sim_daemon *root);
 void sim_daemon_kill(struct sim_daemon *daemon);
 void sim_daemon_fini(struct sim_daemon *daemon);
 void sim_part_destroy(struct sim_part *part);
 /* The part of a job that is open here, or NULL. */
 struct sim_part *sim_daemon_part(const struct sim_daemon *daemon, uint32_t job);
+const struct instance *sim_daemon_instance(const struct sim_daemon *daemon);
+/* It is no longer part of the instance; its processes vanish. */
+void sim_daemon_leaves(struct sim_daemon *daemon, enum sim_daemon_state state);
+/* Its process ends. */
+void sim_daemon_exit(struct sim_daemon *daemon);
+/* An event for its core, unless it has ended. */
+void sim_daemon_post(struct sim_daemon *daemon, const struct daemon_event *event);
+void sim_daemon_post_job(struct sim_daemon *daemon, struct job_event *event);
+/* 1: it is stopped, and the call will be made when it goes on. */
+int sim_daemon_defers(struct sim_daemon *daemon, sim_call_function *function, void *context,
+                      uint64_t argument);
 /* Sends an event of the helper to the daemon, in order; a stopped daemon gets it when it continues.
  * number: 24 bits. */
 void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t index,
                      uint32_t number, int flag);
 void sim_daemon_continue(struct sim_daemon *daemon);
+/* The observer of events there; of a stranger there is no observer. */
+const struct sim_watch *sim_daemon_watch(const struct sim_daemon *daemon);
+
+/* sim_ops.c */
+extern const struct daemon_ops sim_ops;
+
+/* sim_starter.c */
+extern const struct daemon_starter_ops sim_starter_ops;
+/* Started by the root, as a new place. */
+void sim_starter_start_new(struct sim_daemon *root, uint32_t place);
+/* The process of a daemon has ended: its starter notices. */
+void sim_starter_notice(struct sim_daemon *daemon);
+/* What the starter of a daemon wrote to its stdin.  To be finished by the caller. */
+void sim_starter_record(const struct sim_daemon *daemon, struct boot_record *ret_record);
 
 /* Why a process cannot be started: START_FAILED's number. */
 struct sim_start_failure {
@@ -157,10 +198,18 @@ extern const struct sim_start_failure sim_start_failures[];
 #define SIM_START_FAILURES 4u
 
 /* sim_user.c */
-void sim_user_output(struct sim_daemon *root, uint32_t source, struct wire_reader *reader);
-void sim_user_action(struct sim_daemon *root, const struct job_action *action);
+extern const struct daemon_client_ops sim_client_ops;
+/* A message of a client, which is opened by its first one. */
+void sim_user_send(struct sim_machine *machine, uint32_t client, uint8_t type,
+                   struct buffer *payload);
+void sim_user_close(struct sim_machine *machine, uint32_t client);
+void sim_user_run(struct sim_job *job);
+void sim_user_forget(struct sim_machine *machine); /* the last */
 
 /* sim_process.c */
+/* With regard to a fence, of one that has not ended. */
+enum job_roll_state sim_process_state(const struct sim_part *part, uint32_t index,
+                                      uint32_t generation);
 void sim_process_open(struct sim_part *part);
 void sim_process_start(struct sim_part *part, uint32_t index);
 void sim_process_signal(struct sim_part *part, int number);

@@ -101,15 +101,13 @@ static void forward(struct sim_part *part)
         return;
     while (part->pipe_bytes > 0 && part->credit_bytes > 0) {
         uint32_t bytes = part->pipe_bytes < CHUNK_BYTES ? (uint32_t)part->pipe_bytes : CHUNK_BYTES;
-        struct buffer payload = {0};
+        struct daemon_event event = {.kind = DAEMON_EVENT_OUTPUT,
+                                     .job = part->job->number,
+                                     .type = 1,
+                                     .data = nothing,
+                                     .data_bytes = bytes};
 
-        wire_put_u8(&payload, JOB_MESSAGE_OUTPUT);
-        wire_put_u32(&payload, part->job->number);
-        wire_put_u32(&payload, instance_part_rank(part->daemon->instance, part->local, 0));
-        wire_put_u8(&payload, 1);
-        buffer_append(&payload, nothing, bytes);
-        node_send(part->daemon->node, 0, FRAME_BULK, message_from_buffer(&payload));
-        buffer_fini(&payload);
+        sim_daemon_post(part->daemon, &event);
         part->pipe_bytes -= bytes;
         part->forwarded_bytes += bytes;
         part->credit_bytes -= bytes;
@@ -265,6 +263,19 @@ void sim_process_signal(struct sim_part *part, int number)
     for (uint32_t i = 0; i < part->processes_count; i++)
         if (is_running(&part->processes[i]) && !part->processes[i].stubborn)
             ends_within(part, i, DYING_NS, number);
+}
+
+enum job_roll_state sim_process_state(const struct sim_part *part, uint32_t index,
+                                      uint32_t generation)
+{
+    const struct sim_process *process = &part->processes[index];
+
+    assert(index < part->processes_count);
+    if (process->state == PROCESS_NONE || process->state == PROCESS_STARTING)
+        return JOB_ROLL_NEW;
+    if (process->state == PROCESS_ENDED)
+        return JOB_ROLL_ENDED;
+    return process->step >= generation ? JOB_ROLL_ARRIVED : JOB_ROLL_RUNNING;
 }
 
 /* ---- steps ---- */

@@ -1,137 +1,293 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The users of a simulated machine: what the root would send to the front ends of its jobs, and
- * their deadlines.  Front ends only count bytes, but take time to write them.
+ * The users of a simulated machine: clients of its root (launch/proto/control.h), which run jobs, end
+ * them, and take their time to write what the jobs print.  What they send is heard by a root that is not
+ * stopped; what they are sent they take at once.
  */
 #include "config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "base/wire.h"
 #include "launch/sim/sim_internal.h"
 
-/* Context is the job, or the machine for its instance's. */
-static void call_job_timer(void *context, uint64_t deadline_ns)
-{
-    struct sim_job *job = context;
-    struct sim *sim = job->machine->sim;
-    struct job_event event = {.kind = JOB_EVENT_TIMER, .job = job->number};
+/* ---- what clients send ---- */
 
-    if (deadline_ns != job->timer_ns)
-        return;
-    job->timer_ns = UINT64_MAX;
-    event.flag = job->reader_free_ns > sim_now_ns(sim);
-    sim_daemon_event(&job->machine->daemons[0], &event);
+struct sent {
+    struct list_node node; /* of those that the root has yet to hear */
+    struct sim_machine *machine;
+    uint32_t client;
+    uint8_t type;
+    struct buffer payload;
+};
+
+static struct sim_client *client_of(struct sim_machine *machine, uint32_t number)
+{
+    assert(number > 0);
+    if (number > machine->clients_count) {
+        machine->clients = memory_resize(machine->clients, number * sizeof(*machine->clients));
+        memset(machine->clients + machine->clients_count, 0,
+               (number - machine->clients_count) * sizeof(*machine->clients));
+        machine->clients_count = number;
+    }
+    return &machine->clients[number - 1];
 }
 
-static void call_timer(void *context, uint64_t deadline_ns)
+static void post(struct sim_machine *machine, uint32_t client, uint8_t type,
+                 const struct buffer *payload)
 {
-    struct sim_machine *machine = context;
-    struct sim_daemon *root = &machine->daemons[0];
-    struct ranges missing = {0};
-    struct job_event event = {.kind = JOB_EVENT_TIMER, .places = &missing};
+    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
+                                 .place = client,
+                                 .type = type,
+                                 .data = payload->data,
+                                 .data_bytes = payload->length_bytes};
 
-    if (deadline_ns != machine->timer_ns || !sim_daemon_is_up(root))
-        return;
-    machine->timer_ns = UINT64_MAX;
-    node_missing(root->node, &missing);
-    sim_daemon_event(root, &event);
-    ranges_fini(&missing);
+    sim_daemon_post(&machine->daemons[0], &event);
 }
 
-static void set_timer(struct sim_machine *machine, uint32_t number, uint64_t deadline_ns)
+static void open_client(struct sim_machine *machine, uint32_t number)
 {
-    struct sim_job *job = number > 0 ? machine->jobs[number - 1] : NULL;
-
-    if (job != NULL)
-        job->timer_ns = deadline_ns;
-    else
-        machine->timer_ns = deadline_ns;
-    if (deadline_ns != UINT64_MAX)
-        sim_at(machine->sim, deadline_ns, job ? call_job_timer : call_timer,
-               job ? (void *)job : (void *)machine, deadline_ns);
-}
-
-/* The front end has written what a place sent: context is that place's daemon, argument the job
- * and the bytes. */
-static void call_credit(void *context, uint64_t argument)
-{
-    struct sim_daemon *daemon = context;
-    struct sim_daemon *root = &daemon->machine->daemons[0];
+    struct sim_client *client = client_of(machine, number);
+    struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
+    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = number};
     struct buffer payload = {0};
 
-    if (!sim_daemon_is_up(root))
-        return;
-    wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
-    wire_put_u32(&payload, (uint32_t)(argument >> 32));
-    wire_put_u32(&payload, (uint32_t)argument);
-    node_send(root->node, daemon->place, FRAME_CONTROL, message_from_buffer(&payload));
+    client->is_open = 1;
+    sim_daemon_post(&machine->daemons[0], &opened);
+    control_hello_encode(&hello, &payload);
+    post(machine, number, CONTROL_HELLO, &payload);
     buffer_fini(&payload);
 }
 
-void sim_user_output(struct sim_daemon *root, uint32_t source, struct wire_reader *reader)
+static void sent_free(struct sent *sent)
 {
-    struct sim_machine *machine = root->machine;
-    struct job_event event = {.kind = JOB_EVENT_OUTPUT, .job = wire_get_u32(reader)};
-    uint64_t bytes = wire_left(reader) - 5; /* after rank and stream */
-    uint64_t now_ns = sim_now_ns(machine->sim);
-    struct sim_job *job = machine->jobs[event.job - 1];
+    list_remove(&sent->node);
+    buffer_fini(&sent->payload);
+    free(sent);
+}
 
+static void call_sent(void *context, uint64_t argument)
+{
+    struct sent *sent = context;
+    struct sim_machine *machine = sent->machine;
+
+    if (sim_daemon_defers(&machine->daemons[0], call_sent, context, argument))
+        return;
+    if (!client_of(machine, sent->client)->has_closed) {
+        if (!client_of(machine, sent->client)->is_open)
+            open_client(machine, sent->client);
+        post(machine, sent->client, sent->type, &sent->payload);
+    }
+    sent_free(sent);
+}
+
+void sim_user_forget(struct sim_machine *machine)
+{
+    struct list_node *node;
+
+    while ((node = list_first(&machine->sent)) != NULL)
+        sent_free(list_entry(node, struct sent, node));
+    free(machine->clients);
+}
+
+void sim_user_send(struct sim_machine *machine, uint32_t client, uint8_t type,
+                   struct buffer *payload)
+{
+    struct sent *sent;
+
+    if (!sim_daemon_is_up(&machine->daemons[0])) {
+        buffer_fini(payload);
+        return;
+    }
+    sent = memory_allocate_zeroed(sizeof(*sent));
+    *sent = (struct sent){.machine = machine, .client = client, .type = type};
+    buffer_swap(&sent->payload, payload);
+    list_append(&machine->sent, &sent->node);
+    call_sent(sent, 0);
+}
+
+static void call_close(void *context, uint64_t client)
+{
+    struct sim_machine *machine = context;
+    struct daemon_event closed = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = (uint32_t)client};
+
+    if (!sim_daemon_defers(&machine->daemons[0], call_close, context, client))
+        sim_daemon_post(&machine->daemons[0], &closed);
+}
+
+void sim_user_close(struct sim_machine *machine, uint32_t number)
+{
+    struct sim_client *client = client_of(machine, number);
+
+    if (!client->is_open || client->has_closed)
+        return;
+    client->has_closed = 1;
+    call_close(machine, number);
+}
+
+void sim_user_run(struct sim_job *job)
+{
+    struct sim_machine *machine = job->machine;
+    struct buffer payload = {0};
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    placement_add(&spec.placement, &job->rule);
+    spec.apps = memory_allocate_zeroed(sizeof(*spec.apps));
+    spec.apps_count = 1;
+    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    spec.apps[0].argv[0] = memory_copy_string("app");
+    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    wire_put_u32(&payload, job->request);
+    job_spec_encode(&spec, &payload);
+    job_spec_fini(&spec);
+    sim_user_send(machine, job->client, CONTROL_RUN, &payload);
+}
+
+/* ---- what clients get ---- */
+
+static struct sim_job *job_of(const struct sim_machine *machine, uint32_t number)
+{
+    assert(number > 0 && number <= machine->jobs_count);
+    return machine->jobs[number - 1];
+}
+
+static void accepted(struct sim_machine *machine, struct wire_reader *reader)
+{
+    struct sim_job *job = machine->told[wire_get_u32(reader)];
+
+    job->number = wire_get_u32(reader);
+    assert(job->number == machine->jobs_count + 1); /* numbers have no gaps */
+    machine->jobs =
+        memory_resize(machine->jobs, (machine->jobs_count + 1) * sizeof(*machine->jobs));
+    machine->jobs[machine->jobs_count++] = job;
+}
+
+static void started(struct sim_machine *machine, struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct control_started message;
+
+    if (control_started_decode(&message, reader) < 0)
+        assert(!"the root encodes what can be decoded");
+    if (machine->watch->started)
+        machine->watch->started(machine->context, sim_now_ns(machine->sim), number, &message);
+}
+
+static void reported(struct sim_machine *machine, struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct control_job_end message;
+
+    if (control_job_end_decode(&message, reader) < 0)
+        assert(!"the root encodes what can be decoded");
+    job_of(machine, number)->reported = 1;
+    if (machine->watch->report)
+        machine->watch->report(machine->context, sim_now_ns(machine->sim), number, &message);
+}
+
+static void text_came(struct sim_machine *machine, struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct control_text message;
+    char *text;
+
+    if (control_text_decode(&message, reader) < 0)
+        assert(!"the root encodes what can be decoded");
+    text = memory_printf("%.*s", (int)message.text.length_bytes, (const char *)message.text.data);
+    if (machine->watch->text)
+        machine->watch->text(machine->context, sim_now_ns(machine->sim), number, text);
+    free(text);
+}
+
+/* It has written what a job printed: context is the job, argument the bytes. */
+static void call_written(void *context, uint64_t bytes)
+{
+    const struct sim_job *job = context;
+    struct buffer payload = {0};
+
+    wire_put_u32(&payload, job->number);
+    wire_put_u32(&payload, (uint32_t)bytes);
+    sim_user_send(job->machine, job->client, CONTROL_OUTPUT_ACK, &payload);
+}
+
+static void output_came(struct sim_machine *machine, struct wire_reader *reader)
+{
+    struct sim_job *job = job_of(machine, wire_get_u32(reader));
+    uint64_t now_ns = sim_now_ns(machine->sim);
+    struct control_output message;
+
+    if (control_output_decode(&message, reader) < 0)
+        assert(!"the root encodes what can be decoded");
     if (!job->reported)
-        machine->output.received_bytes += bytes;
+        machine->output.received_bytes += message.bytes.length_bytes;
     if (job->reader_free_ns < now_ns)
         job->reader_free_ns = now_ns;
-    job->reader_free_ns += bytes * machine->config.reader_byte_ns;
-    sim_at(machine->sim, job->reader_free_ns, call_credit, &machine->daemons[source],
-           (uint64_t)event.job << 32 | bytes);
-    event.number = (int64_t)bytes;
-    sim_daemon_event(root, &event);
+    job->reader_free_ns += message.bytes.length_bytes * machine->config.reader_byte_ns;
+    sim_at(machine->sim, job->reader_free_ns, call_written, job, message.bytes.length_bytes);
 }
 
-/* The token of a job is its pointer. */
-static void accepted(struct sim_machine *machine, const struct job_action *action)
+static void ops_send(void *context, uint32_t client, uint8_t type, const void *data, size_t bytes)
 {
-    struct sim_job *job = (struct sim_job *)(uintptr_t)action->token;
+    struct sim_machine *machine = ((struct sim_daemon *)context)->machine;
+    struct wire_reader reader;
 
-    assert(action->job == machine->jobs_count + 1); /* numbers have no gaps */
-    machine->jobs = memory_resize(machine->jobs, (machine->jobs_count + 1) * sizeof *machine->jobs);
-    machine->jobs[machine->jobs_count++] = job;
-    job->number = action->job;
-}
-
-void sim_user_action(struct sim_daemon *root, const struct job_action *action)
-{
-    struct sim_machine *machine = root->machine;
-    const struct sim_watch *watch = machine->watch;
-    uint64_t now_ns = sim_now_ns(machine->sim);
-
-    switch (action->kind) {
-    case JOB_ACTION_ACCEPTED:
-        accepted(machine, action);
+    if (client_of(machine, client)->has_closed)
+        return;
+    wire_reader_init(&reader, data, bytes);
+    switch ((enum control_message)type) {
+    case CONTROL_ACCEPTED:
+        accepted(machine, &reader);
         break;
-    case JOB_ACTION_STARTED:
-        if (watch->started)
-            watch->started(machine->context, now_ns, action->job, &action->started);
+    case CONTROL_STARTED:
+        started(machine, &reader);
         break;
-    case JOB_ACTION_ENDED:
-        machine->jobs[action->job - 1]->reported = 1;
-        if (watch->report)
-            watch->report(machine->context, now_ns, action->job, action->end);
+    case CONTROL_OUTPUT:
+        output_came(machine, &reader);
         break;
-    case JOB_ACTION_TEXT:
-        if (watch->text)
-            watch->text(machine->context, now_ns, action->job, action->text.words);
+    case CONTROL_TEXT:
+        text_came(machine, &reader);
         break;
-    case JOB_ACTION_TIMER:
-        set_timer(machine, action->job, action->deadline_ns);
-        break;
-    case JOB_ACTION_READY:
-    case JOB_ACTION_FAILED:
+    case CONTROL_JOB_END:
+        reported(machine, &reader);
         break;
     default:
-        assert(action->kind == JOB_ACTION_LEAVE);
-        sim_daemon_leave(root);
+        break; /* WELCOME, READY, FAILED, REFUSED: it goes on */
     }
 }
+
+/* They take at once what they are sent. */
+static size_t ops_queued(void *context, uint32_t client)
+{
+    (void)context;
+    (void)client;
+    return 0;
+}
+
+static void ops_drop(void *context, uint32_t client)
+{
+    sim_user_close(((struct sim_daemon *)context)->machine, client);
+}
+
+static void ops_doctor(void *context, struct wire_reader *reader)
+{
+    (void)context;
+    (void)reader;
+    assert(!"no simulated user examines nodes");
+}
+
+static void ops_detached(void *context)
+{
+    (void)context; /* it has no terminal */
+}
+
+const struct daemon_client_ops sim_client_ops = {
+    .send = ops_send,
+    .queued = ops_queued,
+    .drop = ops_drop,
+    .doctor = ops_doctor,
+    .detached = ops_detached,
+};

@@ -26,6 +26,7 @@
 #define PLACES_MAX  24u
 
 struct job_fact {
+    int is_refused;
     uint32_t reports;
     uint32_t status;
     uint8_t harmless;     /* its program does nothing wrong */
@@ -66,6 +67,7 @@ static void on_report(void *context, uint64_t now_ns, uint32_t job,
     struct job_fact *fact = &soak->jobs[job];
 
     fact->status = end->status;
+    fact->is_refused = end->status == 125 && end->banyan_failed;
     snprintf(fact->text, sizeof(fact->text), "%s", end->text);
     if (++fact->reports > 1)
         wrong(soak, job, "is reported twice");
@@ -153,7 +155,7 @@ static void check_job(struct soak *soak, uint32_t job)
         wrong(soak, job, "has lost a node, and none was");
     else if (soak->deaths == 0 && fact->has_vanished)
         wrong(soak, job, "has lost a process, and no daemon died");
-    else if (fact->status == 125 && soak->deaths == 0 && strstr(fact->text, "slot") == NULL &&
+    else if (fact->is_refused && soak->deaths == 0 && strstr(fact->text, "slot") == NULL &&
              strstr(fact->text, "cannot") == NULL)
         wrong(soak, job, "was refused for another reason than slots");
 }

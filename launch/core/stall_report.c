@@ -2,9 +2,8 @@
 /* The root's side: asks, gathers the answers for a second, says one line. */
 #include "config.h"
 
-#include "launch/daemon/roll_call.h"
+#include "launch/core/stall_report.h"
 
-#include <errno.h>
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "launch/core/daemon_core_internal.h"
 #include "launch/job/job_state.h"
 
 #define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
@@ -47,9 +47,8 @@ struct roll {
     char line[LINE_BYTES]; /* as said last */
 };
 
-struct roll_call {
-    struct daemon *daemon;
-    struct loop_timer *timer;
+struct stall_report {
+    struct daemon_core *core;
     struct list rolls;
     uint32_t count;
 };
@@ -67,20 +66,20 @@ static void groups_clear(struct roll *roll)
     roll->arrived = 0;
 }
 
-static void roll_free(struct roll_call *calls, struct roll *roll)
+static void roll_free(struct stall_report *report, struct roll *roll)
 {
     groups_clear(roll);
     job_stalled_fini(&roll->stalled);
     list_remove(&roll->node);
-    calls->count--;
+    report->count--;
     free(roll);
 }
 
-static struct roll *roll_find(struct roll_call *calls, const struct node_key *key)
+static struct roll *roll_find(struct stall_report *report, const struct node_key *key)
 {
     struct list_node *node, *spare;
 
-    list_for_each(&calls->rolls, node, spare)
+    list_for_each(&report->rolls, node, spare)
     {
         struct roll *roll = list_entry(node, struct roll, node);
 
@@ -126,10 +125,9 @@ static void print_state(const struct group *group, struct buffer *out)
 }
 
 /* Rolls of a job go with it, so it is there. */
-static const struct place_map *map_of(const struct roll_call *calls, const struct roll *roll)
+static const struct place_map *map_of(const struct stall_report *report, const struct roll *roll)
 {
-    const struct place_map *map =
-        instance_job_map(calls->daemon->instance, roll->stalled.key.owner);
+    const struct place_map *map = instance_job_map(report->core->instance, roll->stalled.key.owner);
 
     assert(map != NULL);
     return map;
@@ -146,7 +144,7 @@ static uint64_t ranks_of(const struct place_map *map, const struct ranges *place
 }
 
 /* How many have arrived; nothing where that is not known exactly. */
-static void print_arrived(const struct roll_call *calls, const struct roll *roll,
+static void print_arrived(const struct stall_report *report, const struct roll *roll,
                           struct buffer *out)
 {
     const struct node_missing *missing = &roll->stalled.missing;
@@ -161,17 +159,17 @@ static void print_arrived(const struct roll_call *calls, const struct roll *roll
     else
         buffer_printf(
             out, "; %llu arrived",
-            (unsigned long long)(ranks_of(map_of(calls, roll), &arrived) + roll->arrived));
+            (unsigned long long)(ranks_of(map_of(report, roll), &arrived) + roll->arrived));
     ranges_fini(&arrived);
 }
 
-static void line_make(const struct roll_call *calls, const struct roll *roll, char *line)
+static void line_make(const struct stall_report *report, const struct roll *roll, char *line)
 {
-    const struct instance *instance = calls->daemon->instance;
+    const struct instance *instance = report->core->instance;
     struct buffer out = {0};
-    char name[64];
+    char name[STALL_NAME_BYTES];
 
-    roll_call_name(&roll->stalled.key, roll->stalled.key.owner, name, sizeof name);
+    stall_report_name(&roll->stalled.key, roll->stalled.key.owner, name);
     buffer_printf(&out, "%s: waiting for ", name);
     for (uint32_t i = 0; i < roll->groups_count; i++) {
         if (i > 0)
@@ -185,18 +183,28 @@ static void line_make(const struct roll_call *calls, const struct roll *roll, ch
     }
     if (roll->groups_count == 0)
         buffer_append_string(&out, "data in transit");
-    print_arrived(calls, roll, &out);
+    print_arrived(report, roll, &out);
     snprintf(line, LINE_BYTES, "%s", buffer_string(&out));
     buffer_fini(&out);
 }
 
 /* ---- asking ---- */
 
+static uint64_t now_ns(const struct stall_report *report)
+{
+    return report->core->ops->now_ns(report->core->context);
+}
+
+static void set_timer(struct stall_report *report, uint64_t deadline_ns)
+{
+    report->core->ops->timer(report->core->context, DAEMON_TIMER_STALLS, 0, deadline_ns);
+}
+
 /* Of a node that did not say how its ranks are, or was not asked. */
-static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t place,
+static void add_place(const struct stall_report *report, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
-    const struct place_map *map = map_of(calls, roll);
+    const struct place_map *map = map_of(report, roll);
     struct group *group = group_of(roll, state, 0);
     uint32_t count = place_map_count(map, place - 1);
 
@@ -208,17 +216,17 @@ static void add_place(const struct roll_call *calls, struct roll *roll, uint32_t
     }
 }
 
-static void add_places(const struct roll_call *calls, struct roll *roll,
+static void add_places(const struct stall_report *report, struct roll *roll,
                        const struct ranges *places, uint8_t state)
 {
-    const struct allocation *allocation = instance_roster(calls->daemon->instance);
+    const struct allocation *allocation = instance_roster(report->core->instance);
     uint32_t place = 1;
 
     for (; ranges_next(places, place, &place) && place <= allocation_nodes(allocation); place++)
-        add_place(calls, roll, place, state);
+        add_place(report, roll, place, state);
 }
 
-static void roll_say(struct roll_call *calls, struct roll *roll)
+static void roll_say(struct stall_report *report, struct roll *roll)
 {
     const struct node_missing *missing = &roll->stalled.missing;
     struct ranges rest = {0};
@@ -229,25 +237,25 @@ static void roll_say(struct roll_call *calls, struct roll *roll)
     for (uint32_t i = 0; i < roll->asked_count; i++) {
         ranges_remove(&rest, roll->asked[i].place, roll->asked[i].place);
         if (roll->asked[i].id != 0)
-            add_place(calls, roll, roll->asked[i].place, STATE_SILENT);
+            add_place(report, roll, roll->asked[i].place, STATE_SILENT);
         roll->asked[i].id = 0;
     }
-    add_places(calls, roll, &rest, JOB_ROLL_RUNNING);
-    add_places(calls, roll, &missing->silent, STATE_SILENT);
-    add_places(calls, roll, &missing->unjoined, STATE_UNJOINED);
+    add_places(report, roll, &rest, JOB_ROLL_RUNNING);
+    add_places(report, roll, &missing->silent, STATE_SILENT);
+    add_places(report, roll, &missing->unjoined, STATE_UNJOINED);
     ranges_fini(&rest);
-    line_make(calls, roll, line);
+    line_make(report, roll, line);
     if (strcmp(line, roll->line) == 0)
         return;
     snprintf(roll->line, sizeof roll->line, "%s", line);
-    root_text(calls->daemon, roll->stalled.key.owner, LOG_LEVEL_WARNING, line);
+    daemon_core_text(report->core, roll->stalled.key.owner, LOG_LEVEL_WARNING, line);
 }
 
-static void roll_ask(struct roll_call *calls, struct roll *roll)
+static void roll_ask(struct stall_report *report, struct roll *roll)
 {
     struct job_roll_request request = {
         .number = roll->stalled.key.owner, .key = roll->stalled.key, .set = roll->stalled.set};
-    const struct allocation *allocation = instance_roster(calls->daemon->instance);
+    const struct allocation *allocation = instance_roster(report->core->instance);
     uint32_t place = 1;
 
     roll->asked_count = 0;
@@ -260,71 +268,70 @@ static void roll_ask(struct roll_call *calls, struct roll *roll)
         wire_put_u8(&payload, JOB_MESSAGE_ROLL);
         job_roll_request_encode(&request, &payload);
         roll->asked[roll->asked_count].place = place;
-        roll->asked[roll->asked_count++].id =
-            node_request(calls->daemon->node, place, message_from_buffer(&payload));
+        roll->asked[roll->asked_count++].id = report->core->tree->request(
+            report->core->tree_context, place, message_from_buffer(&payload));
         buffer_fini(&payload);
     }
     roll->waiting = roll->asked_count;
-    roll->due_ns = loop_now_ns() + ANSWER_MS * NS_PER_MS;
+    roll->due_ns = now_ns(report) + ANSWER_MS * NS_PER_MS;
     if (roll->waiting == 0)
-        roll_say(calls, roll);
+        roll_say(report, roll);
     else
-        loop_timer_set(calls->timer, roll->due_ns);
+        set_timer(report, roll->due_ns);
 }
 
-static void answers_due(void *context)
+void stall_report_due(struct stall_report *report)
 {
-    struct roll_call *calls = context;
     uint64_t next_ns = UINT64_MAX;
     struct list_node *node, *spare;
 
-    list_for_each(&calls->rolls, node, spare)
+    list_for_each(&report->rolls, node, spare)
     {
         struct roll *roll = list_entry(node, struct roll, node);
 
-        if (roll->due_ns <= loop_now_ns())
-            roll_say(calls, roll);
+        if (roll->due_ns <= now_ns(report))
+            roll_say(report, roll);
         if (roll->due_ns < next_ns)
             next_ns = roll->due_ns;
     }
     if (next_ns != UINT64_MAX)
-        loop_timer_set(calls->timer, next_ns);
+        set_timer(report, next_ns);
 }
 
 /* ---- what comes ---- */
 
-static int is_of_job(const struct roll_call *calls, const struct job_stalled *stalled)
+static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
 {
-    const struct place_map *map = instance_job_map(calls->daemon->instance, stalled->key.owner);
+    const struct place_map *map = instance_job_map(report->core->instance, stalled->key.owner);
 
     return map != NULL && map->processes > 0 &&
            (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
 }
 
-void roll_call_stalled(struct roll_call *calls, struct wire_reader *reader)
+void stall_report_take(struct stall_report *report, struct wire_reader *reader)
 {
     struct job_stalled stalled;
     struct roll *roll;
 
     if (job_stalled_decode(&stalled, reader) < 0)
         return;
-    roll = roll_find(calls, &stalled.key);
+    roll = roll_find(report, &stalled.key);
     if (stalled.over && roll != NULL)
-        roll_free(calls, roll);
-    if (stalled.over || !is_of_job(calls, &stalled) ||
-        (roll == NULL && calls->count == ROLLS_MAX)) {
+        roll_free(report, roll);
+    if (stalled.over || !is_of_job(report, &stalled) ||
+        (roll == NULL && report->count == ROLLS_MAX)) {
         job_stalled_fini(&stalled);
         return;
     }
     if (roll == NULL) {
         roll = memory_allocate_zeroed(sizeof *roll);
-        list_append(&calls->rolls, &roll->node);
-        calls->count++;
+        list_append(&report->rolls, &roll->node);
+        report->count++;
     }
     groups_clear(roll);
     job_stalled_fini(&roll->stalled);
     roll->stalled = stalled;
-    roll_ask(calls, roll);
+    roll_ask(report, roll);
 }
 
 static void take_entries(struct roll *roll, uint32_t place, const struct job_roll *answer)
@@ -344,7 +351,7 @@ static void take_entries(struct roll *roll, uint32_t place, const struct job_rol
     }
 }
 
-static void roll_answered(struct roll_call *calls, struct roll *roll, uint32_t index,
+static void roll_answered(struct stall_report *report, struct roll *roll, uint32_t index,
                           const struct message *payload)
 {
     struct job_roll answer;
@@ -356,31 +363,31 @@ static void roll_answered(struct roll_call *calls, struct roll *roll, uint32_t i
         take_entries(roll, roll->asked[index].place, &answer);
     }
     if (--roll->waiting == 0)
-        roll_say(calls, roll);
+        roll_say(report, roll);
 }
 
-void roll_call_reply(struct roll_call *calls, uint32_t id, int status,
-                     const struct message *payload)
+void stall_report_reply(struct stall_report *report, uint32_t id, int status,
+                        const struct message *payload)
 {
     struct list_node *node, *spare;
 
-    list_for_each(&calls->rolls, node, spare)
+    list_for_each(&report->rolls, node, spare)
     {
         struct roll *roll = list_entry(node, struct roll, node);
 
         for (uint32_t i = 0; i < roll->asked_count; i++)
             if (roll->asked[i].id == id) {
-                roll_answered(calls, roll, i, status == 0 ? payload : NULL);
+                roll_answered(report, roll, i, status == 0 ? payload : NULL);
                 return;
             }
     }
 }
 
-const char *roll_call_line(const struct roll_call *calls, uint32_t job)
+const char *stall_report_line(const struct stall_report *report, uint32_t job)
 {
     struct list_node *node, *spare;
 
-    list_for_each(&calls->rolls, node, spare)
+    list_for_each(&report->rolls, node, spare)
     {
         const struct roll *roll = list_entry(node, struct roll, node);
 
@@ -390,39 +397,37 @@ const char *roll_call_line(const struct roll_call *calls, uint32_t job)
     return "";
 }
 
-void roll_call_job_ended(struct roll_call *calls, uint32_t job)
+void stall_report_job_ended(struct stall_report *report, uint32_t job)
 {
     struct list_node *node, *spare;
 
-    list_for_each(&calls->rolls, node, spare)
+    list_for_each(&report->rolls, node, spare)
     {
         struct roll *roll = list_entry(node, struct roll, node);
 
         if (roll->stalled.key.owner == job)
-            roll_free(calls, roll);
+            roll_free(report, roll);
     }
 }
 
 /* ---- life ---- */
 
-struct roll_call *roll_call_create(struct daemon *daemon)
+struct stall_report *stall_report_create(struct daemon_core *core)
 {
-    struct roll_call *calls = memory_allocate_zeroed(sizeof *calls);
+    struct stall_report *report = memory_allocate_zeroed(sizeof *report);
 
-    calls->daemon = daemon;
-    list_init(&calls->rolls);
-    calls->timer = loop_timer_create(daemon->loop, answers_due, calls);
-    return calls;
+    report->core = core;
+    list_init(&report->rolls);
+    return report;
 }
 
-void roll_call_destroy(struct roll_call *calls)
+void stall_report_destroy(struct stall_report *report)
 {
     struct list_node *node;
 
-    if (calls == NULL)
+    if (report == NULL)
         return;
-    while ((node = list_first(&calls->rolls)) != NULL)
-        roll_free(calls, list_entry(node, struct roll, node));
-    loop_timer_destroy(calls->timer);
-    free(calls);
+    while ((node = list_first(&report->rolls)) != NULL)
+        roll_free(report, list_entry(node, struct roll, node));
+    free(report);
 }

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/core/daemon_core.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/wire.h"
+#include "launch/core/daemon_core_internal.h"
+#include "launch/core/stall_report.h"
+#include "launch/job/clients.h"
+#include "overlay/tree.h"
+
+/* An event that came from inside of a step, with copies of all that it points to. */
+struct kept_event {
+    struct list_node node;
+    struct daemon_event event;
+    struct job_event job_event;
+    struct node_key key;
+    struct ranges places;
+    struct job_spec spec;
+    struct control_end end;
+    char *text;
+    void *data;
+};
+
+void daemon_core_check(const struct daemon_core *core)
+{
+    assert(core->phase < DAEMON_PHASE_COUNT);
+    assert(core->instance != NULL);
+    assert(daemon_core_is_root(core) == (core->clients != NULL));
+    assert(daemon_core_is_root(core) == (core->stalls != NULL));
+    assert(core->phase != DAEMON_LEAVING || daemon_core_is_root(core));
+    assert(core->is_stepping || list_is_empty(&core->kept));
+}
+
+/* ---- events that are kept ---- */
+
+static const char *keep_text(struct kept_event *kept, const char *text)
+{
+    if (text != NULL)
+        kept->text = memory_copy_string(text);
+    return kept->text;
+}
+
+static const struct node_key *keep_key(struct kept_event *kept, const struct node_key *key)
+{
+    if (key != NULL)
+        kept->key = *key;
+    return key != NULL ? &kept->key : NULL;
+}
+
+static const struct ranges *keep_places(struct kept_event *kept, const struct ranges *places)
+{
+    if (places != NULL)
+        ranges_copy(&kept->places, places);
+    return places != NULL ? &kept->places : NULL;
+}
+
+static void keep_job_event(struct kept_event *kept, struct job_event *event)
+{
+    struct job_event *copy = &kept->job_event;
+
+    *copy = *event;
+    copy->text = keep_text(kept, event->text);
+    copy->key = keep_key(kept, event->key);
+    copy->places = keep_places(kept, event->places);
+    message_reference(copy->message);
+    if (event->spec != NULL) {
+        kept->spec = *event->spec;
+        copy->spec = &kept->spec;
+        job_spec_init(event->spec);
+    }
+    if (event->end != NULL) {
+        kept->end = *event->end;
+        copy->end = &kept->end;
+    }
+    kept->event.job_event = copy;
+}
+
+static void keep(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct kept_event *kept = memory_allocate_zeroed(sizeof(*kept));
+
+    assert(event->missing == NULL); /* the tree's events do not come from inside of a step */
+    kept->event = *event;
+    job_spec_init(&kept->spec);
+    if (event->job_event != NULL) {
+        keep_job_event(kept, event->job_event);
+    } else {
+        kept->event.text = keep_text(kept, event->text);
+        kept->event.key = keep_key(kept, event->key);
+        kept->event.places = keep_places(kept, event->places);
+        message_reference(event->message);
+        if (event->data_bytes > 0)
+            kept->event.data = kept->data = memory_copy(event->data, event->data_bytes);
+    }
+    list_append(&core->kept, &kept->node);
+}
+
+static void kept_free(struct kept_event *kept)
+{
+    list_remove(&kept->node);
+    message_release(kept->event.message);
+    message_release(kept->job_event.message);
+    ranges_fini(&kept->places);
+    job_spec_fini(&kept->spec);
+    free(kept->text);
+    free(kept->data);
+    free(kept);
+}
+
+void daemon_core_keep(struct daemon_core *core, struct job_event *event)
+{
+    struct daemon_event kept = {.kind = DAEMON_EVENT_JOB, .job_event = event};
+
+    assert(core->is_stepping);
+    keep(core, &kept);
+}
+
+/* ---- what is said to the user ---- */
+
+void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text)
+{
+    struct buffer payload = {0};
+
+    if (daemon_core_is_root(core)) {
+        clients_text(core->clients, job, level, text);
+    } else if (core->has_joined && !daemon_core_is_ending(core)) {
+        wire_put_u8(&payload, JOB_MESSAGE_TEXT);
+        wire_put_u32(&payload, job);
+        wire_put_u8(&payload, level);
+        wire_put_string(&payload, text);
+        core->tree->send(core->tree_context, 0, FRAME_BULK, message_from_buffer(&payload));
+        buffer_fini(&payload);
+    } else {
+        core->ops->print(core->context, text);
+    }
+}
+
+/* ---- what happens on this node ---- */
+
+#define OUTPUT_HEADER_BYTES 10 /* u8 kind, u32 job, u32 rank, u8 stream */
+
+static void on_output(struct daemon_core *core, const struct daemon_event *event)
+{
+    const struct job_local *part = instance_part(core->instance, event->job);
+    struct message *message;
+    struct buffer header = {0};
+
+    if (part == NULL)
+        return;
+    message = message_create_blank(OUTPUT_HEADER_BYTES + event->data_bytes);
+    wire_put_u8(&header, JOB_MESSAGE_OUTPUT);
+    wire_put_u32(&header, event->job);
+    wire_put_u32(&header, instance_part_rank(core->instance, part, event->id));
+    wire_put_u8(&header, event->type);
+    assert(header.length_bytes == OUTPUT_HEADER_BYTES);
+    memcpy(message->data, header.data, OUTPUT_HEADER_BYTES);
+    if (event->data_bytes > 0)
+        memcpy(message->data + OUTPUT_HEADER_BYTES, event->data, event->data_bytes);
+    buffer_fini(&header);
+    core->tree->send(core->tree_context, 0, FRAME_BULK, message);
+}
+
+static void on_input_taken(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
+    wire_put_u32(&payload, event->job);
+    wire_put_u32(&payload, (uint32_t)event->number);
+    core->tree->send(core->tree_context, 0, FRAME_BULK, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static void on_missed(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event missed = {.kind = JOB_EVENT_MISSED, .job = event->job};
+    char name[STALL_NAME_BYTES];
+
+    stall_report_name(event->key, event->job, name);
+    missed.text = name;
+    daemon_core_job(core, &missed);
+}
+
+/* A signal from outside ends all jobs in order: each daemon that gets one asks the root for that. */
+static void on_signalled(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct buffer payload = {0};
+    struct daemon_event received = {.kind = DAEMON_EVENT_RECEIVED};
+    char why[64];
+
+    if (daemon_core_is_ending(core))
+        return;
+    if (!daemon_core_is_root(core) && !core->has_joined) {
+        snprintf(why, sizeof(why), "it received signal %d before it joined", (int)event->number);
+        daemon_core_end_begin(core, NODE_END_ORPHAN, why);
+        return;
+    }
+    wire_put_u8(&payload, JOB_MESSAGE_CANCEL);
+    wire_put_u32(&payload, (uint32_t)event->number);
+    wire_put_string(&payload, event->text);
+    received.message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    if (daemon_core_is_root(core)) {
+        daemon_core_route_received(core, &received);
+        message_release(received.message);
+    } else {
+        core->tree->send(core->tree_context, 0, FRAME_CONTROL, received.message);
+    }
+}
+
+/* Nobody reports the ends of its children from now on. */
+static void on_helper_lost(struct daemon_core *core, const struct daemon_event *event)
+{
+    (void)event;
+    daemon_core_end_begin(core, NODE_END_EVICTED, "the helper process was killed");
+    if (daemon_core_is_root(core))
+        core->has_failed = true;
+    daemon_core_end_check_idle(core);
+}
+
+static void on_job(struct daemon_core *core, const struct daemon_event *event)
+{
+    daemon_core_job(core, event->job_event);
+}
+
+/* ---- the starter ---- */
+
+static void on_start(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct tree tree = {.places = core->spec->places, .radix = core->spec->radix};
+
+    (void)event;
+    for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++)
+        core->ops->starter->start(core->context, tree_cut(&tree, core->range, i));
+}
+
+static void on_place_failed(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event failed = {
+        .kind = JOB_EVENT_PLACE_FAILED, .place = event->place, .text = event->text};
+
+    if (daemon_core_is_ending(core))
+        return;
+    daemon_core_job(core, &failed);
+    core->tree->place_failed(core->tree_context, event->place);
+    daemon_core_end_check_idle(core);
+}
+
+static void on_line(struct daemon_core *core, const struct daemon_event *event)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    char *line;
+
+    if (event->place == 0) {
+        daemon_core_text(core, 0, LOG_LEVEL_WARNING, event->text);
+        return;
+    }
+    line = memory_printf("%s: %s", core->ops->starter->name(core->context, event->place, name),
+                         event->text);
+    daemon_core_text(core, 0, LOG_LEVEL_WARNING, line);
+    free(line);
+}
+
+static void on_idle(struct daemon_core *core, const struct daemon_event *event)
+{
+    (void)event;
+    daemon_core_end_check_idle(core);
+}
+
+/* ---- the tree; what has kinds of its own is in daemon_core_route.c ---- */
+
+static void on_joined(struct daemon_core *core, const struct daemon_event *event)
+{
+    (void)event;
+    assert(!core->has_joined);
+    core->has_joined = true;
+    core->ops->starter->joined(core->context);
+}
+
+static void on_linked(struct daemon_core *core, const struct daemon_event *event)
+{
+    core->ops->starter->linked(core->context, event->place);
+}
+
+static void on_unlinked(struct daemon_core *core, const struct daemon_event *event)
+{
+    if (!core->has_joined && !daemon_core_is_ending(core))
+        core->ops->starter->unlinked(core->context, event->place, event->status, event->text);
+}
+
+static void on_complete(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event complete = {.kind = JOB_EVENT_COMPLETE};
+
+    (void)event;
+    daemon_core_job(core, &complete);
+}
+
+static void on_broadcast(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event broadcast = {.kind = JOB_EVENT_BROADCAST, .message = event->message};
+
+    daemon_core_job(core, &broadcast);
+}
+
+static void on_seen(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event seen = {.kind = JOB_EVENT_SEEN,
+                             .places = event->places,
+                             .status = event->status,
+                             .number = event->number};
+
+    daemon_core_job(core, &seen);
+}
+
+static void on_silent(struct daemon_core *core, const struct daemon_event *event)
+{
+    daemon_core_silence(core, event->place, (uint64_t)event->number);
+}
+
+/* What the meeting point hears goes to the root, which knows who runs where. */
+static void on_missing(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_stalled message = {.key = *event->key, .over = event->missing == NULL};
+    struct buffer payload = {0};
+
+    if (event->places != NULL)
+        message.set = *event->places; /* borrowed, as the next */
+    if (event->missing != NULL)
+        message.missing = *event->missing;
+    wire_put_u8(&payload, JOB_MESSAGE_STALLED);
+    job_stalled_encode(&message, &payload);
+    core->tree->send(core->tree_context, 0, FRAME_CONTROL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+/* ---- clients and clock ---- */
+
+static void on_client_opened(struct daemon_core *core, const struct daemon_event *event)
+{
+    clients_join(core->clients, event->place);
+}
+
+static void on_client_message(struct daemon_core *core, const struct daemon_event *event)
+{
+    clients_message(core->clients, event->place, event->type, event->data, event->data_bytes);
+}
+
+static void on_client_closed(struct daemon_core *core, const struct daemon_event *event)
+{
+    clients_gone(core->clients, event->place);
+}
+
+static void job_timer_over(struct daemon_core *core, uint32_t job)
+{
+    struct ranges missing = {0};
+    struct job_event event = {.kind = JOB_EVENT_TIMER, .job = job, .places = &missing};
+
+    if (job == 0)
+        core->tree->missing(core->tree_context, &missing);
+    else
+        event.flag = clients_wait(core->clients, job);
+    daemon_core_job(core, &event);
+    ranges_fini(&missing);
+}
+
+static void on_timer(struct daemon_core *core, const struct daemon_event *event)
+{
+    switch ((enum daemon_timer)event->id) {
+    case DAEMON_TIMER_JOB:
+        job_timer_over(core, event->job);
+        break;
+    case DAEMON_TIMER_STALLS:
+        stall_report_due(core->stalls);
+        break;
+    default:
+        assert(event->id == DAEMON_TIMER_END);
+        daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
+    }
+}
+
+static void on_leave(struct daemon_core *core, const struct daemon_event *event)
+{
+    daemon_core_end_leave(core, (uint32_t)event->number);
+}
+
+static void on_end(struct daemon_core *core, const struct daemon_event *event)
+{
+    daemon_core_end_begin(core, (enum node_end)event->status, event->text);
+}
+
+static void on_finished(struct daemon_core *core, const struct daemon_event *event)
+{
+    (void)event;
+    daemon_core_end_step(core, DAEMON_OUT_FINISHED);
+}
+
+/* ---- steps ---- */
+
+static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
+    [DAEMON_EVENT_JOINED] = on_joined,
+    [DAEMON_EVENT_LINKED] = on_linked,
+    [DAEMON_EVENT_UNLINKED] = on_unlinked,
+    [DAEMON_EVENT_COMPLETE] = on_complete,
+    [DAEMON_EVENT_BROADCAST] = on_broadcast,
+    [DAEMON_EVENT_RESULT] = daemon_core_route_result,
+    [DAEMON_EVENT_RECEIVED] = daemon_core_route_received,
+    [DAEMON_EVENT_REQUEST] = daemon_core_route_request,
+    [DAEMON_EVENT_REPLY] = daemon_core_route_reply,
+    [DAEMON_EVENT_SEEN] = on_seen,
+    [DAEMON_EVENT_SILENT] = on_silent,
+    [DAEMON_EVENT_LOST] = daemon_core_route_lost,
+    [DAEMON_EVENT_MISSING] = on_missing,
+    [DAEMON_EVENT_JOB] = on_job,
+    [DAEMON_EVENT_OUTPUT] = on_output,
+    [DAEMON_EVENT_INPUT_TAKEN] = on_input_taken,
+    [DAEMON_EVENT_MISSED] = on_missed,
+    [DAEMON_EVENT_SIGNALLED] = on_signalled,
+    [DAEMON_EVENT_HELPER_LOST] = on_helper_lost,
+    [DAEMON_EVENT_START] = on_start,
+    [DAEMON_EVENT_PLACE_FAILED] = on_place_failed,
+    [DAEMON_EVENT_LINE] = on_line,
+    [DAEMON_EVENT_IDLE] = on_idle,
+    [DAEMON_EVENT_CLIENT_OPENED] = on_client_opened,
+    [DAEMON_EVENT_CLIENT_MESSAGE] = on_client_message,
+    [DAEMON_EVENT_CLIENT_CLOSED] = on_client_closed,
+    [DAEMON_EVENT_TIMER] = on_timer,
+    [DAEMON_EVENT_LEAVE] = on_leave,
+    [DAEMON_EVENT_END] = on_end,
+    [DAEMON_EVENT_FINISHED] = on_finished,
+};
+
+static void handle(struct daemon_core *core, const struct daemon_event *event)
+{
+    assert(event->kind < DAEMON_EVENT_KIND_COUNT && handlers[event->kind] != NULL);
+    handlers[event->kind](core, event);
+}
+
+void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct list_node *node;
+
+    if (core->is_stepping) {
+        keep(core, event);
+        return;
+    }
+    daemon_core_check(core);
+    core->is_stepping = true;
+    handle(core, event);
+    while ((node = list_first(&core->kept)) != NULL) {
+        struct kept_event *kept = list_entry(node, struct kept_event, node);
+
+        handle(core, &kept->event);
+        kept_free(kept);
+    }
+    core->is_stepping = false;
+    daemon_core_check(core);
+}
+
+/* ---- life ---- */
+
+struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
+{
+    struct daemon_core *core = memory_allocate_zeroed(sizeof(*core));
+
+    assert((config->place == 0) == (config->roster != NULL));
+    core->ops = config->ops;
+    core->context = config->context;
+    core->spec = config->spec;
+    core->range = config->range;
+    core->place = config->place;
+    list_init(&core->kept);
+    core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
+    if (daemon_core_is_root(core)) {
+        core->stalls = stall_report_create(core);
+        daemon_core_clients_open(core, config);
+    }
+    daemon_core_check(core);
+    return core;
+}
+
+void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *ops, void *tree)
+{
+    assert(core->tree == NULL && ops != NULL);
+    core->tree = ops;
+    core->tree_context = tree;
+}
+
+void daemon_core_destroy(struct daemon_core *core)
+{
+    struct list_node *node;
+
+    if (core == NULL)
+        return;
+    assert(!core->is_stepping);
+    while ((node = list_first(&core->kept)) != NULL)
+        kept_free(list_entry(node, struct kept_event, node));
+    stall_report_destroy(core->stalls);
+    clients_destroy(core->clients);
+    instance_destroy(core->instance);
+    map_destroy(core->requests);
+    free(core);
+}
+
+uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
+                             struct message *message)
+{
+    uint32_t id = core->tree->request(core->tree_context, place, message);
+
+    assert(job > 0);
+    if (core->requests == NULL)
+        core->requests = map_create();
+    (void)map_put_u64(core->requests, id, (void *)(uintptr_t)job);
+    return id;
+}
+
+const struct instance *daemon_core_instance(const struct daemon_core *core)
+{
+    return core->instance;
+}
+
+bool daemon_core_has_joined(const struct daemon_core *core)
+{
+    return core->has_joined;
+}
+
+bool daemon_core_is_ending(const struct daemon_core *core)
+{
+    return core->phase >= DAEMON_ENDING;
+}
+
+bool daemon_core_has_failed(const struct daemon_core *core)
+{
+    return core->has_failed;
+}
+
+uint32_t daemon_core_kept_requests(const struct daemon_core *core)
+{
+    return core->requests != NULL ? (uint32_t)map_count(core->requests) : 0;
+}
+
+void daemon_core_fail(struct daemon_core *core, const char *why)
+{
+    assert(daemon_core_is_root(core));
+    clients_failed(core->clients, why);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a daemon decides, without the machine it runs on: a step function at every place.  An event
+ * goes in (what the tree brings, what the helper, the starter, the ranks, the clients and the clock
+ * report), operations come out through struct daemon_ops and
+ * daemon_tree_ops.  The daemon (launch/daemon) carries them out
+ * with processes and sockets, the simulator (launch/sim) in virtual time, a test by a script; all three
+ * run the same core.
+ *
+ * In it are the instance and its jobs (launch/job/instance.h), at the root its clients
+ * (launch/job/clients.h), the reports about ranks that others wait for (launch/core/stall_report.h), and
+ * the order in which a daemon ends.
+ *
+ * Rules: no operation calls daemon_core_step's work again from inside it: an event that an operation
+ * posts is kept, and handled when the step it came from is over.  Pointers in an event need to be valid
+ * for the call only.
+ * Cost: as of launch/job/instance.h; routing is O(1).
+ */
+#ifndef LAUNCH_CORE_DAEMON_CORE_H
+#define LAUNCH_CORE_DAEMON_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/message.h"
+#include "base/ranges.h"
+#include "launch/job/instance.h"
+#include "overlay/node_types.h"
+
+struct daemon_core;
+
+enum daemon_event_kind {
+    /* from the tree (overlay/node.h, struct node_events) */
+    DAEMON_EVENT_JOINED,
+    DAEMON_EVENT_LINKED,    /* place */
+    DAEMON_EVENT_UNLINKED,  /* place, status, text */
+    DAEMON_EVENT_COMPLETE,  /* root */
+    DAEMON_EVENT_BROADCAST, /* message */
+    DAEMON_EVENT_RESULT,    /* key, status, places: lost, message */
+    DAEMON_EVENT_RECEIVED,  /* place: source, message */
+    DAEMON_EVENT_REQUEST,   /* place: source, id, message */
+    DAEMON_EVENT_REPLY,     /* id, status, message or NULL */
+    DAEMON_EVENT_SEEN,      /* places, status: enum node_loss, number: ns */
+    DAEMON_EVENT_SILENT,    /* place, number: ns */
+    DAEMON_EVENT_LOST,      /* places */
+    DAEMON_EVENT_MISSING,   /* key, places: set, missing or NULL */
+    /* from the node: its helper, its ranks and their servers */
+    DAEMON_EVENT_JOB,    /* job_event: what happened to a part of a job here */
+    DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, data; none: see job_wire.h */
+    DAEMON_EVENT_INPUT_TAKEN, /* job, number: bytes of its stdin */
+    DAEMON_EVENT_MISSED,      /* job, key: see JOB_EVENT_MISSED */
+    DAEMON_EVENT_SIGNALLED,   /* number, text: who sent it, "" if that is not known */
+    DAEMON_EVENT_HELPER_LOST,
+    /* from the starter */
+    DAEMON_EVENT_START,        /* the daemons of the child ranges are to be started */
+    DAEMON_EVENT_PLACE_FAILED, /* place, text */
+    DAEMON_EVENT_LINE,         /* place (0: of all), text: from a daemon that has not joined */
+    DAEMON_EVENT_IDLE,         /* a process of the starter has ended */
+    /* root: from its clients; place: the client's number, the one that began the instance is 1 */
+    DAEMON_EVENT_CLIENT_OPENED,
+    DAEMON_EVENT_CLIENT_MESSAGE, /* type: enum control_message, data */
+    DAEMON_EVENT_CLIENT_CLOSED,
+    /* from the clock */
+    DAEMON_EVENT_TIMER, /* id: enum daemon_timer, job */
+    /* the way out */
+    DAEMON_EVENT_LEAVE,    /* root: everyone leaves; number: ms that it may take */
+    DAEMON_EVENT_END,      /* status: enum node_end, text: why, or NULL */
+    DAEMON_EVENT_FINISHED, /* what was queued for the links has been written */
+    DAEMON_EVENT_KIND_COUNT
+};
+
+struct daemon_event {
+    enum daemon_event_kind kind;
+    uint32_t job;
+    uint32_t place;
+    uint32_t id;
+    int64_t number;
+    int status;
+    uint8_t type;
+    const char *text;
+    const void *data;
+    size_t data_bytes;
+    const struct node_key *key;
+    const struct ranges *places;
+    const struct node_missing *missing;
+    struct message *message;     /* not taken */
+    struct job_event *job_event; /* its spec is taken */
+};
+
+_Static_assert(sizeof(struct daemon_event) <= 128, "steps copy them");
+
+enum daemon_timer {
+    DAEMON_TIMER_JOB,    /* of a job; 0: of the instance */
+    DAEMON_TIMER_END,    /* of the way out */
+    DAEMON_TIMER_STALLS, /* root: answers about stalled operations are due */
+    DAEMON_TIMER_COUNT
+};
+
+/* What it needs of the tree (overlay/node.h; launch/core/daemon_tree.h joins the two).  Messages are
+ * handed over. */
+struct daemon_tree_ops {
+    int (*broadcast)(void *context, const struct ranges *places, struct message *message);
+    void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
+                       struct message *message);
+    void (*forget)(void *context, uint32_t owner, const struct ranges *places);
+    void (*send)(void *context, uint32_t place, enum frame_class class, struct message *message);
+    uint32_t (*request)(void *context, uint32_t place, struct message *message);
+    void (*reply)(void *context, uint32_t source, uint32_t id, struct message *message);
+    void (*place_failed)(void *context, uint32_t place);
+    void (*leave)(void *context);
+    int (*is_complete)(void *context);
+    void (*missing)(void *context, struct ranges *ret_places);
+};
+
+/* Parts of jobs on this node. */
+struct daemon_rank_ops {
+    void (*open)(void *context, uint32_t job);
+    void (*close)(void *context, uint32_t job);
+    void (*start)(void *context, uint32_t job, uint32_t first, uint32_t count);
+    void (*cancel_starts)(void *context, uint32_t job);
+    void (*signal)(void *context, uint32_t job, int number);
+    void (*end)(void *context, uint32_t job, uint32_t grace_ms);
+    void (*end_all)(void *context); /* at once, and without a report */
+    void (*cut_output)(void *context, uint32_t job, uint32_t within_ms, bool discard);
+    void (*credit)(void *context, uint32_t job, uint32_t bytes);
+    void (*renew_credit)(void *context); /* of all */
+    void (*input)(void *context, uint32_t job, const void *data, size_t bytes);
+    uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as /proc has it; 0 */
+    void (*survey)(void *context, uint32_t job, uint32_t want, const char *require);
+};
+
+/* The PMI servers of a part; -ENOENT, or false, where there are none. */
+struct daemon_pmi_ops {
+    void (*result)(void *context, const struct node_key *key, int status,
+                   struct message *message); /* message is not taken */
+    int (*request)(void *context, uint32_t job, uint32_t source, uint32_t id,
+                   struct wire_reader *reader);
+    void (*reply)(void *context, uint32_t job, uint32_t id, int status,
+                  struct message *message); /* message is not taken */
+    bool (*is_served)(void *context, uint32_t job);
+    enum job_roll_state (*rank_state)(void *context, uint32_t job, const struct node_key *key,
+                                      uint32_t index);
+    void (*stand_in)(void *context, uint32_t job, const struct node_key *key,
+                     const struct ranges *places);
+};
+
+/* The starter, and the daemons that it has started. */
+struct daemon_starter_ops {
+    void (*start)(void *context, struct range range); /* a child's, by its first place */
+    void (*linked)(void *context, uint32_t place);
+    void (*unlinked)(void *context, uint32_t place, int status, const char *why);
+    void (*joined)(void *context); /* this daemon */
+    void (*clean)(void *context, uint32_t place);
+    void (*expect_end)(void *context);
+    void (*let_go)(void *context);
+    void (*kill)(void *context);
+    uint32_t (*running)(void *context);
+    uint8_t (*state)(void *context, uint32_t place); /* of its daemon, as /proc has it; 0 */
+    /* As the allocation has it; "" for a place that is neither this one nor below. */
+    const char *(*name)(void *context, uint32_t place, char name[HOST_NAME_BYTES_MAX + 1]);
+};
+
+/* Root: channels to clients. */
+struct daemon_client_ops {
+    void (*send)(void *context, uint32_t client, uint8_t type, const void *data, size_t bytes);
+    size_t (*queued)(void *context, uint32_t client);
+    void (*drop)(void *context, uint32_t client); /* CLIENT_CLOSED follows, or does not */
+    void (*doctor)(void *context, struct wire_reader *reader);
+    void (*detached)(void *context); /* the one that began the instance */
+};
+
+/* What it needs of the machine; context is daemon_core_config.context.  An unknown job, place or client
+ * is no error: it has ended meanwhile. */
+struct daemon_ops {
+    uint64_t (*now_ns)(void *context);
+    void (*timer)(void *context, enum daemon_timer timer, uint32_t job,
+                  uint64_t deadline_ns);            /* UINT64_MAX: none */
+    void (*print)(void *context, const char *text); /* where nobody else is reached */
+    void (*finish)(void *context);                  /* the links: FINISHED follows */
+    void (*stop)(void *context);                    /* the last: nothing follows */
+    const struct daemon_rank_ops *ranks;
+    const struct daemon_pmi_ops *pmi;
+    const struct daemon_starter_ops *starter;
+    const struct daemon_client_ops *clients; /* NULL elsewhere than at place 0 */
+};
+
+struct daemon_core_config {
+    const struct instance_spec *spec; /* the caller's */
+    uint32_t place;
+    struct range range;              /* of places from this one on: its own subtree */
+    const struct allocation *roster; /* root; the caller's */
+    enum instance_policy policy;     /* root */
+    const char *directory;           /* root: of the instance; the caller's */
+    uint32_t credit_piece_bytes;     /* root: credit for output is given in no less */
+    const struct daemon_ops *ops;
+    void *context;
+};
+
+struct daemon_core *daemon_core_create(const struct daemon_core_config *config);
+void daemon_core_destroy(struct daemon_core *core); /* NULL is fine */
+
+/* Before the first event.  tree: the context of its operations. */
+void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *ops, void *tree);
+
+/* Handles an event, or keeps it if it comes from inside of a step. */
+void daemon_core_step(struct daemon_core *core, const struct daemon_event *event);
+
+/* These two may be called at any time, also by an operation. */
+/* A line for the user of a job (0: of the instance). */
+void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text);
+/* A request of a job's servers; DAEMON_EVENT_REPLY names the id. */
+uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
+                             struct message *message);
+
+/* Facts. */
+const struct instance *daemon_core_instance(const struct daemon_core *core);
+bool daemon_core_has_joined(const struct daemon_core *core);
+bool daemon_core_is_ending(const struct daemon_core *core);
+bool daemon_core_has_failed(const struct daemon_core *core); /* the daemon's exit status is not 0 */
+uint32_t daemon_core_kept_requests(const struct daemon_core *core);
+
+/* The clients' logic has something for the user that only it can say: why the instance failed. */
+void daemon_core_fail(struct daemon_core *core, const char *why);
+
+#endif

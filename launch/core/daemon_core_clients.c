@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The clients of the root: what their logic (launch/job/clients.h) needs of the daemon. */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/wire.h"
+#include "launch/core/daemon_core_internal.h"
+#include "launch/core/stall_report.h"
+#include "launch/job/clients.h"
+
+static void ops_send(void *context, uint32_t client, uint8_t type, const void *payload,
+                     size_t bytes)
+{
+    const struct daemon_core *core = context;
+
+    core->ops->clients->send(core->context, client, type, payload, bytes);
+}
+
+static size_t ops_queued(void *context, uint32_t client)
+{
+    const struct daemon_core *core = context;
+
+    return core->ops->clients->queued(core->context, client);
+}
+
+static void ops_drop(void *context, uint32_t client)
+{
+    const struct daemon_core *core = context;
+
+    core->ops->clients->drop(core->context, client);
+}
+
+/* Not at once: the actions of the job logic lead back to the clients. */
+static void ops_step(void *context, struct job_event *event)
+{
+    daemon_core_keep(context, event);
+}
+
+static void ops_credit(void *context, uint32_t job, uint32_t place, uint32_t bytes)
+{
+    const struct daemon_core *core = context;
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_CREDIT);
+    wire_put_u32(&payload, job);
+    wire_put_u32(&payload, bytes);
+    core->tree->send(core->tree_context, place, FRAME_CONTROL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+/* stdin goes to the daemon that hosts its rank; where there is none it is discarded. */
+static void ops_input(void *context, uint32_t job, const void *data, size_t bytes)
+{
+    const struct daemon_core *core = context;
+    const struct job_spec *spec = instance_job_spec(core->instance, job);
+    struct buffer payload = {0};
+    uint32_t node;
+
+    if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
+        return;
+    wire_put_u8(&payload, JOB_MESSAGE_STDIN);
+    wire_put_u32(&payload, job);
+    buffer_append(&payload, data, bytes);
+    core->tree->send(core->tree_context, node + 1, FRAME_BULK, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+static const char *ops_missing(void *context, uint32_t job)
+{
+    return stall_report_line(((struct daemon_core *)context)->stalls, job);
+}
+
+static void ops_doctor(void *context, struct wire_reader *reader)
+{
+    const struct daemon_core *core = context;
+
+    core->ops->clients->doctor(core->context, reader);
+}
+
+static void ops_detached(void *context)
+{
+    const struct daemon_core *core = context;
+
+    core->ops->clients->detached(core->context);
+}
+
+static void ops_unheard(void *context, const char *text)
+{
+    const struct daemon_core *core = context;
+
+    core->ops->print(core->context, text);
+}
+
+static const struct clients_ops clients_ops = {
+    .send = ops_send,
+    .queued = ops_queued,
+    .drop = ops_drop,
+    .step = ops_step,
+    .credit = ops_credit,
+    .input = ops_input,
+    .missing = ops_missing,
+    .doctor = ops_doctor,
+    .detached = ops_detached,
+    .unheard = ops_unheard,
+};
+
+void daemon_core_clients_open(struct daemon_core *core, const struct daemon_core_config *config)
+{
+    struct clients_config clients = {
+        .session = config->spec->session,
+        .directory = config->directory,
+        .roster = config->roster,
+        .piece_bytes = config->credit_piece_bytes,
+    };
+
+    assert(core->clients == NULL);
+    core->clients = clients_create(&clients, &clients_ops, core);
+}
+
+void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *reader)
+{
+    uint32_t job = wire_get_u32(reader);
+    uint8_t level = wire_get_u8(reader);
+    char *text = wire_get_string(reader, UINT16_MAX);
+
+    if (wire_finish(reader) == 0)
+        daemon_core_text(core, job, level, text);
+    free(text);
+}

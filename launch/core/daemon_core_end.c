@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way out.  A daemon that ends kills its ranks, waits for what its starter has started, lets the
+ * links write what is queued, and stops; each wait has its limit.
+ */
+#include "config.h"
+
+#include <assert.h>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "launch/core/daemon_core_internal.h"
+
+/* What the processes of the starter may take to end by themselves once all have left. */
+#define END_PATIENCE_MS 1500
+/* The same after a start that failed: some of them wait for a daemon that will never come. */
+#define END_PATIENCE_INCOMPLETE_MS 300
+
+static void set_patience(struct daemon_core *core)
+{
+    bool is_incomplete = daemon_core_is_root(core) &&
+                         (core->tree == NULL || !core->tree->is_complete(core->tree_context));
+    uint64_t patience_ms = is_incomplete ? END_PATIENCE_INCOMPLETE_MS : END_PATIENCE_MS;
+
+    core->ops->timer(core->context, DAEMON_TIMER_END, 0,
+                     core->ops->now_ns(core->context) + patience_ms * NS_PER_MS);
+}
+
+typedef enum daemon_phase way_out(struct daemon_core *core);
+
+static enum daemon_phase begin(struct daemon_core *core)
+{
+    core->ops->ranks->end_all(core->context);
+    core->ops->starter->expect_end(core->context);
+    set_patience(core);
+    return DAEMON_ENDING;
+}
+
+static enum daemon_phase finish(struct daemon_core *core)
+{
+    core->ops->finish(core->context);
+    return DAEMON_FINISHING;
+}
+
+static enum daemon_phase kill(struct daemon_core *core)
+{
+    core->ops->starter->kill(core->context);
+    set_patience(core);
+    return DAEMON_KILLING;
+}
+
+static enum daemon_phase stop(struct daemon_core *core)
+{
+    core->ops->stop(core->context);
+    return DAEMON_STOPPED;
+}
+
+/* NULL: nothing changes. */
+static way_out *const ways[DAEMON_PHASE_COUNT][DAEMON_OUT_COUNT] = {
+    [DAEMON_RUNNING] = {[DAEMON_OUT_END] = begin},
+    [DAEMON_LEAVING] = {[DAEMON_OUT_END] = begin, [DAEMON_OUT_PATIENCE] = begin},
+    [DAEMON_ENDING] = {[DAEMON_OUT_IDLE] = finish, [DAEMON_OUT_PATIENCE] = kill},
+    [DAEMON_FINISHING] = {[DAEMON_OUT_PATIENCE] = kill, [DAEMON_OUT_FINISHED] = stop},
+    [DAEMON_KILLING] = {[DAEMON_OUT_PATIENCE] = stop, [DAEMON_OUT_FINISHED] = stop},
+};
+
+void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what)
+{
+    way_out *way = ways[core->phase][what];
+
+    assert(what < DAEMON_OUT_COUNT);
+    assert(what != DAEMON_OUT_PATIENCE || core->phase != DAEMON_RUNNING);
+    assert(what != DAEMON_OUT_FINISHED || core->phase >= DAEMON_FINISHING);
+    if (way == NULL)
+        return;
+    core->phase = way(core);
+    daemon_core_end_check_idle(core);
+}
+
+void daemon_core_end_check_idle(struct daemon_core *core)
+{
+    if (core->phase == DAEMON_ENDING && core->ops->starter->running(core->context) == 0)
+        daemon_core_end_step(core, DAEMON_OUT_IDLE);
+}
+
+void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const char *why)
+{
+    if (daemon_core_is_ending(core))
+        return;
+    if (end != NODE_END_LEFT) {
+        log_info("this daemon ends: %s", why != NULL ? why : "");
+        core->has_failed = true;
+        if (daemon_core_is_root(core))
+            daemon_core_fail(core, why != NULL ? why : "the tree has ended");
+        else
+            core->ops->starter->let_go(core->context);
+    }
+    daemon_core_end_step(core, DAEMON_OUT_END);
+}
+
+/* Of the root, which then ends when all others have, or by its timer. */
+void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms)
+{
+    assert(daemon_core_is_root(core));
+    if (core->phase != DAEMON_RUNNING)
+        return;
+    core->phase = DAEMON_LEAVING;
+    core->ops->starter->expect_end(core->context);
+    core->ops->timer(core->context, DAEMON_TIMER_END, 0,
+                     core->ops->now_ns(core->context) + patience_ms * NS_PER_MS);
+    core->tree->leave(core->tree_context);
+}

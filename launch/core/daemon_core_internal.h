@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_route.c (what comes from
+ * the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the root's
+ * clients), daemon_core_end.c (the way out), daemon_core_silence.c (words about who is silent),
+ * stall_*.c (who is waited for).
+ */
+#ifndef LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
+#define LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "launch/core/daemon_core.h"
+
+struct clients;
+struct stall_report;
+
+enum daemon_phase {
+    DAEMON_RUNNING,
+    DAEMON_LEAVING,   /* root: everyone has been asked to leave */
+    DAEMON_ENDING,    /* the starter's processes are waited for */
+    DAEMON_FINISHING, /* the links write what is queued */
+    DAEMON_KILLING,   /* what the starter has started does not end by itself */
+    DAEMON_STOPPED,
+    DAEMON_PHASE_COUNT
+};
+
+struct daemon_core {
+    const struct daemon_ops *ops;
+    void *context;
+    const struct daemon_tree_ops *tree; /* NULL until it is attached */
+    void *tree_context;
+    const struct instance_spec *spec;
+    struct range range;
+    uint32_t place;
+    enum daemon_phase phase;
+    struct instance *instance;
+    struct clients *clients;     /* NULL elsewhere than at place 0 */
+    struct stall_report *stalls; /* likewise */
+    struct map *requests;        /* id -> number of the job that asks; NULL: none was made */
+    struct list kept;            /* struct kept_event: come from inside of a step */
+    bool is_stepping;
+    bool has_joined;
+    bool has_failed;
+};
+
+static inline bool daemon_core_is_root(const struct daemon_core *core)
+{
+    return core->place == 0;
+}
+
+/* daemon_core.c */
+void daemon_core_check(const struct daemon_core *core);
+/* Keeps a job event of this core's own making until the step is over. */
+void daemon_core_keep(struct daemon_core *core, struct job_event *event);
+
+/* daemon_core_route.c: one function for each kind of event of the tree. */
+typedef void daemon_event_handler(struct daemon_core *core, const struct daemon_event *event);
+daemon_event_handler daemon_core_route_received, daemon_core_route_request, daemon_core_route_reply,
+    daemon_core_route_result, daemon_core_route_lost;
+
+/* daemon_core_job.c */
+void daemon_core_job(struct daemon_core *core, struct job_event *event);
+
+/* daemon_core_clients.c */
+void daemon_core_clients_open(struct daemon_core *core, const struct daemon_core_config *config);
+/* JOB_MESSAGE_TEXT; reader stands after the kind. */
+void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *reader);
+
+/* daemon_core_end.c */
+enum daemon_step_out {
+    DAEMON_OUT_END,      /* begin to end */
+    DAEMON_OUT_IDLE,     /* no process of the starter is left */
+    DAEMON_OUT_PATIENCE, /* the timer of the phase is over */
+    DAEMON_OUT_FINISHED, /* the links have written all */
+    DAEMON_OUT_COUNT
+};
+void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what);
+/* DAEMON_OUT_IDLE if it is so. */
+void daemon_core_end_check_idle(struct daemon_core *core);
+void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const char *why);
+void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms);
+
+/* daemon_core_silence.c */
+void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);
+
+#endif

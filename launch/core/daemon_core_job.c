@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps the job logic, and turns its actions into operations. */
+#include "config.h"
+
+#include <assert.h>
+
+#include "base/log.h"
+#include "launch/core/daemon_core_internal.h"
+#include "launch/core/stall_report.h"
+#include "launch/job/clients.h"
+
+/* What leaving in order may take: of a whole tree; of one whose start has failed. */
+#define LEAVE_MS            5000
+#define LEAVE_INCOMPLETE_MS 300
+
+static struct message *take_message(struct job_action *action)
+{
+    struct message *message = action->message;
+
+    action->message = NULL;
+    return message;
+}
+
+static void broadcast(struct daemon_core *core, struct job_action *action)
+{
+    const struct ranges *places = ranges_is_empty(&action->places) ? NULL : &action->places;
+
+    if (core->tree->broadcast(core->tree_context, places, take_message(action)) < 0)
+        daemon_core_text(core, action->job, LOG_LEVEL_ERROR,
+                         "dropped a message to the nodes: too many are outstanding");
+}
+
+/* On the part of a job here: it may have been closed, or never opened, as its launch was refused. */
+static void run_on_part(struct daemon_core *core, const struct job_action *action)
+{
+    const struct daemon_ops *ops = core->ops;
+    void *context = core->context;
+
+    switch (action->kind) {
+    case JOB_ACTION_OPEN:
+        ops->ranks->open(context, action->job);
+        break;
+    case JOB_ACTION_START:
+        ops->ranks->start(context, action->job, action->start.first, action->start.count);
+        break;
+    case JOB_ACTION_CANCEL_STARTS:
+        ops->ranks->cancel_starts(context, action->job);
+        break;
+    case JOB_ACTION_SIGNAL:
+        ops->ranks->signal(context, action->job, action->signal);
+        break;
+    case JOB_ACTION_END_GROUP:
+        ops->ranks->cancel_starts(context, action->job);
+        ops->ranks->end(context, action->job, action->grace_ms);
+        break;
+    case JOB_ACTION_CUT_OUTPUT:
+        ops->ranks->cut_output(context, action->job, action->cut.within_ms, action->cut.discard);
+        break;
+    case JOB_ACTION_SURVEY:
+        ops->ranks->survey(context, action->job, action->want, (const char *)action->message->data);
+        break;
+    default:
+        assert(action->kind == JOB_ACTION_CLOSE);
+        ops->ranks->close(context, action->job);
+    }
+}
+
+/* For the clients and the clock: the root's. */
+static void run_at_root(struct daemon_core *core, const struct job_action *action)
+{
+    assert(daemon_core_is_root(core));
+    switch (action->kind) {
+    case JOB_ACTION_TIMER:
+        core->ops->timer(core->context, DAEMON_TIMER_JOB, action->job, action->deadline_ns);
+        break;
+    case JOB_ACTION_LEAVE:
+        daemon_core_end_leave(
+            core, core->tree->is_complete(core->tree_context) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
+        break;
+    case JOB_ACTION_ENDED:
+        stall_report_job_ended(core->stalls, action->job);
+        clients_action(core->clients, action);
+        break;
+    default:
+        clients_action(core->clients, action);
+    }
+}
+
+static void run(struct daemon_core *core, struct job_action *action)
+{
+    switch (action->kind) {
+    case JOB_ACTION_BROADCAST:
+        broadcast(core, action);
+        break;
+    case JOB_ACTION_CONTRIBUTE:
+        core->tree->contribute(core->tree_context, &action->key, &action->places,
+                               take_message(action));
+        break;
+    case JOB_ACTION_SEND:
+        core->tree->send(core->tree_context, action->place, FRAME_CONTROL, take_message(action));
+        break;
+    case JOB_ACTION_FORGET:
+        core->tree->forget(core->tree_context, action->job, &action->places);
+        break;
+    case JOB_ACTION_OPEN:
+    case JOB_ACTION_START:
+    case JOB_ACTION_CANCEL_STARTS:
+    case JOB_ACTION_SIGNAL:
+    case JOB_ACTION_END_GROUP:
+    case JOB_ACTION_CUT_OUTPUT:
+    case JOB_ACTION_SURVEY:
+    case JOB_ACTION_CLOSE:
+        run_on_part(core, action);
+        break;
+    default:
+        run_at_root(core, action);
+    }
+}
+
+void daemon_core_job(struct daemon_core *core, struct job_event *event)
+{
+    struct job_actions actions;
+
+    assert(core->is_stepping);
+    job_actions_init(&actions);
+    event->now_ns = core->ops->now_ns(core->context);
+    instance_step(core->instance, event, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        run(core, &actions.items[i]);
+    job_actions_fini(&actions);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who gets what comes from the tree: messages and requests by their kind, replies by the id of the
+ * request, results by the kind of the operation.  What no row names goes to the job logic.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/wire.h"
+#include "launch/core/daemon_core_internal.h"
+#include "launch/core/stall_report.h"
+#include "launch/job/clients.h"
+#include "overlay/tree.h"
+
+/* ---- messages ---- */
+
+typedef void message_handler(struct daemon_core *core, uint32_t source, struct wire_reader *reader);
+
+static void output_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    clients_output(core->clients, source, reader->position, wire_left(reader));
+}
+
+static void input_was_taken(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    uint32_t job = wire_get_u32(reader);
+    uint32_t bytes = wire_get_u32(reader);
+
+    (void)source;
+    if (wire_finish(reader) == 0)
+        clients_input_taken(core->clients, job, bytes);
+}
+
+static void text_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    (void)source;
+    daemon_core_clients_text(core, reader);
+}
+
+static void operation_stalls(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    (void)source;
+    stall_report_take(core->stalls, reader);
+}
+
+static void credit_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    uint32_t job = wire_get_u32(reader);
+    uint32_t bytes = wire_get_u32(reader);
+
+    (void)source;
+    if (wire_finish(reader) == 0)
+        core->ops->ranks->credit(core->context, job, bytes);
+}
+
+static void input_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    uint32_t job = wire_get_u32(reader);
+
+    (void)source;
+    if (wire_status(reader) == 0)
+        core->ops->ranks->input(core->context, job, reader->position, wire_left(reader));
+}
+
+static const struct {
+    message_handler *at_root;
+    message_handler *elsewhere;
+} messages[JOB_MESSAGE_COUNT] = {
+    [JOB_MESSAGE_OUTPUT] = {.at_root = output_came},
+    [JOB_MESSAGE_STDIN_ACK] = {.at_root = input_was_taken},
+    [JOB_MESSAGE_TEXT] = {.at_root = text_came},
+    [JOB_MESSAGE_STALLED] = {.at_root = operation_stalls},
+    [JOB_MESSAGE_CREDIT] = {.elsewhere = credit_came},
+    [JOB_MESSAGE_STDIN] = {.elsewhere = input_came},
+};
+
+void daemon_core_route_received(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event received = {
+        .kind = JOB_EVENT_RECEIVED, .place = event->place, .message = event->message};
+    message_handler *handler = NULL;
+    struct wire_reader reader;
+    uint8_t kind;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    kind = wire_get_u8(&reader);
+    if (kind < JOB_MESSAGE_COUNT)
+        handler = daemon_core_is_root(core) ? messages[kind].at_root : messages[kind].elsewhere;
+    if (handler != NULL)
+        handler(core, event->place, &reader);
+    else if (daemon_core_is_root(core)) /* others hear from the job logic by broadcast */
+        daemon_core_job(core, &received);
+}
+
+/* ---- requests and replies ---- */
+
+static void refuse(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct buffer answer = {0};
+
+    wire_put_u32(&answer, (uint32_t)-ENOENT);
+    core->tree->reply(core->tree_context, event->place, event->id, message_from_buffer(&answer));
+    buffer_fini(&answer);
+}
+
+void daemon_core_route_request(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct wire_reader reader, peek;
+    int rc = -ENOENT;
+    uint8_t kind;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    kind = wire_get_u8(&reader);
+    peek = reader;
+    if (kind == JOB_MESSAGE_MODEX)
+        rc = core->ops->pmi->request(core->context, wire_get_u32(&peek), event->place, event->id,
+                                     &reader);
+    else if (kind == JOB_MESSAGE_ROLL && event->place == 0)
+        rc = stall_report_answer(core, event->id, &reader);
+    if (rc < 0)
+        refuse(core, event);
+}
+
+void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event *event)
+{
+    uint32_t job = 0;
+
+    if (core->requests != NULL)
+        job = (uint32_t)(uintptr_t)map_remove_u64(core->requests, event->id);
+    if (job > 0)
+        core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
+    else if (daemon_core_is_root(core))
+        stall_report_reply(core->stalls, event->id, event->status, event->message);
+}
+
+/* ---- operations and losses ---- */
+
+void daemon_core_route_result(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event result = {.kind = JOB_EVENT_RESULT,
+                               .key = event->key,
+                               .status = event->status,
+                               .places = event->places,
+                               .message = event->message};
+
+    if (event->key->kind == JOB_OPERATION_PMI1 || event->key->kind == JOB_OPERATION_PMIX)
+        core->ops->pmi->result(core->context, event->key, event->status, event->message);
+    else
+        daemon_core_job(core, &result);
+}
+
+/* What a dead daemon of ours left on its node is cleaned up by the starter that started it.  Output or
+ * credit that it relayed may be lost with it. */
+void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_event lost = {.kind = JOB_EVENT_LOST, .places = event->places};
+    struct tree tree = {.places = core->spec->places, .radix = core->spec->radix};
+
+    for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++) {
+        uint32_t head = tree_cut(&tree, core->range, i).first;
+
+        if (ranges_contains(event->places, head))
+            core->ops->starter->clean(core->context, head);
+    }
+    core->ops->ranks->renew_credit(core->context);
+    daemon_core_job(core, &lost);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/core/daemon_tree.h"
+
+#include <stddef.h>
+
+/* ---- upcalls ---- */
+
+static void joined(void *context)
+{
+    daemon_core_step(context, &(struct daemon_event){.kind = DAEMON_EVENT_JOINED});
+}
+
+static void linked(void *context, uint32_t place)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_LINKED, .place = place};
+
+    daemon_core_step(context, &event);
+}
+
+static void unlinked(void *context, uint32_t place, const struct error *why)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_UNLINKED, .place = place, .status = why->code, .text = why->text};
+
+    daemon_core_step(context, &event);
+}
+
+static void complete(void *context)
+{
+    daemon_core_step(context, &(struct daemon_event){.kind = DAEMON_EVENT_COMPLETE});
+}
+
+static void broadcast(void *context, struct message *payload)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_BROADCAST, .message = payload};
+
+    daemon_core_step(context, &event);
+}
+
+static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
+                   struct message *payload)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_RESULT,
+                                 .key = key,
+                                 .status = status,
+                                 .places = lost,
+                                 .message = payload};
+
+    daemon_core_step(context, &event);
+}
+
+static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_RECEIVED, .place = source, .message = payload};
+
+    (void)class;
+    daemon_core_step(context, &event);
+}
+
+static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_REQUEST, .place = source, .id = id, .message = payload};
+
+    daemon_core_step(context, &event);
+}
+
+static void reply(void *context, uint32_t id, int status, struct message *payload)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_REPLY, .id = id, .status = status, .message = payload};
+
+    daemon_core_step(context, &event);
+}
+
+static void seen(void *context, const struct ranges *places, enum node_loss loss,
+                 uint64_t silent_ns)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_SEEN,
+                                 .places = places,
+                                 .status = (int)loss,
+                                 .number = (int64_t)silent_ns};
+
+    daemon_core_step(context, &event);
+}
+
+static void silent(void *context, uint32_t place, uint64_t silent_ns)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_SILENT, .place = place, .number = (int64_t)silent_ns};
+
+    daemon_core_step(context, &event);
+}
+
+static void lost(void *context, const struct ranges *places)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_LOST, .places = places};
+
+    daemon_core_step(context, &event);
+}
+
+static void missing(void *context, const struct node_key *key, const struct ranges *set,
+                    const struct node_missing *who)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_MISSING, .key = key, .places = set, .missing = who};
+
+    daemon_core_step(context, &event);
+}
+
+static void ended(void *context, enum node_end end, const struct error *why)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_END, .status = (int)end, .text = why != NULL ? why->text : NULL};
+
+    daemon_core_step(context, &event);
+}
+
+const struct node_events daemon_tree_events = {
+    .joined = joined,
+    .linked = linked,
+    .unlinked = unlinked,
+    .complete = complete,
+    .broadcast = broadcast,
+    .result = result,
+    .received = received,
+    .request = request,
+    .reply = reply,
+    .seen = seen,
+    .silent = silent,
+    .lost = lost,
+    .left = lost, /* to a job it is the same */
+    .missing = missing,
+    .ended = ended,
+};
+
+/* ---- operations ---- */
+
+static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
+{
+    return node_broadcast(context, places, message);
+}
+
+static void tree_contribute(void *context, const struct node_key *key, const struct ranges *places,
+                            struct message *message)
+{
+    node_contribute(context, key, places, message);
+}
+
+static void tree_forget(void *context, uint32_t owner, const struct ranges *places)
+{
+    node_forget(context, owner, places);
+}
+
+static void tree_send(void *context, uint32_t place, enum frame_class class,
+                      struct message *message)
+{
+    node_send(context, place, class, message);
+}
+
+static uint32_t tree_request(void *context, uint32_t place, struct message *message)
+{
+    return node_request(context, place, message);
+}
+
+static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
+{
+    node_reply(context, source, id, message);
+}
+
+static void tree_place_failed(void *context, uint32_t place)
+{
+    node_place_failed(context, place);
+}
+
+static void tree_leave(void *context)
+{
+    node_leave(context);
+}
+
+static int tree_is_complete(void *context)
+{
+    return node_is_complete(context);
+}
+
+static void tree_missing(void *context, struct ranges *ret_places)
+{
+    node_missing(context, ret_places);
+}
+
+void daemon_tree_attach(struct daemon_core *core, struct node *node)
+{
+    static const struct daemon_tree_ops ops = {
+        .broadcast = tree_broadcast,
+        .contribute = tree_contribute,
+        .forget = tree_forget,
+        .send = tree_send,
+        .request = tree_request,
+        .reply = tree_reply,
+        .place_failed = tree_place_failed,
+        .leave = tree_leave,
+        .is_complete = tree_is_complete,
+        .missing = tree_missing,
+    };
+
+    daemon_core_attach(core, &ops, node);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemons below this one, which it starts, and how it joins itself. */
+#include "config.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/daemon/join_root.h"
+#include "launch/start/boot_tell.h"
+
+#define REFUSALS_TOLD 3
+
+void daemon_start_child(struct daemon *daemon, struct range range)
+{
+    struct addresses addresses;
+    struct boot_record child;
+
+    link_set_addresses(daemon->links, &addresses);
+    boot_record_child(&daemon->record, &addresses, range, &child);
+    starter_start(daemon->starter, &child);
+    boot_record_fini(&child);
+}
+
+/* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
+ * makes it. */
+int daemon_start_children(struct daemon *daemon, struct error *error)
+{
+    struct addresses addresses;
+
+    if (!starter_is_one_shot(daemon->record.instance.starter)) {
+        daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_START});
+    } else if (daemon->join_root) {
+        return join_root_start(daemon->join_root, error);
+    } else if (daemon->root) {
+        link_set_addresses(daemon->links, &addresses);
+        starter_start_all(daemon->starter, &daemon->record, &addresses);
+    }
+    return 0;
+}
+
+/* contrib/bench/joined.c reads it. */
+static unsigned long long own_cpu_us(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (unsigned long long)used.tv_sec * 1000000 + (unsigned long long)used.tv_nsec / 1000;
+}
+
+void daemon_joined(void *context)
+{
+    struct daemon *daemon = context;
+
+    daemon_forget_starter(daemon);
+    log_debug("place %u (%s) joined after %llu us of CPU time", daemon->record.place,
+              daemon->record.name, own_cpu_us());
+}
+
+/* Who has not joined yet tells its starter why: the words with which its time-out is told.  A parent
+ * that refuses may only not be up yet. */
+void daemon_parent_unlinked(void *context, uint32_t place, int status, const char *why)
+{
+    struct daemon *daemon = context;
+    const struct boot_record *record = &daemon->record;
+
+    if (record->ancestors_count == 0 || place != record->ancestors[0].place)
+        return;
+    if (status == -ECONNREFUSED && ++daemon->refusals < REFUSALS_TOLD)
+        return;
+    if (daemon->is_joiner)
+        log_warning("cannot reach its parent in the tree: %s", why);
+    else
+        boot_tell_waiting("cannot reach its parent in the tree: ", why);
+}
+
+const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
+                              char name[HOST_NAME_BYTES_MAX + 1])
+{
+    const struct boot_record *record = &daemon->record;
+
+    name[0] = 0;
+    if (place >= record->range.first && place <= record->range.last && place > 0)
+        hostlist_name(record->names, place - (record->range.first ? record->range.first : 1), name);
+    return name;
+}
+
+/* ---- what the starter reports ---- */
+
+static void starter_failed(void *context, uint32_t place, const struct error *why)
+{
+    const struct daemon *daemon = context;
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_PLACE_FAILED, .place = place, .text = why->text};
+
+    daemon_core_step(daemon->core, &event);
+}
+
+static void starter_line(void *context, uint32_t place, const char *text)
+{
+    const struct daemon *daemon = context;
+    struct daemon_event event = {.kind = DAEMON_EVENT_LINE, .place = place, .text = text};
+
+    daemon_core_step(daemon->core, &event);
+}
+
+static void starter_ended(void *context, uint32_t place)
+{
+    (void)place;
+    daemon_check_idle(context);
+}
+
+const struct starter_events daemon_starter_events = {
+    .failed = starter_failed,
+    .line = starter_line,
+    .ended = starter_ended,
+};

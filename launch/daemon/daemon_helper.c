@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the helper reports, to whom it belongs; and a helper that does not respond. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/exec/process_stat.h"
+
+#define HELPER_NOTICE_S 10
+
+static int is_rank(uint64_t id)
+{
+    return id > UINT32_MAX;
+}
+
+static int is_survey(uint64_t id)
+{
+    return id >= DAEMON_SURVEY_ID && !is_rank(id);
+}
+
+/* What came of a rank: index and job are in the id. */
+static struct job_event rank_event(enum job_event_kind kind, uint64_t id, int64_t number)
+{
+    return (struct job_event){
+        .kind = kind, .job = (uint32_t)(id >> 32), .index = (uint32_t)id, .number = number};
+}
+
+static void process_started(void *context, uint64_t id, pid_t pid)
+{
+    struct daemon *daemon = context;
+    struct daemon_job *job;
+    struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
+
+    if (!is_rank(id)) {
+        if (starter_owns(daemon->starter, (uint32_t)id))
+            starter_process_started(daemon->starter, (uint32_t)id, pid);
+        return;
+    }
+    job = daemon_job_find(daemon, event.job);
+    if (job)
+        job->pids[event.index] = pid;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_failed(void *context, uint64_t id, int code, enum start_step step,
+                           const char *text)
+{
+    struct daemon *daemon = context;
+    struct job_event event = rank_event(JOB_EVENT_START_FAILED, id, code);
+
+    if (is_survey(id)) /* its end of the pipe is closed: that tells */
+        return;
+    if (pmi_node_has_id(daemon->pmi_node, id)) {
+        pmi_node_failed(daemon->pmi_node, id, code, step);
+        return;
+    }
+    if (!is_rank(id)) {
+        starter_process_failed(daemon->starter, (uint32_t)id, code, step);
+        daemon_check_idle(daemon);
+        return;
+    }
+    event.step = step;
+    event.text = text;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
+{
+    struct daemon *daemon = context;
+    struct job_event event = rank_event(JOB_EVENT_EXITED, id, wait_status);
+    struct job_event abnormal = rank_event(JOB_EVENT_ABNORMAL, id, 0);
+    struct daemon_job *job;
+
+    if (is_survey(id))
+        return;
+    if (pmi_node_has_id(daemon->pmi_node, id)) {
+        pmi_node_exited(daemon->pmi_node, id, wait_status);
+        return;
+    }
+    if (!is_rank(id)) {
+        starter_process_exited(daemon->starter, (uint32_t)id, wait_status);
+        daemon_check_idle(daemon);
+        return;
+    }
+    job = daemon_job_find(daemon, event.job);
+    if (job)
+        job->start_short_ns = 0;
+    if (job && job->services && services_exited(job->services, event.index))
+        daemon_job_event(daemon, &abnormal);
+    event.flag = by_us;
+    daemon_job_event(daemon, &event);
+}
+
+static void process_group_empty(void *context, uint32_t group)
+{
+    struct job_event event = {.kind = JOB_EVENT_GROUP_EMPTY, .job = group};
+
+    daemon_job_event(context, &event);
+}
+
+static void helper_gone(void *context)
+{
+    const struct daemon *daemon = context;
+
+    daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_HELPER_LOST});
+}
+
+const struct helper_events daemon_helper_events = {
+    .started = process_started,
+    .failed = process_failed,
+    .exited = process_exited,
+    .group_empty = process_group_empty,
+    .room = daemon_start_all,
+    .gone = helper_gone,
+};
+
+/* It is reported after as many seconds as a daemon that is silent.  A daemon that has been stopped itself
+ * has not counted meanwhile. */
+void daemon_watch_helper(struct daemon *daemon)
+{
+    pid_t pid = helper_pid(daemon->helper);
+    char *text;
+
+    if (!helper_is_behind(daemon->helper)) {
+        daemon->helper_behind = 0;
+        return;
+    }
+    if (++daemon->helper_behind != HELPER_NOTICE_S || process_stat_state(pid) != 'T')
+        return;
+    text = memory_printf(
+        "%s: banyan's helper, process %d, has been stopped for %d s; no process can start or end there until it continues",
+        daemon->record.place ? daemon->record.name : "root", (int)pid, HELPER_NOTICE_S);
+    daemon_core_text(daemon->core, 0, LOG_LEVEL_WARNING, text);
+    free(text);
+}

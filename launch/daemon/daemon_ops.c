@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a daemon's core (launch/core/daemon_core.h) needs of the machine: clock, starter, end. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "launch/daemon/daemon_internal.h"
+#include "launch/daemon/join_root.h"
+#include "launch/exec/process_stat.h"
+
+/* ---- the clock ---- */
+
+/* Of a job that has a deadline. */
+struct job_timer {
+    struct daemon *daemon;
+    struct loop_timer *timer;
+    uint32_t job;
+};
+
+uint64_t daemon_now_ns(void)
+{
+    return loop_now_ns();
+}
+
+static uint64_t ops_now_ns(void *context)
+{
+    (void)context;
+    return loop_now_ns();
+}
+
+static void timer_over(struct daemon *daemon, enum daemon_timer timer, uint32_t job)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = timer, .job = job};
+
+    daemon_core_step(daemon->core, &event);
+}
+
+static void end_over(void *context)
+{
+    timer_over(context, DAEMON_TIMER_END, 0);
+}
+
+static void stalls_over(void *context)
+{
+    timer_over(context, DAEMON_TIMER_STALLS, 0);
+}
+
+static void job_over(void *context)
+{
+    const struct job_timer *timer = context;
+
+    timer_over(timer->daemon, DAEMON_TIMER_JOB, timer->job);
+}
+
+static void job_timer_free(struct job_timer *timer)
+{
+    loop_timer_destroy(timer->timer);
+    free(timer);
+}
+
+static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline_ns)
+{
+    struct job_timer *timer = map_get_u64(daemon->job_timers, job);
+
+    if (deadline_ns == UINT64_MAX) {
+        if (timer != NULL)
+            job_timer_free(map_remove_u64(daemon->job_timers, job));
+        return;
+    }
+    if (timer == NULL) {
+        timer = memory_allocate_zeroed(sizeof(*timer));
+        timer->daemon = daemon;
+        timer->job = job;
+        timer->timer = loop_timer_create(daemon->loop, job_over, timer);
+        (void)map_put_u64(daemon->job_timers, job, timer);
+    }
+    loop_timer_set(timer->timer, deadline_ns);
+}
+
+static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
+{
+    struct daemon *daemon = context;
+
+    assert(timer < DAEMON_TIMER_COUNT);
+    if (timer == DAEMON_TIMER_JOB)
+        set_job_timer(daemon, job, deadline_ns);
+    else
+        loop_timer_set(daemon->timers[timer], deadline_ns);
+}
+
+static void open_timers(struct daemon *daemon)
+{
+    daemon->job_timers = map_create();
+    daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, end_over, daemon);
+    daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, stalls_over, daemon);
+}
+
+static void close_timers(struct daemon *daemon)
+{
+    struct job_timer *timer;
+    size_t cursor = 0;
+
+    while ((timer = map_next(daemon->job_timers, &cursor)) != NULL)
+        job_timer_free(timer);
+    map_destroy(daemon->job_timers);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_END]);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
+}
+
+/* ---- the starter ---- */
+
+static void ops_start(void *context, struct range range)
+{
+    daemon_start_child(context, range);
+}
+
+static void ops_linked(void *context, uint32_t place)
+{
+    struct daemon *daemon = context;
+
+    starter_joined(daemon->starter, place);
+    join_root_linked(daemon->join_root, place);
+}
+
+static void ops_clean(void *context, uint32_t place)
+{
+    struct daemon *daemon = context;
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    starter_clean(daemon->starter, &daemon->record.instance, place,
+                  daemon_place_name(daemon, place, name));
+}
+
+static void ops_expect_end(void *context)
+{
+    starter_expect_end(((struct daemon *)context)->starter);
+}
+
+static void ops_let_go(void *context)
+{
+    starter_let_go(((struct daemon *)context)->starter);
+}
+
+static void ops_kill(void *context)
+{
+    starter_kill(((struct daemon *)context)->starter);
+}
+
+static uint32_t ops_running(void *context)
+{
+    return starter_running(((struct daemon *)context)->starter);
+}
+
+static uint8_t ops_state(void *context, uint32_t place)
+{
+    return process_stat_state(starter_daemon_pid(((struct daemon *)context)->starter, place));
+}
+
+static const char *ops_name(void *context, uint32_t place, char name[HOST_NAME_BYTES_MAX + 1])
+{
+    return daemon_place_name(context, place, name);
+}
+
+/* ---- the user, and the end ---- */
+
+static void ops_print(void *context, const char *text)
+{
+    const struct daemon *daemon = context;
+
+    fprintf(stderr, "%s%s\n", daemon->root != NULL ? "banyan: " : "", text);
+}
+
+static void finished(void *context)
+{
+    struct daemon *daemon = context;
+
+    daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_FINISHED});
+}
+
+static void ops_finish(void *context)
+{
+    daemon_finish_links(context, finished);
+}
+
+static void ops_stop(void *context)
+{
+    loop_stop(((struct daemon *)context)->loop);
+}
+
+/* ---- all of it ---- */
+
+static const struct daemon_starter_ops starter_ops = {
+    .start = ops_start,
+    .linked = ops_linked,
+    .unlinked = daemon_parent_unlinked,
+    .joined = daemon_joined,
+    .clean = ops_clean,
+    .expect_end = ops_expect_end,
+    .let_go = ops_let_go,
+    .kill = ops_kill,
+    .running = ops_running,
+    .state = ops_state,
+    .name = ops_name,
+};
+
+static const struct daemon_ops ops = {
+    .now_ns = ops_now_ns,
+    .timer = ops_timer,
+    .print = ops_print,
+    .finish = ops_finish,
+    .stop = ops_stop,
+    .ranks = &daemon_rank_ops,
+    .pmi = &daemon_pmi_ops,
+    .starter = &starter_ops,
+    .clients = &root_client_ops,
+};
+
+void daemon_open_core(struct daemon *daemon)
+{
+    struct daemon_core_config config = {
+        .spec = &daemon->record.instance,
+        .place = daemon->record.place,
+        .range = daemon->record.range,
+        .roster = daemon->roster,
+        .policy = daemon->policy,
+        .directory = daemon->session.directory,
+        .credit_piece_bytes = output_window_bytes(daemon->record.instance.places - 1) / 4,
+        .ops = &ops,
+        .context = daemon,
+    };
+
+    open_timers(daemon);
+    daemon->core = daemon_core_create(&config);
+}
+
+void daemon_close_core(struct daemon *daemon)
+{
+    if (daemon->core == NULL)
+        return;
+    if (daemon_core_has_failed(daemon->core) && daemon->exit_status == 0)
+        daemon->exit_status = EXIT_FAILURE;
+    daemon_core_destroy(daemon->core);
+    daemon->core = NULL;
+    close_timers(daemon);
+}

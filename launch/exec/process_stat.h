@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * In what state a process of this machine is.
+ */
+#ifndef LAUNCH_EXEC_PROCESS_STAT_H
+#define LAUNCH_EXEC_PROCESS_STAT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The letter in /proc/PID/stat (proc(5)), or 0 if there is no such process. */
+uint8_t process_stat_state(pid_t pid);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the core of a simulated daemon needs of its machine: the clock, and the parts of jobs there. */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/time.h"
+#include "launch/proto/survey.h"
+#include "launch/sim/sim_internal.h"
+
+/* After its links have nothing left to write, a daemon's process is there for so long. */
+#define EXIT_MS 200
+
+/* ---- the clock ---- */
+
+static uint64_t ops_now_ns(void *context)
+{
+    return sim_now_ns(((struct sim_daemon *)context)->machine->sim);
+}
+
+static void timer_over(struct sim_daemon *daemon, enum daemon_timer timer, uint32_t job)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = timer, .job = job};
+
+    sim_daemon_post(daemon, &event);
+}
+
+/* Context is the job, or the machine for its instance's. */
+static void call_job_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_job *job = context;
+    struct sim_daemon *root = &job->machine->daemons[0];
+
+    if (deadline_ns != job->timer_ns ||
+        sim_daemon_defers(root, call_job_timer, context, deadline_ns))
+        return;
+    job->timer_ns = UINT64_MAX;
+    timer_over(root, DAEMON_TIMER_JOB, job->number);
+}
+
+static void call_instance_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_machine *machine = context;
+    struct sim_daemon *root = &machine->daemons[0];
+
+    if (deadline_ns != machine->timer_ns ||
+        sim_daemon_defers(root, call_instance_timer, context, deadline_ns))
+        return;
+    machine->timer_ns = UINT64_MAX;
+    timer_over(root, DAEMON_TIMER_JOB, 0);
+}
+
+static void call_stalls_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_machine *machine = context;
+    struct sim_daemon *root = &machine->daemons[0];
+
+    if (deadline_ns != machine->stalls_ns ||
+        sim_daemon_defers(root, call_stalls_timer, context, deadline_ns))
+        return;
+    machine->stalls_ns = UINT64_MAX;
+    timer_over(root, DAEMON_TIMER_STALLS, 0);
+}
+
+static void call_end_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+
+    if (deadline_ns != daemon->end_timer_ns ||
+        sim_daemon_defers(daemon, call_end_timer, context, deadline_ns))
+        return;
+    daemon->end_timer_ns = UINT64_MAX;
+    timer_over(daemon, DAEMON_TIMER_END, 0);
+}
+
+static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_machine *machine = daemon->machine;
+    struct sim_job *job = number > 0 ? machine->jobs[number - 1] : NULL;
+    uint64_t *deadline = timer == DAEMON_TIMER_END      ? &daemon->end_timer_ns
+                         : timer == DAEMON_TIMER_STALLS ? &machine->stalls_ns
+                         : job != NULL                  ? &job->timer_ns
+                                                        : &machine->timer_ns;
+    sim_call_function *call = timer == DAEMON_TIMER_END      ? call_end_timer
+                              : timer == DAEMON_TIMER_STALLS ? call_stalls_timer
+                              : job != NULL                  ? call_job_timer
+                                                             : call_instance_timer;
+    void *owner = timer == DAEMON_TIMER_END ? (void *)daemon
+                  : job != NULL             ? (void *)job
+                                            : (void *)machine;
+
+    assert(timer == DAEMON_TIMER_END || daemon->place == 0);
+    *deadline = deadline_ns;
+    if (deadline_ns != UINT64_MAX)
+        sim_at(machine->sim, deadline_ns, call, owner, deadline_ns);
+}
+
+/* ---- parts of jobs ---- */
+
+static void ops_open(void *context, uint32_t job)
+{
+    struct sim_daemon *daemon = context;
+    struct sim_part *part = memory_allocate_zeroed(sizeof(*part));
+
+    part->daemon = daemon;
+    part->job = daemon->machine->jobs[job - 1];
+    part->local = instance_part(sim_daemon_instance(daemon), job);
+    part->next = daemon->parts;
+    daemon->parts = part;
+    assert(part->local->spec.on_failure != JOB_ON_FAILURE_CONTINUE);
+    sim_process_open(part);
+}
+
+static void ops_close(void *context, uint32_t job)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        part->local = NULL;
+}
+
+static void ops_start(void *context, uint32_t job, uint32_t first, uint32_t count)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    for (uint32_t i = 0; part != NULL && i < count; i++)
+        sim_process_start(part, first + i);
+}
+
+static void ops_cancel_starts(void *context, uint32_t job)
+{
+    (void)context; /* all are under way */
+    (void)job;
+}
+
+static void ops_signal(void *context, uint32_t job, int number)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        sim_process_signal(part, number);
+}
+
+static void ops_end(void *context, uint32_t job, uint32_t grace_ms)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        sim_process_end_group(part, grace_ms);
+}
+
+static void ops_end_all(void *context)
+{
+    sim_daemon_leaves(context, SIM_DAEMON_ENDING);
+}
+
+static void ops_cut_output(void *context, uint32_t job, uint32_t within_ms, bool discard)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        sim_process_cut(part, within_ms, discard);
+}
+
+static void ops_credit(void *context, uint32_t job, uint32_t bytes)
+{
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        sim_process_credit(part, bytes);
+}
+
+static void ops_renew_credit(void *context)
+{
+    const struct sim_daemon *daemon = context;
+
+    for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
+        sim_process_credit_renew(part);
+}
+
+static void ops_input(void *context, uint32_t job, const void *data, size_t bytes)
+{
+    (void)context; /* simulated processes do not read */
+    (void)job;
+    (void)data;
+    (void)bytes;
+}
+
+static uint8_t ops_state(void *context, uint32_t job, uint32_t index)
+{
+    (void)context;
+    (void)job;
+    (void)index;
+    return 'S';
+}
+
+/* What is asked for counts on real nodes only. */
+static void ops_survey(void *context, uint32_t job, uint32_t want, const char *require)
+{
+    struct sim_daemon *daemon = context;
+    struct survey survey = {.why = ""};
+    struct buffer payload = {0};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = job};
+
+    (void)want;
+    (void)require;
+    sim_machine_add(daemon->machine->config.machine_sorts, daemon->place, &survey.machines);
+    survey_encode(&survey, &payload);
+    event.message = message_from_buffer(&payload);
+    sim_daemon_post_job(daemon, &event);
+    message_release(event.message);
+    survey_fini(&survey);
+    buffer_fini(&payload);
+}
+
+static const struct daemon_rank_ops rank_ops = {
+    .open = ops_open,
+    .close = ops_close,
+    .start = ops_start,
+    .cancel_starts = ops_cancel_starts,
+    .signal = ops_signal,
+    .end = ops_end,
+    .end_all = ops_end_all,
+    .cut_output = ops_cut_output,
+    .credit = ops_credit,
+    .renew_credit = ops_renew_credit,
+    .input = ops_input,
+    .state = ops_state,
+    .survey = ops_survey,
+};
+
+/* ---- their fences ---- */
+
+static void pmi_result(void *context, const struct node_key *key, int status,
+                       struct message *message)
+{
+    const struct sim_daemon *daemon = context;
+    const struct sim_watch *watch = sim_daemon_watch(daemon);
+    struct sim_part *part = sim_daemon_part(daemon, key->owner);
+
+    if (part == NULL)
+        return;
+    if (watch->fence)
+        watch->fence(daemon->machine->context, key->owner, daemon->place, key->generation, status,
+                     message);
+    sim_process_fence_result(part, status);
+}
+
+static int pmi_request(void *context, uint32_t job, uint32_t source, uint32_t id,
+                       struct wire_reader *reader)
+{
+    (void)context; /* simulated processes publish nothing */
+    (void)job;
+    (void)source;
+    (void)id;
+    (void)reader;
+    return -ENOENT;
+}
+
+static void pmi_reply(void *context, uint32_t job, uint32_t id, int status, struct message *message)
+{
+    (void)context;
+    (void)job;
+    (void)id;
+    (void)status;
+    (void)message;
+    assert(!"nobody has asked");
+}
+
+static bool pmi_is_served(void *context, uint32_t job)
+{
+    return sim_daemon_part(context, job) != NULL;
+}
+
+static enum job_roll_state pmi_rank_state(void *context, uint32_t job, const struct node_key *key,
+                                          uint32_t index)
+{
+    return sim_process_state(sim_daemon_part(context, job), index, key->generation);
+}
+
+static void pmi_stand_in(void *context, uint32_t job, const struct node_key *key,
+                         const struct ranges *places)
+{
+    (void)context;
+    (void)job;
+    (void)key;
+    (void)places;
+    assert(!"simulated jobs end when a rank fails");
+}
+
+static const struct daemon_pmi_ops pmi_ops = {
+    .result = pmi_result,
+    .request = pmi_request,
+    .reply = pmi_reply,
+    .is_served = pmi_is_served,
+    .rank_state = pmi_rank_state,
+    .stand_in = pmi_stand_in,
+};
+
+/* ---- the end ---- */
+
+static void ops_print(void *context, const char *text)
+{
+    (void)context; /* nobody reads it */
+    (void)text;
+}
+
+static void call_finished(void *context, uint64_t incarnation)
+{
+    struct sim_daemon *daemon = context;
+    struct daemon_event event = {.kind = DAEMON_EVENT_FINISHED};
+
+    if (daemon->incarnation != incarnation ||
+        sim_daemon_defers(daemon, call_finished, context, incarnation))
+        return; /* it has been started again */
+    sim_daemon_post(daemon, &event);
+}
+
+static void ops_finish(void *context)
+{
+    struct sim_daemon *daemon = context;
+    struct sim *sim = daemon->machine->sim;
+
+    sim_at(sim, sim_now_ns(sim) + EXIT_MS * NS_PER_MS, call_finished, daemon, daemon->incarnation);
+}
+
+static void ops_stop(void *context)
+{
+    sim_daemon_exit(context);
+}
+
+const struct daemon_ops sim_ops = {
+    .now_ns = ops_now_ns,
+    .timer = ops_timer,
+    .print = ops_print,
+    .finish = ops_finish,
+    .stop = ops_stop,
+    .ranks = &rank_ops,
+    .pmi = &pmi_ops,
+    .starter = &sim_starter_ops,
+    .clients = &sim_client_ops,
+};
