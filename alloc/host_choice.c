@@ -3,6 +3,7 @@
 
 #include "alloc/host_choice.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ static int base_add(struct allocation_builder *builder, const struct allocation 
     char name[HOST_NAME_BYTES_MAX + 1];
     struct host_run run = {.suffix = "", .prefix = name, .count = 1};
 
+    assert(index < allocation_nodes(nodes));
     hostlist_name(nodes->names, index, name);
     run.prefix_bytes = (uint8_t)strlen(name);
     return allocation_builder_add(builder, &run, slots, error);
@@ -213,6 +215,7 @@ static void walk_run(struct walk *walk, struct host_run run, bool keep, struct a
     while (left > 0) {
         uint32_t room = walk->slots->nodes - walk->used;
 
+        assert(room > 0);
         run.count = left < room ? left : room;
         if (keep)
             allocation_append_run(kept, &run, walk->slots->slots);
@@ -248,6 +251,7 @@ static void keep_others(const struct allocation *allocation, const struct name_i
             walk_run(&walk, single, name_index_find(excluded, name, bytes) < 0, kept);
         }
     }
+    assert(walk.used == 0 && walk.slots == allocation->runs + allocation->runs_count);
 }
 
 /* All of them are there. */

@@ -122,6 +122,7 @@ static int range_parse(struct parser *parser, size_t from, size_t to)
     size_t low_bytes = dash != NULL ? (size_t)(dash - text) : bytes;
     uint64_t first, last;
 
+    assert(from <= to && to <= parser->text_bytes);
     if (bytes == 0)
         return error_set(parser_error(parser, from), -EINVAL, "missing number");
     if (!number_parse(text, low_bytes, dash != NULL, &first))
@@ -204,6 +205,7 @@ static uint32_t bracket_by_speed(const struct parser *parser, uint32_t index)
 /* Of the brackets with several numbers the fastest: it stays a run. */
 static uint32_t bracket_of_run(const struct parser *parser)
 {
+    assert(parser->brackets_count > 0);
     for (uint32_t i = 0; i < parser->brackets_count; i++) {
         if (parser->brackets[bracket_by_speed(parser, i)].numbers > 1)
             return bracket_by_speed(parser, i);
@@ -235,6 +237,7 @@ static void bracket_write(const struct parser *parser, const struct bracket *bra
 {
     const struct number_range *range = &parser->ranges[bracket->range];
 
+    assert(bracket->range < bracket->ranges_to && bracket->offset < range->count);
     buffer_printf(name, "%0*" PRIu64, range->width, range->first + bracket->offset);
 }
 
@@ -319,6 +322,7 @@ static int plain_item_parse(struct parser *parser, size_t from, size_t to)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(from < to && to <= parser->text_bytes);
     if (to - from > HOST_NAME_BYTES_MAX)
         return error_set(parser_error(parser, from), -EINVAL, "a name of more than %d bytes",
                          HOST_NAME_BYTES_MAX);
@@ -384,6 +388,7 @@ static int items_parse(struct parser *parser)
             rc = plain_item_parse(parser, from, to);
         if (rc < 0)
             return rc;
+        assert(to > from && to <= parser->text_bytes);
         parser->offset = to;
     }
 }

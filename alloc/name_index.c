@@ -3,6 +3,7 @@
 
 #include "alloc/name_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,7 @@ static void prefix_runs_add(struct name_index *index, struct prefix_runs *list, 
     uint64_t last = run->first + run->count - 1;
     uint32_t at = runs_up_to(index, list, run->first);
 
+    assert(number < index->runs_count && run->count > 0);
     if (list->count == list->capacity) {
         list->capacity = list->capacity > 0 ? 2 * list->capacity : 4;
         list->runs = memory_resize(list->runs, list->capacity * sizeof(*list->runs));
@@ -182,6 +184,7 @@ void name_index_add(struct name_index *index, const struct host_run *run, uint32
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(run->count > 0);
     if (run->count >= NAME_INDEX_RUN_MIN) {
         long_run_add(index, run, host);
         return;
@@ -211,6 +214,8 @@ static int all_digits(const char *text, size_t bytes)
  * that of the outer one, and so does what the inner texts have more: that must be digits. */
 static int number_may_lie_in(const struct host_run *inner, const struct host_run *outer)
 {
+    assert(inner->suffix_bytes >= outer->suffix_bytes);
+    assert(inner->prefix_bytes >= outer->prefix_bytes);
     return all_digits(inner->prefix + outer->prefix_bytes,
                       (size_t)inner->prefix_bytes - outer->prefix_bytes) &&
            all_digits(inner->suffix, (size_t)inner->suffix_bytes - outer->suffix_bytes);
@@ -308,5 +313,6 @@ struct name_index *name_index_of(const struct hostlist *list)
         name_index_add(index, &run, first);
         first += run.count;
     }
+    assert(first == hostlist_count(list));
     return index;
 }

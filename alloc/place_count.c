@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ void free_runs_append(struct free_runs *runs, const struct free_run *run)
 {
     struct free_run *last = runs->count > 0 ? &runs->items[runs->count - 1] : NULL;
 
+    assert(last == NULL || last->first + last->nodes <= run->first);
+    assert(run->nodes > 0);
     if (last != NULL && last->first + last->nodes == run->first && last->slots == run->slots &&
         last->kind == run->kind && last->used_slots == run->used_slots &&
         last->used_units == run->used_units &&
@@ -75,6 +78,7 @@ static uint32_t units_of(const struct place_map *map, uint32_t kind)
 
     if (kind == UINT32_MAX)
         return 0;
+    assert(kind < map->placement->machines.kinds_count);
     view = &map->placement->machines.kinds[kind].view;
     return view->counts[map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE];
 }
@@ -279,6 +283,7 @@ static uint64_t less_or_none(uint64_t from, uint64_t what)
 static uint32_t devices_of(const struct place_map *map, const struct free_run *run,
                            enum map_device device_class)
 {
+    assert(run->kind < map->placement->machines.kinds_count);
     return device_count(&map->placement->machines.kinds[run->kind].view, device_class);
 }
 
@@ -502,6 +507,7 @@ static void deal(struct outcome *outcome, const struct rooms *rooms, uint64_t pr
     uint64_t rest, turns;
 
     if (processes > rooms->total) {
+        assert(rooms->widths > 0);
         turns = (processes - rooms->total) / rooms->widths;
         rest = (processes - rooms->total) % rooms->widths;
         for (uint32_t i = 0; i < rooms->count; i++) {
@@ -659,6 +665,7 @@ static int count_rooms(struct outcome *outcome, const struct free_runs *runs,
         rc = check_processes(app, outcome->map, &rooms, processes, is_exact, allocation, error);
     if (rc == 0) {
         deal(outcome, &rooms, processes);
+        assert(outcome->before == processes);
         app->processes = (uint32_t)processes;
         if (is_exact && !app->rule->oversubscribe)
             rc = check_slots(app, runs, allocation, error);
@@ -684,6 +691,7 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
                          app->rule->pe);
     app->processes = app->rule->list->count;
     rc = give_list(outcome, runs, allocation, error);
+    assert(rc < 0 || outcome->before == app->processes);
     if (rc == 0 && !app->rule->oversubscribe)
         rc = check_slots(app, runs, allocation, error);
     return rc;
@@ -721,6 +729,7 @@ int place_count_app(struct map_app *app, const struct place_map *map, struct fre
     struct outcome outcome = {.app = app, .map = map};
     int rc;
 
+    assert(app->rule != NULL && app->runs_count == 0);
     if (!ranges_is_empty(&app->rule->excluded))
         mark_out(runs, &app->rule->excluded);
     rc = app->rule->policy == MAP_BY_LIST ? count_list(&outcome, runs, allocation, error)

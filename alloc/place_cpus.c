@@ -3,6 +3,7 @@
 
 #include "alloc/place_cpus.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The most slots of a node of the kind that takes part; 0 if there is none. */
@@ -30,6 +31,7 @@ static uint32_t cores_of(const struct topology *view, uint32_t cpus)
 {
     uint64_t cores = view->counts[TOPOLOGY_CORE];
 
+    assert(view->threads > 0);
     return (uint32_t)((cpus * cores + view->threads - 1) / view->threads);
 }
 

@@ -3,6 +3,7 @@
 
 #include "alloc/place_device.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,7 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
                 desk->numa_order[count++] = numa;
         }
     }
+    assert(count == view->counts[TOPOLOGY_NUMA]);
     return 0;
 }
 
@@ -148,6 +150,7 @@ int device_desk_take(struct device_desk *desk, uint32_t count, int again, const 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t best = choose_gpu(desk, vendor, ranges_min(home));
 
+        assert(best != UINT32_MAX); /* there are `count` of them at least */
         if (desk->use[best] > 0 && !again)
             return error_set(error, -ENOSPC,
                              "there are %u GPUs, too few to give each process %u; use "
@@ -177,6 +180,7 @@ uint32_t device_count(const struct topology *view, enum map_device device_class)
     enum topology_device_kind kind = kind_of_class(view, device_class);
     uint32_t count = 0;
 
+    assert(device_class < MAP_DEVICE_COUNT);
     for (uint32_t i = 0; i < view->devices_count; i++)
         count += view->devices[i].kind == kind;
     return count;
@@ -211,6 +215,7 @@ int device_desk_deal(struct device_desk *desk, enum map_device device_class, uin
                                .kind = kind_of_class(desk->view, device_class)};
     uint32_t there = device_count(desk->view, device_class);
 
+    assert(count > 0);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t best = least_given(desk, deal.kind);
 

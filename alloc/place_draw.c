@@ -3,6 +3,8 @@
 
 #include "alloc/place_draw.h"
 
+#include <assert.h>
+
 #define DRAWN_THREADS_MAX 256u /* more than that nobody counts; the list follows anyway */
 
 static void draw_threads(const struct topology *topology, const struct ranges *allowed,
@@ -31,10 +33,12 @@ void place_draw_seat(const struct place_map *map, uint32_t node, const struct pl
     uint32_t number = place_machines_kind(machines, node);
     const struct place_kind *kind;
 
+    assert(number == UINT32_MAX || number < machines->kinds_count);
     if (ranges_is_empty(&seat->cpus) || number == UINT32_MAX) {
         buffer_append_string(out, "not bound");
     } else {
         kind = &machines->kinds[number];
+        assert(kind->class < machines->classes_count);
         if (machines->classes[kind->class].threads <= DRAWN_THREADS_MAX)
             draw_threads(&machines->classes[kind->class], &kind->allowed, &seat->cpus, out);
         buffer_append_string(out, " cpus ");
@@ -50,6 +54,7 @@ void place_draw_seat(const struct place_map *map, uint32_t node, const struct pl
 static void objects_of(const struct topology *topology, enum topology_level level,
                        const struct ranges *cpus, struct ranges *ret_objects)
 {
+    assert(level < TOPOLOGY_LEVEL_COUNT);
     for (uint32_t i = 0; i < topology->threads; i++) {
         uint32_t object = topology->objects[level][i];
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "alloc/place_local.h"
@@ -27,6 +28,7 @@ uint64_t place_map_hash_node(const struct place_map *map, uint32_t node)
     /* A node that cannot be given its seats has no process that starts either. */
     if (map->has_topology && place_seats_make(&seats, map, node, NULL) < 0)
         return 0;
+    assert(!map->has_topology || seats.count == count);
     for (uint32_t i = 0; i < count; i++)
         sum += hash_rank(place_map_rank(map, node, i), node,
                          map->has_topology ? seats.items[i].hash : 0);
@@ -99,6 +101,7 @@ static uint64_t hash_in_turns(const struct place_map *map, uint32_t number,
     uint32_t left_count = app->runs_count;
     uint64_t rank = app->first_rank, sum = 0;
 
+    assert(app->by_node == NULL);
     for (uint32_t i = 0; i < left_count; i++)
         left[i] = i;
     for (uint64_t turn = 0; left_count > 0; turn++) {
@@ -127,6 +130,7 @@ static uint64_t hash_in_turns(const struct place_map *map, uint32_t number,
         }
         left_count = kept;
     }
+    assert(rank == (uint64_t)app->first_rank + app->processes);
     free(left);
     return sum;
 }

@@ -3,6 +3,7 @@
 
 #include "alloc/place_list.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static void list_grow(struct list_reader *reader, uint32_t count)
 {
     struct map_list *list = reader->list;
 
+    assert(count > 0 && count <= MAP_PROCESSES_MAX);
     if (count > reader->capacity) {
         uint32_t old = reader->capacity;
 

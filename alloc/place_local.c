@@ -3,6 +3,7 @@
 
 #include "alloc/place_local.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static void fill_cores(struct desk *desk)
 
 static void desk_init(struct desk *desk, const struct place_map *map, uint32_t kind)
 {
+    assert(kind < map->placement->machines.kinds_count);
     *desk = (struct desk){.map = map, .kind = &map->placement->machines.kinds[kind]};
     desk->view = &desk->kind->view;
     desk->threads = memory_allocate(desk->view->threads * sizeof(*desk->threads));
@@ -84,6 +86,7 @@ static void desk_init(struct desk *desk, const struct place_map *map, uint32_t k
     desk->picked = memory_allocate_zeroed(desk->units * sizeof(*desk->picked));
     desk->sorted = memory_allocate(desk->units * sizeof(*desk->sorted));
     desk->starts = memory_allocate((desk->view->threads + 2) * sizeof(*desk->starts));
+    assert(desk->units > 0 && desk->units <= desk->view->threads);
     device_desk_init(&desk->devices, desk->view);
 }
 
@@ -140,12 +143,14 @@ static uint32_t next_in_cycle(struct desk *desk, uint32_t wanted)
             break;
         }
     }
+    assert(object < desk->objects);
     desk->cycle = (object + 1) % desk->objects;
     return object;
 }
 
 static uint32_t nearest(struct desk *desk, uint32_t wanted)
 {
+    assert(desk->devices.numa_order != NULL); /* device_desk_order has been called */
     for (uint32_t i = 0; i < desk->objects; i++) {
         if (has_free(desk, desk->devices.numa_order[i], wanted))
             return desk->devices.numa_order[i];
@@ -184,6 +189,7 @@ static void add_home(const struct desk *desk, uint32_t unit, struct ranges *home
 
 static void take_unit(struct desk *desk, uint32_t unit, struct place_seat *seat)
 {
+    assert(unit < desk->units && desk->picked[unit] != desk->serial);
     desk->is_overloaded |= desk->use[unit] > 0;
     desk->use[unit]++;
     desk->picked[unit] = desk->serial;
@@ -231,6 +237,7 @@ static uint32_t core_of_thread(const struct desk *desk, uint32_t of)
     const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
     uint32_t thread = 0;
 
+    assert(of < desk->view->threads);
     while (class->os[thread] != desk->view->os[of])
         thread++;
     return class->objects[TOPOLOGY_CORE][thread];
@@ -277,6 +284,7 @@ static int desk_set_cpus(struct desk *desk, const struct map_rule *rule, struct 
             desk->sorted[count++] = unit;
         }
     }
+    assert(count <= desk->units);
     desk->objects = 1;
     desk->starts[0] = 0;
     desk->starts[1] = count;
@@ -405,6 +413,7 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
     struct place_seat *first = &seats->items[seats->count];
     int rc = 0;
 
+    assert(number < desk->map->apps_count);
     desk_set_level(desk, map_rule_dealing_level(app->rule));
     if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
         rc = device_desk_order(&desk->devices, app->rule->device, error);
@@ -429,6 +438,7 @@ static void bind_seat(const struct topology *view, enum topology_level level,
     const uint32_t *objects = view->objects[level];
     uint32_t last = TOPOLOGY_NONE;
 
+    assert(level < TOPOLOGY_LEVEL_COUNT);
     for (uint32_t i = 0; i < seat->home.count; i++) {
         for (uint32_t home = seat->home.items[i].first; home <= seat->home.items[i].last; home++) {
             if (objects[home] == last)
@@ -541,6 +551,7 @@ int place_seats_make(struct place_seats *ret_seats, const struct place_map *map,
     struct desk desk;
     int rc = 0;
 
+    assert(node < map->nodes);
     if (kind == UINT32_MAX) {
         seats.count = count;
         *ret_seats = seats;
@@ -551,6 +562,7 @@ int place_seats_make(struct place_seats *ret_seats, const struct place_map *map,
         rc = seat_app(&desk, i, node, &seats, error);
     if (rc == 0)
         rc = bind_all(&desk, &seats, error);
+    assert(rc < 0 || seats.count == count);
     seats.is_overloaded = desk.is_overloaded;
     desk_fini(&desk);
     if (rc < 0)
@@ -624,6 +636,7 @@ const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t no
     size_t key_bytes = (map->apps_count + 2) * sizeof(*sorts->key);
     struct place_seats *seats;
 
+    assert(node < map->nodes);
     sorts->key[0] = kind_of_node(map, node);
     sorts->key[1] = has_list_of_cores(map) ? node : 0;
     for (uint32_t i = 0; i < map->apps_count; i++)

@@ -23,6 +23,7 @@ static uint32_t *sort_list(const struct map_app *app, uint32_t nodes)
     uint32_t *by_node = memory_allocate(app->processes * sizeof(*by_node));
     uint32_t *next = memory_allocate_zeroed(nodes * sizeof(*next));
 
+    assert(app->processes == list->count);
     for (uint32_t i = 0; i < app->runs_count; i++) {
         const struct map_run *run = &app->runs[i];
 
@@ -97,6 +98,7 @@ void place_map_fini(struct place_map *map)
 
 void place_map_resolve(const struct place_map *map, struct placement *placement)
 {
+    assert(placement->rules_count == map->apps_count);
     for (uint32_t i = 0; i < map->apps_count; i++)
         placement->rules[i].processes = map->apps[i].processes;
 }
@@ -130,6 +132,7 @@ uint32_t place_map_count_app(const struct place_map *map, uint32_t app, uint32_t
 {
     const struct map_run *run = map_app_run(&map->apps[app], node);
 
+    assert(app < map->apps_count);
     return run != NULL ? run->count : 0;
 }
 
@@ -172,6 +175,7 @@ static uint64_t rank_in_turns(const struct map_app *app, const struct map_run *o
     uint32_t turn = index / own->width;
     uint64_t rank = all_before(app, turn) + index % own->width;
 
+    assert(own->width > 0 && index < own->count);
     for (const struct map_run *run = app->runs; run < own; run++)
         rank += run->nodes * numbered_in(run, turn);
     return rank + (node - own->first) * numbered_in(own, turn);
@@ -199,6 +203,7 @@ static void find_in_turns(const struct map_app *app, uint64_t rank, uint32_t *re
     uint32_t turn = turn_of(app, rank);
     uint64_t left = rank - all_before(app, turn);
 
+    assert(rank < app->processes);
     for (const struct map_run *run = app->runs;; run++) {
         uint64_t each = numbered_in(run, turn);
 
@@ -225,6 +230,7 @@ static void find_in_order(const struct map_app *app, uint64_t rank, uint32_t *re
     uint32_t low = 0, high = app->runs_count - 1;
     const struct map_run *run;
 
+    assert(app->runs_count > 0 && rank < app->processes);
     while (low < high) {
         uint32_t middle = low + (high - low + 1) / 2;
 
@@ -256,6 +262,7 @@ static void find_in_list(const struct map_app *app, uint32_t rank, uint32_t *ret
         else
             high = middle;
     }
+    assert(own[low] == rank);
     *ret_node = node;
     *ret_index = low;
 }
@@ -318,6 +325,7 @@ void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_no
     uint32_t index;
 
     assert(rank < map->processes);
+    assert(rank >= app->first_rank && rank - app->first_rank < app->processes);
     rank -= app->first_rank;
     if (app->by_node != NULL)
         find_in_list(app, rank, ret_node, &index);

@@ -3,6 +3,7 @@
 
 #include "alloc/place_require.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static int number_parse(const char *text, const char *at, const char *end,
         return fail_at(text, at, error, "nothing is less than 0");
     term->low = sign == '<' ? 0 : number + (sign == '>' && is_open);
     term->high = sign == '>' ? UINT64_MAX : number - (sign == '<' && is_open);
+    assert(term->low <= term->high);
     return 0;
 }
 
@@ -435,6 +437,7 @@ static void tell_term(const struct placement *placement, const struct allocation
         } else {
             ranges_copy(&alike, refused);
         }
+        assert(!ranges_is_empty(&alike)); /* or this would not end */
         buffer_append_string(out, told > 0 ? ", " : " ");
         print_nodes(allocation, &alike, out);
         buffer_append_string(out, buffer_string(&said));
@@ -485,6 +488,7 @@ static int settle(struct placement *placement, const struct allocation *allocati
     struct require require;
     int rc = require_parse(rule->require, &require, error);
 
+    assert(app < placement->rules_count && rule->require != NULL);
     ranges_clear(&rule->excluded);
     find_candidates(placement, allocation, &nodes);
     for (uint32_t i = 0; rc == 0 && i < require.count; i++) {

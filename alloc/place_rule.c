@@ -418,6 +418,7 @@ int map_memory_parse(const char *text, struct map_rule *rule, struct error *erro
 
 const char *map_rank_by_name(enum map_rank_by rank_by)
 {
+    assert(rank_by < MAP_RANK_BY_COUNT);
     return rank_by_names[rank_by];
 }
 
@@ -509,6 +510,7 @@ uint32_t map_rule_devices(const struct map_rule *rule, enum map_device device_cl
 {
     uint32_t least = rule->policy == MAP_BY_DEVICE && rule->device_class == device_class;
 
+    assert(device_class < MAP_DEVICE_COUNT);
     if (device_class == MAP_DEVICE_GPU && rule->gpus > least)
         return rule->gpus;
     return least;
@@ -516,6 +518,7 @@ uint32_t map_rule_devices(const struct map_rule *rule, enum map_device device_cl
 
 const char *map_device_name(enum map_device device_class)
 {
+    assert(device_class < MAP_DEVICE_COUNT);
     return device_names[device_class];
 }
 
@@ -623,6 +626,7 @@ static struct map_list *get_list(struct wire_reader *reader)
 
 static void put_cpus(const struct map_cpus *listed, struct buffer *out)
 {
+    assert(listed->count <= MAP_CPU_PARTS_MAX);
     wire_put_varint(out, listed->count);
     for (uint32_t i = 0; i < listed->count; i++) {
         wire_put_varint(out, listed->parts[i].first);
@@ -653,6 +657,7 @@ static void get_cpus(struct wire_reader *reader, struct map_cpus *listed)
 
 void map_rule_encode(const struct map_rule *rule, struct buffer *out)
 {
+    assert(rule->policy < MAP_POLICY_COUNT && rule->level < TOPOLOGY_LEVEL_COUNT);
     wire_put_u8(out, (uint8_t)rule->policy);
     wire_put_u8(out, (uint8_t)rule->level);
     wire_put_varint(out, rule->processes);

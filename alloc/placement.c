@@ -3,6 +3,7 @@
 
 #include "alloc/placement.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static struct place_kind *kind_of(struct place_machines *machines, uint32_t clas
     struct place_kind *kind;
     struct topology view;
 
+    assert(class < machines->classes_count);
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
         kind = &machines->kinds[i];
         if (kind->class == class && ranges_equal(&kind->allowed, allowed))
@@ -90,6 +92,7 @@ int place_machines_add(struct place_machines *machines, const struct topology *t
 {
     struct place_kind *kind = kind_of(machines, class_of(machines, topology), allowed);
 
+    assert(first <= last);
     if (kind == NULL)
         return -ENOENT;
     ranges_add(&kind->nodes, first, last);
@@ -100,6 +103,7 @@ void place_machines_merge(struct place_machines *machines, const struct place_ma
 {
     for (uint32_t i = 0; i < other->kinds_count; i++) {
         const struct place_kind *source = &other->kinds[i];
+        assert(source->class < other->classes_count);
         struct place_kind *kind =
             kind_of(machines, class_of(machines, &other->classes[source->class]), &source->allowed);
 
@@ -124,6 +128,7 @@ void place_machines_encode(const struct place_machines *machines, struct buffer 
         topology_encode(&machines->classes[i], out);
     wire_put_varint(out, machines->kinds_count);
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
+        assert(machines->kinds[i].class < machines->classes_count);
         wire_put_varint(out, machines->kinds[i].class);
         ranges_encode(&machines->kinds[i].allowed, out);
         ranges_encode(&machines->kinds[i].nodes, out);
@@ -192,6 +197,7 @@ void placement_fini(struct placement *placement)
 
 void placement_add(struct placement *placement, const struct map_rule *rule)
 {
+    assert(placement->rules_count < PLACEMENT_APPS_MAX);
     placement->rules =
         memory_resize(placement->rules, (placement->rules_count + 1) * sizeof(*placement->rules));
     placement->rules[placement->rules_count++] = *rule;

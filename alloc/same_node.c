@@ -3,6 +3,7 @@
 
 #include "alloc/same_node.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ int same_node_is_here(const char *name, const char *host_name)
 /* homes[i] is the node that i is joined to, at first itself. */
 static uint32_t home_of(const uint32_t *homes, uint32_t node)
 {
+    assert(homes[node] <= node);
     while (homes[node] != node)
         node = homes[node];
     return node;
@@ -144,6 +146,7 @@ static void rebuild(struct allocation *allocation, const uint32_t *homes)
         for (uint32_t left = allocation->runs[i].nodes; left > 0; left--, node++)
             slots[home_of(homes, node)] += allocation->runs[i].slots;
     }
+    assert(node == nodes);
     allocation_init(&empty);
     joined.names = empty.names;
     joined.runs = empty.runs;
