@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A growing run of bytes with one owner.  A zeroed struct is a valid empty buffer.  A malloc that
- * fails is fail-stop (style.md, Memory).
+ * fails is fail-stop (doc/architecture.rst, "What the code relies on").
  */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The only dlopen: our own shared objects that carry a heavy library (design.md, "Links"), opened by
+ * The only dlopen: our own shared objects that carry a heavy library (doc/architecture.rst), opened by
  * full path when first needed and never closed.
  */
 #ifndef LAUNCH_EXEC_PLUGIN_H

@@ -14,8 +14,7 @@
 #include "launch/proto/exit_status.h"
 #include "launch/proto/job_wire.h"
 
-#define FIRST_CLIENT    1u
-#define STATUS_DEPARTED 143 /* as by SIGTERM */
+#define FIRST_CLIENT 1u
 
 struct client {
     struct list_node node;
@@ -245,7 +244,8 @@ static void disown(struct clients *clients, struct client_job *job)
 void clients_gone(struct clients *clients, uint32_t number)
 {
     struct client *client = client_find(clients, number);
-    struct control_end end = {.status = STATUS_DEPARTED, .reason = "the front end went away"};
+    struct control_end end = {.status = EXIT_STATUS_TERMINATED,
+                              .reason = "the front end went away"};
     struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
     struct list_node *node, *spare;
     int holds;

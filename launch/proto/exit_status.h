@@ -11,5 +11,6 @@
 #define EXIT_STATUS_NOT_EXECUTABLE 126
 #define EXIT_STATUS_NOT_FOUND      127
 #define EXIT_STATUS_SIGNAL         128 /* plus the number of the signal */
+#define EXIT_STATUS_TERMINATED     143 /* as by SIGTERM: of a job whose client went away */
 
 #endif

@@ -4,41 +4,27 @@
 #include "launch/cli/verb/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "fabric/facts_read.h"
-#include "fabric/file_read.h"
 #include "fabric/loop.h"
-#include "fabric/topology.h"
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/asking.h"
-#include "launch/exec/command_output.h"
 #include "launch/cli/verb/clean_verb.h"
 #include "launch/cli/verb/doctor.h"
-#include "launch/cli/client/instance_dial.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/verb/map_verb.h"
+#include "launch/cli/verb/this_machine.h"
 #include "launch/cli/remote/on_login.h"
 #include "launch/cli/option/options.h"
 #include "launch/proto/exit_status.h"
-#include "launch/start/run_environment.h"
 #include "launch/cli/request/run_options.h"
 #include "launch/cli/request/run_settings.h"
 #include "launch/cli/sim/simulate.h"
-#include "launch/start/source_environment.h"
-
-#define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
-#define HOST_NAME_BYTES    256
 
 struct verb {
     const char *name;
@@ -99,118 +85,12 @@ static int print_help(void (*help)(struct buffer *out))
     return print(&text);
 }
 
-/* ---- the world of `run` ---- */
-
-static int read_file(const char *path, struct buffer *out, struct error *error)
-{
-    int rc = file_read(path, HOSTFILE_BYTES_MAX, out);
-
-    return rc < 0 ? error_set(error, rc, "cannot read %s: %s", path, strerror(-rc)) : 0;
-}
-
-/* The banyand that was built or installed together with this program. */
-static char *find_banyand(char *const *environment)
-{
-    const char *given = run_environment_get(environment, "BANYAN_DAEMON");
-    char own[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    static const char *const places[] = {"banyand", "sbin/banyand"}; /* in this directory, and one
-                                                                      * level up */
-    char *slash;
-
-    if (given != NULL && given[0] == '/')
-        return memory_copy_string(given);
-    own[length > 0 ? length : 0] = '\0';
-    slash = strrchr(own, '/');
-    for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        char *path = memory_printf("%.*s/%s", (int)(slash - own), own, places[i]);
-
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-        slash = memrchr(own, '/', (size_t)(slash - own));
-    }
-    return memory_copy_string(BANYAND_PATH);
-}
-
-/* Directories and files that are not executable do not count. */
-static int has_program(char *const *environment, const char *name)
-{
-    const char *path = run_environment_get(environment, "PATH");
-    int has = 0;
-
-    while (path != NULL && *path != '\0' && !has) {
-        size_t bytes = strcspn(path, ":");
-        char *file = memory_printf("%.*s/%s", (int)bytes, path, name);
-        struct stat status;
-
-        has = bytes > 0 && access(file, X_OK) == 0 && stat(file, &status) == 0 &&
-              S_ISREG(status.st_mode);
-        free(file);
-        path += bytes + (path[bytes] == ':');
-    }
-    return has;
-}
-
-struct facts {
-    char host_name[HOST_NAME_BYTES];
-    char *directory;
-    char *banyand;
-    struct source_environment *sources;
-};
-
-static int facts_gather(struct facts *facts, struct run_world *world, struct error *error)
-{
-    *facts = (struct facts){0};
-    if (gethostname(facts->host_name, sizeof(facts->host_name) - 1) < 0 ||
-        facts->host_name[0] == '\0')
-        snprintf(facts->host_name, sizeof(facts->host_name), "localhost");
-    facts->directory = getcwd(NULL, 0);
-    facts->banyand = find_banyand(environ);
-    facts->sources = source_environment_create(environ);
-    *world = (struct run_world){.environment = environ,
-                                .directory = facts->directory,
-                                .host_name = facts->host_name,
-                                .banyand = facts->banyand,
-                                .cores = topology_cores,
-                                .read_file = read_file,
-                                .has_program = has_program,
-                                .command = command_output,
-                                .instance = instance_dial,
-                                .facts = facts_read,
-                                .sources = source_environment_world(facts->sources)};
-    if (getrandom(world->random, sizeof(world->random), 0) != sizeof(world->random))
-        return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",
-                         strerror(errno));
-    return 0;
-}
-
-static void facts_fini(struct facts *facts, struct run_world *world)
-{
-    free(facts->directory);
-    free(facts->banyand);
-    source_environment_destroy(facts->sources);
-    explicit_bzero(world->random, sizeof(world->random));
-}
-
 /* ---- verbs ---- */
-
-/* This program's own path, for others to run; NULL if the system does not say. */
-static char *find_banyan(void)
-{
-    char own[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-
-    if (length <= 0)
-        return NULL;
-    own[length] = '\0';
-    return memory_copy_string(own);
-}
 
 static int run_in_asked(const char *wanted, int argc, char **argv)
 {
-    char *banyan = find_banyan();
-    int status = asking_run(wanted, argc, argv, banyan != NULL ? banyan : "banyan");
+    char *banyan = this_machine_banyan();
+    int status = asking_run(wanted, argc, argv, banyan);
 
     free(banyan);
     return status;
@@ -218,8 +98,8 @@ static int run_in_asked(const char *wanted, int argc, char **argv)
 
 static int run_on_login(const char *login, int argc, char **argv)
 {
-    char *banyan = find_banyan();
-    int status = on_login_run(login, argc, argv, banyan != NULL ? banyan : "banyan");
+    char *banyan = this_machine_banyan();
+    int status = on_login_run(login, argc, argv, banyan);
 
     free(banyan);
     return status;
@@ -228,73 +108,95 @@ static int run_on_login(const char *login, int argc, char **argv)
 /* Started by --on on the other machine; not for users. */
 static int verb_relay(int argc, char **argv)
 {
-    char *banyan = find_banyan();
-    int status = on_relay_run(argc, argv, banyan != NULL ? banyan : "banyan");
+    char *banyan = this_machine_banyan();
+    int status = on_relay_run(argc, argv, banyan);
 
     free(banyan);
     return status;
 }
 
+/* A verb that an instance carries out. */
+struct instance_verb {
+    int (*parse)(struct run_request *ret_request, int argc, char *const *argv,
+                 const struct run_world *world, struct error *error);
+    void (*help)(struct buffer *out);
+    int (*carry_out)(struct run_request *request, uint64_t start_ns);
+};
+
+static int verb_of_instance(const struct instance_verb *verb, int argc, char **argv)
+{
+    uint64_t start_ns = loop_now_ns();
+    struct this_machine machine;
+    struct run_request request;
+    struct error error;
+    int status;
+    int rc = this_machine_open(&machine, &error);
+
+    if (rc == 0)
+        rc = verb->parse(&request, argc, argv, &machine.world, &error);
+    this_machine_close(&machine);
+    if (rc < 0)
+        return fail(&error);
+    if (request.wish == RUN_WISH_HELP)
+        status = print_help(verb->help);
+    else if (request.wish == RUN_WISH_VERSION)
+        status = verb_version(argc, argv);
+    else
+        status = verb->carry_out(&request, start_ns);
+    run_request_fini(&request);
+    return status;
+}
+
+static void print_notice(const struct run_request *request)
+{
+    if (request->notice[0] != '\0')
+        fprintf(stderr, "banyan: %s\n", request->notice);
+}
+
+static int carry_out_run(struct run_request *request, uint64_t start_ns)
+{
+    print_notice(request);
+    return front_end_run(request, start_ns);
+}
+
 static int verb_run(int argc, char **argv)
 {
+    static const struct instance_verb verb = {run_request_parse, run_help, carry_out_run};
     const char *login = on_login_wanted(argc, argv);
     const char *wanted = asking_wanted(argc, argv);
-    uint64_t start_ns = loop_now_ns();
-    struct run_request request;
-    struct run_world world;
-    struct facts facts;
-    struct error error;
-    int status = EXIT_SUCCESS;
-    int rc;
 
     if (login != NULL)
         return run_on_login(login, argc, argv);
     if (wanted != NULL)
         return run_in_asked(wanted, argc, argv);
-    rc = facts_gather(&facts, &world, &error);
-    if (rc == 0)
-        rc = run_request_parse(&request, argc, argv, &world, &error);
-    facts_fini(&facts, &world);
-    if (rc < 0)
-        return fail(&error);
-    if (request.wish == RUN_WISH_HELP) {
-        status = print_help(run_help);
-    } else if (request.wish == RUN_WISH_VERSION) {
-        status = verb_version(argc, argv);
-    } else {
-        if (request.notice[0] != '\0')
-            fprintf(stderr, "banyan: %s\n", request.notice);
-        status = front_end_run(&request, start_ns);
-    }
-    run_request_fini(&request);
-    return status;
+    return verb_of_instance(&verb, argc, argv);
+}
+
+static int carry_out_start(struct run_request *request, uint64_t start_ns)
+{
+    (void)start_ns;
+    print_notice(request);
+    return start_run(request);
 }
 
 static int verb_start(int argc, char **argv)
 {
-    struct run_request request;
-    struct run_world world;
-    struct facts facts;
-    struct error error;
-    int status;
-    int rc = facts_gather(&facts, &world, &error);
+    static const struct instance_verb verb = {start_request_parse, start_help, carry_out_start};
 
-    if (rc == 0)
-        rc = start_request_parse(&request, argc, argv, &world, &error);
-    facts_fini(&facts, &world);
-    if (rc < 0)
-        return fail(&error);
-    if (request.wish == RUN_WISH_HELP) {
-        status = print_help(start_help);
-    } else if (request.wish == RUN_WISH_VERSION) {
-        status = verb_version(argc, argv);
-    } else {
-        if (request.notice[0] != '\0')
-            fprintf(stderr, "banyan: %s\n", request.notice);
-        status = start_run(&request);
-    }
-    run_request_fini(&request);
-    return status;
+    return verb_of_instance(&verb, argc, argv);
+}
+
+static int carry_out_doctor(struct run_request *request, uint64_t start_ns)
+{
+    (void)start_ns;
+    return doctor_run(request);
+}
+
+static int verb_doctor(int argc, char **argv)
+{
+    static const struct instance_verb verb = {doctor_request_parse, doctor_help, carry_out_doctor};
+
+    return verb_of_instance(&verb, argc, argv);
 }
 
 /* For verbs that only print. */
@@ -303,14 +205,13 @@ static int verb_print(int argc, char **argv,
                                   struct buffer *out, struct error *error))
 {
     struct buffer text = {0};
-    struct run_world world;
-    struct facts facts;
+    struct this_machine machine;
     struct error error;
-    int rc = facts_gather(&facts, &world, &error);
+    int rc = this_machine_open(&machine, &error);
 
     if (rc == 0)
-        rc = verb(argc, argv, &world, &text, &error);
-    facts_fini(&facts, &world);
+        rc = verb(argc, argv, &machine.world, &text, &error);
+    this_machine_close(&machine);
     if (rc == 0)
         return print(&text);
     buffer_fini(&text);
@@ -325,30 +226,6 @@ static int verb_alloc(int argc, char **argv)
 static int verb_map(int argc, char **argv)
 {
     return verb_print(argc, argv, map_verb);
-}
-
-static int verb_doctor(int argc, char **argv)
-{
-    struct run_request request;
-    struct run_world world;
-    struct facts facts;
-    struct error error;
-    int status = EXIT_SUCCESS;
-    int rc = facts_gather(&facts, &world, &error);
-
-    if (rc == 0)
-        rc = doctor_request_parse(&request, argc, argv, &world, &error);
-    facts_fini(&facts, &world);
-    if (rc < 0)
-        return fail(&error);
-    if (request.wish == RUN_WISH_HELP)
-        status = print_help(doctor_help);
-    else if (request.wish == RUN_WISH_VERSION)
-        status = verb_version(argc, argv);
-    else
-        status = doctor_run(&request);
-    run_request_fini(&request);
-    return status;
 }
 
 static void help_verbs(struct buffer *out)

@@ -5,7 +5,7 @@
  *
  *     FULL=1 test/unit/overlay/overlay_cost.t [exchange|barrier|unequal|pair|broadcast]
  *
- * prints the figures of design.md: 4,096 nodes, 100,000 nodes.  That takes minutes and gigabytes.
+ * prints figures of large machines: 4,096 nodes, 100,000 nodes.  That takes minutes and gigabytes.
  * NODES=n: with so many.
  */
 #include "config.h"
