@@ -26,7 +26,7 @@ BEGIN {
             "getenv|setenv|putenv|exit|_exit|atexit|rand|srand|random|srandom"
 
     # 3. A library is known in one place: the headers on the left only in the files on the right.
-    only["^event2/|^event\\.h"]       = "^fabric/loop\\.c$"
+    only["^event2/|^event\\.h"]       = "^fabric/loop\\.c$|^pmix/host_loop\\.c$"
     only["^openssl/"]                 = "^fabric/|^contrib/bench/|^test/"
     only["^hwloc"]                    = "^fabric/|^test/"
     only["^rdma/"]                    = "^fabric/"
@@ -36,7 +36,7 @@ BEGIN {
     only["^jansson"]                  = "^launch/|^test/"
     only["^munge\\.h"]              = "^launch/start/boot_carry\\.c$"
     opener                            = "^launch/exec/plugin\\.c$|^test/"
-    only["^dlfcn\\.h"]                = opener "|^pmix/host_timer\\.c$"
+    only["^dlfcn\\.h"]                = opener "|^pmix/host_(loop|timer)\\.c$"
     only["^setjmp\\.h|^alloca\\.h"]   = "^$"
 
     # 4. The prefixes of the libraries are theirs, also for names in one file only. (The guards

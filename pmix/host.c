@@ -18,6 +18,7 @@
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
 #include "pmix/host_listener.h"
+#include "pmix/host_loop.h"
 #include "pmix/host_modex.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
@@ -313,6 +314,11 @@ static int host_descriptor(const struct host *host)
     return host_entry_descriptor();
 }
 
+static int host_wait(struct host *host, int fd)
+{
+    return host_loop_wait(fd, host_entry_descriptor());
+}
+
 /* pmi_events.done: ids are unique among all requests. */
 static void host_done(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes)
 {
@@ -344,6 +350,7 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .create = host_create,
     .descriptor = host_descriptor,
     .process = host_process,
+    .wait = host_wait,
     .job_open = host_job_open,
     .job_close = host_job_close,
     .admit = host_entry_admit,

@@ -5,8 +5,9 @@
  * one symbol, host_table.  The threads of libpmix end at pmix/host_thread.c: every function of
  * pmi_ops but one runs on the caller's thread, from host_table.process, which must be called when
  * host_table.descriptor is readable, or from the function that it answers.  The exception is
- * `collective`, which is called on libpmix's own thread, since a fence should not wait for another
- * thread to wake up; it must not call the host.
+ * `collective`, which libpmix's upcall calls directly, since a fence should not wait for another
+ * thread to wake up; it must not call the host.  It runs within host_table.wait, or, if the caller
+ * never calls wait, on libpmix's own thread.
  */
 #ifndef PMIX_HOST_H
 #define PMIX_HOST_H
@@ -17,7 +18,10 @@
 #include "base/error.h"
 #include "pmix/pmi.h"
 
-#define HOST_ABI 4
+#define HOST_ABI 5
+
+/* What host_table.wait has waited for: the caller's descriptor is readable; process must be called. */
+enum { HOST_FD = 1, HOST_OWN = 2 };
 
 struct host;
 
@@ -39,6 +43,10 @@ struct host_table {
     struct host *(*create)(const struct host_config *config, struct error *error);
     int (*descriptor)(const struct host *host); /* readable when process must be called */
     void (*process)(struct host *host);
+    /* Waits for fd and for the descriptor above, and returns which of them is readable: HOST_FD,
+     * HOST_OWN, or 0 after a signal.  From the first call on libpmix's events run within it, if this
+     * libpmix can do without its own thread.  fd must be the same in every call, and stay open. */
+    int (*wait)(struct host *host, int fd);
     /* Registers namespace and local clients; ops.opened reports the result. */
     void (*job_open)(struct host *host, const struct pmi_job *job);
     /* Answers open requests of the job with errors. */

@@ -13,6 +13,7 @@
 #include "pmix/host_client.h"
 #include "pmix/host_fence.h"
 #include "pmix/host_internal.h"
+#include "pmix/host_loop.h"
 #include "pmix/host_modex.h"
 #include "pmix/host_status.h"
 
@@ -265,6 +266,7 @@ static pmix_status_t register_namespace(struct host *host, const struct pmi_job 
     pmix_nspace_t namespace;
     pmix_status_t status;
     size_t room, count;
+    struct host_loop_call call = {0};
 
     status = add_maps(&list, job);
     if (status != PMIX_SUCCESS)
@@ -276,7 +278,9 @@ static pmix_status_t register_namespace(struct host *host, const struct pmi_job 
     memcpy(info, list.items, list.count * sizeof(list.items[0]));
     count = list.count + add_arrays(host, job, &info[list.count]);
     PMIX_LOAD_NSPACE(namespace, job->namespace);
-    status = PMIx_server_register_nspace(namespace, (int)job->local_count, info, count, NULL, NULL);
+    status = PMIx_server_register_nspace(namespace, (int)job->local_count, info, count,
+                                         host_loop_callback(), &call);
+    status = host_loop_finish(&call, status);
     PMIX_INFO_FREE(info, room);
     return status;
 }
@@ -287,8 +291,12 @@ static pmix_status_t register_clients(const struct pmi_job *job)
     pmix_proc_t proc;
 
     for (uint32_t i = 0; i < job->local_count; i++) {
+        struct host_loop_call call = {0};
+
         PMIX_LOAD_PROCID(&proc, job->namespace, job->local_ranks[i]);
-        status = PMIx_server_register_client(&proc, job->uid, job->gid, NULL, NULL, NULL);
+        status = PMIx_server_register_client(&proc, job->uid, job->gid, NULL, host_loop_callback(),
+                                             &call);
+        status = host_loop_finish(&call, status);
         if (host_status_to_errno(status) < 0)
             break;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place where work passes from libpmix's threads to the main one.  An upcall copies what it
- * needs into a struct host_call and posts it; the main thread, woken by a descriptor, runs the
- * calls in the order in which they were posted.  An upcall never waits for an answer.  (Fences do
- * not use the queue: host_fence.c.)
+ * The one place where work passes from libpmix's upcalls to the host.  An upcall copies what it needs
+ * into a struct host_call and posts it; the main thread, woken by a descriptor, runs the calls in
+ * the order in which they were posted.  So it does not matter whether the upcall runs on libpmix's
+ * thread or on ours (host_loop.h), where libpmix may hold locks.  An upcall never waits for an answer.
+ * (Fences do not use the queue: host_fence.c.)
  *
  * libpmix has one server per process and most upcalls have no context, so there is one queue.
  *

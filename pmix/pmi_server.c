@@ -310,9 +310,9 @@ void pmi_server_take_fd(struct pmi_server *server, int fd)
     server->fds[server->fds_count++] = fd;
 }
 
-int pmi_server_descriptor(const struct pmi_server *server)
+int pmi_server_wait(struct pmi_server *server, int fd)
 {
-    return server->host != NULL ? server->table->descriptor(server->host) : -1;
+    return server->host != NULL ? server->table->wait(server->host, fd) : -ENOTCONN;
 }
 
 void pmi_server_process(struct pmi_server *server)

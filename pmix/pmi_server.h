@@ -33,8 +33,8 @@ int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes);
  * min_bytes; then call with the number of bytes stored there. */
 void *pmi_server_room(struct pmi_server *server, size_t min_bytes, size_t *ret_bytes);
 int pmi_server_came(struct pmi_server *server, size_t bytes);
-/* Readable when pmi_server_process must be called; -1: no host. */
-int pmi_server_descriptor(const struct pmi_server *server);
+/* host_table.wait; HOST_OWN: pmi_server_process must be called.  -ENOTCONN: there is no host. */
+int pmi_server_wait(struct pmi_server *server, int fd);
 void pmi_server_process(struct pmi_server *server);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +72,7 @@ static void take_fds(struct pmi_server *server, struct msghdr *header)
     }
 }
 
-static void hear(struct pmi_server *server, int fd)
+static void hear(struct pmi_server *server, int fd, int flags)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int) * FDS_AT_ONCE)];
@@ -86,7 +85,7 @@ static void hear(struct pmi_server *server, int fd)
                             .msg_iovlen = 1,
                             .msg_control = control.bytes,
                             .msg_controllen = sizeof(control.bytes)};
-    ssize_t got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(fd, &header, flags | MSG_CMSG_CLOEXEC);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -118,16 +117,13 @@ int pmi_process_main(void)
 
     signal(SIGPIPE, SIG_IGN);
     for (;;) {
-        struct pollfd fds[2] = {
-            {.fd = fd, .events = POLLIN},
-            {.fd = pmi_server_descriptor(server), .events = POLLIN},
-        };
+        int what = pmi_server_wait(server, fd);
 
-        if (poll(fds, 2, -1) < 0)
-            continue;
-        if (fds[1].revents != 0)
+        if (what < 0)
+            hear(server, fd, 0); /* nobody else wants anything yet */
+        if (what > 0 && (what & HOST_OWN))
             pmi_server_process(server);
-        if (fds[0].revents != 0)
-            hear(server, fd);
+        if (what > 0 && (what & HOST_FD))
+            hear(server, fd, MSG_DONTWAIT);
     }
 }

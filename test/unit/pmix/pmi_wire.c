@@ -84,6 +84,12 @@ static int fake_descriptor(const struct host *host)
     return 99;
 }
 
+static int fake_wait(struct host *host, int fd)
+{
+    buffer_printf(&calls, "wait %d\n", fd);
+    return HOST_FD | HOST_OWN;
+}
+
 static void fake_process(struct host *host)
 {
     buffer_printf(&calls, "process\n");
@@ -132,6 +138,7 @@ static const struct host_table fake_table = {
     .create = fake_create,
     .descriptor = fake_descriptor,
     .process = fake_process,
+    .wait = fake_wait,
     .job_open = fake_open,
     .job_close = fake_close,
     .admit = fake_admit,
@@ -292,7 +299,7 @@ static void test_down(size_t piece_bytes)
     int fd = open("/dev/null", O_RDONLY);
 
     heard_nothing();
-    is_int(pmi_server_descriptor(server), -1, "no host yet");
+    is_int(pmi_server_wait(server, 99), -ENOTCONN, "no host yet");
     pmi_remote_open(remote, &job, &daemon_ops);
     pmi_remote_admit(remote, fd, &three, "hello", 5);
     pmi_remote_admit(remote, open("/dev/null", O_RDONLY), &three, "again", 5);
@@ -311,7 +318,9 @@ static void test_down(size_t piece_bytes)
               "admit 7.3 hello\nadmit 7.3 again\n"
               "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\nclose 7\n",
               "the host hears what the daemon says, in that order");
-    is_int(pmi_server_descriptor(server), 99, "the host's descriptor");
+    heard_nothing();
+    is_int(pmi_server_wait(server, 99), HOST_FD | HOST_OWN, "the host waits");
+    is_string(buffer_string(&calls), "wait 99\n", "for the daemon's socket, too");
     heard_nothing();
     is_int(pump_up(remote, piece_bytes), 0, "its answers are taken");
     is_string(buffer_string(&calls), "", "of a closed job nothing is told");
