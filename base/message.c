@@ -11,6 +11,9 @@
 
 #include "base/buffer.h"
 
+/* From here on malloc() asks the kernel for fresh pages. */
+#define TAKE_BYTES_MIN (64u * 1024)
+
 struct message *message_create_blank(size_t bytes)
 {
     struct message *message;
@@ -32,10 +35,25 @@ struct message *message_create(const void *data, size_t bytes)
     return message;
 }
 
+static struct message *take_memory(struct buffer *buffer)
+{
+    size_t bytes;
+    void *data = buffer_take(buffer, &bytes);
+    struct message *message = memory_resize(data, sizeof(*message) + bytes);
+
+    memmove(message->data, message, bytes);
+    message->references = 1;
+    message->length_bytes = bytes;
+    return message;
+}
+
 struct message *message_from_buffer(struct buffer *buffer)
 {
-    struct message *message = message_create(buffer->data, buffer->length_bytes);
+    struct message *message;
 
+    if (buffer->length_bytes >= TAKE_BYTES_MIN)
+        return take_memory(buffer);
+    message = message_create(buffer->data, buffer->length_bytes);
     buffer_clear(buffer);
     return message;
 }

@@ -18,9 +18,10 @@ struct message {
 
 /* One reference, owned by the caller.  data may be NULL when bytes is 0. */
 struct message *message_create(const void *data, size_t bytes);
-/* Copies what the buffer holds and clears the buffer. */
 /* To be filled by the caller before anyone else sees it. */
 struct message *message_create_blank(size_t bytes);
+/* What the buffer holds, which is empty after: a copy if it is short; a long one's memory is taken, and
+ * its bytes move up within it, for fresh memory costs more than that. */
 struct message *message_from_buffer(struct buffer *buffer);
 struct message *message_reference(struct message *message); /* NULL stays NULL */
 void message_release(struct message *message);              /* NULL is fine */

@@ -127,6 +127,7 @@ struct message *stream_merge(const struct stream *stream, node_merge_function *m
     int rc = 0;
 
     assert(stream_is_complete(stream));
+    (void)buffer_reserve(&merged, stream->total_bytes); /* what is not used is not touched */
     while (rc == 0 && !read_is_at_end(&reader)) {
         rc = read_piece(&reader, &piece);
         if (rc == 0 && merged.length_bytes == 0)

@@ -31,6 +31,15 @@ int main(void)
     message = message_from_buffer(&buffer);
     is_uint(message->length_bytes, 0, "also of an empty one");
     message_release(message);
+    memset(buffer_reserve(&buffer, 100000), 'x', 100000);
+    buffer_commit(&buffer, 100000);
+    message = message_from_buffer(&buffer);
+    is_uint(message->length_bytes, 100000, "a long one is whole");
+    ok(message->data[0] == 'x' && memcmp(message->data, message->data + 1, 99999) == 0,
+       "and has its bytes");
+    is_uint(buffer.length_bytes + buffer.capacity_bytes, 0,
+            "its memory is not the buffer's any more");
+    message_release(message);
     buffer_fini(&buffer);
 
     ok(message_reference(NULL) == NULL, "no message can be referenced");
