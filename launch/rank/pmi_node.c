@@ -20,6 +20,8 @@
 #include "pmix/pmi_remote.h"
 
 #define READ_BYTES (16u * 1024)
+/* As much of a fence as the kernel lets be on its way: the less, the more often one side wakes the other. */
+#define SEND_BYTES (4 * 1024 * 1024)
 
 struct pmi_node {
     struct pmi_node_config config;
@@ -200,6 +202,8 @@ static int server_start(struct pmi_node *node, struct error *error)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set(error, -errno, "cannot start the PMIx server: socketpair: %s",
                          strerror(errno));
+    for (int i = 0; i < 2; i++)
+        (void)setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
     node->fd = descriptor_move_high(ends[0]);
     node->remote = pmi_remote_create(&config);
     node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, ready, node);

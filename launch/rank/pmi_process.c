@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,13 @@
 #include "launch/exec/plugin.h"
 #include "pmix/pmi_server.h"
 
-#define READ_BYTES   (16u * 1024)
-#define FDS_AT_ONCE  8 /* each comes with separate bytes, so one would do */
-#define KIB          1024
+#define READ_BYTES  (16u * 1024)
+#define FDS_AT_ONCE 8 /* each comes with separate bytes, so one would do */
+#define KIB         1024
+/* libpmix takes and frees as much as a fence carries several times for each fence.  With the limits that
+ * malloc() starts with it asks the kernel for fresh pages each time, which costs more than what is done
+ * with them. */
+#define KEEP_BYTES   (16 * 1024 * KIB)
 #define EXIT_REFUSED 1 /* the daemon sent an invalid message */
 
 static const struct host_table *load(void *context, struct error *error)
@@ -43,13 +48,16 @@ static void write_all(void *context, const void *data, size_t bytes)
     }
 }
 
-/* proc(5): the second number of statm is the resident size, in pages. */
+/* proc(5): the second number of statm is the resident size, in pages.  Memory that malloc() only keeps is
+ * returned first. */
 static uint32_t memory_kib(void *context)
 {
     unsigned long all = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
+    FILE *file;
 
     (void)context;
+    (void)malloc_trim(0);
+    file = fopen("/proc/self/statm", "re");
     if (file != NULL && fscanf(file, "%lu %lu", &all, &resident) != 2)
         resident = 0;
     if (file != NULL)
@@ -116,6 +124,8 @@ int pmi_process_main(void)
     struct pmi_server *server = pmi_server_create(&config);
 
     signal(SIGPIPE, SIG_IGN);
+    (void)mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, KEEP_BYTES);
     for (;;) {
         int what = pmi_server_wait(server, fd);
 
