@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/front_end.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,11 +21,20 @@
 #include "launch/proto/exit_status.h"
 
 #define KILL_WAIT_MS 2000
-#define ORPHANS_WAIT_MS \
-    5000 /* for helpers whose root was killed: they kill the remaining
-                              * processes */
+/* For helpers whose root was killed: they kill the remaining processes. */
+#define ORPHANS_WAIT_MS 5000
 
 /* ---- words ---- */
+
+void front_end_check(const struct front_end *front)
+{
+    assert(front->loop != NULL && front->writer != NULL);
+    assert(front->is_guest == (front->root.pid == 0));
+    assert(!front->is_guest || front->root_ended);
+    assert(front->is_guest || front->root_ended == front->root.has_ended);
+    assert(!front->has_job_end || front->said_end);
+    assert(front->signals_count <= FRONT_SIGNALS_MAX);
+}
 
 void front_end_message(struct front_end *front, const char *text)
 {
@@ -48,6 +58,7 @@ void front_end_phase(struct front_end *front, enum run_phase phase)
     char what[128];
     char text[256];
 
+    assert(phase < RUN_PHASE_COUNT);
     if (!run_record_reach(&front->record, phase, loop_now_ns()) || front->request->verbose == 0)
         return;
     if (phase == RUN_PHASE_STARTED)
@@ -138,6 +149,7 @@ static void on_patience(void *context)
 {
     struct front_end *front = context;
 
+    front_end_check(front);
     if (front->root_ended && !(front->is_guest && !front->ending_at_once))
         front_end_close_root(front);
     else if (!front->has_job_end && !front->ending_at_once && front->channel != NULL)
@@ -169,6 +181,7 @@ static void on_reader_check(void *context)
     int is_stuck =
         front->reader_owes && output_writer_queued(front->writer) > 0 && !front->reader_moved;
 
+    assert(front->end_wishes > 0);
     if (is_stuck && front->root_ended && front->channel == NULL)
         loop_stop(front->loop);
     else if (is_stuck)
@@ -190,6 +203,7 @@ static void on_written(void *context, size_t bytes)
     struct front_end *front = context;
     struct buffer payload = {0};
 
+    assert(bytes <= UINT32_MAX);
     front->reader_moved = 1;
     if (bytes > 0 && front->channel != NULL) {
         wire_put_u32(&payload, (uint32_t)bytes);
@@ -205,6 +219,7 @@ static void on_write_failed(void *context, const struct error *error)
     struct front_end *front = context;
     uint32_t status = error->code == -EPIPE ? EXIT_STATUS_SIGNAL + SIGPIPE : EXIT_STATUS_FAILED;
 
+    assert(error->code < 0);
     front_end_fail(front, status, RUN_FAILURE_OUTPUT, error->code == -EPIPE ? "" : error->text);
 }
 
@@ -216,6 +231,7 @@ static void front_end_open(struct front_end *front)
                                                        .failed = on_write_failed};
     struct loop *loop = front->loop;
 
+    assert(front->writer == NULL);
     front->writer = output_writer_create(loop, STDOUT_FILENO, STDERR_FILENO, front->request->label,
                                          &events, front);
     front->timeout = loop_timer_create(loop, on_timeout, front);
@@ -313,6 +329,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     int record_fd = -1;
     int rc = 0;
 
+    assert(request->wish == RUN_WISH_JOB);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     rc = descriptor_require(&error);
     if (rc == 0 && request->json_path != NULL)

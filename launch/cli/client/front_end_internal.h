@@ -56,6 +56,8 @@ struct front_end {
 };
 
 /* front_end.c */
+/* Invariants between two events. */
+void front_end_check(const struct front_end *front);
 /* Ends the job: with our own status and text (our failure) or at the user's request. */
 void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, const char *reason);
 void front_end_fail(struct front_end *front, uint32_t status, enum run_failure failure,

@@ -5,6 +5,7 @@
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     struct wire_reader reader;
     uint32_t job = 0;
 
+    front_end_check(front);
     wire_reader_init(&reader, payload, payload_bytes);
     if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
         job = control_job_number(&reader);
@@ -208,6 +210,7 @@ static void say_root_died(struct front_end *front)
     char text[192] = "";
     int wait_status = front->root.wait_status;
 
+    assert(!front->has_job_end);
     if (front->is_guest)
         snprintf(text, sizeof(text), "the root of the instance went away; the job ends with it");
     else if (WIFSIGNALED(wait_status))
@@ -249,6 +252,7 @@ static void on_closed(void *context, const char *why)
 {
     struct front_end *front = context;
 
+    assert(front->channel != NULL);
     front_end_close_root(front);
     if (!front->root_ended)
         front_end_wait_for_root(front, LEAVE_WAIT_MS);
@@ -259,6 +263,7 @@ static void on_root_ended(void *context)
 {
     struct front_end *front = context;
 
+    assert(!front->is_guest && front->root.has_ended);
     front->root_ended = 1;
     front_end_wait_for_root(front, LAST_WORDS_MS);
     root_is_gone(front);
@@ -283,6 +288,7 @@ void front_end_attach_root(struct front_end *front, int channel_fd)
 {
     static const struct channel_events events = {.message = on_message, .closed = on_closed};
 
+    assert(front->channel == NULL && channel_fd >= 0);
     front->channel = channel_create(front->loop, channel_fd, &events, front);
     send_job(front);
     if (!front->is_guest)

@@ -4,6 +4,7 @@
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/proto/exit_status.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static void send_signal(struct front_end *front, int number)
 {
     struct buffer payload = {0};
 
+    assert(number > 0 && number < NSIG);
     wire_put_u32(&payload, (uint32_t)number);
     front_end_send(front, CONTROL_SIGNAL, payload.data, payload.length_bytes);
     buffer_fini(&payload);
@@ -44,6 +46,7 @@ static void on_end_signal(void *context)
     uint32_t status = EXIT_STATUS_SIGNAL + (uint32_t)signal->number;
     int at_once = signal->number == SIGQUIT || (front->end_wishes > 0 && signal->number != SIGHUP);
 
+    assert(signal->number > 0 && signal->number < NSIG);
     front->end_wishes++;
     if (!front->has_failure && !front->has_job_end)
         front->record.status = status;
@@ -109,6 +112,7 @@ void front_end_open_user(struct front_end *front)
     signal(SIGTTIN, SIG_IGN); /* a read from the background then fails with EIO */
     for (size_t i = 0; i < sizeof(signal_rules) / sizeof(signal_rules[0]); i++) {
         struct front_signal *entry = &front->signals[front->signals_count];
+        assert(front->signals_count < FRONT_SIGNALS_MAX);
         if (is_ignored(signal_rules[i].number))
             continue;
         *entry = (struct front_signal){.front = front, .number = signal_rules[i].number};

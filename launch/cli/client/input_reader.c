@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/input_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static int in_background(int fd)
 
 static void reader_end(struct input_reader *reader)
 {
+    assert(!reader->ended);
     reader->ended = 1;
     if (reader->watch != NULL)
         loop_watch_set(reader->watch, 0);
@@ -65,11 +67,13 @@ static void reader_read(struct input_reader *reader)
     ssize_t got;
     int code;
 
+    assert(reader->ahead_bytes <= reader->window_bytes);
     if (reader->watch != NULL && poll(&readable, 1, 0) <= 0)
         return;
     got = read(reader->fd, data, room < sizeof(data) ? room : sizeof(data));
     code = errno;
     if (got > 0) {
+        assert((size_t)got <= room);
         reader->ahead_bytes += (uint32_t)got;
         reader->events->data(reader->context, data, (size_t)got);
     } else if (got == 0) {
@@ -123,6 +127,7 @@ struct input_reader *input_reader_create(struct loop *loop, int fd, uint32_t win
 {
     struct input_reader *reader = memory_allocate_zeroed(sizeof(*reader));
 
+    assert(fd >= 0 && window_bytes > 0);
     reader->loop = loop;
     reader->fd = fd;
     reader->window_bytes = window_bytes;

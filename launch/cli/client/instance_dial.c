@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/instance_dial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -71,6 +72,7 @@ static int send_hello(int fd)
     wire_put_u32(&message, (uint32_t)payload.length_bytes);
     wire_put_u8(&message, CONTROL_HELLO);
     buffer_append(&message, payload.data, payload.length_bytes);
+    assert(message.length_bytes == HEADER_BYTES + payload.length_bytes);
     sent = send(fd, message.data, message.length_bytes, MSG_NOSIGNAL);
     buffer_fini(&payload);
     buffer_fini(&message);
@@ -92,6 +94,7 @@ static int read_bytes(int fd, size_t bytes, struct buffer *out)
         if (got <= 0)
             return -EPIPE;
         buffer_commit(out, (size_t)got);
+        assert((size_t)got <= bytes);
         bytes -= (size_t)got;
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/output_sink.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -56,6 +57,7 @@ struct sink_fd sink_fd_open(int user_fd)
 
 void sink_fd_close(struct sink_fd *sink)
 {
+    assert(!sink->is_own || sink->fd >= 0);
     if (sink->is_own)
         close(sink->fd);
     *sink = (struct sink_fd){.fd = -1};
@@ -91,10 +93,12 @@ static long write_once(const struct sink_fd *sink, const void *data, size_t data
 
 long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes)
 {
+    assert(data_bytes > 0);
     for (;;) {
         long written = write_once(sink, data, data_bytes);
         if (written == -1 && errno == EINTR)
             continue;
+        assert(written <= (long)data_bytes);
         return written == -1 ? -errno : written;
     }
 }

@@ -73,6 +73,15 @@ struct output_writer {
     int flush_deferred;
 };
 
+/* Invariants between two calls. */
+static void sink_check(const struct sink *sink)
+{
+    assert(sink->ready_written_bytes <= sink->ready.length_bytes);
+    assert((sink->held_count == 0) == (list_is_empty(&sink->held) != 0));
+    assert(sink->held_count > 0 || sink->held_bytes == 0);
+    assert(sink->line_open == (sink->state == LINE_INSIDE));
+}
+
 static size_t sink_left(const struct sink *sink)
 {
     return sink->ready.length_bytes - sink->ready_written_bytes;
@@ -131,6 +140,7 @@ static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, c
     const char *newline = memrchr(data, '\n', data_bytes);
     uint64_t now_ns = loop_now_ns();
 
+    assert(data_bytes > 0);
     if (!sink_is_owner(sink, rank, stream)) {
         sink->line_since_ns = now_ns;
         sink->line_bytes = 0;
@@ -163,6 +173,7 @@ static void sink_accept(struct sink *sink, uint32_t rank, uint8_t stream, const 
 
 static void sink_accept_piece(struct sink *sink, struct piece *piece)
 {
+    assert(sink->held_count > 0 && sink->held_bytes >= piece->data_bytes);
     list_remove(&piece->node);
     sink->held_bytes -= piece->data_bytes;
     sink->held_count--;
@@ -320,6 +331,7 @@ static size_t sink_count_written(struct sink *sink, size_t written_bytes)
     if (left > 0)
         put_bytes =
             (size_t)((double)put_bytes * (double)written_bytes / (double)(written_bytes + left));
+    assert(put_bytes <= sink->ready_put_bytes);
     sink->ready_put_bytes -= put_bytes;
     return put_bytes;
 }
@@ -428,6 +440,7 @@ void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stre
     struct sink *sink = writer->of_stream[stream];
 
     assert(stream == 1 || stream == 2);
+    sink_check(sink);
     if (sink->failed || writer->discarding)
         sink->ready_put_bytes += data_bytes;
     else
@@ -439,6 +452,7 @@ void output_writer_message(struct output_writer *writer, const char *text)
 {
     struct sink *sink = writer->of_stream[2];
 
+    sink_check(sink);
     if (sink->failed)
         return;
     if (sink->state != LINE_START)
@@ -466,6 +480,8 @@ void output_writer_release(struct output_writer *writer)
 
 void output_writer_discard(struct output_writer *writer)
 {
+    sink_check(&writer->sinks[1]);
+    sink_check(&writer->sinks[0]);
     writer->discarding = 1;
     sink_drop(&writer->sinks[0]);
     sink_drop(&writer->sinks[1]);

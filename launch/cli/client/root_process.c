@@ -64,6 +64,7 @@ void root_process_watch(struct root_process *root, struct loop *loop, void (*end
 
 void root_process_give_up(struct root_process *root, int channel_fd)
 {
+    assert(root->pid > 0 && root->watch == NULL);
     close(channel_fd);
     waitpid(root->pid, &root->wait_status, 0);
     root->has_ended = 1;
@@ -80,6 +81,7 @@ void root_process_unwatch(struct root_process *root)
 
 void root_process_signal(const struct root_process *root, int number)
 {
+    assert(number > 0 && number < NSIG);
     if (root->pid > 0 && !root->has_ended)
         kill(root->pid, number);
 }

@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/run_record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static const char *const starter_names[STARTER_KIND_COUNT] = {
 
 int run_record_reach(struct run_record *record, enum run_phase phase, uint64_t now_ns)
 {
+    assert(phase < RUN_PHASE_COUNT);
     if (record->phase_ns[phase] != 0)
         return 0;
     record->phase_ns[phase] = now_ns;
@@ -43,6 +45,7 @@ int run_record_reach(struct run_record *record, enum run_phase phase, uint64_t n
 
 double run_record_ms(const struct run_record *record, enum run_phase phase)
 {
+    assert(phase < RUN_PHASE_COUNT);
     if (record->phase_ns[phase] == 0)
         return 0;
     return (double)(record->phase_ns[phase] - record->start_ns) / (double)NS_PER_MS;
@@ -87,6 +90,8 @@ static json_t *json_run(const struct run_record *record, const struct run_reques
     const char *failure = failure_names[record->failure];
     json_t *run = json_object();
 
+    assert(request->instance.starter < STARTER_KIND_COUNT);
+    assert(record->failure < RUN_FAILURE_COUNT);
     json_object_set_new(run, "banyan", json_string(PACKAGE_VERSION));
     json_object_set_new(run, "session", json_string(request->instance.session));
     json_object_set_new(run, "command", json_command(job->apps[0].argv));
@@ -111,6 +116,7 @@ int run_record_write(const struct run_record *record, const struct run_request *
     json_t *run = json_run(record, request);
     int rc = 0;
 
+    assert(fd >= 0 && request->json_path != NULL);
     errno = 0;
     if (json_dumpfd(run, fd, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) < 0 ||
         write(fd, "\n", 1) != 1)

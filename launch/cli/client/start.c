@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/start.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
 
     if (control_ready_decode(&ready, reader) < 0)
         return;
+    assert(starting->channel != NULL);
     starting->is_ready = 1;
     printf("%s\n", ready.directory);
     if (fflush(stdout) != 0) {
@@ -141,6 +143,7 @@ static void on_closed(void *context, const char *why)
 {
     struct starting *starting = context;
 
+    assert(starting->channel != NULL);
     (void)why;
     channel_destroy(starting->channel, 0);
     starting->channel = NULL;
@@ -161,6 +164,7 @@ static void open_all(struct starting *starting, int channel_fd)
     const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
 
+    assert(starting->channel == NULL && channel_fd >= 0);
     root_process_watch(&starting->root, starting->loop, on_root_ended, starting);
     starting->patience = loop_timer_create(starting->loop, on_patience, starting);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -190,6 +194,7 @@ static int status_of(const struct starting *starting)
 
     if (starting->detached)
         return EXIT_SUCCESS;
+    assert(starting->root.has_ended);
     if (WIFSIGNALED(wait_status) && starting->wishes == 0)
         fprintf(stderr, "banyan: the root was killed by signal %d\n", WTERMSIG(wait_status));
     if (starting->has_failed || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != EXIT_SUCCESS)

@@ -81,6 +81,7 @@ int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_
 {
     uint64_t value = 0;
 
+    assert(minimum <= maximum);
     if (*text == '\0')
         return -EINVAL;
     for (; *text != '\0'; text++) {
@@ -168,6 +169,7 @@ static int takes_value(const struct option_rule *rule)
 /* Without the dashes. */
 static const char *bare_name(const char *word)
 {
+    assert(word[0] == '-');
     return word + (word[1] == '-' ? 2 : 1);
 }
 
@@ -209,6 +211,7 @@ static int match_letter(const struct option_rule *rules, const char **at, struct
     const struct option_rule *rule = find_letter(rules, **at);
     const char *rest = *at + 1;
 
+    assert(**at != '\0');
     if (rule == NULL)
         return 0;
     ret_given->rule = rule;
@@ -251,6 +254,7 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(bare_name(word), "="), bare_name(word));
     for (char *letter = name; *letter != '\0'; letter++)
         *letter = (char)(*letter >= 'A' && *letter <= 'Z' ? *letter - 'A' + 'a' : *letter);
+    assert(count <= WORDS_MAX);
     nearest = word_nearest(name, names, count);
     if (nearest == NULL)
         return error_set(error, -EINVAL, "unknown option '%.*s': --help lists the options",
@@ -275,6 +279,7 @@ static int refuse_number(const struct given *given, struct error *error)
 {
     const struct option_rule *rule = given->rule;
 
+    assert(rule->kind == OPTION_NUMBER && given->value != NULL);
     if (rule->range != NULL)
         return error_set(error, -EINVAL, "option %s: must be %s, not '%.*s'", given->name,
                          rule->range, SHOWN_BYTES_MAX, given->value);
@@ -284,6 +289,7 @@ static int refuse_number(const struct given *given, struct error *error)
 
 static void list_append_item(struct option_list *list, const char *item)
 {
+    assert(item[0] != '\0');
     list->items = memory_resize(list->items, (list->count + 1) * sizeof(*list->items));
     list->items[list->count++] = item;
 }
@@ -293,6 +299,7 @@ static int store(const struct given *given, void *settings, struct error *error)
     const struct option_rule *rule = given->rule;
     void *field = (char *)settings + rule->offset;
 
+    assert(rule->kind == OPTION_FLAG || given->value != NULL);
     if (rule->kind == OPTION_FLAG) {
         (*(int *)field)++;
         return 0;
@@ -388,6 +395,7 @@ int options_parse(const struct option_rule *rules, int argc, char *const *argv, 
         if (rc < 0)
             return rc;
     }
+    assert(position.at <= argc || argc == 0);
     *ret_next = position.at;
     return 0;
 }
@@ -412,6 +420,7 @@ char *option_list_join(const struct option_list *list, const char *separator)
 
 static void help_left_side(const struct option_rule *rule, struct buffer *line)
 {
+    assert(rule->kind != OPTION_HEADING && rule->name != NULL);
     if (rule->letter != '\0')
         buffer_printf(line, "  -%c, ", rule->letter);
     else

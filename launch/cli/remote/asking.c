@@ -3,6 +3,7 @@
 
 #include "launch/cli/remote/asking.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static const struct asker {
 
 static void add(struct asking_command *command, char *word)
 {
+    assert(word != NULL);
     command->words = memory_resize(command->words, (command->count + 2) * sizeof(*command->words));
     command->words[command->count++] = word;
     command->words[command->count] = NULL;
@@ -168,6 +170,7 @@ int asking_command_make(struct asking_command *ret_command, const char *text, in
         add_copy(&command, asker->before[i]);
     add_banyan(&command, asker, world);
     add_run(&command, argc, argv);
+    assert(command.count > 0 && command.words[command.count] == NULL);
     *ret_command = command;
     return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -45,6 +46,7 @@ struct asking {
  * which also keeps them open across exec. */
 static int place_pipes(int words_fd, int begun_fd)
 {
+    assert(words_fd >= 0 && begun_fd >= 0);
     words_fd = fcntl(words_fd, F_DUPFD_CLOEXEC, ASKING_STDERR_FD + 1);
     begun_fd = fcntl(begun_fd, F_DUPFD_CLOEXEC, ASKING_STDERR_FD + 1);
     if (words_fd < 0 || begun_fd < 0 || dup2(STDERR_FILENO, ASKING_STDERR_FD) < 0 ||
@@ -134,6 +136,7 @@ static void take_words(struct asking *asking)
     char data[4096];
     ssize_t got = read(asking->words_fd, data, sizeof(data));
 
+    assert(asking->words_fd >= 0 && asking->line_bytes < LINE_BYTES);
     if (got <= 0) {
         close(asking->words_fd);
         asking->words_fd = -1;
@@ -154,6 +157,7 @@ static void take_begun(struct asking *asking)
     char text[32];
     ssize_t got = read(asking->begun_fd, text, sizeof(text) - 1);
 
+    assert(asking->begun_fd >= 0);
     if (got > 0) {
         text[got] = '\0';
         asking->run_pid = (pid_t)strtol(text, NULL, 10);
@@ -185,6 +189,7 @@ static void take_signals(struct asking *asking)
     struct signalfd_siginfo info;
     int number;
 
+    assert(asking->child.pid > 0);
     while ((number = proxy_child_next_signal(&asking->child, &info)) > 0) {
         if (asking->run_pid == 0 && ends_run(number))
             asking->ended_by = number;
@@ -230,6 +235,7 @@ static int status_of(const struct asking *asking)
 {
     int status = proxy_child_exit_status(&asking->child);
 
+    assert(asking->child.has_ended);
     if (asking->run_pid > 0 || !asking->command.quiet_errors)
         return status;
     if (asking->ended_by != 0) {

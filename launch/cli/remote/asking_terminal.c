@@ -3,6 +3,7 @@
 
 #include "launch/cli/remote/asking_terminal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -72,6 +73,7 @@ void asking_terminal_take_input(struct asking_terminal *terminal)
 {
     ssize_t got = read(STDIN_FILENO, terminal->pending, sizeof(terminal->pending));
 
+    assert(terminal->pending_bytes == 0 && !terminal->is_input_over);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0) {
@@ -88,6 +90,7 @@ static void write_pending(struct asking_terminal *terminal)
 
     if (put <= 0)
         return;
+    assert((size_t)put <= terminal->pending_bytes);
     terminal->pending_bytes -= (size_t)put;
     memmove(terminal->pending, terminal->pending + put, terminal->pending_bytes);
 }
@@ -111,6 +114,7 @@ void asking_terminal_ready(struct asking_terminal *terminal, short events)
     char data[4096];
     ssize_t got;
 
+    assert(terminal->fd >= 0);
     if (events & POLLOUT)
         write_pending(terminal);
     if (!(events & (POLLIN | POLLHUP | POLLERR)))

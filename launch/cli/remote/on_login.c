@@ -3,6 +3,7 @@
 
 #include "launch/cli/remote/on_login.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -130,6 +131,7 @@ static void put_frame(struct on_login *on, enum on_frame kind, const void *data,
     unsigned char head[ON_FRAME_BYTES] = {(unsigned char)kind, (unsigned char)(bytes & 255),
                                           (unsigned char)(bytes >> 8)};
 
+    assert(bytes <= ON_DATA_MAX && (bytes == 0 || data != NULL));
     buffer_append(&on->frames, head, sizeof(head));
     buffer_append(&on->frames, data, bytes);
 }
@@ -138,6 +140,7 @@ static void write_frames(struct on_login *on)
 {
     ssize_t written = write(on->frames_fd, on->frames.data, on->frames.length_bytes);
 
+    assert(on->frames_fd >= 0 && on->frames.length_bytes > 0);
     if (written > 0) {
         buffer_consume(&on->frames, (size_t)written);
     } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
@@ -152,6 +155,7 @@ static void take_input(struct on_login *on)
     char data[ON_DATA_MAX];
     ssize_t got = read(STDIN_FILENO, data, sizeof(data));
 
+    assert(!on->input_ended);
     if (got > 0) {
         put_frame(on, ON_DATA, data, (uint16_t)got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -165,6 +169,7 @@ static void take_signals(struct on_login *on)
     struct signalfd_siginfo info;
     int number;
 
+    assert(on->ssh.pid > 0);
     while ((number = proxy_child_next_signal(&on->ssh, &info)) > 0) {
         unsigned char byte = (unsigned char)number;
 

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,6 +45,7 @@ static void become(void *context)
 {
     const struct relay *relay = context;
 
+    assert(relay->stdin_fd >= 0);
     if (dup2(relay->stdin_fd, STDIN_FILENO) < 0)
         return;
     (void)signal(SIGPIPE, SIG_DFL);
@@ -84,6 +86,7 @@ static int start(struct relay *relay)
 
 static void end_run(struct relay *relay)
 {
+    assert(relay->run.pid > 0);
     if (relay->ended_ns != 0)
         return;
     relay->ended_ns = loop_now_ns();
@@ -102,6 +105,7 @@ static void write_input(struct relay *relay)
 {
     ssize_t written = write(relay->input_fd, relay->pending.data, relay->pending.length_bytes);
 
+    assert(relay->input_fd >= 0);
     if (written > 0)
         buffer_consume(&relay->pending, (size_t)written);
     else if (written < 0 && errno != EAGAIN && errno != EINTR)
@@ -126,6 +130,7 @@ static void take_frames(struct relay *relay)
     size_t used = 0;
     ssize_t got = read(STDIN_FILENO, buffer_reserve(&relay->frames, READ_BYTES), READ_BYTES);
 
+    assert(!relay->frames_ended);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
@@ -144,6 +149,7 @@ static void take_frames(struct relay *relay)
         take_frame(relay, frame[0], frame + ON_FRAME_BYTES, bytes);
         used += ON_FRAME_BYTES + bytes;
     }
+    assert(used <= relay->frames.length_bytes);
     buffer_consume(&relay->frames, used);
 }
 

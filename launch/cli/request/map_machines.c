@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/map_machines.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static int read_machine(struct map_machines *machines, const char *text, struct 
     struct map_machine machine = {.names = NULL};
     int rc = words != NULL ? read_names(&machine, text, (size_t)(words - 1 - text), error) : 0;
 
+    assert(machines->count < MAP_MACHINES_MAX);
     if (rc == 0)
         rc = topology_read_text(words != NULL ? words : text, &machine.topology, &machine.allowed,
                                 error);
@@ -82,6 +84,7 @@ int map_machines_read(struct map_machines *machines, const char *text, struct er
     char *copy;
     int rc;
 
+    assert(machines->count == 0);
     if (text == NULL) {
         machines->items = memory_allocate_zeroed(sizeof(*machines->items));
         rc = topology_read(1, &machines->items[0].topology, &machines->items[0].allowed, error);
@@ -113,6 +116,7 @@ void map_machines_fini(struct map_machines *machines)
 void map_machines_print_whose(const struct map_machines *machines, uint32_t index,
                               struct buffer *out)
 {
+    assert(index < machines->count);
     if (machines->items[index].names != NULL)
         hostlist_print(machines->items[index].names, out);
     else
@@ -126,6 +130,7 @@ static uint32_t machine_of(const struct map_machines *machines, const struct all
     char name[HOST_NAME_BYTES_MAX + 1];
     uint32_t i = 0;
 
+    assert(node < allocation_nodes(allocation));
     hostlist_name(allocation->names, node, name);
     while (i < machines->count && machines->items[i].names != NULL &&
            hostlist_find(machines->items[i].names, name, 0) < 0)
@@ -152,6 +157,7 @@ static int64_t run_of(const struct map_machines *machines, const struct allocati
         return nodes - node;
     while (after < nodes && machine_of(machines, allocation, after) == *ret_machine)
         after++;
+    assert(after > node && after <= nodes);
     return after - node;
 }
 
@@ -160,6 +166,7 @@ static void append_slice(struct allocation *allocation, const struct allocation 
 {
     struct hostlist *slice = hostlist_create();
 
+    assert(count > 0 && node + count <= allocation_nodes(source));
     hostlist_append_slice(slice, source->names, node, count);
     for (uint32_t i = 0; i < hostlist_runs(slice); i++) {
         struct host_run names = hostlist_run(slice, i);
@@ -188,6 +195,7 @@ int map_machines_set_slots(const struct map_machines *machines, struct allocatio
         node += (uint32_t)run;
     }
     allocation_fini(allocation);
+    assert(allocation_nodes(&counted) == nodes);
     *allocation = counted;
     return 0;
 }
@@ -197,6 +205,7 @@ void map_machines_nodes(const struct map_machines *machines, uint32_t index,
 {
     uint32_t nodes = allocation_nodes(allocation), machine;
 
+    assert(index < machines->count);
     for (uint32_t node = 0; node < nodes;) {
         int64_t run = run_of(machines, allocation, node, &machine, NULL);
 

@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_facts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,7 @@ int run_facts_find(const struct run_apps *apps, const struct run_world *world,
     int rc = run_facts_given(&apps->items[0].settings.facts, allocation, table, error);
     int is_asked = 0;
 
+    assert(apps->count > 0);
     for (uint32_t i = 0; i < apps->count; i++)
         is_asked |= apps->items[i].settings.require.count > 0;
     return rc < 0 || !is_asked ? rc : run_facts_ask(world, source, allocation, table, error);

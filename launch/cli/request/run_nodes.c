@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_nodes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,7 @@ static int slots_override(const struct run_settings *settings, const struct run_
 {
     struct allocation *allocation = &result->allocation;
 
+    assert(result->source != NULL);
     if (settings->slots == 0)
         return 0;
     if (result->slots_given)
@@ -109,6 +111,7 @@ static int find_in_job(const struct run_settings *settings, const struct run_wor
     struct source_result result;
     int rc;
 
+    assert(source != NULL);
     sources.trace = world->trace;
     rc = source_read(source, &sources, &result, error);
     if (rc < 0)
@@ -204,6 +207,7 @@ static int find_in_lists(const struct option_list *lists, const struct allocatio
     char *hosts = option_list_join(lists, ",");
     int rc = allocation_parse_hosts_of(allocation, hosts, base, error);
 
+    assert(lists->count > 0 && hosts != NULL);
     if (rc < 0 && lists->count > 1)
         error_prefix(error, "option --host, in '%.80s'", hosts);
     else if (rc < 0)
@@ -267,6 +271,7 @@ static int virtual_slots(const struct run_settings *settings, const struct run_w
     uint32_t nodes = settings->virtual_nodes;
     uint32_t needed = settings->per_node;
 
+    assert(nodes > 0);
     if (settings->slots == 0 && needed == 0 && settings->processes > 0)
         needed = (settings->processes - 1) / nodes + 1;
     if (needed > ALLOCATION_SLOTS_MAX)
@@ -321,6 +326,7 @@ static int count_own_cores(const struct run_world *world, struct run_nodes *node
     char name[HOST_NAME_BYTES_MAX + 1];
     int cores;
 
+    assert(nodes->source != NULL);
     if (nodes->slots_given || allocation_nodes(allocation) > 1)
         return 0;
     hostlist_name(allocation->names, 0, name);

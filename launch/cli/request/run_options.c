@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,7 @@ static void choose_virtual_base(struct instance_spec *instance, const struct run
 {
     const char *tmpdir = instance->tmpdir;
 
+    assert(instance->session[0] != '\0');
     if (tmpdir == NULL)
         tmpdir = run_environment_get(world->environment, "TMPDIR");
     if (tmpdir == NULL || tmpdir[0] == '\0')
@@ -188,6 +190,7 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
         return error_set(error, -EINVAL,
                          "option --port-range: '%.80s' is not FIRST-LAST with ports from 1 to %u",
                          settings->ports, UINT16_MAX);
+    assert(first <= last);
     instance->port_first = (uint16_t)first;
     instance->port_last = (uint16_t)last;
     return 0;
@@ -199,6 +202,7 @@ static int choose_boot(const struct run_settings *settings, struct instance_spec
 {
     int rc = settings->boot != NULL ? boot_carry_check(settings->boot, error) : 0;
 
+    assert(instance->starter < STARTER_KIND_COUNT);
     if (rc < 0) {
         error_prefix(error, "option --boot");
         return rc;

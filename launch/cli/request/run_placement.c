@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_placement.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static int parse_app(const struct option_rule *rules, int argc, char *const *arg
         end++;
     app->argv = argv + next;
     app->argc = end - next;
+    assert(next <= end && end <= argc);
     *ret_used = end;
     return 0;
 }
@@ -53,6 +55,7 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     struct run_app *app;
     int rc, more = 0;
 
+    assert(apps->count > 0 && *used < argc);
     if (apps->count >= PLACEMENT_APPS_MAX)
         return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
     apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
@@ -124,6 +127,7 @@ static int read_list(const struct map_extra *extra, const struct run_settings *s
     struct buffer text = {0};
     int rc;
 
+    assert(rule->policy == MAP_BY_LIST);
     if (path == NULL)
         return error_set(error, -EINVAL,
                          "seq needs a list of nodes, one line for each process: seq:FILE, or "
@@ -260,6 +264,7 @@ static void exclude_local(const struct run_world *world, const struct allocation
     size_t short_bytes = strcspn(world->host_name, ".");
     char *short_name = memory_printf("%.*s", (int)short_bytes, world->host_name);
 
+    assert(world->host_name != NULL);
     exclude_name(allocation, world->host_name, placement);
     exclude_name(allocation, short_name, placement);
     exclude_name(allocation, "localhost", placement);
@@ -289,6 +294,7 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
 {
     struct map_extra job_wide = {.no_local = 0};
 
+    assert(apps->count > 0);
     for (uint32_t i = 0; i < apps->count; i++) {
         struct map_rule rule;
         int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &job_wide, error);
@@ -305,5 +311,6 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
         exclude_local(world, allocation, placement);
     for (uint32_t i = 0; job_wide.oversubscribe && i < placement->rules_count; i++)
         placement->rules[i].oversubscribe = 1;
+    assert(placement->rules_count >= apps->count);
     return check_terms(placement, error);
 }

@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_starter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static void set_agent(struct instance_spec *instance, const char *agent, const c
         instance->agent = memory_printf("%s -l %s", agent != NULL ? agent : "ssh", user);
     else
         instance->agent = memory_copy_string(agent != NULL ? agent : "ssh");
+    assert(instance->agent != NULL);
 }
 
 /* A starter that works from one node only needs a tree without relays, as far as the radix
@@ -162,6 +164,7 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
         if (scheduler->root_only)
             set_radix(settings, nodes, instance);
     }
+    assert(instance->starter < STARTER_KIND_COUNT);
     set_agent(instance, agent, nodes->allocation.user);
     if (instance->starter == STARTER_JOIN)
         instance->join_file = memory_copy_string(settings->join_file != NULL ? settings->join_file
@@ -180,6 +183,7 @@ const char *run_starter_name(enum starter_kind kind)
 {
     size_t i = 0;
 
+    assert(kind < STARTER_KIND_COUNT);
     while (starter_words[i].kind != kind)
         i++;
     return starter_words[i].word;

@@ -3,6 +3,7 @@
 
 #include "launch/cli/request/run_words.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -16,6 +17,7 @@ const char *run_words_value(int argc, char *const *argv, size_t offset)
     int rc = options_parse(run_rules, argc, argv, &settings, &next, NULL);
     int is_run = rc == 0 && settings.help == 0 && settings.version == 0 && next < argc;
 
+    assert(offset < sizeof(settings));
     run_settings_fini(&settings);
     return is_run ? *(const char *const *)((const char *)&settings + offset) : NULL;
 }
@@ -42,10 +44,12 @@ char **run_words_without(int argc, char *const *argv, size_t offset, int *ret_co
 
         while ((length = words_of(words[at], words[at + 1], value)) == 0)
             at++;
+        assert(at + length <= count);
         memmove(&words[at], &words[at + length],
                 (size_t)(count - at - length + 1) * sizeof(*words));
         count -= length;
     }
+    assert(words[count] == NULL);
     *ret_count = count;
     return words;
 }

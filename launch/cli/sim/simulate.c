@@ -3,6 +3,7 @@
 
 #include "launch/cli/sim/simulate.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,7 @@ static int tell(struct verb_state *state, const struct simulation *simulation,
     struct buffer replay = {0};
     bool is_wrong = simulation->failure[0] != '\0';
 
+    assert(simulation->plan == state->plan);
     print_replay(state->argc, state->argv, simulation->seed, &replay);
     if (state->plan->is_json)
         json_array_append_new(
@@ -133,6 +135,7 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
     int status = EXIT_SUCCESS;
     int rc = 0;
 
+    assert(plan->seeds > 0 && plan->operations_count > 0);
     if (plan->trace_path != NULL)
         rc = simulate_trace_open(plan->trace_path,
                                  plan->trace_places <= plan->nodes ? plan->trace_places

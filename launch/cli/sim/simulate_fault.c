@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static int index_of(const char *const *names, int count, const char *name)
 
 static int parse_place(const char *text, uint32_t places, struct fault *fault)
 {
+    assert(places > 1);
     if (strcmp(text, "any") == 0)
         return 0;
     fault->is_place_given = true;
@@ -150,6 +152,7 @@ void fault_print(const struct fault *fault, struct buffer *out)
 {
     char text[PROFILE_TEXT_BYTES];
 
+    assert(fault->kind < FAULT_KIND_COUNT && fault->partition < PARTITION_COUNT);
     buffer_append_string(out, kinds[fault->kind]);
     if (fault->kind == FAULT_PARTITION)
         buffer_printf(out, "=%s", partitions[fault->partition]);
@@ -182,6 +185,7 @@ static void choose(struct simulation *simulation, struct fault *fault)
 {
     struct random_state *random = &simulation->random;
 
+    assert(simulation->places > 1);
     if (!fault->is_place_given && fault->kind != FAULT_ROOT)
         fault->place = 1 + (uint32_t)random_below(random, simulation->places - 1);
     if (fault->kind == FAULT_RESTART && fault->duration_ns == 0)
@@ -239,6 +243,7 @@ static uint32_t stranger_of(const struct simulation *simulation, const struct fa
 
     for (const struct fault *other = simulation->faults; other < fault; other++)
         stranger += other->kind == FAULT_TWIN || other->kind == FAULT_SECRET;
+    assert(stranger < simulation->strangers);
     return stranger;
 }
 
@@ -254,6 +259,7 @@ static void stranger_comes(struct simulation *simulation, const struct fault *fa
 
 static void place_dies(struct simulation *simulation, uint32_t place)
 {
+    assert(place < simulation->capacity);
     sim_machine_kill_at(simulation->machine, sim_machine_now_ns(simulation->machine), place);
     simulation_place_gone(simulation, place);
 }
@@ -274,6 +280,7 @@ static void call_begins(void *context, uint64_t index)
     struct sim *sim = sim_machine_world(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
+    assert(index < simulation->faults_count);
     switch (fault->kind) {
     case FAULT_STOP:
         sim_machine_stop_at(machine, now_ns, fault->place);
@@ -317,6 +324,7 @@ static void call_ends(void *context, uint64_t index)
     struct sim *sim = sim_machine_world(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
+    assert(index < simulation->faults_count && fault->duration_ns > 0);
     switch (fault->kind) {
     case FAULT_STOP:
         sim_machine_continue_at(machine, now_ns, fault->place);

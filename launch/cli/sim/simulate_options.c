@@ -3,6 +3,7 @@
 
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -216,6 +217,7 @@ static int parse_operations(struct simulate_plan *plan, int argc, char **argv, i
 {
     uint64_t nodes = plan->nodes; /* that live */
 
+    assert(first <= argc);
     if (first == argc)
         return error_set(error, -EINVAL,
                          "sim needs an operation, such as: banyan sim -N 4096 barrier");
@@ -243,6 +245,7 @@ static int parse_operations(struct simulate_plan *plan, int argc, char **argv, i
             nodes -= operation->amount;
         if (nodes > SIMULATE_NODES_MAX)
             return error_set(error, -E2BIG, "%s: more than %u nodes", argv[i], SIMULATE_NODES_MAX);
+        assert(nodes > 0);
         plan->operations_count++;
     }
     return 0;
@@ -253,6 +256,7 @@ static int parse_set(const char *text, uint32_t places, struct ranges *ret_set, 
 {
     char *rest;
 
+    assert(places > 1);
     for (const char *at = text;; at = rest + 1) {
         unsigned long first = strtoul(at, &rest, 10);
         unsigned long last = first;
@@ -311,6 +315,7 @@ static int take_settings(const struct settings *settings, struct simulate_plan *
     uint64_t pause_ps = PAUSE_DEFAULT_PS;
     int rc = parse_costs(settings, &plan->profile, error);
 
+    assert(plan->nodes > 0 && plan->per_node > 0);
     if (rc == 0 && settings->timeout != NULL &&
         (simulate_time_parse(settings->timeout, &timeout_ps) < 0 || timeout_ps == 0))
         rc = error_set(error, -EINVAL, "option --timeout: '%.40s' is not a time such as 60s",

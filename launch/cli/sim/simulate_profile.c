@@ -7,6 +7,7 @@
 
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,7 @@ const char *profile_time_text(uint64_t picoseconds, char *text)
         return strcpy(text, "0");
     while (unit->factor > picoseconds)
         unit++;
+    assert(unit->factor > 0);
     snprintf(text, PROFILE_TEXT_BYTES, "%.*f", DECIMALS_MAX,
              (double)picoseconds / (double)unit->factor);
     while (text[strlen(text) - 1] == '0')
@@ -137,6 +139,7 @@ const char *profile_time_text(uint64_t picoseconds, char *text)
 
 const char *profile_field_name(enum profile_field field)
 {
+    assert(field < PROFILE_FIELD_COUNT);
     return fields[field].name;
 }
 
@@ -145,6 +148,7 @@ int profile_field_parse(enum profile_field field, const char *text, uint64_t *re
 {
     uint32_t count;
 
+    assert(field < PROFILE_FIELD_COUNT);
     if (fields[field].is_count) {
         if (options_number(text, 0, SIMULATE_NODES_MAX, &count) < 0)
             return error_set(error, -EINVAL, "'%.40s' is not a whole number from 0 to %u", text,

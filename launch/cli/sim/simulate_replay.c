@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static void run_step(struct replay *replay, const struct record_step *step)
     struct overlay_actions actions = {0};
     struct buffer text = {0};
 
+    assert(replay->overlay != NULL && result->is_same);
     if (result->steps++ == 0)
         result->first_ns = step->event.now_ns;
     result->last_ns = step->event.now_ns;

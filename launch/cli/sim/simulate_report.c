@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 static void operation_print(const struct operation *operation, struct buffer *out)
 {
+    assert(operation->kind < OPERATION_KIND_COUNT);
     buffer_append_string(out, operation_names[operation->kind]);
     if (operation->kind == OPERATION_BROADCAST || operation->kind == OPERATION_EXCHANGE ||
         ((operation->kind == OPERATION_HEAL || operation->kind == OPERATION_GROW ||

@@ -36,9 +36,11 @@ void simulation_fail(struct simulation *simulation, const char *format, ...)
 
 void simulation_place_gone(struct simulation *simulation, uint32_t place)
 {
+    assert(place < simulation->capacity);
     if (!simulation->waits[place])
         return;
     simulation->waits[place] = 0;
+    assert(simulation->left > 0);
     simulation->left--;
 }
 
@@ -49,6 +51,7 @@ static uint64_t digest_of(const struct message *payload)
     size_t bytes = payload != NULL ? payload->length_bytes : 0;
     size_t count = bytes < SAMPLES ? bytes : SAMPLES;
 
+    assert(count <= SAMPLES);
     for (size_t i = 0; i < count; i++)
         samples[i] = payload->data[i * (bytes - 1) / (count > 1 ? count - 1 : 1)];
     return hash_bytes(samples, count, bytes);
@@ -178,6 +181,7 @@ static const struct sim_watch watch = {
 /* Waits for all living places of a set (NULL: all). */
 static void wait_for(struct simulation *simulation, const struct ranges *set)
 {
+    assert(simulation->current != NULL && simulation->places <= simulation->capacity);
     simulation->left = 0;
     for (uint32_t place = 0; place < simulation->places; place++) {
         int waits = sim_machine_is_up(simulation->machine, place) &&
@@ -197,6 +201,7 @@ static void choose_sizes(struct simulation *simulation, const struct ranges *set
     double harmonic = 0;
     uint64_t index = 0;
 
+    assert(count > 0);
     for (uint64_t i = 1; i <= count; i++)
         harmonic += 1.0 / (double)i;
     simulation->expected_bytes = 0;
@@ -233,6 +238,7 @@ static void call_contribute(void *context, uint64_t place)
     size_t bytes = simulation->sizes[place];
     struct ranges all = {0};
 
+    assert(place < simulation->capacity);
     if (bytes > 0) {
         memset(buffer_reserve(&text, bytes), (int)(1 + place % 251), bytes);
         buffer_commit(&text, bytes);
@@ -291,6 +297,7 @@ static void choose_victims(struct simulation *simulation, uint64_t count, struct
     const struct ranges *dead = node_dead(sim_machine_node(simulation->machine, 0));
     uint32_t tries = 0;
 
+    assert(simulation->places > 1);
     ranges_clear(victims);
     while (ranges_count(victims) < count && tries++ < 100 * simulation->places) {
         uint32_t place = 1 + (uint32_t)random_below(&simulation->random, simulation->places - 1);
@@ -311,6 +318,7 @@ static void begin_grow(struct simulation *simulation, uint64_t count)
         return;
     }
     simulation->places += (uint32_t)count;
+    assert(simulation->places <= simulation->capacity);
 }
 
 static void begin_shrink(struct simulation *simulation, uint64_t count)
@@ -430,6 +438,7 @@ static void finish(struct simulation *simulation)
     struct outcome *outcome = simulation->current;
     bool is_gone = sim_machine_daemons(simulation->machine) == 0;
 
+    assert(outcome != NULL);
     if (outcome->text[0] == '\0' && is_gone && outcome->operation.kind != OPERATION_END)
         snprintf(outcome->text, sizeof outcome->text, "no daemon is left");
     else if (outcome->text[0] == '\0' && outcome->status < 0)
@@ -479,6 +488,7 @@ static void give_up(struct simulation *simulation)
     struct outcome *outcome = simulation->current;
     const char *name = operation_names[outcome->operation.kind];
 
+    assert(!counts_places(outcome->operation.kind) || simulation->left <= outcome->members);
     snprintf(outcome->text, sizeof outcome->text, "did not finish in time");
     if (sim_machine_is_usurped(simulation->machine) || is_excused(simulation))
         return; /* daemons that do not take part may be awaited */
@@ -509,6 +519,8 @@ static void operate(struct simulation *simulation, const struct operation *opera
     struct sim_cpu_use cpu = sim_cpu_used(sim);
     uint64_t deadline_ns;
 
+    assert(simulation->current == NULL &&
+           simulation->outcomes_count <= SIMULATE_OPERATIONS_MAX + 1);
     *outcome = (struct outcome){.operation = *operation, .begun_ns = sim_now_ns(sim)};
     simulation->current = outcome;
     simulation->has_digest = simulation->is_over = false;
@@ -564,6 +576,7 @@ void simulation_run(struct simulation *simulation, const struct simulate_plan *p
     static const struct operation start = {.kind = OPERATION_START};
     bool has_start = plan->operations[0].kind == OPERATION_START;
 
+    assert(plan->operations_count > 0 && plan->nodes > 0);
     *simulation =
         (struct simulation){.plan = plan, .seed = seed, .places = plan->nodes + 1, .trace = trace};
     simulation->capacity = simulation->places;

@@ -8,6 +8,7 @@
 
 #include "launch/cli/sim/simulate_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static void put_text(FILE *file, const char *text)
 
 static bool next(struct simulate_trace *trace)
 {
+    assert(trace->events <= EVENTS_MAX);
     if (trace->events >= EVENTS_MAX) {
         trace->left_out++;
         return false;
@@ -96,6 +98,7 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
         put_message(trace, now_ns, from, to, frame);
         return;
     }
+    assert(fact < SIM_FACT_COUNT && facts[fact] != NULL);
     fprintf(trace->file,
             "{\"ph\":\"i\",\"s\":\"t\",\"pid\":2,\"tid\":%u,\"ts\":%.3f,\"name\":\"%s\","
             "\"args\":{\"peer\":%u}}",

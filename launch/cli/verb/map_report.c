@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/map_report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static void print_ranks(const struct place_map *map, uint32_t node, uint32_t cou
 {
     struct ranges ranks = {0};
 
+    assert(count > 0);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = place_map_rank(map, node, i);
 
@@ -103,6 +105,7 @@ static void print_node(const struct map_report *report, struct place_sorts *sort
     const struct place_seats *seats;
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(node < map->nodes);
     if (count == 0)
         return;
     hostlist_name(report->allocation->names, node, name);
@@ -110,6 +113,7 @@ static void print_node(const struct map_report *report, struct place_sorts *sort
     print_ranks(map, node, count, out);
     buffer_append_string(out, "\n");
     seats = map->has_topology ? place_sorts_get(sorts, node, NULL) : NULL;
+    assert(seats == NULL || seats->count == count);
     for (uint32_t i = 0; seats != NULL && is_drawn(seats) && i < count; i++) {
         buffer_printf(out, "  rank %u", place_map_rank(map, node, i));
         if (map->apps_count > 1)
