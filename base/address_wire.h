@@ -5,7 +5,7 @@
 #ifndef BASE_ADDRESS_WIRE_H
 #define BASE_ADDRESS_WIRE_H
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/buffer.h"
 #include "base/wire.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What travels on a link: a fixed header and a payload.  The header has one little-endian form from
- * the first release on (FRAME_HEADER_BYTES, encoded in fabric/frame.c):
+ * the first release on (FRAME_HEADER_BYTES, encoded in fabric/frame_wire.c):
  *
  *     length u32 | type u8 | class u8 | flags u16 | stream u32 | sequence u32 |
  *     incarnation u32 | attempt u32 | credit u32

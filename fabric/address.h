@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tcp form of struct address (base/address.h), for people and for the system, and the addresses
+ * The tcp form of struct address (base/addresses.h), for people and for the system, and the addresses
  * of this machine (address_local.c).  Names are never resolved here: that blocks.  libbanyan-sock
  * contains a separate copy.
  */
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/buffer.h"
 #include "base/error.h"
 

@@ -27,7 +27,7 @@
 #include "base/list.h"
 #include "base/message.h"
 #include "base/time.h"
-#include "fabric/frame.h"
+#include "fabric/frame_wire.h"
 #include "fabric/sock.h"
 #include "fabric/tls.h"
 

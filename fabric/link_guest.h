@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/error.h"
 #include "base/message.h"
 

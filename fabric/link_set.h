@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/error.h"
 #include "fabric/transport.h"
 

@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/message.h"
-#include "fabric/frame.h"
+#include "fabric/frame_wire.h"
 #include "fabric/loop.h"
 #include "fabric/rail.h"
 #include "fabric/tls_seal.h"

@@ -6,7 +6,7 @@
 #ifndef FABRIC_SOCK_H
 #define FABRIC_SOCK_H
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/error.h"
 #include "fabric/address.h"
 

@@ -10,7 +10,7 @@
 
 #include <hwloc.h>
 
-/* As fabric/topology.c: no search for plugins. */
+/* As fabric/own_cores.c: no search for plugins. */
 #define PLUGINS_VARIABLE "HWLOC_PLUGINS_PATH"
 #define PLUGINS_NOWHERE  "/dev/null/none"
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/error.h"
 #include "base/frame.h"
 

@@ -245,7 +245,7 @@ void collective_settle(struct overlay *overlay, struct series *series, struct op
 {
     operation_step(operation, OPERATION_EVENT_DECISION);
     series_count_open(overlay, series, -1);
-    roll_call_decided(overlay, series, operation);
+    stall_probe_decided(overlay, series, operation);
     operation->status = status;
     ranges_move(&operation->lost, lost);
     operation->result = result;
@@ -499,7 +499,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     series->count++;
     series_count_open(overlay, series, 1);
     operation_restart(overlay, series, operation);
-    roll_call_progress(overlay, operation);
+    stall_probe_progress(overlay, operation);
     return operation;
 }
 
@@ -548,7 +548,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     operation->own = message_reference(event->payload);
     if (series_is_member(overlay, series) && !operation_is_hopeless(overlay, series, operation))
         operation_count_down(operation);
-    roll_call_progress(overlay, operation);
+    stall_probe_progress(overlay, operation);
     operation_advance(overlay, series, operation);
 }
 
@@ -660,7 +660,7 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
         operation_query_child(overlay, series, operation, i);
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
         operation_count_down(operation);
-    roll_call_progress(overlay, operation);
+    stall_probe_progress(overlay, operation);
     operation_advance(overlay, series, operation);
 }
 

@@ -14,7 +14,7 @@ static void restart_all(struct overlay *overlay, struct series *series)
     for (struct operation *operation = series->operations; operation != NULL; operation = next) {
         next = operation->next;
         operation_restart(overlay, series, operation);
-        roll_call_progress(overlay, operation);
+        stall_probe_progress(overlay, operation);
         operation_advance(overlay, series, operation);
     }
 }

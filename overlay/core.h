@@ -13,7 +13,7 @@
  *     broadcast.c   the root's ordered log; broadcast_large.c: large payloads
  *     growth.c      places added and places that leave
  *     forget.c      removal of finished operations
- *     roll_call.c   members missing in an operation
+ *     stall_probe.c members missing in an operation
  *     collective.c  exchange and gather; large.c: large ones; cancel.c: given up;
  *                   series*.c: their records, their sets; collective_restart.c: changes in the tree
  *     stream.c      transfers over two trees
@@ -202,7 +202,7 @@ struct route {
 
 struct roll;
 
-struct roll_call {
+struct stall_probe {
     struct roll *first; /* open */
     uint32_t count;
     uint64_t watch_ns; /* when to check for operations without progress */
@@ -262,7 +262,7 @@ struct overlay {
     struct broadcast broadcast;
     struct collective collective;
     struct route route;
-    struct roll_call roll_call;
+    struct stall_probe stall_probe;
     struct streams streams;
     struct laterals laterals;
     /* Valid during a step only. */
@@ -514,23 +514,23 @@ bool forget_is_under_way(const struct overlay *overlay, uint32_t owner);
 /* This place has got the FORGET as one of its members. */
 bool forget_is_done(const struct overlay *overlay, uint32_t owner);
 
-/* roll_call.c */
-void roll_call_check(const struct overlay *overlay);
-void roll_call_forget(struct overlay *overlay, uint32_t owner);
+/* stall_probe.c */
+void stall_probe_check(const struct overlay *overlay);
+void stall_probe_forget(struct overlay *overlay, uint32_t owner);
 /* An operation has made progress: it is checked again if nothing follows. */
-void roll_call_progress(struct overlay *overlay, struct operation *operation);
+void stall_probe_progress(struct overlay *overlay, struct operation *operation);
 /* It has ended: notifies those that were notified of the stall. */
-void roll_call_decided(struct overlay *overlay, const struct series *series,
-                       struct operation *operation);
-void roll_call_ask(struct overlay *overlay, const struct overlay_event *event);
-void roll_call_timer(struct overlay *overlay);
-uint64_t roll_call_deadline_ns(const struct overlay *overlay);
+void stall_probe_decided(struct overlay *overlay, const struct series *series,
+                         struct operation *operation);
+void stall_probe_ask(struct overlay *overlay, const struct overlay_event *event);
+void stall_probe_timer(struct overlay *overlay);
+uint64_t stall_probe_deadline_ns(const struct overlay *overlay);
 int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int retell_on_unanswered(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
-void roll_call_fini(struct overlay *overlay);
+int stall_probe_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int stall_probe_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int stall_probe_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
+void stall_probe_fini(struct overlay *overlay);
 
 /* large.c; the handlers of OVERLAY_BROKEN handle both kinds of streams */
 int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame);

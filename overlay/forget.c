@@ -79,7 +79,7 @@ static void tell_ends(struct overlay *overlay, const struct series *series)
          operation = operation->next) {
         if (operation_is_decided(operation))
             continue;
-        roll_call_decided(overlay, series, operation);
+        stall_probe_decided(overlay, series, operation);
         if (operation->called) {
             struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
 
@@ -103,7 +103,7 @@ void forget_take(struct overlay *overlay, uint32_t owner, bool is_member)
         series = sibling;
     }
     lateral_forget(overlay, owner);
-    roll_call_forget(overlay, owner);
+    stall_probe_forget(overlay, owner);
     if (is_member)
         remember(overlay, owner);
 }

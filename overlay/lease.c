@@ -293,7 +293,7 @@ void lease_timer(struct overlay *overlay)
     if (!overlay->ended)
         heirs_timer(overlay);
     if (!overlay->ended)
-        roll_call_timer(overlay);
+        stall_probe_timer(overlay);
     if (!overlay->ended && overlay->now_ns >= overlay->parted_ns)
         membership_timer(overlay);
     membership_leave_check(overlay);
@@ -310,7 +310,7 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
     deadline_ns = earlier(deadline_ns, deaths_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, overlay->absence_ns);
     deadline_ns = earlier(deadline_ns, heirs_deadline_ns(overlay));
-    deadline_ns = earlier(deadline_ns, roll_call_deadline_ns(overlay));
+    deadline_ns = earlier(deadline_ns, stall_probe_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, lateral_deadline_ns(overlay));
     deadline_ns = earlier(deadline_ns, stream_deadline_ns(overlay));
     if (join_has_parent(overlay))

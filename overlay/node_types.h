@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/buffer.h"
 #include "base/frame.h"
 #include "base/ranges.h"

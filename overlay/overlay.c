@@ -157,7 +157,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->heirs_ns = OVERLAY_NEVER_NS;
     overlay->absence_ns = OVERLAY_NEVER_NS;
     overlay->parted_ns = OVERLAY_NEVER_NS;
-    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
+    overlay->stall_probe.watch_ns = OVERLAY_NEVER_NS;
     collective_init(overlay);
     return overlay;
 }
@@ -175,7 +175,7 @@ void overlay_destroy(struct overlay *overlay)
     stream_fini(overlay);
     lateral_fini(overlay);
     route_fini(overlay);
-    roll_call_fini(overlay);
+    stall_probe_fini(overlay);
     message_release(overlay->own);
     ranges_fini(&overlay->dead);
     ranges_fini(&overlay->left);
@@ -312,9 +312,9 @@ static const struct {
     [OVERLAY_DATA] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REQUEST] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_REPLY] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
-    [OVERLAY_STALLED] = {roll_call_on_stalled, ROLE_CHILD},
-    [OVERLAY_ROLL_CALL] = {roll_call_on_call, ROLE_PARENT},
-    [OVERLAY_ROLL] = {roll_call_on_roll, ROLE_CHILD},
+    [OVERLAY_STALLED] = {stall_probe_on_stalled, ROLE_CHILD},
+    [OVERLAY_ROLL_CALL] = {stall_probe_on_call, ROLE_PARENT},
+    [OVERLAY_ROLL] = {stall_probe_on_roll, ROLE_CHILD},
     [OVERLAY_ASK] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_ANSWER] = {route_on_data, ROLE_PARENT | ROLE_TARGET | ROLE_CHILD},
     [OVERLAY_LATERAL] = {lateral_on_lateral, ROLE_GUEST},
@@ -433,7 +433,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
         forget_log(overlay, event);
         break;
     case OVERLAY_EVENT_ASK:
-        roll_call_ask(overlay, event);
+        stall_probe_ask(overlay, event);
         break;
     case OVERLAY_EVENT_SEND:
         route_send(overlay, event);
@@ -492,7 +492,7 @@ static void overlay_check(const struct overlay *overlay)
     stream_check_all(overlay);
     lateral_check(overlay);
     route_check(overlay);
-    roll_call_check(overlay);
+    stall_probe_check(overlay);
 }
 
 void overlay_step(struct overlay *overlay, const struct overlay_event *event,

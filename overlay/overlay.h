@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/message.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/ranges.h"

@@ -36,7 +36,7 @@
 #include "base/message.h"
 #include "contrib/bench/measure.h"
 #include "fabric/address.h"
-#include "fabric/frame.h"
+#include "fabric/frame_wire.h"
 #include "fabric/link.h"
 #include "fabric/link_set.h"
 #include "fabric/link_wire.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "alloc/hostlist.h"
-#include "base/address.h"
+#include "base/addresses.h"
 #include "base/wire.h"
 #include "launch/proto/spec.h"
 

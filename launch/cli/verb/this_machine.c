@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "fabric/facts_read.h"
 #include "fabric/file_read.h"
-#include "fabric/topology.h"
+#include "fabric/own_cores.h"
 #include "launch/cli/client/instance_dial.h"
 #include "launch/exec/command_output.h"
 #include "launch/start/run_environment.h"
@@ -100,7 +100,7 @@ int this_machine_open(struct this_machine *machine, struct error *error)
                                         .directory = machine->directory,
                                         .host_name = machine->host_name,
                                         .banyand = machine->banyand,
-                                        .cores = topology_cores,
+                                        .cores = own_cores_count,
                                         .read_file = read_file,
                                         .has_program = has_program,
                                         .command = command_output,

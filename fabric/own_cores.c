@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "fabric/topology.h"
+#include "fabric/own_cores.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int count_cores(hwloc_topology_t topology)
     return cores > 0 ? cores : 1;
 }
 
-int topology_cores(struct error *error)
+int own_cores_count(struct error *error)
 {
     hwloc_topology_t topology;
     int is_ours = getenv(PLUGINS_VARIABLE) == NULL;

@@ -4,8 +4,8 @@
  * never read.  For tcp it is family (1 byte: 4 or 6), port (2 bytes, little-endian), and 4 or 16
  * bytes of IP address (fabric/address.h makes them); the simulator puts a place number in.
  */
-#ifndef BASE_ADDRESS_H
-#define BASE_ADDRESS_H
+#ifndef BASE_ADDRESSES_H
+#define BASE_ADDRESSES_H
 
 #include <stdint.h>
 

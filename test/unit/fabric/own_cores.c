@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "fabric/topology.h"
+#include "fabric/own_cores.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int main(void)
     cpu_set_t all;
     cpu_set_t one;
     int first = 0;
-    int cores = topology_cores(&error);
+    int cores = own_cores_count(&error);
 
     ok(cores >= 1, "this machine has %d cores%s%s", cores, error.code != 0 ? ": " : "", error.text);
     ok(cores <= sysconf(_SC_NPROCESSORS_ONLN), "not more than processors");
@@ -28,6 +28,6 @@ int main(void)
     CPU_SET(first, &one);
     if (sched_setaffinity(0, sizeof(one), &one) < 0)
         bail_out("sched_setaffinity");
-    is_int(topology_cores(&error), 1, "a process bound to one processor has one core");
+    is_int(own_cores_count(&error), 1, "a process bound to one processor has one core");
     return done_testing();
 }

@@ -3,8 +3,8 @@
  * The wire form of the header in base/frame.h.  FRAME_HEADER_BYTES, no allocation, no branches but
  * the checks.
  */
-#ifndef FABRIC_FRAME_H
-#define FABRIC_FRAME_H
+#ifndef FABRIC_FRAME_WIRE_H
+#define FABRIC_FRAME_WIRE_H
 
 #include <stdint.h>
 

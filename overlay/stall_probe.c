@@ -39,13 +39,13 @@ struct roll {
     struct overlay_roll result;
 };
 
-void roll_call_check(const struct overlay *overlay)
+void stall_probe_check(const struct overlay *overlay)
 {
-    const struct roll_call *roll_call = &overlay->roll_call;
+    const struct stall_probe *stall_probe = &overlay->stall_probe;
 
-    assert((roll_call->count == 0) == (roll_call->first == NULL));
-    assert(roll_call->count <= ROLL_CALLS_MAX);
-    assert(roll_call->first == NULL || !ranges_is_empty(&roll_call->first->asked));
+    assert((stall_probe->count == 0) == (stall_probe->first == NULL));
+    assert(stall_probe->count <= ROLL_CALLS_MAX);
+    assert(stall_probe->first == NULL || !ranges_is_empty(&stall_probe->first->asked));
 }
 
 static void roll_destroy(struct roll *roll)
@@ -64,7 +64,7 @@ static bool keys_equal(const struct node_key *a, const struct node_key *b)
 
 static struct roll *roll_find(const struct overlay *overlay, const struct node_key *key)
 {
-    struct roll *roll = overlay->roll_call.first;
+    struct roll *roll = overlay->stall_probe.first;
 
     while (roll != NULL && !keys_equal(&roll->key, key))
         roll = roll->next;
@@ -120,14 +120,14 @@ static bool is_settled(const struct overlay *overlay, const struct roll *roll)
 
 static void roll_finish(struct overlay *overlay, struct roll *roll)
 {
-    struct roll **link = &overlay->roll_call.first;
+    struct roll **link = &overlay->stall_probe.first;
     struct node_missing *missing = &roll->result.missing;
     struct frame frame;
 
     while (*link != roll)
         link = &(*link)->next;
     *link = roll->next;
-    overlay->roll_call.count--;
+    overlay->stall_probe.count--;
     assert(ranges_is_empty(&roll->asked) || overlay->now_ns >= roll->due_ns);
     missing->more +=
         bound_set(&missing->absent) + bound_set(&missing->unjoined) + bound_set(&missing->silent);
@@ -210,7 +210,7 @@ static void roll_start(struct overlay *overlay, const struct node_key *key,
         series != NULL ? series_operation(series, key->generation) : NULL;
     struct roll *roll;
 
-    if (roll_find(overlay, key) != NULL || overlay->roll_call.count == ROLL_CALLS_MAX)
+    if (roll_find(overlay, key) != NULL || overlay->stall_probe.count == ROLL_CALLS_MAX)
         return;
     assert(!ranges_is_empty(set) && (!is_ours || series != NULL));
     roll = memory_allocate_zeroed(sizeof(*roll));
@@ -219,9 +219,9 @@ static void roll_start(struct overlay *overlay, const struct node_key *key,
     roll->is_ours = is_ours;
     roll->due_ns = overlay->now_ns + patience_ns;
     ranges_copy(&roll->set, set);
-    roll->next = overlay->roll_call.first;
-    overlay->roll_call.first = roll;
-    overlay->roll_call.count++;
+    roll->next = overlay->stall_probe.first;
+    overlay->stall_probe.first = roll;
+    overlay->stall_probe.count++;
     if (ranges_contains(set, overlay->place) && (operation == NULL || !operation->called))
         ranges_add(&roll->result.missing.absent, overlay->place, overlay->place);
     for (uint32_t i = 0; i < overlay->children_count; i++) {
@@ -234,7 +234,7 @@ static void roll_start(struct overlay *overlay, const struct node_key *key,
 
 /* ---- frames ---- */
 
-int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame)
+int stall_probe_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct overlay_roll_call call;
 
@@ -253,7 +253,7 @@ int roll_call_on_call(struct overlay *overlay, uint32_t from, const struct frame
     return 0;
 }
 
-int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame)
+int stall_probe_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     const struct child *child = membership_linked(overlay, from);
     uint32_t index = (uint32_t)(child - overlay->children);
@@ -275,19 +275,19 @@ int roll_call_on_roll(struct overlay *overlay, uint32_t from, const struct frame
 
 /* ---- time ---- */
 
-void roll_call_progress(struct overlay *overlay, struct operation *operation)
+void stall_probe_progress(struct overlay *overlay, struct operation *operation)
 {
     uint64_t due_ns = overlay->now_ns + overlay->stall_ns;
 
     if (operation_is_decided(operation) && !operation_is_stored(operation))
         return;
     operation->progress_ns = overlay->now_ns;
-    if (due_ns < overlay->roll_call.watch_ns)
-        overlay->roll_call.watch_ns = due_ns;
+    if (due_ns < overlay->stall_probe.watch_ns)
+        overlay->stall_probe.watch_ns = due_ns;
 }
 
-void roll_call_decided(struct overlay *overlay, const struct series *series,
-                       struct operation *operation)
+void stall_probe_decided(struct overlay *overlay, const struct series *series,
+                         struct operation *operation)
 {
     struct overlay_action *action;
 
@@ -336,8 +336,8 @@ static void check_operation(struct overlay *overlay, struct series *series,
         if (due_ns <= overlay->now_ns)
             due_ns = overlay->now_ns + (overlay->stall_ns << TOLD_MAX);
     }
-    if (due_ns < overlay->roll_call.watch_ns)
-        overlay->roll_call.watch_ns = due_ns;
+    if (due_ns < overlay->stall_probe.watch_ns)
+        overlay->stall_probe.watch_ns = due_ns;
 }
 
 static void check_list(struct overlay *overlay, struct list *list)
@@ -355,13 +355,13 @@ static void check_list(struct overlay *overlay, struct list *list)
 
 static void check_operations(struct overlay *overlay)
 {
-    overlay->roll_call.watch_ns = OVERLAY_NEVER_NS;
+    overlay->stall_probe.watch_ns = OVERLAY_NEVER_NS;
     check_list(overlay, &overlay->collective.at_rest); /* some may be stored, and wait for OVER */
     check_list(overlay, &overlay->collective.open);
 }
 
 /* A place below waits; we may not know the operation yet. */
-int roll_call_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame)
+int stall_probe_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct operation *operation;
     struct series *series;
@@ -384,31 +384,31 @@ static void roll_give_up(struct overlay *overlay, struct roll *roll)
     roll_finish(overlay, roll);
 }
 
-void roll_call_timer(struct overlay *overlay)
+void stall_probe_timer(struct overlay *overlay)
 {
     struct roll *next;
 
-    for (struct roll *roll = overlay->roll_call.first; roll != NULL; roll = next) {
+    for (struct roll *roll = overlay->stall_probe.first; roll != NULL; roll = next) {
         next = roll->next;
         if (overlay->now_ns >= roll->due_ns)
             roll_give_up(overlay, roll);
     }
-    if (overlay->now_ns >= overlay->roll_call.watch_ns)
+    if (overlay->now_ns >= overlay->stall_probe.watch_ns)
         check_operations(overlay);
 }
 
-uint64_t roll_call_deadline_ns(const struct overlay *overlay)
+uint64_t stall_probe_deadline_ns(const struct overlay *overlay)
 {
-    uint64_t deadline_ns = overlay->roll_call.watch_ns;
+    uint64_t deadline_ns = overlay->stall_probe.watch_ns;
 
-    for (const struct roll *roll = overlay->roll_call.first; roll != NULL; roll = roll->next) {
+    for (const struct roll *roll = overlay->stall_probe.first; roll != NULL; roll = roll->next) {
         if (roll->due_ns < deadline_ns)
             deadline_ns = roll->due_ns;
     }
     return deadline_ns;
 }
 
-void roll_call_ask(struct overlay *overlay, const struct overlay_event *event)
+void stall_probe_ask(struct overlay *overlay, const struct overlay_event *event)
 {
     const struct series *series = series_find(overlay, &event->key);
 
@@ -417,16 +417,16 @@ void roll_call_ask(struct overlay *overlay, const struct overlay_event *event)
         roll_start(overlay, &event->key, &series->set, true, PATIENCE_NS);
 }
 
-void roll_call_forget(struct overlay *overlay, uint32_t owner)
+void stall_probe_forget(struct overlay *overlay, uint32_t owner)
 {
-    struct roll **link = &overlay->roll_call.first;
+    struct roll **link = &overlay->stall_probe.first;
 
     while (*link != NULL) {
         struct roll *roll = *link;
 
         if (roll->key.owner == owner) {
             *link = roll->next;
-            overlay->roll_call.count--;
+            overlay->stall_probe.count--;
             roll_destroy(roll);
         } else {
             link = &roll->next;
@@ -434,12 +434,12 @@ void roll_call_forget(struct overlay *overlay, uint32_t owner)
     }
 }
 
-void roll_call_fini(struct overlay *overlay)
+void stall_probe_fini(struct overlay *overlay)
 {
-    while (overlay->roll_call.first != NULL) {
-        struct roll *roll = overlay->roll_call.first;
+    while (overlay->stall_probe.first != NULL) {
+        struct roll *roll = overlay->stall_probe.first;
 
-        overlay->roll_call.first = roll->next;
+        overlay->stall_probe.first = roll->next;
         roll_destroy(roll);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "fabric/frame.h"
+#include "fabric/frame_wire.h"
 
 #include <errno.h>
 #include <string.h>
