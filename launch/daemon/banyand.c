@@ -17,6 +17,7 @@
 #include "launch/proto/exit_status.h"
 #include "launch/start/one_shot.h"
 #include "launch/rank/pmi_process.h"
+#include "launch/exec/build_tree.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
 #include "launch/exec/standard_fds.h"
@@ -139,6 +140,7 @@ static int run_option(int argc, char **argv)
 int main(int argc, char **argv)
 {
     standard_fds_open(); /* an agent may have closed one; 0.7 us */
+    build_tree_init();
     process_title_init(argc, argv);
     if (argc > 1)
         return run_option(argc, argv);

@@ -50,11 +50,17 @@ char *build_tree_object_of(const char *program, const char *name)
     return NULL;
 }
 
+/* Of this process and those that it forks. */
+static char running[PATH_MAX];
+
+void build_tree_init(void)
+{
+    ssize_t length = readlink("/proc/self/exe", running, sizeof(running) - 1);
+
+    running[length > 0 ? length : 0] = '\0';
+}
+
 char *build_tree_object(const char *name)
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-    program[length > 0 ? length : 0] = '\0';
-    return build_tree_object_of(program, name);
+    return build_tree_object_of(running, name);
 }

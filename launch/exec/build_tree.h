@@ -11,7 +11,10 @@
  * tree.  Files and directories count only if they belong to the owner of the program and others cannot
  * write to them: a copy of the program in /tmp loads nothing from there.  free() it. */
 char *build_tree_object_of(const char *program, const char *name);
-/* The same for the running program. */
+/* Finds out where the running program is; at the beginning of main.  Later it may be in other namespaces,
+ * where the kernel calls it by another name: in a chroot by that of the system around it. */
+void build_tree_init(void);
+/* The same for the running program; NULL before build_tree_init. */
 char *build_tree_object(const char *name);
 
 #endif
