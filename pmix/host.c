@@ -345,6 +345,34 @@ static void host_gone(void *speaker, const struct pmi_process *process)
     host_modex_process_gone(speaker, &named);
 }
 
+struct check {
+    uint64_t id;
+    host_checked_function *answered;
+    void *context;
+};
+
+static void checked(pmix_status_t status, void *context)
+{
+    struct check *check = context;
+
+    check->answered(check->context, check->id);
+    free(check);
+}
+
+/* To forget a client that there is not costs libpmix nothing, but it takes its turn. */
+static void host_check(struct host *host, uint64_t id, host_checked_function *answered,
+                       void *context)
+{
+    struct check *check = memory_allocate_zeroed(sizeof(*check));
+    pmix_proc_t nobody;
+
+    check->id = id;
+    check->answered = answered;
+    check->context = context;
+    PMIX_LOAD_PROCID(&nobody, "nobody", 0);
+    PMIx_server_deregister_client(&nobody, checked, check);
+}
+
 __attribute__((visibility("default"))) const struct host_table host_table = {
     .abi = HOST_ABI,
     .create = host_create,
@@ -354,5 +382,6 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .job_open = host_job_open,
     .job_close = host_job_close,
     .admit = host_entry_admit,
+    .check = host_check,
     .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
 };

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "pmix/pmi.h"
 
-#define HOST_ABI 5
+#define HOST_ABI 6
 
 /* What host_table.wait has waited for: the caller's descriptor is readable; process must be called. */
 enum { HOST_FD = 1, HOST_OWN = 2 };
@@ -34,6 +34,8 @@ struct host_config {
     int topology_devices;
     const struct pmi_ops *ops; /* copied */
 };
+
+typedef void host_checked_function(void *context, uint64_t id);
 
 struct host_table {
     uint32_t abi; /* HOST_ABI */
@@ -55,6 +57,8 @@ struct host_table {
      * process. Takes fd; libpmix answers the client if it refuses it. */
     void (*admit)(struct host *host, int fd, const struct pmi_process *process, const void *message,
                   size_t message_bytes);
+    /* Has answered called, on any thread, when libpmix has done what it was asked to before. */
+    void (*check)(struct host *host, uint64_t id, host_checked_function *answered, void *context);
     struct pmi_events events; /* speaker: the host */
 };
 

@@ -35,6 +35,7 @@ struct pmi_remote {
     uint64_t sent_bytes;   /* in all */
     struct list marks;
     uint32_t memory_kib;
+    uint64_t checked;
 };
 
 static struct open_job *job_find(const struct pmi_remote *remote, uint32_t number)
@@ -313,6 +314,8 @@ static int heed(void *context, const struct pmi_message *message)
         return -EPROTO;
     if (message->kind == PMI_MESSAGE_CLOSED)
         remote->memory_kib = message->number;
+    else if (message->kind == PMI_MESSAGE_CHECKED)
+        remote->checked = message->id;
     else if (message->kind == PMI_MESSAGE_COLLECTIVE)
         heed_collective(remote, message);
     else if (message->kind == PMI_MESSAGE_FETCH || message->kind == PMI_MESSAGE_ABORT)
@@ -366,6 +369,18 @@ uint32_t pmi_remote_jobs(const struct pmi_remote *remote)
 
     list_for_each(&remote->jobs, node, spare) count++;
     return count;
+}
+
+void pmi_remote_check(struct pmi_remote *remote, uint64_t id)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_CHECK, .id = id};
+
+    (void)say(remote, &message);
+}
+
+uint64_t pmi_remote_checked(const struct pmi_remote *remote)
+{
+    return remote->checked;
 }
 
 uint32_t pmi_remote_memory_kib(const struct pmi_remote *remote)

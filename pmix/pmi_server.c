@@ -242,6 +242,22 @@ static int obey_admit(struct pmi_server *server, const struct pmi_message *messa
     return 0;
 }
 
+/* On any thread. */
+static void on_checked(void *context, uint64_t id)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_CHECKED, .id = id};
+
+    (void)tell(context, &message);
+}
+
+static void obey_check(struct pmi_server *server, const struct pmi_message *message)
+{
+    if (server->host != NULL)
+        server->table->check(server->host, message->id, on_checked, server);
+    else
+        on_checked(server, message->id);
+}
+
 static int obey(void *context, const struct pmi_message *message)
 {
     struct pmi_server *server = context;
@@ -271,6 +287,9 @@ static int obey(void *context, const struct pmi_message *message)
     case PMI_MESSAGE_GONE:
         if (server->host != NULL)
             server->table->events.gone(server->host, &message->process);
+        return 0;
+    case PMI_MESSAGE_CHECK:
+        obey_check(server, message);
         return 0;
     default:
         return -EPROTO;

@@ -33,6 +33,7 @@ enum pmi_message_kind {
     PMI_MESSAGE_DONE,
     PMI_MESSAGE_PROVIDE,
     PMI_MESSAGE_GONE,
+    PMI_MESSAGE_CHECK,
     /* From the server. */
     PMI_MESSAGE_OPENED, /* number: the server's pid */
     PMI_MESSAGE_CLOSED, /* number: its memory in KiB */
@@ -45,6 +46,7 @@ enum pmi_message_kind {
     PMI_MESSAGE_ABORT, /* number: the exit status, members: the targets */
     PMI_MESSAGE_TEXT,
     PMI_MESSAGE_UNSERVED, /* number: enum pmi_service */
+    PMI_MESSAGE_CHECKED,
     PMI_MESSAGE_KIND_COUNT
 };
 

@@ -35,6 +35,10 @@ static void process_started(void *context, uint64_t id, pid_t pid)
     struct daemon_job *job;
     struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
 
+    if (pmi_node_has_id(daemon->pmi_node, id)) {
+        pmi_node_started(daemon->pmi_node, id, pid);
+        return;
+    }
     if (!is_rank(id)) {
         if (starter_owns(daemon->starter, (uint32_t)id))
             starter_process_started(daemon->starter, (uint32_t)id, pid);

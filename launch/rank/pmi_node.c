@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "launch/exec/descriptor.h"
 #include "pmix/pmi_remote.h"
 
@@ -30,6 +31,10 @@ struct pmi_node {
     struct pmi_remote *remote; /* NULL: no server runs */
     struct loop_watch *watch;
     int fd;
+    struct loop_timer *check;
+    struct pmi_watch pmi_watch;
+    pid_t pid;        /* of the server; 0: not known yet */
+    uint64_t asked;   /* the last CHECK of this server; 0: none */
     uint32_t servers; /* started so far */
     int has_session;  /* its directory has been made */
     int is_hearing;
@@ -97,6 +102,7 @@ static struct pmi_remote *let_go(struct pmi_node *node)
 {
     struct pmi_remote *remote = node->remote;
 
+    loop_timer_cancel(node->check);
     loop_watch_destroy(node->watch);
     close(node->fd);
     node->watch = NULL;
@@ -109,9 +115,17 @@ static struct pmi_remote *let_go(struct pmi_node *node)
     return remote;
 }
 
-static void lose(struct pmi_node *node, const char *how)
+static void lose_because(struct pmi_node *node, const char *why)
 {
     struct pmi_remote *remote = let_go(node);
+
+    log_info("%s", why);
+    pmi_remote_lose(remote, why);
+    pmi_remote_destroy(remote);
+}
+
+static void lose(struct pmi_node *node, const char *how)
+{
     char why[HOST_NAME_BYTES_MAX + 256];
 
     snprintf(
@@ -119,9 +133,7 @@ static void lose(struct pmi_node *node, const char *how)
         "the PMIx server process %s; run the job again, and if that happens again look into the "
         "kernel log of %s (out of memory?)",
         how, node->config.node_name);
-    log_info("%s", why);
-    pmi_remote_lose(remote, why);
-    pmi_remote_destroy(remote);
+    lose_because(node, why);
 }
 
 /* ---- Reading ---- */
@@ -174,6 +186,45 @@ void pmi_node_catch_up(struct pmi_node *node)
         ;
 }
 
+/* ---- Whether it gets on ---- */
+
+static void check_again(struct pmi_node *node)
+{
+    loop_timer_set(node->check, loop_now_ns() + (uint64_t)node->config.check_ms * NS_PER_MS);
+}
+
+static void ask(struct pmi_node *node)
+{
+    pmi_watch_ask(&node->pmi_watch, node->pid);
+    pmi_remote_check(node->remote, ++node->asked);
+    flush(node);
+}
+
+static void lose_hanging(struct pmi_node *node, enum pmi_watch_finding finding)
+{
+    log_info("libpmix does not answer: its process %s",
+             finding == PMI_WATCH_SPINS ? "computes" : "sleeps");
+    lose_because(
+        node, "the PMIx server process hung in libpmix and was killed; run the job again, and if "
+              "that happens again look for the PMIx call that leads to it");
+}
+
+/* Between jobs nobody waits for it. */
+static void check_now(void *context)
+{
+    struct pmi_node *node = context;
+    enum pmi_watch_finding finding = PMI_WATCH_GOES_ON;
+
+    if (node->pid > 0 && pmi_remote_checked(node->remote) != node->asked)
+        finding = pmi_watch_look(&node->pmi_watch);
+    else if (node->pid > 0 && pmi_remote_jobs(node->remote) > 0)
+        ask(node);
+    if (finding == PMI_WATCH_GOES_ON)
+        check_again(node);
+    else
+        lose_hanging(node, finding);
+}
+
 /* ---- Its start ---- */
 
 static int directory_make(struct pmi_node *node, struct error *error)
@@ -207,6 +258,9 @@ static int server_start(struct pmi_node *node, struct error *error)
     node->fd = descriptor_move_high(ends[0]);
     node->remote = pmi_remote_create(&config);
     node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, ready, node);
+    node->pid = 0;
+    node->asked = 0;
+    check_again(node);
     helper_start_server(node->config.helper, server_id(node), ends[1]);
     close(ends[1]);
     return 0;
@@ -287,6 +341,12 @@ int pmi_node_has_id(const struct pmi_node *node, uint64_t id)
     return id - node->config.first_id < PMI_NODE_IDS;
 }
 
+void pmi_node_started(struct pmi_node *node, uint64_t id, pid_t pid)
+{
+    if (node->remote != NULL && id == server_id(node))
+        node->pid = pid;
+}
+
 void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step)
 {
     char how[128];
@@ -323,6 +383,12 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
     struct pmi_node *node = memory_allocate_zeroed(sizeof(*node));
 
     node->config = *config;
+    if (node->config.check_ms == 0) {
+        node->config.check_ms = PMI_NODE_CHECK_MS;
+        node->config.limits = (struct pmi_watch_limits){PMI_NODE_SLEEPING_LOOKS, PMI_NODE_BUSY_MS};
+    }
+    node->pmi_watch.limits = node->config.limits;
+    node->check = loop_timer_create(config->loop, check_now, node);
     node->fd = -1;
     snprintf(node->namespace, sizeof(node->namespace), "banyan-%s", config->session_id);
     name_directory(node);
@@ -335,5 +401,6 @@ void pmi_node_destroy(struct pmi_node *node)
         return;
     if (node->remote != NULL)
         pmi_remote_destroy(let_go(node));
+    loop_timer_destroy(node->check);
     free(node);
 }

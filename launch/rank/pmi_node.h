@@ -2,11 +2,11 @@
 /*
  * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked by the
  * helper when the first job needs it and used by all jobs of the instance that run here.  When it
- * dies the jobs that it serves fail, and the next job opened gets a new one; one that has grown is
+ * dies or hangs the jobs that it serves fail, and the next job opened gets a new one; one that has grown is
  * replaced once no job is open.  It dies with the daemon: by the end of its socket, and by the
  * helper, whose child it is.
  *
- * Cost: nothing until the first job is opened.
+ * Cost: nothing until the first job is opened, then a message and its answer in 10 s.
  */
 #ifndef LAUNCH_RANK_PMI_NODE_H
 #define LAUNCH_RANK_PMI_NODE_H
@@ -17,6 +17,7 @@
 #include "fabric/loop.h"
 #include "launch/exec/helper.h"
 #include "launch/exec/session.h"
+#include "launch/rank/pmi_watch.h"
 #include "pmix/pmi.h"
 
 /* Ids of its processes at the helper: [first, first + PMI_NODE_IDS). */
@@ -24,6 +25,12 @@
 /* A server that uses more memory after its last job is not used again; after one client of a small
  * job it uses 17 MiB. */
 #define PMI_NODE_GROWN_KIB (96u * 1024)
+
+/* So often libpmix is asked whether it still does something while a job is open, and one that does not
+ * answer is looked at.  Its longest known task, to register 100,000 local ranks, takes 15 s. */
+#define PMI_NODE_CHECK_MS       10000u
+#define PMI_NODE_SLEEPING_LOOKS 3u
+#define PMI_NODE_BUSY_MS        60000u
 
 struct pmi_node;
 
@@ -35,6 +42,9 @@ struct pmi_node_config {
     const char *node_name;
     uint32_t place;
     uint64_t first_id;
+    /* 0: as PMI_NODE_CHECK_MS and its like say; a test has less patience. */
+    uint32_t check_ms;
+    struct pmi_watch_limits limits;
 };
 
 struct pmi_node *pmi_node_create(const struct pmi_node_config *config);
@@ -61,6 +71,7 @@ void pmi_node_catch_up(struct pmi_node *node);
 
 /* helper_events of a process with one of its ids. */
 int pmi_node_has_id(const struct pmi_node *node, uint64_t id);
+void pmi_node_started(struct pmi_node *node, uint64_t id, pid_t pid);
 void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step);
 void pmi_node_exited(struct pmi_node *node, uint64_t id, int wait_status);
 

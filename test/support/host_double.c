@@ -26,13 +26,19 @@ static void job_close(struct host *host, uint32_t number)
 {
 }
 
+static void check(struct host *host, uint64_t id, host_checked_function *answered, void *context)
+{
+    answered(context, id);
+}
+
 struct host_table host_double_table(void)
 {
     return (struct host_table){.abi = HOST_ABI,
                                .create = create,
                                .descriptor = descriptor,
                                .process = process,
-                               .job_close = job_close};
+                               .job_close = job_close,
+                               .check = check};
 }
 
 void host_double_provide(void *host, uint64_t id, const struct pmi_process *process,

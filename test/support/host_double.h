@@ -11,8 +11,8 @@
 /* Those of the host that was created last: what the script speaks to. */
 extern struct pmi_ops host_double_ops;
 
-/* A table whose host is created, has no descriptor, and does nothing when its turn comes or a job
- * closes.  The rest is the test's. */
+/* A table whose host is created, has no descriptor, answers a check, and does nothing when its turn
+ * comes or a job closes.  The rest is the test's. */
 struct host_table host_double_table(void);
 
 /* What the test answers to `provide`: the key's name as its value. */

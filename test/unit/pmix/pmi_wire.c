@@ -133,6 +133,13 @@ static void fake_gone(void *host, const struct pmi_process *process)
     buffer_printf(&calls, "gone %u.%u\n", process->job, process->rank);
 }
 
+static void fake_check(struct host *host, uint64_t id, host_checked_function *answered,
+                       void *context)
+{
+    buffer_printf(&calls, "check %llu\n", (unsigned long long)id);
+    answered(context, id);
+}
+
 static const struct host_table fake_table = {
     .abi = HOST_ABI,
     .create = fake_create,
@@ -142,6 +149,7 @@ static const struct host_table fake_table = {
     .job_open = fake_open,
     .job_close = fake_close,
     .admit = fake_admit,
+    .check = fake_check,
     .events = {.done = fake_done, .provide = fake_provide, .gone = fake_gone},
 };
 
@@ -309,21 +317,24 @@ static void test_down(size_t piece_bytes)
     pmi_remote_events.gone(remote, &three);
     is_int(pump_down(remote, server, piece_bytes), 0, "pieces of %zu bytes are taken", piece_bytes);
     is_int(fcntl(fd, F_GETFD), -1, "a descriptor that has been sent is closed");
+    pmi_remote_check(remote, 5);
     pmi_remote_close(remote, JOB);
     pmi_remote_close(remote, JOB);
     is_int(pump_down(remote, server, piece_bytes), 0, "a job is closed once");
-    is_string(buffer_string(&calls),
-              "create /tmp/p0 n2 banyan-x 2\n"
-              "open 7 space.7 0,1;2,3\n"
-              "admit 7.3 hello\nadmit 7.3 again\n"
-              "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\nclose 7\n",
-              "the host hears what the daemon says, in that order");
+    is_string(
+        buffer_string(&calls),
+        "create /tmp/p0 n2 banyan-x 2\n"
+        "open 7 space.7 0,1;2,3\n"
+        "admit 7.3 hello\nadmit 7.3 again\n"
+        "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\ncheck 5\nclose 7\n",
+        "the host hears what the daemon says, in that order");
     heard_nothing();
     is_int(pmi_server_wait(server, 99), HOST_FD | HOST_OWN, "the host waits");
     is_string(buffer_string(&calls), "wait 99\n", "for the daemon's socket, too");
     heard_nothing();
     is_int(pump_up(remote, piece_bytes), 0, "its answers are taken");
     is_string(buffer_string(&calls), "", "of a closed job nothing is told");
+    is_uint(pmi_remote_checked(remote), 5, "but that its check has been answered");
     is_uint(pmi_remote_memory_kib(remote), 4711, "but what memory the server has");
     pmi_server_destroy(server);
     pmi_remote_destroy(remote);
@@ -400,8 +411,10 @@ static void test_no_host(void)
     pmi_remote_events.provide(remote, 9, &three, "key");
     pmi_remote_events.done(remote, 9, 0, "x", 1);
     pmi_remote_events.gone(remote, &three);
+    pmi_remote_check(remote, 6);
     is_int(pump_down(remote, server, 4096), 0, "a server without a host goes on");
     is_int(pump_up(remote, 4096), 0, "and answers");
+    is_uint(pmi_remote_checked(remote), 6, "checks, too");
     is_string(buffer_string(&calls), "opened 7 -24 'no room' 0\nprovided 7 9 -2 ''\n",
               "that there is none, and why");
     host_fails = 0;

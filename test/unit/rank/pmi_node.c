@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The node's PMIx server as a process of a real helper, with a scripted host in the place of libpmix:
- * what becomes of jobs when it dies, speaks noise, cannot be forked, or has grown.
+ * what becomes of jobs when it dies, hangs, speaks noise, cannot be forked, or has grown.
  */
 #include "config.h"
 
@@ -24,15 +24,18 @@
 #include "pmix/pmi_server.h"
 
 #define FIRST_ID    (1ull << 40)
-#define PATIENCE_NS 20000000000ull
+#define PATIENCE_NS 60000000000ull
+#define CHECK_MS    20
+#define LOOKS       8
 
 /* What the scripted host does, by the number of the job. */
-enum { GOOD = 1, DIES_AT_OPEN, SPEAKS_NOISE, GROWS, DIES_IN_FENCE, GOOD_TOO, HANGS };
+enum { GOOD = 1, DIES_AT_OPEN, SPEAKS_NOISE, GROWS, DIES_IN_FENCE, GOOD_TOO, HANGS, SPINS, SLEEPS };
 
 /* ---- The server process ---- */
 
 static int server_fd;
-static int has_grown;
+static volatile int has_grown;
+static int is_mute;
 
 static void host_open(struct host *host, const struct pmi_job *job)
 {
@@ -44,9 +47,13 @@ static void host_open(struct host *host, const struct pmi_job *job)
         _exit(3);
     while (job->number == HANGS)
         pause();
+    while (job->number == SPINS)
+        has_grown = 0;
     if (job->number == SPEAKS_NOISE)
         (void)!write(server_fd, "noise noise noise", 17);
-    has_grown |= job->number == GROWS;
+    if (job->number == GROWS)
+        has_grown = 1;
+    is_mute = job->number == SLEEPS;
     host_double_ops.opened(host_double_ops.context, job->number, 0, "", (int32_t)getpid());
     host_double_ops.collective(host_double_ops.context, &fence);
 }
@@ -67,6 +74,15 @@ static void host_done(void *host, uint64_t id, int status, const void *data, siz
     host_double_ops.text(host_double_ops.context, &(struct pmi_process){GOOD, 0}, data, data_bytes);
 }
 
+/* As if libpmix's thread had stopped for ever, but not the server's. */
+static void host_check(struct host *host, uint64_t id, host_checked_function *answered,
+                       void *context)
+{
+    if (is_mute)
+        return;
+    answered(context, id);
+}
+
 static void host_gone(void *host, const struct pmi_process *process)
 {
     host_double_ops.finalized(host_double_ops.context, process);
@@ -79,6 +95,7 @@ static const struct host_table *load(void *context, struct error *error)
     table = host_double_table();
     table.job_open = host_open;
     table.admit = host_admit;
+    table.check = host_check;
     table.events =
         (struct pmi_events){.done = host_done, .provide = host_double_provide, .gone = host_gone};
     return &table;
@@ -146,6 +163,7 @@ static void note(const char *text)
 
 static void on_started(void *context, uint64_t id, pid_t pid)
 {
+    pmi_node_started(node, id, pid);
 }
 
 static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
@@ -351,12 +369,41 @@ static void test_others(void)
     }
     is_int(kill(pid, 0), -1, "a server that has grown is not used again");
     open_job(GOOD);
-    await("opened 1 0;");
+    await("opened 1 0;fence of 1;");
     pid = server_pid;
     pmi_node_close(node, GOOD);
     open_job(GOOD_TOO);
-    await("opened 6 0;");
+    await("opened 6 0;fence of 6;");
     is_int(server_pid, pid, "one that has not serves the next job, too");
+}
+
+static void stop_for_a_while(void)
+{
+    kill(server_pid, SIGSTOP);
+    buffer_clear(&calls);
+    loop_timer_set(timer, loop_now_ns() + 4 * LOOKS * CHECK_MS * 1000000ull);
+    (void)loop_run(loop);
+    is_string(buffer_string(&calls), "", "a server that is stopped is waited for");
+    kill(server_pid, SIGCONT);
+}
+
+/* Is told from one that is slow, or has nothing to do. */
+static void test_watched(void)
+{
+    pmi_node_close(node, GOOD_TOO);
+    open_job(GOOD);
+    await("opened 1 0;fence of 1;");
+    stop_for_a_while();
+    loop_timer_set(timer, loop_now_ns() + 4 * LOOKS * CHECK_MS * 1000000ull);
+    (void)loop_run(loop);
+    is_string(buffer_string(&calls), "", "one that answers is left alone");
+    open_job(SLEEPS);
+    await("lost 9: the PMIx server process hung in libpmix and was killed");
+    has_string(buffer_string(&calls), "lost 1: ", "all of its jobs are told");
+    open_job(SPINS);
+    await("lost 8: the PMIx server process hung in libpmix and was killed");
+    open_job(GOOD_TOO);
+    await("opened 6 0;");
 }
 
 /* A server that does not answer holds up nobody, and dies with its helper. */
@@ -378,7 +425,9 @@ int main(void)
                                      .session_id = "s",
                                      .node_name = "here",
                                      .place = 1,
-                                     .first_id = FIRST_ID};
+                                     .first_id = FIRST_ID,
+                                     .check_ms = CHECK_MS,
+                                     .limits = {.sleeping_looks = LOOKS, .busy_ms = 100}};
     int32_t pid;
 
     if (mkdtemp(base) == NULL)
@@ -395,6 +444,7 @@ int main(void)
     test_catch_up();
     test_dies();
     test_others();
+    test_watched();
     pid = server_pid;
     test_hangs();
     pmi_node_destroy(node);
