@@ -22,6 +22,7 @@
 struct slots_run {
     uint32_t nodes; /* > 0 */
     uint32_t slots; /* of each of them, >= 0 */
+    uint32_t used;  /* of those, by other jobs */
 };
 
 struct allocation {

@@ -83,13 +83,28 @@ static uint32_t units_of(const struct place_map *map, uint32_t kind)
     return view->counts[map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE];
 }
 
+/* What other jobs have: where they are bound to cores, a process of this one has to have a core that is
+ * left, and the slots beyond these are of no use. */
+static void count_taken(const struct place_map *map, struct free_run *run)
+{
+    const struct place_kind *kind = &map->placement->machines.kinds[run->kind];
+    uint64_t left;
+
+    if (ranges_is_empty(&kind->taken))
+        return;
+    run->used_units = place_machines_taken(kind, map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE);
+    left = run->units - run->used_units;
+    if (run->slots > left && run->used_slots < run->slots - left)
+        run->used_slots = run->slots - (uint32_t)left;
+}
+
 /* Cuts a run by the kinds of its nodes; *stretch is the first that may touch it. */
 static int append_by_kind(struct free_runs *runs, const struct place_map *map,
                           const struct kind_stretch **stretch, const struct kind_stretch *end,
                           struct free_run run, const struct allocation *allocation,
                           struct error *error)
 {
-    uint32_t after = run.first + run.nodes;
+    uint32_t after = run.first + run.nodes, used_slots = run.used_slots;
 
     while (run.first < after) {
         char name[HOST_NAME_BYTES_MAX + 1];
@@ -102,6 +117,9 @@ static int append_by_kind(struct free_runs *runs, const struct place_map *map,
         }
         run.kind = (*stretch)->kind;
         run.units = units_of(map, run.kind);
+        run.used_units = 0;
+        run.used_slots = used_slots;
+        count_taken(map, &run);
         run.nodes = (uint32_t)lesser(after, (uint64_t)(*stretch)->range.last + 1) - run.first;
         free_runs_append(runs, &run);
         run.first += run.nodes;
@@ -118,7 +136,9 @@ int free_runs_make(struct free_runs *ret_runs, const struct place_map *map,
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < allocation->runs_count; i++) {
-        struct free_run run = {.slots = allocation->runs[i].slots, .kind = UINT32_MAX};
+        struct free_run run = {.slots = allocation->runs[i].slots,
+                               .used_slots = allocation->runs[i].used,
+                               .kind = UINT32_MAX};
         uint32_t after = first + allocation->runs[i].nodes, gap;
 
         while (rc == 0 && run.slots > 0 && first < after &&

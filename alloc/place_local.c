@@ -13,6 +13,9 @@
 #include "base/hash.h"
 #include "base/map.h"
 
+/* Use of a unit whose core another job is bound to: what the job has itself is preferred to it. */
+#define USE_OF_OTHERS (UINT32_MAX / 2)
+
 /* ---- Units ---- */
 
 /* The units of a node in the order in which they are taken, and what has been taken so far. */
@@ -26,6 +29,7 @@ struct desk {
     uint32_t *picked;  /* by unit: the last process that took it, from 1 */
     uint32_t serial;   /* of the process at hand */
     uint8_t is_overloaded;
+    uint8_t is_contended; /* a process has taken a unit that another job has */
     /* Of the application at hand: units sorted by object, which begins at starts[object]. */
     uint32_t objects;
     uint32_t *sorted;
@@ -72,6 +76,11 @@ static void fill_cores(struct desk *desk)
     desk->units = desk->view->counts[TOPOLOGY_CORE];
 }
 
+static int thread_is_taken(const struct desk *desk, uint32_t thread)
+{
+    return ranges_contains(&desk->kind->taken, desk->view->os[thread]);
+}
+
 static void desk_init(struct desk *desk, const struct place_map *map, uint32_t kind)
 {
     assert(kind < map->placement->machines.kinds_count);
@@ -82,7 +91,9 @@ static void desk_init(struct desk *desk, const struct place_map *map, uint32_t k
         fill_threads(desk);
     else
         fill_cores(desk);
-    desk->use = memory_allocate_zeroed(desk->units * sizeof(*desk->use));
+    desk->use = memory_allocate(desk->units * sizeof(*desk->use));
+    for (uint32_t i = 0; i < desk->units; i++)
+        desk->use[i] = thread_is_taken(desk, desk->threads[i]) ? USE_OF_OTHERS : 0;
     desk->picked = memory_allocate_zeroed(desk->units * sizeof(*desk->picked));
     desk->sorted = memory_allocate(desk->units * sizeof(*desk->sorted));
     desk->starts = memory_allocate((desk->view->threads + 2) * sizeof(*desk->starts));
@@ -191,6 +202,7 @@ static void take_unit(struct desk *desk, uint32_t unit, struct place_seat *seat)
 {
     assert(unit < desk->units && desk->picked[unit] != desk->serial);
     desk->is_overloaded |= desk->use[unit] > 0;
+    desk->is_contended |= desk->use[unit] >= USE_OF_OTHERS;
     desk->use[unit]++;
     desk->picked[unit] = desk->serial;
     add_home(desk, unit, &seat->home);
@@ -314,6 +326,16 @@ static int take_ordered(struct desk *desk, const struct map_rule *rule, uint32_t
     return rc;
 }
 
+/* One thread more for a process, unless its core is another job's and no process had to take such a
+ * core. */
+static void bind_thread(const struct desk *desk, uint32_t thread, struct place_seat *seat)
+{
+    uint32_t os = desk->view->os[thread];
+
+    if (desk->is_contended || !thread_is_taken(desk, thread))
+        ranges_add(&seat->cpus, os, os);
+}
+
 /* Without an order to all cores of the list. */
 static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
                          struct place_seat *seat)
@@ -323,7 +345,7 @@ static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
     map_rule_cpus(rule, &listed);
     for (uint32_t t = 0; t < desk->view->threads; t++) {
         if (ranges_contains(&listed, core_of_thread(desk, t)))
-            ranges_add(&seat->cpus, desk->view->os[t], desk->view->os[t]);
+            bind_thread(desk, t, seat);
     }
     ranges_fini(&listed);
 }
@@ -432,9 +454,9 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
 /* ---- Binding ---- */
 
 /* Widens the home to all threads of the objects that it touches. */
-static void bind_seat(const struct topology *view, enum topology_level level,
-                      struct place_seat *seat)
+static void bind_seat(const struct desk *desk, enum topology_level level, struct place_seat *seat)
 {
+    const struct topology *view = desk->view;
     const uint32_t *objects = view->objects[level];
     uint32_t last = TOPOLOGY_NONE;
 
@@ -446,7 +468,7 @@ static void bind_seat(const struct topology *view, enum topology_level level,
             last = objects[home];
             for (uint32_t t = 0; t < view->threads; t++) {
                 if (objects[t] == last)
-                    ranges_add(&seat->cpus, view->os[t], view->os[t]);
+                    bind_thread(desk, t, seat);
             }
         }
     }
@@ -467,7 +489,7 @@ static void bind_to_near(const struct desk *desk, struct place_seat *seat)
     uint32_t thread = 0;
 
     for (; !desk->is_overloaded && ranges_next(&seat->near, thread, &thread); thread++)
-        ranges_add(&seat->cpus, desk->view->os[thread], desk->view->os[thread]);
+        bind_thread(desk, thread, seat);
 }
 
 static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
@@ -486,6 +508,20 @@ static void hash_seat(struct place_seat *seat)
     seat->hash = hash_ranges(&seat->gpus, seat->hash);
 }
 
+/* Cores that other jobs are bound to are theirs, unless sharing was asked for. */
+static int check_contention(const struct map_rule *rule, const struct desk *desk,
+                            struct error *error)
+{
+    if (!desk->is_contended || rule->oversubscribe || rule->cpus > 0 ||
+        !placement_rule_binds(rule, desk->map->in_threads))
+        return 0;
+    return error_set(
+        error, -ENOSPC,
+        "other jobs of this instance are bound to %u of %u cores; use fewer processes, "
+        "--bind-to none or --oversubscribe",
+        place_machines_taken(desk->kind, TOPOLOGY_CORE), desk->view->counts[TOPOLOGY_CORE]);
+}
+
 static int check_overload(const struct map_rule *rule, const struct desk *desk, uint32_t processes,
                           struct error *error)
 {
@@ -493,6 +529,8 @@ static int check_overload(const struct map_rule *rule, const struct desk *desk, 
 
     if (!desk->is_overloaded || rule->overload)
         return 0;
+    if (check_contention(rule, desk, error) < 0)
+        return -ENOSPC;
     if (rule->bind == MAP_BIND_LEVEL)
         return error_set(error, -ENOSPC,
                          "%u processes cannot be bound to %u %s so that each has its own; use "
@@ -521,7 +559,7 @@ static int bind_all(struct desk *desk, struct place_seats *seats, struct error *
             bind_to_near(desk, seat);
         else if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL ||
                                             map_rule_lists_cores(rule) || !desk->is_overloaded))
-            bind_seat(desk->view, level, seat);
+            bind_seat(desk, level, seat);
         if (rule->memory != MAP_MEMORY_NONE)
             bind_memory(desk->view, seat);
         hash_seat(seat);

@@ -112,7 +112,8 @@ static int slots_make(const struct source_reading *reading, struct rank_runs *ru
 
         if (i > 0 && ranks.first <= runs->items[i - 1].ranks.last)
             return error_set(reading->error, -EINVAL, "R_lite has rank %u twice", ranks.first);
-        ret_slots[i] = (struct slots_run){ranks.last - ranks.first + 1, runs->items[i].cores};
+        ret_slots[i] = (struct slots_run){.nodes = ranks.last - ranks.first + 1,
+                                          .slots = runs->items[i].cores};
         *ret_nodes += ret_slots[i].nodes;
     }
     return 0;

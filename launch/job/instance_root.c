@@ -46,6 +46,7 @@ void instance_root_destroy(struct instance_root *root)
     list_for_each(&root->jobs, node, spare) job_destroy(list_entry(node, struct job, node));
     map_destroy(root->jobs_by_number);
     node_pool_destroy(root->book);
+    job_machines_fini(&root->machines);
     ranges_fini(&root->dead);
     for (uint32_t i = 0; i < root->seen_count; i++)
         ranges_fini(&root->seen[i].places);

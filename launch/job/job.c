@@ -111,8 +111,9 @@ struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t 
     int gather = operation != JOB_OPERATION_PMI1 && operation != JOB_OPERATION_PMIX;
     uint64_t set_id = job_set_id(number, operation);
 
-    if (operation == JOB_OPERATION_ENDED)
-        set_id = hash_mix(set_id + generation); /* after a loss it is a different set */
+    /* After a loss it is another set, and other nodes are asked the second time. */
+    if (operation == JOB_OPERATION_ENDED || operation == JOB_OPERATION_SURVEY)
+        set_id = hash_mix(set_id + generation);
     return (struct node_key){
         .set_id = set_id,
         .owner = number,

@@ -58,19 +58,30 @@ int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares 
 
 /* ---- views ---- */
 
-/* From this node on each has that many slots more, or fewer. */
+/* From this node on each has that many slots more, or fewer, and that many more are used. */
 struct slots_delta {
     uint32_t node;
     int64_t slots;
+    int64_t used;
 };
 
-static void view_add(struct job_view *view, uint32_t node, int64_t slots)
+static void view_add(struct job_view *view, uint32_t node, int64_t slots, int64_t used)
 {
     if (view->deltas_count == view->deltas_capacity) {
         view->deltas_capacity = view->deltas_capacity > 0 ? 2 * view->deltas_capacity : 16;
         view->deltas = memory_resize(view->deltas, view->deltas_capacity * sizeof(*view->deltas));
     }
-    view->deltas[view->deltas_count++] = (struct slots_delta){.node = node, .slots = slots};
+    view->deltas[view->deltas_count++] =
+        (struct slots_delta){.node = node, .slots = slots, .used = used};
+}
+
+/* Nodes [first, last] have that many slots more each, of which that many are used. */
+static void view_add_range(struct job_view *view, uint32_t first, uint32_t last, int64_t slots,
+                           int64_t used)
+{
+    assert(first <= last);
+    view_add(view, first, slots, used);
+    view_add(view, last + 1, -slots, -used);
 }
 
 void job_view_init(struct job_view *view, const struct allocation *allocation)
@@ -83,9 +94,8 @@ void job_view_init(struct job_view *view, const struct allocation *allocation)
     for (uint32_t i = 0; i < allocation->runs_count; i++) {
         const struct slots_run *run = &allocation->runs[i];
 
-        view_add(view, node, run->slots);
+        view_add_range(view, node, node + run->nodes - 1, run->slots, run->used);
         node += run->nodes;
-        view_add(view, node, -(int64_t)run->slots);
     }
 }
 
@@ -93,6 +103,7 @@ void job_view_fini(struct job_view *view)
 {
     free(view->allocation.runs);
     free(view->deltas);
+    *view = (struct job_view){.deltas = NULL};
 }
 
 void job_view_take(struct job_view *view, const struct job_shares *shares)
@@ -100,15 +111,14 @@ void job_view_take(struct job_view *view, const struct job_shares *shares)
     for (uint32_t i = 0; i < shares->count; i++) {
         const struct pool_share *share = &shares->items[i];
 
-        view_add(view, share->nodes.first, -(int64_t)share->slots);
-        view_add(view, share->nodes.last + 1, share->slots);
+        view_add_range(view, share->nodes.first, share->nodes.last, 0, share->slots);
     }
 }
 
-void job_view_take_nodes(struct job_view *view, uint32_t first, uint32_t last)
+void job_view_take_nodes(struct job_view *view, const struct ranges *nodes)
 {
-    view_add(view, first, -(int64_t)UINT32_MAX);
-    view_add(view, last + 1, UINT32_MAX);
+    for (uint32_t i = 0; i < nodes->count; i++)
+        view_add_range(view, nodes->items[i].first, nodes->items[i].last, -(int64_t)UINT32_MAX, 0);
 }
 
 static int compare_deltas(const void *a, const void *b)
@@ -118,24 +128,29 @@ static int compare_deltas(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-static void view_run(struct allocation *allocation, uint32_t nodes, int64_t slots)
+/* A job that oversubscribes has more slots of a node than there are: then all are used. */
+static void view_run(struct allocation *allocation, uint32_t nodes, int64_t slots, int64_t used)
 {
     struct slots_run *last =
         allocation->runs_count > 0 ? &allocation->runs[allocation->runs_count - 1] : NULL;
-    uint32_t left = slots > 0 ? (uint32_t)slots : 0;
+    struct slots_run run = {.nodes = nodes};
 
-    if (last != NULL && last->slots == left)
+    assert(used >= 0);
+    if (slots > 0) {
+        run.slots = (uint32_t)slots;
+        run.used = (uint32_t)(used < slots ? used : slots);
+    }
+    if (last != NULL && last->slots == run.slots && last->used == run.used)
         last->nodes += nodes;
     else
-        allocation->runs[allocation->runs_count++] =
-            (struct slots_run){.nodes = nodes, .slots = left};
+        allocation->runs[allocation->runs_count++] = run;
 }
 
 void job_view_make(struct job_view *view)
 {
     struct allocation *allocation = &view->allocation;
     uint32_t nodes = allocation_nodes(allocation);
-    int64_t slots = 0;
+    int64_t slots = 0, used = 0;
 
     assert(allocation->runs == NULL);
     qsort(view->deltas, view->deltas_count, sizeof(*view->deltas), compare_deltas);
@@ -146,10 +161,11 @@ void job_view_make(struct job_view *view)
         uint32_t next = i + 1 < view->deltas_count ? delta[1].node : nodes;
 
         slots += delta->slots;
+        used += delta->used;
         if (next > nodes)
             next = nodes;
         if (next > delta->node)
-            view_run(allocation, next - delta->node, slots);
+            view_run(allocation, next - delta->node, slots, used);
     }
 }
 

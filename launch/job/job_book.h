@@ -26,8 +26,8 @@ void job_shares_make(const struct place_map *map, const struct ranges *places,
 int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,
                   struct error *error);
 
-/* An allocation of the same nodes with different slots.  Names are the roster's; only its runs are
- * owned (job_view_fini). */
+/* An allocation of the same nodes as one job may use it: names are the roster's.  Only its runs are its
+ * own: job_view_fini. */
 struct job_view {
     struct allocation allocation;
     struct slots_delta *deltas; /* while it is being made */
@@ -36,11 +36,11 @@ struct job_view {
 };
 /* Begins with the slots of an allocation ... */
 void job_view_init(struct job_view *view, const struct allocation *allocation);
-void job_view_fini(struct job_view *view);
-/* ... minus shares, and minus all slots of some nodes ... */
+void job_view_fini(struct job_view *view); /* a zeroed view, too; it is zeroed after */
+/* ... of which others use shares, and of some nodes (indexes) there are none ... */
 void job_view_take(struct job_view *view, const struct job_shares *shares);
-void job_view_take_nodes(struct job_view *view, uint32_t first, uint32_t last);
-/* ... gives the remaining slots, never below 0.  O(n log n) of runs and shares. */
+void job_view_take_nodes(struct job_view *view, const struct ranges *nodes);
+/* ... gives the slots and those used, no more than there are.  O(n log n) of runs and shares. */
 void job_view_make(struct job_view *view);
 
 /* The daemons of places are lost. */

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The map of a job from the slots it can get of the instance's nodes.  The only job of an instance
- * has the whole roster, which its launch need not repeat.  If others run, too, the root makes the
- * map from the slots that they have left, and the launch has the slots of the job's nodes, as runs
- * over all nodes; so root and nodes make the same map from the same slots, and a job of one process
- * costs one run among thousands of nodes.
+ * What a job gets of the instance's nodes, made into its map.  The only job of an instance has the
+ * roster to itself, and its launch says nothing of it.  Where others run, too, the root makes the map of
+ * the slots and cores that they have left, and the launch names those of the nodes that the job has, the
+ * slots as runs over all nodes, the cores as kinds of machines; so root and nodes make the same map of
+ * the same, and a job of one process costs one run and one kind among thousands of nodes.
+ *
+ * A job that is placed on cores asks only the nodes that it would fill if slots were all that counts.
+ * If that is not enough for a map that no other node can change, all others are asked, too.
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "alloc/place_cores.h"
 #include "alloc/place_cpus.h"
 #include "alloc/place_require.h"
 #include "launch/job/job_state.h"
@@ -28,36 +33,174 @@ static int is_shared(const struct job *job)
     return 0;
 }
 
-/* The slots that other jobs have left. */
-static void view_left(const struct job *job, struct job_view *ret_view)
+/* Nodes as indexes are places less one. */
+static void nodes_of_places(const struct ranges *places, struct ranges *ret_nodes)
+{
+    ranges_clear(ret_nodes);
+    for (uint32_t i = 0; i < places->count; i++)
+        ranges_add(ret_nodes, places->items[i].first - 1, places->items[i].last - 1);
+}
+
+/* All slots with those that other jobs use, without some nodes. */
+static void view_left(const struct job *job, const struct ranges *without,
+                      struct job_view *ret_view)
 {
     const struct instance_root *root = job->instance->root;
     struct list_node *node, *spare;
+    struct ranges dead = {0};
 
     job_view_init(ret_view, job->instance->allocation);
     list_for_each(&root->jobs, node, spare)
         job_view_take(ret_view, &list_entry(node, struct job, node)->shares);
-    for (uint32_t i = 0; i < root->dead.count; i++)
-        job_view_take_nodes(ret_view, root->dead.items[i].first - 1, root->dead.items[i].last - 1);
+    if (root->policy == INSTANCE_STAYS) /* else the job is reported as lost with them */
+        nodes_of_places(&root->dead, &dead);
+    job_view_take_nodes(ret_view, &dead);
+    job_view_take_nodes(ret_view, without);
     job_view_make(ret_view);
+    ranges_fini(&dead);
 }
 
 /* Of those slots the ones on the job's own nodes. */
 static void view_own(const struct job *job, const struct allocation *left,
                      struct job_view *ret_view)
 {
-    uint32_t nodes = allocation_nodes(left), next = 0;
+    struct ranges own = {0}, others = {0};
 
+    nodes_of_places(&job->places, &own);
+    ranges_add(&others, 0, allocation_nodes(left) - 1);
+    ranges_remove_all(&others, &own);
     job_view_init(ret_view, left);
-    for (uint32_t i = 0; i < job->places.count; i++) {
-        if (job->places.items[i].first - 1 > next)
-            job_view_take_nodes(ret_view, next, job->places.items[i].first - 2);
-        next = job->places.items[i].last;
-    }
-    if (next < nodes)
-        job_view_take_nodes(ret_view, next, nodes - 1);
+    job_view_take_nodes(ret_view, &others);
     job_view_make(ret_view);
+    ranges_fini(&own);
+    ranges_fini(&others);
 }
+
+/* ---- who takes part ---- */
+
+static int oversubscribes(const struct placement *placement)
+{
+    for (uint32_t i = 0; i < placement->rules_count; i++)
+        if (!placement->rules[i].oversubscribe)
+            return 0;
+    return 1;
+}
+
+void job_map_candidates(const struct job *job, struct ranges *ret_nodes)
+{
+    const struct placement *placement = &job->spec.placement;
+    int may_share = oversubscribes(placement);
+    struct ranges none = {0};
+    struct job_view left;
+    uint32_t first = 0;
+
+    ranges_clear(ret_nodes);
+    view_left(job, &none, &left);
+    for (uint32_t i = 0; i < left.allocation.runs_count; i++) {
+        const struct slots_run *run = &left.allocation.runs[i];
+
+        if (run->slots > (may_share ? 0 : run->used))
+            ranges_add(ret_nodes, first, first + run->nodes - 1);
+        first += run->nodes;
+    }
+    ranges_remove_all(ret_nodes, &placement->excluded);
+    job_view_fini(&left);
+}
+
+/* What the first nodes must have together if each takes as many processes as it has slots. */
+struct guess {
+    uint64_t slots;
+    uint64_t nodes;
+    uint8_t all; /* of which nothing can be said */
+};
+
+static struct guess guess_of(const struct placement *placement)
+{
+    struct guess guess = {.slots = 0};
+
+    for (uint32_t i = 0; i < placement->rules_count; i++) {
+        const struct map_rule *rule = &placement->rules[i];
+
+        guess.all |= rule->processes == 0 || rule->oversubscribe || rule->cpus > 0 ||
+                     rule->policy == MAP_BY_LIST;
+        if (rule->policy == MAP_BY_NODE || rule->span)
+            guess.nodes += rule->processes;
+        else if (rule->per > 0)
+            guess.nodes += (rule->processes + rule->per - 1) / rule->per;
+        else
+            guess.slots += rule->processes;
+    }
+    return guess;
+}
+
+void job_map_guess(const struct job *job, struct ranges *ret_nodes)
+{
+    struct guess guess = guess_of(&job->spec.placement);
+    struct ranges candidates = {0}, none = {0};
+    struct job_view left;
+    uint32_t first = 0, node = 0;
+
+    job_map_candidates(job, &candidates);
+    if (guess.all) {
+        ranges_move(ret_nodes, &candidates);
+        return;
+    }
+    ranges_clear(ret_nodes);
+    view_left(job, &none, &left);
+    for (uint32_t i = 0; i < left.allocation.runs_count; i++) {
+        const struct slots_run *run = &left.allocation.runs[i];
+
+        while ((guess.slots > 0 || guess.nodes > 0) && ranges_next(&candidates, node, &node) &&
+               node - first < run->nodes) {
+            uint32_t free = run->slots - run->used;
+
+            ranges_add(ret_nodes, node, node);
+            guess.slots -= guess.slots < free ? guess.slots : free;
+            guess.nodes -= guess.nodes > 0;
+            node++;
+        }
+        first += run->nodes;
+    }
+    job_view_fini(&left);
+    ranges_fini(&candidates);
+}
+
+void job_map_unknown(const struct job *job, const struct ranges *candidates,
+                     struct ranges *ret_nodes)
+{
+    struct ranges known = {0};
+
+    ranges_clear(ret_nodes);
+    if (!placement_wants_topology(&job->spec.placement))
+        return;
+    ranges_copy(ret_nodes, candidates);
+    job_machines_nodes(&job->instance->root->machines,
+                       job_survey_wants_devices(&job->spec.placement), &known);
+    ranges_remove_all(ret_nodes, &known);
+    nodes_of_places(&job->concerned, &known);
+    ranges_remove_all(ret_nodes, &known);
+    ranges_fini(&known);
+}
+
+/* 1 if the map is the same whatever the unknown nodes are like: all processes are on nodes before
+ * these, and where each node gets one in turn, none is given a second. */
+static int is_settled(const struct job *job, const struct ranges *unknown)
+{
+    const struct place_map *map = &job->map;
+
+    if (guess_of(&job->spec.placement).all || ranges_max(&job->places) - 1 > ranges_min(unknown))
+        return 0;
+    for (uint32_t i = 0; i < map->apps_count; i++) {
+        const struct map_app *app = &map->apps[i];
+
+        for (uint32_t j = 0; j < app->runs_count; j++)
+            if ((app->rule->policy == MAP_BY_NODE || app->rule->span) && app->runs[j].count > 1)
+                return 0;
+    }
+    return 1;
+}
+
+/* ---- why not ---- */
 
 static uint64_t slots_used(const struct job *job)
 {
@@ -79,16 +222,22 @@ static uint64_t slots_used(const struct job *job)
 static void say_why(const struct job *job, struct error *error)
 {
     struct buffer text = {0};
-    uint64_t used = slots_used(job);
+    uint64_t used = slots_used(job), taken, cores;
 
     place_require_tell(&job->spec.placement, job->instance->allocation, &text);
+    place_cores_count(&job->spec.placement.machines, &taken, &cores);
     if (used > 0)
         buffer_printf(&text, "; other jobs of this instance have %llu of its %llu slots",
                       (unsigned long long)used,
                       (unsigned long long)allocation_slots(job->instance->allocation));
+    if (taken > 0)
+        buffer_printf(&text, " and are bound to %llu of the %llu cores there",
+                      (unsigned long long)taken, (unsigned long long)cores);
     error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
     buffer_fini(&text);
 }
+
+/* ---- the map ---- */
 
 static int make(struct job *job, const struct allocation *slots, struct error *error)
 {
@@ -98,39 +247,111 @@ static int make(struct job *job, const struct allocation *slots, struct error *e
         rc = place_map_check(&job->map, slots, error);
     if (rc == 0)
         place_map_places(&job->map, &job->places);
+    else
+        place_map_fini(&job->map);
     return rc;
 }
 
-/* Makes the map from the slots that others have left, then again from only those of the job's
- * nodes, as the nodes will do. */
-static int make_shared(struct job *job, struct error *error)
+/* The same map from the slots of the job's nodes only, as the nodes will make it. */
+static int make_own(struct job *job, const struct job_view *left, struct error *error)
 {
+    struct placement *placement = &job->spec.placement;
+    struct ranges own = {0};
+
+    place_map_resolve(&job->map, placement);
+    place_map_fini(&job->map);
+    nodes_of_places(&job->places, &own);
+    place_machines_keep(&placement->machines, &own);
+    ranges_fini(&own);
+    view_own(job, &left->allocation, &job->own);
+    return make(job, &job->own.allocation, error);
+}
+
+/* What the nodes are like, as far as that is known; if the job binds, with the cores that others
+ * have. */
+static void give_machines(struct job *job)
+{
+    struct placement *placement = &job->spec.placement;
+    const struct instance_root *root = job->instance->root;
+    struct list_node *node, *spare;
+
+    place_machines_fini(&placement->machines);
+    if (!placement_wants_topology(placement))
+        return;
+    place_machines_merge(&placement->machines, &root->machines.known);
+    if (!placement_binds(placement))
+        return;
+    list_for_each(&root->jobs, node, spare)
+        place_cores_take(&list_entry(node, struct job, node)->cores, &placement->machines);
+}
+
+/* Nodes of which it would have to be known what they are like, and is not. */
+static void nodes_without(const struct job *job, struct ranges *ret_nodes)
+{
+    const struct placement *placement = &job->spec.placement;
+    struct ranges known = {0};
+
+    ranges_clear(ret_nodes);
+    if (!placement_wants_topology(placement))
+        return;
+    place_machines_nodes(&placement->machines, &known);
+    ranges_add(ret_nodes, 0, allocation_nodes(job->instance->allocation) - 1);
+    ranges_remove_all(ret_nodes, &known);
+    ranges_fini(&known);
+}
+
+/* Of slots that others have left.  -EAGAIN if nodes have to be asked first. */
+static int make_shared(struct job *job, const struct ranges *unknown, struct error *error)
+{
+    struct ranges without = {0};
     struct job_view left;
     int rc;
 
-    view_left(job, &left);
+    nodes_without(job, &without);
+    view_left(job, &without, &left);
     rc = make(job, &left.allocation, error);
-    if (rc == 0) {
-        place_map_resolve(&job->map, &job->spec.placement);
+    if (!ranges_is_empty(unknown) && (rc < 0 || !is_settled(job, unknown))) {
         place_map_fini(&job->map);
-        view_own(job, &left.allocation, &job->own);
-        rc = make(job, &job->own.allocation, error);
+        rc = -EAGAIN;
     }
+    if (rc == 0)
+        rc = make_own(job, &left, error);
     job_view_fini(&left);
+    ranges_fini(&without);
+    return rc;
+}
+
+static int make_any(struct job *job, struct error *error)
+{
+    struct ranges candidates = {0}, unknown = {0};
+    int rc;
+
+    job_map_candidates(job, &candidates);
+    job_map_unknown(job, &candidates, &unknown);
+    give_machines(job);
+    if (ranges_is_empty(&unknown))
+        place_cpus_settle(&job->spec.placement, job->instance->allocation);
+    if (is_shared(job) || !ranges_is_empty(&unknown))
+        rc = make_shared(job, &unknown, error);
+    else
+        rc = make(job, job->instance->allocation, error);
+    ranges_fini(&candidates);
+    ranges_fini(&unknown);
     return rc;
 }
 
 int job_map_make(struct job *job, struct error *error)
 {
     struct placement *placement = &job->spec.placement;
-    const struct allocation *roster = job->instance->allocation;
-    int rc = place_require_settle(placement, roster, error);
+    int rc = place_require_settle(placement, job->instance->allocation, error);
 
+    assert(job->map.apps_count == 0 && job->cores.count == 0);
+    ranges_clear(&job->places);
     if (rc < 0)
         return rc;
-    place_cpus_settle(placement, roster);
-    ranges_clear(&job->places);
-    rc = is_shared(job) ? make_shared(job, error) : make(job, roster, error);
+    rc = make_any(job, error);
+    if (rc == -EAGAIN)
+        return rc;
     if (rc < 0) {
         say_why(job, error);
         return rc;
@@ -140,6 +361,8 @@ int job_map_make(struct job *job, struct error *error)
     place_map_resolve(&job->map, placement);
     job->spec.processes = job->map.processes;
     job_shares_make(&job->map, &job->places, &job->shares);
+    if (placement_binds(placement))
+        place_cores_make(&job->cores, &job->map);
     return 0;
 }
 
@@ -154,6 +377,8 @@ void job_map_launch(const struct job *job, struct buffer *out)
     for (uint32_t i = 0; i < own->runs_count; i++) {
         wire_put_varint(out, own->runs[i].nodes);
         wire_put_varint(out, own->runs[i].slots);
+        if (own->runs[i].slots > 0)
+            wire_put_varint(out, own->runs[i].used);
     }
     job_spec_encode(&job->spec, out);
 }
@@ -163,12 +388,14 @@ static int read_runs(struct wire_reader *reader, uint32_t nodes, struct slots_ru
                      uint32_t *ret_count)
 {
     uint32_t count = (uint32_t)wire_get_varint_max(reader, wire_left(reader) / 2);
-    struct slots_run *runs = memory_allocate((count + 1) * sizeof(*runs));
+    struct slots_run *runs = memory_allocate_zeroed((count + 1) * sizeof(*runs));
     uint32_t left = nodes;
 
     for (uint32_t i = 0; i < count; i++) {
         runs[i].nodes = (uint32_t)wire_get_varint_max(reader, left);
         runs[i].slots = (uint32_t)wire_get_varint_max(reader, ALLOCATION_SLOTS_MAX);
+        if (runs[i].slots > 0)
+            runs[i].used = (uint32_t)wire_get_varint_max(reader, runs[i].slots);
         left -= runs[i].nodes;
         if (runs[i].nodes == 0)
             wire_fail(reader);

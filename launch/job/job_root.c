@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct job *job_create(struct instance *instance, uint32_t number, struct job_sp
     job->spec = *spec;
     job_spec_init(spec);
     job->spec.number = number;
+    place_machines_fini(&job->spec.placement.machines); /* the root asks the nodes themselves */
     job->lost_place = TREE_NO_PLACE;
     job->deadline_ns = UINT64_MAX;
     job->generation = 1;
@@ -49,6 +51,7 @@ void job_destroy(struct job *job)
 {
     place_map_fini(&job->map);
     job_shares_fini(&job->shares);
+    place_cores_fini(&job->cores);
     job_view_fini(&job->own);
     job_spec_fini(&job->spec);
     ranges_fini(&job->places);
@@ -246,12 +249,24 @@ static int needs_the_dead(struct job *job)
 
 /* ---- before the launch ---- */
 
+/* Asks the nodes of job->places. */
+static enum job_phase survey(struct job *job, unsigned int want, struct job_actions *actions)
+{
+    if (needs_the_dead(job))
+        return report_loss(job, actions);
+    job_survey_ask(job, want, actions);
+    return JOB_SURVEYING;
+}
+
 static enum job_phase launch(struct job *job, struct job_actions *actions)
 {
     struct error error = ERROR_NONE;
     struct buffer payload = {0};
+    int rc = job_map_make(job, &error);
 
-    if (job_map_make(job, &error) < 0)
+    if (rc == -EAGAIN)
+        return survey(job, job_survey_wanted(job, 1), actions);
+    if (rc < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     if (needs_the_dead(job))
         return report_loss(job, actions);
@@ -268,13 +283,10 @@ static enum job_phase launch(struct job *job, struct job_actions *actions)
 static enum job_phase start(struct job *job, const struct job_event *event,
                             struct job_actions *actions)
 {
+    unsigned int want = job_survey_wanted(job, 0);
+
     (void)event;
-    if (!job_survey_wanted(job))
-        return launch(job, actions);
-    if (needs_the_dead(job))
-        return report_loss(job, actions);
-    job_survey_ask(job, actions);
-    return JOB_SURVEYING;
+    return want != 0 ? survey(job, want, actions) : launch(job, actions);
 }
 
 static enum job_phase abandoned(struct job *job, const struct job_event *event,
@@ -288,8 +300,8 @@ static enum job_phase surveyed(struct job *job, const struct job_event *event,
 {
     struct error error = ERROR_NONE;
 
-    if (event->status < 0)
-        return job->phase; /* losses are handled by their own input */
+    if (event->status < 0 || event->key->generation != job->surveys)
+        return job->phase; /* losses are reported separately */
     if (job_survey_take(job, event, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     return launch(job, actions);

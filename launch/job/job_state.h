@@ -6,10 +6,12 @@
 #ifndef LAUNCH_JOB_JOB_STATE_H
 #define LAUNCH_JOB_JOB_STATE_H
 
+#include "alloc/place_cores.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "launch/job/instance.h"
 #include "launch/job/job_book.h"
+#include "launch/job/job_machines.h"
 
 enum rank_state { RANK_STARTING, RANK_RUNNING, RANK_ENDED };
 
@@ -50,7 +52,8 @@ struct job_part {
 struct job_asked {
     struct list_node node;
     uint32_t number;
-    struct ranges places; /* the nodes surveyed with this one */
+    uint32_t generation;
+    struct ranges places; /* who was asked with this node */
 };
 
 /* A job at the root.  It is reported on the way to LINGERING or OVER. */
@@ -99,10 +102,12 @@ struct job {
     uint32_t number;
     struct job_spec spec;
     struct place_map map;     /* made of spec at the launch */
-    struct job_shares shares; /* of slots: empty before the launch */
-    struct job_view own;      /* slots of its nodes, if it does not have the whole roster */
+    struct job_shares shares; /* of slots: none before the launch */
+    struct place_cores cores; /* that it is bound to, as long: no other is */
+    struct job_view own;      /* slots of its nodes, if it has not the roster to itself */
     struct ranges places;
-    struct ranges concerned;    /* its nodes, and those surveyed before the launch */
+    struct ranges concerned;    /* they, and those that were asked before the launch */
+    uint32_t surveys;           /* how often nodes have been asked: the generation of that gather */
     uint32_t generation;        /* of the ENDED gather */
     struct job_failure failure; /* the first reported, or a more significant one */
     uint32_t lost_place;        /* the first loss that counts, or TREE_NO_PLACE */
@@ -152,6 +157,7 @@ struct instance_root {
     uint32_t unreported;
     uint8_t has_run; /* whether it has ever run a job */
     struct node_pool *book;
+    struct job_machines machines; /* of the nodes, as far as jobs had to know */
     struct ranges dead;
     struct job_seen *seen;
     uint32_t seen_count;
@@ -227,18 +233,26 @@ int job_policy_loss(struct job *job, const struct ranges *places, struct job_act
  * when they have.  0: none lives. */
 int job_root_ask(struct job *job, struct job_end_message *message, struct job_actions *actions);
 
-/* job_map.c: makes the map from the slots the job can get; or one line that says why not.  The
- * launch is appended to out. */
+/* job_map.c: what the job gets of the nodes, made into its map; or one line that says why not.  -EAGAIN
+ * if nodes have to be asked first what they are like.  The launch is appended to out. */
 int job_map_make(struct job *job, struct error *error);
+/* Nodes (indexes) that may get processes of it, those that it needs if slots are all that counts, and
+ * candidates that have to be asked, and have not been by this job. */
+void job_map_candidates(const struct job *job, struct ranges *ret_nodes);
+void job_map_guess(const struct job *job, struct ranges *ret_nodes);
+void job_map_unknown(const struct job *job, const struct ranges *candidates,
+                     struct ranges *ret_nodes);
 void job_map_launch(const struct job *job, struct buffer *out);
 /* At a node: the map of a decoded launch; the placement must outlive it. */
 int job_map_read(const struct instance *instance, struct wire_reader *reader,
                  struct job_local *local);
 
-/* job_survey.c: the root sets job->places to the nodes to survey, asks, and takes the answer; a
- * node answers. */
-int job_survey_wanted(struct job *job);
-void job_survey_ask(struct job *job, struct job_actions *actions);
+/* job_survey.c: the root sets job->places to who has to be asked, of those that it will need or of all
+ * that may take part, and returns for what (bits of survey_want, 0: nobody); asks; and takes the answer.
+ * A node is asked and answers. */
+unsigned int job_survey_wanted(struct job *job, int all);
+int job_survey_wants_devices(const struct placement *placement);
+void job_survey_ask(struct job *job, unsigned int want, struct job_actions *actions);
 int job_survey_take(struct job *job, const struct job_event *event, struct error *error);
 void job_survey_asked(struct instance *instance, struct wire_reader *reader,
                       struct job_actions *actions);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The survey of the nodes before a launch that places processes on cores or requires facts that
- * only the nodes know: one broadcast, and a gather in which equal answers are merged on the way, so
- * that the root gets each kind once however many nodes there are.  Jobs placed by slot or node,
- * without binding, need none.
+ * What the nodes are like, asked before a launch that places processes on cores or requires what only
+ * the nodes know: one broadcast, and a gather in which equal answers become one on the way, so that
+ * the root gets each kind once however many nodes there are.  Jobs by slot or node, bound to nothing,
+ * ask nobody, and nobody is asked twice for its machine (job_machines.h).
  */
 #include "config.h"
 
 #include "launch/job/job_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 /* ---- The root ---- */
 
-static int wants_devices(const struct placement *placement)
+int job_survey_wants_devices(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
@@ -29,57 +30,58 @@ static int wants_devices(const struct placement *placement)
     return 0;
 }
 
-/* Places of the nodes that may take part. */
-static void candidates(const struct job *job, struct ranges *ret_places)
-{
-    const struct ranges *excluded = &job->spec.placement.excluded;
-    uint32_t place = 1;
-
-    ranges_clear(ret_places);
-    for (uint32_t i = 0; i < job->instance->allocation->runs_count; i++) {
-        const struct slots_run *run = &job->instance->allocation->runs[i];
-
-        if (run->slots > 0)
-            ranges_add(ret_places, place, place + run->nodes - 1);
-        place += run->nodes;
-    }
-    for (uint32_t i = 0; i < excluded->count; i++)
-        ranges_remove(ret_places, excluded->items[i].first + 1, excluded->items[i].last + 1);
-    if (job->instance->root->policy == INSTANCE_STAYS)
-        ranges_remove_all(ret_places, &job->instance->root->dead);
-}
-
-/* Bits of what must be known. */
+/* Bits of what must be asked. */
 static unsigned int wanted(const struct job *job)
 {
     const struct placement *placement = &job->spec.placement;
     unsigned int want = 0;
 
-    if (placement_wants_topology(placement) && placement->machines.kinds_count == 0)
+    if (placement_wants_topology(placement))
         want |= SURVEY_TOPOLOGY;
-    if (want != 0 && wants_devices(placement))
+    if (want != 0 && job_survey_wants_devices(placement))
         want |= SURVEY_DEVICES;
     if (place_require_open(placement, job->instance->allocation))
         want |= SURVEY_FACTS;
     return want;
 }
 
-int job_survey_wanted(struct job *job)
+/* Facts decide who takes part, so they are asked of all who may. */
+unsigned int job_survey_wanted(struct job *job, int all)
 {
-    candidates(job, &job->places);
-    return wanted(job) != 0 && !ranges_is_empty(&job->places);
+    struct ranges nodes = {0}, unknown = {0};
+    unsigned int want = wanted(job);
+
+    ranges_clear(&job->places);
+    if (want == 0)
+        return 0;
+    if (all || want & SURVEY_FACTS)
+        job_map_candidates(job, &nodes);
+    else
+        job_map_guess(job, &nodes);
+    job_map_unknown(job, &nodes, &unknown);
+    if (ranges_is_empty(&unknown))
+        want &= SURVEY_FACTS;
+    if (!(want & SURVEY_FACTS))
+        ranges_move(&nodes, &unknown);
+    for (uint32_t i = 0; i < nodes.count; i++)
+        ranges_add(&job->places, nodes.items[i].first + 1, nodes.items[i].last + 1);
+    ranges_fini(&nodes);
+    ranges_fini(&unknown);
+    return ranges_is_empty(&job->places) ? 0 : want;
 }
 
-void job_survey_ask(struct job *job, struct job_actions *actions)
+void job_survey_ask(struct job *job, unsigned int want, struct job_actions *actions)
 {
     struct buffer payload = {0}, require = {0};
 
-    if (wanted(job) & SURVEY_FACTS)
+    assert(want != 0 && !ranges_is_empty(&job->places));
+    if (want & SURVEY_FACTS)
         place_require_all(&job->spec.placement, &require);
     ranges_add_all(&job->concerned, &job->places);
     wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
     wire_put_u32(&payload, job->number);
-    wire_put_u8(&payload, (uint8_t)wanted(job));
+    wire_put_u32(&payload, ++job->surveys);
+    wire_put_u8(&payload, (uint8_t)want);
     wire_put_string(&payload, buffer_string(&require));
     ranges_encode(&job->places, &payload);
     job_actions_broadcast(actions, job->number, &job->places, &payload);
@@ -113,12 +115,11 @@ int job_survey_take(struct job *job, const struct job_event *event, struct error
     }
     if (rc < 0)
         return error_set(error, rc, "cannot decode the nodes' descriptions of their machines");
-    if (!ranges_is_empty(&survey.failed)) {
+    job_machines_learn(&job->instance->root->machines, &survey.machines,
+                       job_survey_wants_devices(placement));
+    facts_table_merge(&placement->facts, &survey.facts);
+    if (!ranges_is_empty(&survey.failed))
         rc = say_failed(job, &survey, error);
-    } else {
-        place_machines_merge(&placement->machines, &survey.machines);
-        facts_table_merge(&placement->facts, &survey.facts);
-    }
     survey_fini(&survey);
     return rc;
 }
@@ -150,6 +151,7 @@ void job_survey_asked(struct instance *instance, struct wire_reader *reader,
     char *require;
 
     asked->number = wire_get_u32(reader);
+    asked->generation = wire_get_u32(reader);
     want = wire_get_u8(reader);
     require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
     ranges_decode(reader, UINT32_MAX, &asked->places);
@@ -180,7 +182,7 @@ void job_survey_answer(struct instance *instance, const struct job_event *event,
         if (asked->number != event->job)
             continue;
         action = job_actions_add(actions, JOB_ACTION_CONTRIBUTE, event->job);
-        action->key = job_key(event->job, JOB_OPERATION_SURVEY, 1);
+        action->key = job_key(event->job, JOB_OPERATION_SURVEY, asked->generation);
         ranges_move(&action->places, &asked->places);
         action->message = message_reference(event->message);
         asked_free(asked);

@@ -12,6 +12,7 @@
 #include "alloc/node_pool.h"
 #include "base/time.h"
 #include "base/wire.h"
+#include "launch/proto/survey.h"
 #include "test/support/document.h"
 #include "test/support/tap.h"
 
@@ -183,7 +184,9 @@ static void gathers_destroy(struct job_world *world)
 
 static const char *operation_name(const struct node_key *key)
 {
-    return key->kind == JOB_OPERATION_LAUNCHED ? "LAUNCHED" : "ENDED";
+    return key->kind == JOB_OPERATION_LAUNCHED ? "LAUNCHED"
+           : key->kind == JOB_OPERATION_SURVEY ? "SURVEY"
+                                               : "ENDED";
 }
 
 static const char *message_name(const struct message *message)
@@ -195,6 +198,7 @@ static const char *message_name(const struct message *message)
         [JOB_MESSAGE_SIGNAL] = "SIGNAL",
         [JOB_MESSAGE_PLACE_FAILED] = "PLACE_FAILED",
         [JOB_MESSAGE_RANK_FAILED] = "RANK_FAILED",
+        [JOB_MESSAGE_SURVEY] = "SURVEY",
     };
 
     return names[message->data[0]];
@@ -209,6 +213,8 @@ static void trace_part(struct buffer *out, const struct job_action *action)
         (void)job_launched_decode(&launched, action->message->data, action->message->length_bytes);
         buffer_printf(out, "%u processes%s", launched.processes,
                       launched.failure.kind ? ", a start failed" : "");
+    } else if (action->key.kind == JOB_OPERATION_SURVEY) {
+        buffer_append_string(out, "its machine");
     } else {
         (void)job_ended_decode(&ended, action->message->data, action->message->length_bytes);
         buffer_printf(out, "%u processes, status %u, %llu bytes", ended.processes, ended.status,
@@ -237,6 +243,9 @@ static void trace_node(struct buffer *out, const struct job_action *action)
         break;
     case JOB_ACTION_SEND:
         buffer_printf(out, "send %s", message_name(action->message));
+        break;
+    case JOB_ACTION_SURVEY:
+        buffer_append_string(out, "inspect the machine");
         break;
     case JOB_ACTION_OPEN:
         buffer_append_string(out, "open");
@@ -378,6 +387,34 @@ static void set_timer(struct job_world *world, uint32_t job, uint64_t deadline_n
     world->deadlines_ns[job] = deadline_ns;
 }
 
+/* The node says what it is like: so many cores of one thread. */
+static void survey(struct job_world *world, uint32_t place, uint32_t job)
+{
+    struct survey answer = {.why = ""};
+    struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = job};
+    struct topology topology;
+    struct ranges allowed = {0};
+    struct buffer payload = {0};
+
+    world->places[place].surveys++;
+    if (world->cores == 0)
+        return;
+    topology_init(&topology, world->cores);
+    for (uint32_t i = 0; i < world->cores; i++)
+        topology.os[i] = topology.objects[TOPOLOGY_CORE][i] = i;
+    topology_number(&topology);
+    topology_all(&topology, &allowed);
+    (void)place_machines_add(&answer.machines, &topology, &allowed, place - 1, place - 1);
+    survey_encode(&answer, &payload);
+    event.message = message_from_buffer(&payload);
+    push(world, 0, place, &event);
+    message_release(event.message);
+    survey_fini(&answer);
+    topology_fini(&topology);
+    ranges_fini(&allowed);
+    buffer_fini(&payload);
+}
+
 static void do_action(struct job_world *world, uint32_t place, struct job_action *action)
 {
     struct job_world_place *at = &world->places[place];
@@ -392,6 +429,9 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         break;
     case JOB_ACTION_SEND:
         send_root(world, place, action);
+        break;
+    case JOB_ACTION_SURVEY:
+        survey(world, place, action->job);
         break;
     case JOB_ACTION_OPEN:
         at->opened++;
@@ -580,9 +620,8 @@ void job_world_run(struct job_world *world, uint32_t processes)
     struct job_spec spec;
 
     job_spec_init(&spec);
-    placement_add(
-        &spec.placement,
-        &(struct map_rule){.policy = MAP_BY_SLOT, .processes = processes, .pe = world->pe});
+    world->rule.processes = processes;
+    placement_add(&spec.placement, &world->rule);
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.on_failure = world->on_failure;
@@ -592,6 +631,30 @@ void job_world_run(struct job_world *world, uint32_t processes)
     spec.apps[0].directory = memory_copy_string("/home/user");
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec});
     job_spec_fini(&spec);
+}
+
+void job_world_part_starts(struct job_world *world, uint32_t place, uint32_t job)
+{
+    const struct job_local *part = instance_part(world->places[place].instance, job);
+
+    for (uint32_t i = 0; part != NULL && i < part->count; i++)
+        job_world_event(world, place,
+                        (struct job_event){.kind = JOB_EVENT_STARTED, .job = job, .index = i});
+}
+
+void job_world_part_ends(struct job_world *world, uint32_t place, uint32_t job)
+{
+    const struct job_local *part = instance_part(world->places[place].instance, job);
+    uint32_t count = part != NULL ? part->count : 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        job_world_event(world, place,
+                        (struct job_event){.kind = JOB_EVENT_EXITED, .job = job, .index = i});
+    if (count > 0) {
+        job_world_event(world, place,
+                        (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = job});
+        job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = job});
+    }
 }
 
 void job_world_started(struct job_world *world, uint32_t place, uint32_t index)

@@ -28,6 +28,7 @@ struct job_world_place {
     int64_t end_grace_ms; /* of the last END_GROUP, -1: none */
     int cut;              /* CUT_OUTPUT: -1 none, 0, or 1 = discard */
     int signal;           /* the last one */
+    uint32_t surveys;     /* how often it was asked */
 };
 
 struct delivery;
@@ -39,7 +40,8 @@ struct job_world {
     uint32_t nodes;
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
-    uint32_t pe;                    /* of it: cores for each process; 0: it is not bound */
+    struct map_rule rule;           /* of it; a zeroed one is by slot and binds nothing */
+    uint32_t cores;                 /* of each node; 0: it does not answer when it is asked */
     uint64_t deadlines_ns[JOB_WORLD_JOBS_MAX]; /* of jobs, [0]: the instance; UINT64_MAX: none */
     unsigned int hold; /* HOLD_*: as long as it is set these stay in the queue */
     struct ranges missing;
@@ -81,6 +83,9 @@ void job_world_reported(struct job_world *world, uint32_t status, const char *te
 /* The usual events. */
 void job_world_complete(struct job_world *world);
 void job_world_run(struct job_world *world, uint32_t processes);
+/* All processes of a part are started, or end well with nothing left. */
+void job_world_part_starts(struct job_world *world, uint32_t place, uint32_t job);
+void job_world_part_ends(struct job_world *world, uint32_t place, uint32_t job);
 void job_world_started(struct job_world *world, uint32_t place, uint32_t index);
 void job_world_exited(struct job_world *world, uint32_t place, uint32_t index, int wait_status,
                       int by_us);

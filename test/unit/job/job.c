@@ -91,10 +91,11 @@ static void test_run_before_and_after(void)
     job_world_run(world, 2);
     is_uint(world->places[1].starts + world->places[2].starts, 3,
             "a second one that does not fit is not started");
-    is_string(world->end.text,
-              "2 processes requested, but there is 1 slot on 2 nodes; use -n 1 or fewer, or "
-              "--oversubscribe; other jobs of this instance have 3 of its 4 slots",
-              "and told why");
+    is_string(
+        world->end.text,
+        "2 processes requested, but there are 4 slots on 2 nodes, of which 1 is free; use -n 1 or fewer, or "
+        "--oversubscribe; other jobs of this instance have 3 of its 4 slots",
+        "and told why");
     is_uint(world->leaves, 0, "the first goes on");
     job_world_destroy(world);
 
@@ -113,7 +114,7 @@ static void test_survey(void)
     for (int tree_first = 0; tree_first < 2; tree_first++) {
         struct job_world *world = job_world_create(2, 2);
 
-        world->pe = 1;
+        world->rule.pe = 1;
         if (tree_first)
             job_world_complete(world);
         job_world_run(world, 3);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cores that the processes of a map are bound to: what its job takes of the nodes' machines, for as
+ * long as it lives.  Nodes whose processes are bound alike are one item, so a regular job has one,
+ * whatever its size.
+ */
+#ifndef ALLOC_PLACE_CORES_H
+#define ALLOC_PLACE_CORES_H
+
+#include "alloc/place_map.h"
+
+struct place_cores_item {
+    struct ranges nodes;   /* indexes of the allocation */
+    struct ranges threads; /* of each of them, the kernel's numbers */
+};
+
+/* A zeroed struct is empty. */
+struct place_cores {
+    struct place_cores_item *items;
+    uint32_t count;
+};
+
+/* ret_cores must be empty.  O(runs + sorts of nodes * threads). */
+void place_cores_make(struct place_cores *ret_cores, const struct place_map *map);
+void place_cores_fini(struct place_cores *cores);
+/* Takes them from the machines: no other job is bound to them. */
+void place_cores_take(const struct place_cores *cores, struct place_machines *machines);
+/* How many cores of the machines that are taken, of how many. */
+void place_cores_count(const struct place_machines *machines, uint64_t *ret_taken,
+                       uint64_t *ret_all);
+
+#endif
