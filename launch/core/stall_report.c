@@ -226,6 +226,16 @@ static void add_places(const struct stall_report *report, struct roll *roll,
         add_place(report, roll, place, state);
 }
 
+/* Of one that runs: ranks of a job that is being ended are gone because they were ended, also out of
+ * an operation that they had joined. */
+static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
+{
+    const struct job *job = instance_job(report->core->instance, stalled->key.owner);
+
+    return job != NULL && job->map.processes > 0 && job->phase < JOB_ENDING &&
+           (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
+}
+
 static void roll_say(struct stall_report *report, struct roll *roll)
 {
     const struct node_missing *missing = &roll->stalled.missing;
@@ -233,6 +243,8 @@ static void roll_say(struct stall_report *report, struct roll *roll)
     char line[LINE_BYTES];
 
     roll->due_ns = UINT64_MAX;
+    if (!is_of_job(report, &roll->stalled))
+        return;
     ranges_copy(&rest, &missing->absent);
     for (uint32_t i = 0; i < roll->asked_count; i++) {
         ranges_remove(&rest, roll->asked[i].place, roll->asked[i].place);
@@ -299,14 +311,6 @@ void stall_report_due(struct stall_report *report)
 }
 
 /* ---- what comes ---- */
-
-static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
-{
-    const struct place_map *map = instance_job_map(report->core->instance, stalled->key.owner);
-
-    return map != NULL && map->processes > 0 &&
-           (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
-}
 
 void stall_report_take(struct stall_report *report, struct wire_reader *reader)
 {
