@@ -129,24 +129,28 @@ static void call_end(void *context, uint64_t argument)
                   &payload);
 }
 
-void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
-                        const struct control_end *end)
+void sim_machine_end_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                        uint32_t job, const struct control_end *end)
 {
     struct sim_wish *wish = wish_of(machine, job);
 
-    assert(job > 0);
+    assert(client > 0 && end != NULL);
+    wish->client = client;
     wish->end = *end;
     sim_at(machine->sim, time_ns, call_end, wish, 0);
+}
+
+void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
+                        const struct control_end *end)
+{
+    assert(job > 0);
+    sim_machine_end_as(machine, time_ns, 1, job, end);
 }
 
 void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
                           const struct control_end *end)
 {
-    struct sim_wish *wish = wish_of(machine, 0);
-
-    assert(end != NULL);
-    wish->end = *end;
-    sim_at(machine->sim, time_ns, call_end, wish, 0);
+    sim_machine_end_as(machine, time_ns, 1, 0, end);
 }
 
 static void call_signal(void *context, uint64_t number)
@@ -426,6 +430,12 @@ const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t 
 {
     assert(place < machine->capacity + machine->config.strangers);
     return machine->daemons[place].node;
+}
+
+const struct daemon_core *sim_machine_core(const struct sim_machine *machine, uint32_t place)
+{
+    assert(place < machine->capacity + machine->config.strangers);
+    return machine->daemons[place].core;
 }
 
 int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)

@@ -18,6 +18,7 @@
 #include "launch/proto/control.h"
 #include "overlay/node.h"
 
+struct daemon_core;
 struct sim_machine;
 
 /* The behaviour of a job's processes: fences + 1 steps, each ending with output and a fence or the
@@ -85,6 +86,13 @@ struct sim_watch {
     void (*process)(void *context, const struct sim_process_fact *fact);
     void (*fence)(void *context, uint32_t job, uint32_t place, uint32_t generation, int status,
                   const struct message *result);
+    /* A process has written, or has called a fence. */
+    void (*wrote)(void *context, uint32_t job, uint32_t place, uint64_t bytes);
+    void (*called)(void *context, uint32_t job, uint32_t place, uint32_t index,
+                   uint32_t generation);
+    /* Any message to a client (launch/proto/control.h), before it acts on it. */
+    void (*told)(void *context, uint64_t now_ns, uint32_t client, uint8_t type, const void *data,
+                 size_t bytes);
     /* Messages to the front end of a job; a text of job 0 is for all. */
     void (*started)(void *context, uint64_t now_ns, uint32_t job,
                     const struct control_started *started);
@@ -145,6 +153,9 @@ void sim_machine_hang_up_at(struct sim_machine *machine, uint64_t time_ns, uint3
 /* A job goes on without its client; 0: the instance without the first. */
 void sim_machine_detach_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
                            uint32_t job);
+/* By a client other than the first; job 0: all jobs, then the instance. */
+void sim_machine_end_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
+                        uint32_t job, const struct control_end *end);
 /* Ends all jobs, then the instance. */
 void sim_machine_leave_at(struct sim_machine *machine, uint64_t time_ns,
                           const struct control_end *end);
@@ -182,6 +193,8 @@ int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_usurped(const struct sim_machine *machine);
 /* NULL if it has not come up. */
 const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
+/* NULL likewise. */
+const struct daemon_core *sim_machine_core(const struct sim_machine *machine, uint32_t place);
 /* NULL likewise, or if it has ended. */
 const struct instance *sim_machine_instance(const struct sim_machine *machine, uint32_t place);
 /* Daemons that have neither ended nor been killed. */

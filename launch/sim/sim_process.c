@@ -121,6 +121,8 @@ static void process_writes(struct sim_part *part)
     uint64_t bytes = sim_random(machine, part->job->program.output_bytes_max + 1ull);
 
     machine->output.written_bytes += bytes;
+    if (machine->watch->wrote)
+        machine->watch->wrote(machine->context, part->job->number, part->daemon->place, bytes);
     part->pipe_bytes += bytes;
     forward(part);
 }
@@ -359,6 +361,7 @@ static void call_step_over(void *context, uint64_t index)
 {
     struct sim_part *part = context;
     struct sim_process *process = &part->processes[index];
+    struct sim_machine *machine = part->daemon->machine;
 
     if (index >= part->processes_count || !is_running(process) || process->dying)
         return; /* or the daemon has been restarted */
@@ -370,6 +373,9 @@ static void call_step_over(void *context, uint64_t index)
     } else {
         process->step++;
         part->arrived++;
+        if (machine->watch->called)
+            machine->watch->called(machine->context, part->job->number, part->daemon->place,
+                                   (uint32_t)index, process->step);
         check_fence(part);
     }
 }

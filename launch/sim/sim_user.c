@@ -237,6 +237,8 @@ static void ops_send(void *context, uint32_t client, uint8_t type, const void *d
 
     if (client_of(machine, client)->has_closed)
         return;
+    if (machine->watch->told)
+        machine->watch->told(machine->context, sim_now_ns(machine->sim), client, type, data, bytes);
     wire_reader_init(&reader, data, bytes);
     switch ((enum control_message)type) {
     case CONTROL_ACCEPTED:
