@@ -89,6 +89,7 @@ static void get_ancestors(struct wire_reader *reader, struct boot_record *record
 /* The secret comes last: a buffer that grows leaves old copies of its content in memory. */
 void boot_record_encode(const struct boot_record *record, struct buffer *out)
 {
+    assert(record->ancestors_count <= BOOT_ANCESTORS_MAX);
     instance_spec_encode(&record->instance, out);
     wire_put_varint(out, record->place);
     wire_put_varint(out, record->incarnation);

@@ -3,6 +3,7 @@
 
 #include "launch/proto/control.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -162,6 +163,7 @@ int control_job_end_decode(struct control_job_end *ret_message, struct wire_read
 void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
                            struct buffer *out)
 {
+    assert(stream == 1 || stream == 2);
     wire_put_u32(out, rank);
     wire_put_u8(out, stream);
     buffer_append(out, bytes, bytes_count);

@@ -3,6 +3,7 @@
 
 #include "launch/proto/doctor_request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ void doctor_request_fini(struct doctor_request *request)
 
 void doctor_request_encode(const struct doctor_request *request, struct buffer *out)
 {
+    assert(request->is_virtual <= 1 && request->has_parent <= 1 && request->has_program <= 1);
+    assert(request->peers_count <= PEERS_MAX);
     wire_put_varint(out, request->place);
     wire_put_string(out, request->name);
     wire_put_string(out, request->session);

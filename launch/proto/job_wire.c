@@ -198,6 +198,7 @@ void job_roll_encode(const struct job_roll *message, struct buffer *out)
         const struct job_roll_entry *entry = &message->entries[i];
 
         assert(entry->first <= entry->last);
+        assert(entry->state < JOB_ROLL_STATE_COUNT);
         wire_put_varint(out, entry->first);
         wire_put_varint(out, entry->last - entry->first);
         wire_put_u8(out, entry->state);
@@ -247,6 +248,7 @@ int job_failure_outweighs(const struct job_failure *failure, const struct job_fa
 
 void job_failure_merge(struct job_failure *failure, const struct job_failure *other)
 {
+    assert(failure != other);
     if (job_failure_outweighs(other, failure) ||
         (!job_failure_outweighs(failure, other) && other->rank < failure->rank))
         *failure = *other;

@@ -3,6 +3,7 @@
 
 #include "launch/proto/report_line.h"
 
+#include <assert.h>
 #include <string.h>
 
 void report_line_print(const char *line, const char *node_name, uint64_t nodes, struct buffer *out)
@@ -10,6 +11,7 @@ void report_line_print(const char *line, const char *node_name, uint64_t nodes, 
     const char *at = line;
     const char *mark;
 
+    assert(node_name != NULL);
     while ((mark = strstr(at, REPORT_LINE_NODE)) != NULL) {
         buffer_append(out, at, (size_t)(mark - at));
         buffer_append_string(out, node_name);

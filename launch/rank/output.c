@@ -371,6 +371,7 @@ static void line_hand_over(struct output *output, struct long_line *line, uint64
 {
     struct stream *next = list_entry(list_first(&line->waiting), struct stream, waiting);
 
+    assert(line->stream != NULL && next != line->stream);
     assert(!output->cut_over);
     list_remove(&next->waiting);
     line->stream = next;
@@ -421,6 +422,7 @@ static int stream_read_left(struct stream *stream)
     size_t bytes = stream->left_bytes < READ_BYTES ? stream->left_bytes : READ_BYTES;
     ssize_t got = 0;
 
+    assert(output->cut_over && stream->watch != NULL);
     if (bytes > 0 && output->credit_bytes > 0)
         got = read(stream->fd, output->chunk, bytes);
     else if (bytes > 0 && !output->discard)
@@ -448,6 +450,7 @@ static void cut_over(void *context)
 {
     struct output *output = context;
 
+    assert(output->cut);
     output->cut_over = 1;
     for (uint32_t i = 0; i < output->streams_count; i++) {
         struct stream *stream = &output->streams[i];

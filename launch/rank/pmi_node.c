@@ -89,6 +89,7 @@ static void flush(struct pmi_node *node)
     pmi_remote_output(node->remote, &piece);
     while (piece.bytes > 0 && (rc == 0 || rc == -EINTR)) {
         rc = send_piece(node->fd, &piece, &sent);
+        assert(sent <= piece.bytes);
         pmi_remote_sent(node->remote, sent);
         pmi_remote_output(node->remote, &piece);
     }
@@ -102,6 +103,7 @@ static struct pmi_remote *let_go(struct pmi_node *node)
 {
     struct pmi_remote *remote = node->remote;
 
+    assert(remote != NULL && node->fd >= 0);
     loop_timer_cancel(node->check);
     loop_watch_destroy(node->watch);
     close(node->fd);
@@ -250,6 +252,7 @@ static int server_start(struct pmi_node *node, struct error *error)
 
     if (rc < 0)
         return rc;
+    assert(node->remote == NULL && node->watch == NULL);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set(error, -errno, "cannot start the PMIx server: socketpair: %s",
                          strerror(errno));
@@ -271,6 +274,7 @@ int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct
 {
     int rc = node->remote == NULL ? server_start(node, error) : 0;
 
+    assert(rc < 0 || node->remote != NULL);
     if (rc < 0)
         return rc;
     pmi_remote_open(node->remote, job, ops);

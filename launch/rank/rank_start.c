@@ -25,6 +25,7 @@ static void environment_set(struct environment *environment, char *variable)
     size_t name_bytes = strcspn(variable, "=");
     uintptr_t position = (uintptr_t)map_get(environment->positions, variable, name_bytes);
 
+    assert(position <= environment->count);
     if (position > 0) {
         environment->items[position - 1] = variable;
         return;
@@ -59,6 +60,7 @@ static void write_own(const struct rank_start *start, struct buffer *out)
         &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
     const char *tmpdir = getenv("TMPDIR");
 
+    assert(start->rank < start->job->map.processes);
     put(out, "BANYAN_SESSION", start->session_id);
     put(out, "BANYAN_NODE", start->node_name);
     put_number(out, "BANYAN_PLACE", start->place);

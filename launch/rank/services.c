@@ -3,6 +3,7 @@
 
 #include "launch/rank/services.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -85,6 +86,7 @@ static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks
 {
     struct pmi1_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
 
+    assert(ranks > 0);
     if (last && last->ranks_per_node == ranks && last->first_node + last->nodes == node) {
         last->nodes++;
         return;
@@ -148,6 +150,7 @@ static void pmi1_open(struct services *services)
         .reply = pmi1_reply,
     };
 
+    assert(services->pmi1 == NULL && job->count > 0);
     process_mapping(services, &mapping);
     config.process_mapping = buffer_string(&mapping);
     services->pmi1 = pmi1_create(&config);
@@ -193,6 +196,7 @@ static void clients_create(struct services *services)
 {
     const struct job_local *job = services->config.job;
 
+    assert(services->config.place > 0);
     services->ranks = memory_allocate((job->count + 1) * sizeof *services->ranks);
     services->apps = memory_allocate_zeroed((job->count + 1) * sizeof *services->apps);
     services->clients = memory_allocate_zeroed((job->count + 1) * sizeof *services->clients);
@@ -273,6 +277,7 @@ int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd)
     struct client *client = &services->clients[index];
     int ends[2];
 
+    assert(index < services->config.job->count);
     *ret_fd = -1;
     if (!(services->config.job->spec.mpi & JOB_MPI_PMI1))
         return 0;
@@ -320,6 +325,7 @@ void services_environment(struct services *services, uint32_t index, int target_
         .crowded = is_crowded(services),
     };
 
+    assert(index < job->count);
     if (services->net_interfaces.length_bytes > 0) {
         environment.net_interfaces = buffer_string(&services->net_interfaces);
         environment.net_devices = buffer_string(&services->net_devices);
@@ -332,6 +338,7 @@ int services_exited(struct services *services, uint32_t index)
     const struct job_local *job = services->config.job;
     struct client *client = &services->clients[index];
 
+    assert(index < job->count && services->ended_count < job->count);
     services_pmix_exited(services, index);
     if (++services->ended_count == job->count && job->nodes > 1 &&
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
@@ -348,6 +355,7 @@ enum job_roll_state services_roll_state(const struct services *services, const s
     enum client_state state =
         client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_PMI1 : SPEAKER_PMIX];
 
+    assert(index < services->config.job->count);
     if (key->kind == JOB_OPERATION_PMI1 && services->pmi1 && pmi1_in_barrier(services->pmi1, index))
         return JOB_ROLL_ARRIVED;
     if (state == CLIENT_FINALIZED)

@@ -3,6 +3,7 @@
 
 #include "launch/rank/services_door.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -47,6 +48,7 @@ struct visitor {
 
 static void visitor_forget(struct visitor *visitor)
 {
+    assert(visitor->door->visitors_count > 0);
     list_remove(&visitor->node);
     visitor->door->visitors_count--;
     loop_watch_destroy(visitor->watch);
@@ -86,6 +88,7 @@ static int visitor_read(struct visitor *visitor)
     ssize_t got = recv(visitor->fd, visitor->message + visitor->got_bytes,
                        visitor->need_bytes - visitor->got_bytes, MSG_DONTWAIT);
 
+    assert(visitor->got_bytes < visitor->need_bytes);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return 1;
     if (got <= 0)
@@ -172,6 +175,7 @@ static void visitor_create(struct door *door, int fd)
     }
     if (door->visitors_count == DOOR_WAITING_MAX)
         visitor_drop(list_entry(list_first(&door->visitors), struct visitor, node));
+    assert(door->visitors_count < DOOR_WAITING_MAX);
     visitor = memory_allocate_zeroed(sizeof(*visitor));
     visitor->door = door;
     visitor->fd = descriptor_move_high(fd);

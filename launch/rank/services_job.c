@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ static void add_node(struct job_facts *facts, const struct place_map *map, uint3
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = place_map_rank(map, node, i);
 
+        assert(rank < map->processes);
         buffer_printf(&facts->ranks, "%s%u", i ? "," : index ? ";" : "", rank);
         if (facts->nodes != NULL) {
             facts->nodes[rank] = index;
