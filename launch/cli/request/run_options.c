@@ -59,7 +59,7 @@ void start_help(struct buffer *out)
     buffer_append_string(
         out,
         "Usage: banyan start [OPTIONS]\n\n"
-        "Starts an instance that stays: its daemons run on the nodes, and 'banyan run --instance\n"
+        "Starts a persistent instance: its daemons run on the nodes, and 'banyan run --instance\n"
         "DIR' runs jobs there, many at once.  Prints DIR when it is ready.  SIGTERM or SIGINT end\n"
         "its jobs and the instance.\n");
     options_help(start_rules(), out);
