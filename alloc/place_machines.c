@@ -77,6 +77,7 @@ static struct place_kind *kind_of(struct place_machines *machines, uint32_t clas
             ranges_equal(&kind->taken, taken))
             return kind;
     }
+    assert(class < machines->classes_count);
     if (topology_restrict(&machines->classes[class], allowed, &view) < 0)
         return NULL;
     machines->kinds =
@@ -106,10 +107,11 @@ void place_machines_merge(struct place_machines *machines, const struct place_ma
     assert(machines != other);
     for (uint32_t i = 0; i < other->kinds_count; i++) {
         const struct place_kind *source = &other->kinds[i];
-        struct place_kind *kind =
-            kind_of(machines, class_of(machines, &other->classes[source->class]), &source->allowed,
-                    &source->taken);
+        struct place_kind *kind;
 
+        assert(source->class < other->classes_count);
+        kind = kind_of(machines, class_of(machines, &other->classes[source->class]),
+                       &source->allowed, &source->taken);
         if (kind != NULL)
             ranges_add_all(&kind->nodes, &source->nodes);
     }

@@ -58,6 +58,16 @@ int placement_wants_topology(const struct placement *placement)
     return 0;
 }
 
+int placement_wants_devices(const struct placement *placement)
+{
+    for (uint32_t i = 0; i < placement->rules_count; i++) {
+        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
+            placement->rules[i].policy == MAP_BY_DEVICE)
+            return 1;
+    }
+    return 0;
+}
+
 int placement_rule_binds(const struct map_rule *rule, int in_threads)
 {
     return rule->bind != MAP_BIND_NONE &&

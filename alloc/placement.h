@@ -27,6 +27,8 @@ void placement_copy(struct placement *ret_placement, const struct placement *sou
 /* Processes of all applications; 0 if one of them is not known yet. */
 uint32_t placement_processes(const struct placement *placement);
 int placement_wants_topology(const struct placement *placement);
+/* 1 if these must say which devices are near which cores, too. */
+int placement_wants_devices(const struct placement *placement);
 /* 1 if processes of a rule are bound to something, unless their node is overloaded; and if those of one
  * of the rules are. */
 int placement_rule_binds(const struct map_rule *rule, int in_threads);

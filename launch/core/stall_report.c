@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/core/daemon_core_internal.h"
-#include "launch/job/job_state.h"
+#include "launch/job/job_report.h"
 
 #define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
 #define ASKED_MAX  16 /* nodes that are asked about one */
@@ -230,9 +230,7 @@ static void add_places(const struct stall_report *report, struct roll *roll,
  * an operation that they had joined. */
 static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
 {
-    const struct job *job = instance_job(report->core->instance, stalled->key.owner);
-
-    return job != NULL && job->map.processes > 0 && job->phase < JOB_ENDING &&
+    return instance_job_is_running(report->core->instance, stalled->key.owner) &&
            (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
 }
 

@@ -53,6 +53,22 @@ struct clients {
     struct map *jobs_by_number;
 };
 
+static void job_check(const struct client_job *job)
+{
+    assert(job->number > 0 && job->credits != NULL);
+    assert(job->unacked_count <= job->unacked_capacity);
+    assert(job->unacked_capacity == 0 || job->unacked_first < job->unacked_capacity);
+    for (uint32_t i = 0; i < job->subscribers_count; i++)
+        assert(job->subscribers[i] != job->owner); /* it has the streams already */
+}
+
+/* What is listed is found by its number, and nothing else. */
+static void clients_check(const struct clients *clients)
+{
+    assert(list_is_empty(&clients->clients) == (map_count(clients->by_number) == 0));
+    assert(list_is_empty(&clients->jobs) == (map_count(clients->jobs_by_number) == 0));
+}
+
 static struct client *client_find(const struct clients *clients, uint32_t number)
 {
     return map_get_u64(clients->by_number, number);
@@ -187,6 +203,7 @@ static void unacked_push(struct client_job *job, uint32_t place, uint32_t bytes)
     }
     job->unacked[(job->unacked_first + job->unacked_count++) % job->unacked_capacity] =
         (struct unacked){.place = place, .bytes = bytes};
+    job_check(job);
 }
 
 /* The client has written bytes: the daemons they came from may send as many more. */
@@ -204,6 +221,7 @@ static void acked(struct clients *clients, struct client_job *job, uint64_t byte
         job->unacked_first = (job->unacked_first + 1) % job->unacked_capacity;
         job->unacked_count--;
     }
+    job_check(job);
 }
 
 int clients_wait(const struct clients *clients, uint32_t number)
@@ -252,6 +270,7 @@ void clients_gone(struct clients *clients, uint32_t number)
 
     if (client == NULL)
         return;
+    clients_check(clients);
     holds = client->holds;
     client_free(clients, client);
     list_for_each(&clients->jobs, node, spare)
@@ -411,6 +430,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
     struct client *client = client_find(clients, number);
     struct wire_reader reader;
 
+    clients_check(clients);
     wire_reader_init(&reader, payload, bytes);
     if (client == NULL)
         return;
@@ -428,6 +448,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
     } else if (client->holds) {
         clients->ops.doctor(clients->context, &reader);
     }
+    clients_check(clients);
 }
 
 /* ---- messages of nodes ---- */

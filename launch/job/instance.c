@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
 
 struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
                                  const struct allocation *allocation, enum instance_policy policy)
@@ -45,16 +45,6 @@ void instance_destroy(struct instance *instance)
 
 /* ---- facts ---- */
 
-struct job_part *instance_find_part(const struct instance *instance, uint32_t number)
-{
-    return instance->parts_by_number ? map_get_u64(instance->parts_by_number, number) : NULL;
-}
-
-struct job *instance_job(const struct instance *instance, uint32_t number)
-{
-    return instance->root ? map_get_u64(instance->root->jobs_by_number, number) : NULL;
-}
-
 const struct job_local *instance_part(const struct instance *instance, uint32_t number)
 {
     const struct job_part *part = instance_find_part(instance, number);
@@ -84,14 +74,14 @@ const struct allocation *instance_roster(const struct instance *instance)
 
 const struct job_spec *instance_job_spec(const struct instance *instance, uint32_t number)
 {
-    const struct job *job = instance_job(instance, number);
+    const struct job *job = instance_find_job(instance, number);
 
     return job ? &job->spec : NULL;
 }
 
 const struct place_map *instance_job_map(const struct instance *instance, uint32_t number)
 {
-    const struct job *job = instance_job(instance, number);
+    const struct job *job = instance_find_job(instance, number);
 
     return job ? &job->map : NULL;
 }
@@ -99,7 +89,7 @@ const struct place_map *instance_job_map(const struct instance *instance, uint32
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node)
 {
-    const struct job *job = instance_job(instance, number);
+    const struct job *job = instance_find_job(instance, number);
     uint32_t local_index;
 
     if (!job || rank >= job->map.processes)
@@ -111,6 +101,13 @@ int instance_job_find(const struct instance *instance, uint32_t number, uint32_t
 const struct node_pool *instance_book(const struct instance *instance)
 {
     return instance->root ? instance->root->book : NULL;
+}
+
+int instance_job_is_running(const struct instance *instance, uint32_t number)
+{
+    const struct job *job = instance_find_job(instance, number);
+
+    return job != NULL && (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 
 uint32_t instance_jobs(const struct instance *instance)

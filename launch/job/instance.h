@@ -16,12 +16,6 @@
 struct instance;
 struct node_pool;
 
-enum instance_policy {
-    INSTANCE_LEAVES_WITH_JOB, /* when the last job has been reported: `banyan run` alone */
-    INSTANCE_STAYS,           /* until JOB_EVENT_LEAVE, or a signal to one of its daemons */
-    INSTANCE_POLICY_COUNT
-};
-
 /* allocation: at the root the roster, not owned; NULL elsewhere: it comes by broadcast.  policy
  * matters only at the root. */
 struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
@@ -47,6 +41,8 @@ const struct place_map *instance_job_map(const struct instance *instance, uint32
 /* The index of a rank's node; -ENOENT before the launch, or if there is no such rank. */
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node);
+/* 1 from its launch until it is being ended. */
+int instance_job_is_running(const struct instance *instance, uint32_t number);
 /* Its nodes and the slots used by jobs (alloc/node_pool.h). */
 const struct node_pool *instance_book(const struct instance *instance);
 /* The number of jobs not yet reported, and of all jobs still kept. */

@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/proto/exit_status.h"
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
+#include "launch/job/job_report.h"
 #include "overlay/tree.h"
 
 #define SIGNAL_MAX 64
@@ -88,7 +89,7 @@ static void give_all(struct instance *instance, enum job_input input, const stru
 static void give_to(struct instance *instance, uint32_t number, enum job_input input,
                     const struct job_event *event, struct job_actions *actions)
 {
-    struct job *job = instance_job(instance, number);
+    struct job *job = instance_find_job(instance, number);
 
     if (job)
         give(instance, job, input, event, actions);
@@ -120,7 +121,8 @@ static void expect_daemons(struct instance *instance, uint64_t now_ns, struct jo
     struct instance_root *root = instance->root;
     uint64_t tell_ns = now_ns + START_TELL_MS * NS_PER_MS;
 
-    if (root->phase != INSTANCE_STARTING || root->start_until_ns > 0)
+    assert(root->phase == INSTANCE_STARTING);
+    if (root->start_until_ns > 0)
         return;
     root->start_until_ns = now_ns + start_patience_ns(instance->spec);
     if (root->start_failures_total == 0)
@@ -128,15 +130,21 @@ static void expect_daemons(struct instance *instance, uint64_t now_ns, struct jo
                      actions);
 }
 
-static void complete(struct instance *instance, const struct job_event *event,
-                     struct job_actions *actions)
+static enum instance_phase begin(struct instance *instance, const struct job_event *event,
+                                 struct job_actions *actions)
+{
+    expect_daemons(instance, event->now_ns, actions);
+    return INSTANCE_STARTING;
+}
+
+static enum instance_phase complete(struct instance *instance, const struct job_event *event,
+                                    struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
     struct buffer payload = {0};
 
-    if (root->start_failures_total > 0 || root->phase != INSTANCE_STARTING)
-        return; /* complete without those that failed: not a tree to run on */
-    root->phase = INSTANCE_UP;
+    if (root->start_failures_total > 0)
+        return INSTANCE_STARTING; /* complete without those that failed: not a tree to run on */
     instance->roster_version = ROSTER_VERSION;
     set_deadline(root, UINT64_MAX, actions);
     wire_put_u8(&payload, JOB_MESSAGE_ROSTER);
@@ -146,6 +154,7 @@ static void complete(struct instance *instance, const struct job_event *event,
     if (root->policy == INSTANCE_STAYS)
         job_actions_add(actions, JOB_ACTION_READY, 0);
     give_all(instance, JOB_INPUT_START, event, actions);
+    return INSTANCE_UP;
 }
 
 static struct start_failure *start_failure_of(struct instance_root *root, uint32_t place)
@@ -161,11 +170,9 @@ static struct start_failure *start_failure_of(struct instance_root *root, uint32
 static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t place,
                          const char *text, struct job_actions *actions)
 {
-    struct start_failure *failure;
+    struct start_failure *failure = start_failure_of(root, place);
 
-    if (root->phase != INSTANCE_STARTING)
-        return;
-    failure = start_failure_of(root, place);
+    assert(root->phase == INSTANCE_STARTING);
     if (failure) {
         if (!failure->text[0])
             snprintf(failure->text, sizeof(failure->text), "%s", text);
@@ -182,60 +189,63 @@ static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t p
     snprintf(failure->text, sizeof(failure->text), "%s", text);
 }
 
-/* Its starter may report more, before or after. */
-static void starts_lost(struct instance_root *root, const struct job_event *event,
-                        struct job_actions *actions)
+static enum instance_phase place_fails(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
 {
-    uint32_t place = 0;
-
-    for (; ranges_next(event->places, place, &place); place++)
-        place_failed(root, event->now_ns, place, "", actions);
+    place_failed(instance->root, event->now_ns, event->place, event->text, actions);
+    return INSTANCE_STARTING;
 }
 
-static void start_given_up(struct instance *instance, const struct job_event *event,
-                           struct job_actions *actions)
+static enum instance_phase start_given_up(struct instance *instance, const struct job_event *event,
+                                          struct job_actions *actions)
 {
-    struct instance_root *root = instance->root;
     char text[sizeof(((struct control_job_end *)0)->text)];
     struct job_event abandoned = {.now_ns = event->now_ns, .text = text};
     struct job_action *action;
 
-    root->phase = INSTANCE_ENDING;
     job_report_start(instance, event->places, text, sizeof(text));
-    if (root->policy == INSTANCE_STAYS) {
+    if (instance->root->policy == INSTANCE_STAYS) {
         action = job_actions_add(actions, JOB_ACTION_FAILED, 0);
         action->text.words = memory_copy_string(text);
         action->text.level = LOG_LEVEL_ERROR;
     }
     give_all(instance, JOB_INPUT_ABANDONED, &abandoned, actions);
+    return INSTANCE_ENDING;
 }
 
-static void timer(struct instance *instance, const struct job_event *event,
-                  struct job_actions *actions)
+static enum instance_phase timer_of_job(struct instance *instance, const struct job_event *event,
+                                        struct job_actions *actions)
+{
+    if (event->job != 0)
+        give_to(instance, event->job, JOB_INPUT_TIMER, event, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase timer_of_start(struct instance *instance, const struct job_event *event,
+                                          struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
     char text[512];
 
-    if (root->phase != INSTANCE_STARTING || event->now_ns < root->deadline_ns)
-        return;
+    if (event->job != 0)
+        return timer_of_job(instance, event, actions);
+    if (event->now_ns < root->deadline_ns)
+        return INSTANCE_STARTING;
     root->deadline_ns = UINT64_MAX;
-    if (event->now_ns >= root->start_until_ns || root->start_failures_total > 0) {
-        start_given_up(instance, event, actions);
-        return;
-    }
+    if (event->now_ns >= root->start_until_ns || root->start_failures_total > 0)
+        return start_given_up(instance, event, actions);
     job_report_unjoined(instance, event->places, text, sizeof(text));
     job_actions_text(actions, 0, LOG_LEVEL_WARNING, text);
     set_deadline(root, root->start_until_ns, actions);
+    return INSTANCE_STARTING;
 }
 
-/* ---- running and leaving ---- */
+/* ---- new jobs ---- */
 
-/* A job that comes too late gets a report like any other end. */
-static void run(struct instance *instance, const struct job_event *event,
-                struct job_actions *actions)
+static struct job *add_job(struct instance *instance, const struct job_event *event,
+                           struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
-    struct job_event abandoned = {.now_ns = event->now_ns, .text = "the instance is ending"};
     uint32_t number = 0;
     struct job *job;
 
@@ -246,41 +256,85 @@ static void run(struct instance *instance, const struct job_event *event,
     root->unreported++;
     root->has_run = 1;
     job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
-    if (root->phase == INSTANCE_STARTING)
-        expect_daemons(instance, event->now_ns, actions);
-    else
-        give(instance, job, root->phase == INSTANCE_UP ? JOB_INPUT_START : JOB_INPUT_ABANDONED,
-             root->phase == INSTANCE_UP ? event : &abandoned, actions);
+    return job;
 }
 
-static void lost(struct instance *instance, const struct job_event *event,
-                 struct job_actions *actions)
+static enum instance_phase run_later(struct instance *instance, const struct job_event *event,
+                                     struct job_actions *actions)
 {
-    struct instance_root *root = instance->root;
-
-    ranges_add_all(&root->dead, event->places);
-    job_book_lost(root->book, event->places);
-    if (root->phase == INSTANCE_STARTING)
-        starts_lost(root, event, actions);
-    else
-        give_all(instance, JOB_INPUT_LOST, event, actions);
+    (void)add_job(instance, event, actions);
+    expect_daemons(instance, event->now_ns, actions);
+    return INSTANCE_STARTING;
 }
+
+static enum instance_phase run_now(struct instance *instance, const struct job_event *event,
+                                   struct job_actions *actions)
+{
+    give(instance, add_job(instance, event, actions), JOB_INPUT_START, event, actions);
+    return INSTANCE_UP;
+}
+
+/* A job that comes too late gets a report like any other end. */
+static enum instance_phase run_refused(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
+{
+    struct job_event abandoned = {.now_ns = event->now_ns, .text = "the instance is ending"};
+
+    give(instance, add_job(instance, event, actions), JOB_INPUT_ABANDONED, &abandoned, actions);
+    return instance->root->phase;
+}
+
+/* ---- losses ---- */
+
+static enum instance_phase seen(struct instance *instance, const struct job_event *event,
+                                struct job_actions *actions)
+{
+    (void)actions;
+    job_report_seen(instance->root, event);
+    return instance->root->phase;
+}
+
+static void bury(struct instance_root *root, const struct ranges *places)
+{
+    ranges_add_all(&root->dead, places);
+    job_book_lost(root->book, places);
+}
+
+/* Their starters may report more, before or after. */
+static enum instance_phase lost_starting(struct instance *instance, const struct job_event *event,
+                                         struct job_actions *actions)
+{
+    uint32_t place = 0;
+
+    bury(instance->root, event->places);
+    for (; ranges_next(event->places, place, &place); place++)
+        place_failed(instance->root, event->now_ns, place, "", actions);
+    return INSTANCE_STARTING;
+}
+
+static enum instance_phase lost(struct instance *instance, const struct job_event *event,
+                                struct job_actions *actions)
+{
+    bury(instance->root, event->places);
+    give_all(instance, JOB_INPUT_LOST, event, actions);
+    return instance->root->phase;
+}
+
+/* ---- the end ---- */
 
 /* Ends all jobs, then the instance. */
-static void end_all(struct instance *instance, const struct job_event *event,
-                    struct job_actions *actions)
+static enum instance_phase leave(struct instance *instance, const struct job_event *event,
+                                 struct job_actions *actions)
 {
-    struct instance_root *root = instance->root;
-
-    if (root->phase < INSTANCE_ENDING)
-        root->phase = INSTANCE_ENDING;
     give_all(instance, JOB_INPUT_END, event, actions);
+    return INSTANCE_ENDING;
 }
 
 /* A scheduler signals all daemons: the first report of a signal ends the jobs. */
-static void cancelled(struct instance *instance, const struct job_event *event,
-                      struct wire_reader *reader, struct job_actions *actions)
+static enum instance_phase cancelled(struct instance *instance, const struct job_event *event,
+                                     struct wire_reader *reader, struct job_actions *actions)
 {
+    enum instance_phase phase = instance->root->phase;
     uint32_t number = wire_get_u32(reader);
     struct control_end end = {.status = EXIT_STATUS_SIGNAL + number};
     struct job_event wish = {.now_ns = event->now_ns, .end = &end};
@@ -288,22 +342,43 @@ static void cancelled(struct instance *instance, const struct job_event *event,
     char sender[64];
 
     wire_get_string_into(reader, sender, sizeof(sender));
-    if (wire_finish(reader) < 0 || number == 0 || number > SIGNAL_MAX ||
-        instance->root->phase >= INSTANCE_ENDING)
-        return;
+    if (wire_finish(reader) < 0 || number == 0 || number > SIGNAL_MAX || phase >= INSTANCE_ENDING)
+        return phase;
     if (event->place > 0 && event->place <= allocation_nodes(instance->allocation))
         hostlist_name(instance->allocation->names, event->place - 1, name);
     snprintf(end.reason, sizeof(end.reason), "cancelled%s%s (signal %u to %s%s)",
              sender[0] ? " by " : "", sender, number,
              name[0] ? "the daemon on " : "the root of this run", name);
-    end_all(instance, &wish, actions);
+    return leave(instance, &wish, actions);
 }
 
-/* ---- messages of nodes ---- */
+/* ---- events of one job ---- */
 
-static void received(struct instance *instance, const struct job_event *event,
-                     struct job_actions *actions)
+static enum instance_phase signalled(struct instance *instance, const struct job_event *event,
+                                     struct job_actions *actions)
 {
+    give_to(instance, event->job, JOB_INPUT_SIGNAL, event, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase ended(struct instance *instance, const struct job_event *event,
+                                 struct job_actions *actions)
+{
+    give_to(instance, event->job, JOB_INPUT_END, event, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase output(struct instance *instance, const struct job_event *event,
+                                  struct job_actions *actions)
+{
+    give_to(instance, event->job, JOB_INPUT_OUTPUT, event, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase received(struct instance *instance, const struct job_event *event,
+                                    struct job_actions *actions)
+{
+    enum instance_phase phase = instance->root->phase;
     struct wire_reader reader, copy;
     struct job_failure failure = {0};
     char text[START_FAILURE_TEXT_BYTES];
@@ -314,7 +389,7 @@ static void received(struct instance *instance, const struct job_event *event,
     case JOB_MESSAGE_PLACE_FAILED:
         place = wire_get_u32(&reader);
         wire_get_string_into(&reader, text, sizeof(text));
-        if (wire_finish(&reader) == 0)
+        if (wire_finish(&reader) == 0 && phase == INSTANCE_STARTING)
             place_failed(instance->root, event->now_ns, place, text, actions);
         break;
     case JOB_MESSAGE_PLACED:
@@ -322,8 +397,7 @@ static void received(struct instance *instance, const struct job_event *event,
         give_to(instance, wire_get_u32(&copy), JOB_INPUT_PLACED, event, actions);
         break;
     case JOB_MESSAGE_CANCEL:
-        cancelled(instance, event, &reader, actions);
-        break;
+        return cancelled(instance, event, &reader, actions);
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_decode(&reader, &failure);
         if (wire_finish(&reader) == 0)
@@ -332,10 +406,11 @@ static void received(struct instance *instance, const struct job_event *event,
     default:
         log_warning("place %u sent a message of an unknown kind", event->place);
     }
+    return phase;
 }
 
-static void result(struct instance *instance, const struct job_event *event,
-                   struct job_actions *actions)
+static enum instance_phase result(struct instance *instance, const struct job_event *event,
+                                  struct job_actions *actions)
 {
     static const enum job_input inputs[] = {
         [JOB_OPERATION_LAUNCHED] = JOB_INPUT_LAUNCHED,
@@ -347,71 +422,80 @@ static void result(struct instance *instance, const struct job_event *event,
     if (kind == JOB_OPERATION_LAUNCHED || kind == JOB_OPERATION_ENDED ||
         kind == JOB_OPERATION_SURVEY)
         give_to(instance, event->key->owner, inputs[kind], event, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase ignore(struct instance *instance, const struct job_event *event,
+                                  struct job_actions *actions)
+{
+    (void)event;
+    (void)actions;
+    return instance->root->phase;
+}
+
+/* ---- the table ---- */
+
+typedef enum instance_phase instance_handler(struct instance *instance,
+                                             const struct job_event *event,
+                                             struct job_actions *actions);
+
+/* A row for each event of the root, a column for each phase.  NULL cannot happen: the start begins once,
+ * and the tree is complete once. */
+/* clang-format off */
+static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COUNT] = {
+    /* phase                    STARTING        UP            ENDING        LEAVING */
+    [JOB_EVENT_BEGIN] =        {begin,          NULL,         NULL,         NULL},
+    [JOB_EVENT_COMPLETE] =     {complete,       NULL,         ignore,       ignore},
+    [JOB_EVENT_PLACE_FAILED] = {place_fails,    ignore,       ignore,       ignore},
+    [JOB_EVENT_RUN] =          {run_later,      run_now,      run_refused,  run_refused},
+    [JOB_EVENT_SIGNAL] =       {signalled,      signalled,    signalled,    signalled},
+    [JOB_EVENT_END] =          {ended,          ended,        ended,        ended},
+    [JOB_EVENT_LEAVE] =        {leave,          leave,        leave,        ignore},
+    [JOB_EVENT_RESULT] =       {result,         result,       result,       result},
+    [JOB_EVENT_RECEIVED] =     {received,       received,     received,     received},
+    [JOB_EVENT_OUTPUT] =       {output,         output,       output,       output},
+    [JOB_EVENT_SEEN] =         {seen,           seen,         seen,         seen},
+    [JOB_EVENT_LOST] =         {lost_starting,  lost,         lost,         lost},
+    [JOB_EVENT_TIMER] =        {timer_of_start, timer_of_job, timer_of_job, timer_of_job},
+};
+/* clang-format on */
+
+static void root_check(const struct instance *instance)
+{
+    const struct instance_root *root = instance->root;
+
+    assert(instance->place == 0 && instance->allocation != NULL);
+    assert(root->phase < INSTANCE_PHASE_COUNT && root->policy < INSTANCE_POLICY_COUNT);
+    assert(root->unreported <= map_count(root->jobs_by_number));
+    assert(root->has_run || map_count(root->jobs_by_number) == 0);
+    assert(root->phase != INSTANCE_LEAVING || root->unreported == 0);
+    assert((instance->roster_version > 0) || root->phase != INSTANCE_UP);
+    assert(root->start_failures_count <= root->start_failures_total);
+    assert(root->start_failures_total == 0 || root->phase != INSTANCE_UP);
+    assert(root->deadline_ns == UINT64_MAX || root->phase < INSTANCE_LEAVING);
 }
 
 /* Leaves once every job has been reported, if by policy or request no other job will come. */
-static void check_leave(struct instance *instance, struct job_actions *actions)
+static enum instance_phase check_leave(struct instance_root *root, struct job_actions *actions)
 {
-    struct instance_root *root = instance->root;
     int is_over = root->phase == INSTANCE_ENDING ||
                   (root->policy == INSTANCE_LEAVES_WITH_JOB && root->has_run);
 
-    assert(root->unreported <= map_count(root->jobs_by_number));
     if (!is_over || root->unreported > 0 || root->phase == INSTANCE_LEAVING)
-        return;
-    root->phase = INSTANCE_LEAVING;
+        return root->phase;
     set_deadline(root, UINT64_MAX, actions);
     job_actions_add(actions, JOB_ACTION_LEAVE, 0);
+    return INSTANCE_LEAVING;
 }
 
 void instance_root_step(struct instance *instance, const struct job_event *event,
                         struct job_actions *actions)
 {
-    switch (event->kind) {
-    case JOB_EVENT_BEGIN:
-        expect_daemons(instance, event->now_ns, actions);
-        break;
-    case JOB_EVENT_RUN:
-        run(instance, event, actions);
-        break;
-    case JOB_EVENT_COMPLETE:
-        complete(instance, event, actions);
-        break;
-    case JOB_EVENT_RESULT:
-        result(instance, event, actions);
-        break;
-    case JOB_EVENT_RECEIVED:
-        received(instance, event, actions);
-        break;
-    case JOB_EVENT_PLACE_FAILED:
-        place_failed(instance->root, event->now_ns, event->place, event->text, actions);
-        break;
-    case JOB_EVENT_SEEN:
-        job_report_seen(instance->root, event);
-        break;
-    case JOB_EVENT_LOST:
-        lost(instance, event, actions);
-        break;
-    case JOB_EVENT_LEAVE:
-        end_all(instance, event, actions);
-        break;
-    case JOB_EVENT_SIGNAL:
-        give_to(instance, event->job, JOB_INPUT_SIGNAL, event, actions);
-        break;
-    case JOB_EVENT_END:
-        give_to(instance, event->job, JOB_INPUT_END, event, actions);
-        break;
-    case JOB_EVENT_OUTPUT:
-        give_to(instance, event->job, JOB_INPUT_OUTPUT, event, actions);
-        break;
-    case JOB_EVENT_TIMER:
-        if (event->job == 0)
-            timer(instance, event, actions);
-        else
-            give_to(instance, event->job, JOB_INPUT_TIMER, event, actions);
-        break;
-    default:
-        assert(!"an event of the root");
-    }
-    check_leave(instance, actions);
+    struct instance_root *root = instance->root;
+
+    root_check(instance);
+    assert(handlers[event->kind][root->phase] != NULL);
+    root->phase = handlers[event->kind][root->phase](instance, event, actions);
+    root->phase = check_leave(root, actions);
+    root_check(instance);
 }

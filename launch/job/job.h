@@ -33,6 +33,13 @@
 
 struct job_part;
 
+/* When an instance ends. */
+enum instance_policy {
+    INSTANCE_LEAVES_WITH_JOB, /* when the last job has been reported: `banyan run` alone */
+    INSTANCE_STAYS,           /* until JOB_EVENT_LEAVE, or a signal to one of its daemons */
+    INSTANCE_POLICY_COUNT
+};
+
 enum job_event_kind {
     /* from the overlay */
     JOB_EVENT_BROADCAST, /* message */

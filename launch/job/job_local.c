@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
+#include "launch/job/job_report.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,36 +14,6 @@
 
 /* How long output may stay open (by a process that escaped) after the last process has ended. */
 #define CUT_OUTPUT_MS 500
-
-void job_part_destroy(struct job_part *part)
-{
-    if (part == NULL)
-        return;
-    place_seats_fini(&part->local.seats);
-    place_map_fini(&part->local.map);
-    job_spec_fini(&part->local.spec);
-    ranges_fini(&part->local.places);
-    ranges_fini(&part->ended_places);
-    free(part->rank_states);
-    free(part->abnormal);
-    free(part);
-}
-
-static void part_check(const struct job_part *part)
-{
-    assert(part->phase < JOB_PART_PHASE_COUNT);
-    assert(part->started <= part->reported && part->ended <= part->reported &&
-           part->reported <= part->local.count);
-    assert((part->phase == JOB_PART_STARTING) == (part->reported < part->local.count));
-    assert(part->phase < JOB_PART_DRAINING || (part->ended == part->local.count && part->is_gone));
-    assert(part->ended_contributed <= part->ended_generation);
-    assert((part->ended_contributed > 0) == (part->phase == JOB_PART_ENDED));
-}
-
-static uint32_t part_rank(const struct job_part *part, uint32_t index)
-{
-    return instance_part_rank(part->instance, &part->local, index);
-}
 
 /* ---- reports to the root ---- */
 
@@ -115,7 +86,7 @@ static void advance(struct job_part *part, struct job_actions *actions)
         part->phase = JOB_PART_DRAINING;
         cut_output(part, actions);
     }
-    part_check(part);
+    job_part_check(part);
 }
 
 /* ---- the launch ---- */
@@ -136,21 +107,6 @@ static int part_fill(struct job_part *part, struct wire_reader *reader)
     part->rank_states = memory_allocate_zeroed(local->count);
     part->abnormal = memory_allocate_zeroed(local->count);
     return 0;
-}
-
-static struct job_part *part_create(struct instance *instance, uint32_t number)
-{
-    struct job_part *part = memory_allocate_zeroed(sizeof(*part));
-
-    part->instance = instance;
-    part->local.number = number;
-    part->ended_generation = 1;
-    job_spec_init(&part->local.spec);
-    if (instance->parts_by_number == NULL)
-        instance->parts_by_number = map_create();
-    list_append(&instance->parts, &part->node);
-    (void)map_put_u64(instance->parts_by_number, number, part);
-    return part;
 }
 
 /* Without processes of the job this node has nothing to contribute: it reports that at once, and
@@ -180,7 +136,7 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
         log_error("the root sent a launch that is not for this node");
         return;
     }
-    part = part_create(instance, number);
+    part = job_part_create(instance, number);
     if (part_fill(part, reader) < 0) {
         refuse_launch(part, actions);
     } else {
@@ -189,7 +145,7 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
         action->start.first = 0;
         action->start.count = part->local.count;
     }
-    part_check(part);
+    job_part_check(part);
 }
 
 /* ---- the end ---- */
@@ -229,7 +185,7 @@ static void end_part(struct job_part *part, struct job_end_message *message,
     else if (part->phase == JOB_PART_DRAINING && discards_now)
         cut_output(part, actions);
     contribute_ended(part, actions);
-    part_check(part);
+    job_part_check(part);
 }
 
 void job_local_end(struct instance *instance, struct wire_reader *reader,
@@ -311,7 +267,7 @@ static void start_refused(struct job_part *part, const struct job_event *event,
 {
     struct job_failure failure = {.number = part->local.number,
                                   .kind = JOB_FAILURE_START,
-                                  .rank = part_rank(part, event->index),
+                                  .rank = job_part_rank(part, event->index),
                                   .place = part->instance->place,
                                   .code = (int32_t)event->number,
                                   .step = (uint8_t)event->step};
@@ -368,7 +324,7 @@ static enum job_failure_kind end_of(const struct job_part *part, uint32_t index,
 static void exited(struct job_part *part, const struct job_event *event,
                    struct job_actions *actions)
 {
-    struct job_failure failure = {.rank = part_rank(part, event->index)};
+    struct job_failure failure = {.rank = job_part_rank(part, event->index)};
 
     if (part->rank_states[event->index] != RANK_RUNNING)
         return;
@@ -390,7 +346,7 @@ static void drained(struct job_part *part, const struct job_event *event,
     part->phase = JOB_PART_ENDED;
     part->summary.output_bytes = (uint64_t)event->number;
     contribute_ended(part, actions);
-    part_check(part);
+    job_part_check(part);
 }
 
 static void abnormal(struct job_part *part, const struct job_event *event,
@@ -404,7 +360,7 @@ static void aborted(struct job_part *part, const struct job_event *event,
                     struct job_actions *actions)
 {
     struct job_failure failure = {.kind = event->flag ? JOB_FAILURE_SERVICES : JOB_FAILURE_ABORT,
-                                  .rank = part_rank(part, event->index),
+                                  .rank = job_part_rank(part, event->index),
                                   .code = (int32_t)event->number,
                                   .step = (uint8_t)event->step};
 
@@ -419,7 +375,7 @@ static void aborted(struct job_part *part, const struct job_event *event,
 static void missed(struct job_part *part, const struct job_event *event,
                    struct job_actions *actions)
 {
-    struct job_failure failure = {.kind = JOB_FAILURE_MISSED, .rank = part_rank(part, 0)};
+    struct job_failure failure = {.kind = JOB_FAILURE_MISSED, .rank = job_part_rank(part, 0)};
 
     if (part->missed || part->is_ending)
         return;

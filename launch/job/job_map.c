@@ -18,7 +18,7 @@
 #include "alloc/place_cores.h"
 #include "alloc/place_cpus.h"
 #include "alloc/place_require.h"
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
 
 /* Whether slots are used, or nodes lost. */
 static int is_shared(const struct job *job)
@@ -175,7 +175,7 @@ void job_map_unknown(const struct job *job, const struct ranges *candidates,
         return;
     ranges_copy(ret_nodes, candidates);
     job_machines_nodes(&job->instance->root->machines,
-                       job_survey_wants_devices(&job->spec.placement), &known);
+                       placement_wants_devices(&job->spec.placement), &known);
     ranges_remove_all(ret_nodes, &known);
     nodes_of_places(&job->concerned, &known);
     ranges_remove_all(ret_nodes, &known);

@@ -7,7 +7,8 @@
  */
 #include "config.h"
 
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
+#include "launch/job/job_report.h"
 
 #include <stdio.h>
 
@@ -35,7 +36,6 @@ void job_policy_failure(struct job *job, const struct job_failure *failure,
     struct buffer text = {0};
     char words[512];
 
-    job->went_on = 1;
     if (told > TOLD_MAX || ranges_contains(&job->told, failure->place))
         return;
     ranges_add(&job->told, failure->place, failure->place);
@@ -53,7 +53,7 @@ int job_policy_loss(struct job *job, const struct ranges *places, struct job_act
     struct job_end_message message = {.goes_on = 1};
     struct buffer text = {0};
 
-    job->went_on = 1;
+    job->loss = JOB_LOSS_WENT_ON;
     buffer_append_string(&text, "lost ");
     buffer_append_string(&text, ranges_count(places) == 1 ? "node " : "nodes ");
     job_report_places(job->instance, places, &text);
@@ -63,5 +63,5 @@ int job_policy_loss(struct job *job, const struct ranges *places, struct job_act
     job_report_ranks(job, places, &text);
     tell(job, buffer_string(&text), actions);
     buffer_fini(&text);
-    return job_root_ask(job, &message, actions);
+    return job_end_ask(job, &message, actions);
 }

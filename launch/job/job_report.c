@@ -4,7 +4,8 @@
  */
 #include "config.h"
 
-#include "launch/job/job_state.h"
+#include "launch/job/job_report.h"
+#include "launch/job/instance_state.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,8 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/proto/exit_status.h"
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
+#include "launch/job/job_report.h"
 #include "overlay/tree.h"
 
 /* How long ending a job may take beyond its grace before the root stops waiting for the nodes. */
@@ -95,7 +96,7 @@ static void forget(struct job *job, struct job_actions *actions)
                     &job->concerned);
 }
 
-/* The one report.  Nodes that have not reported that nothing is left must still do so. */
+/* The one report.  Nothing of the job is left anywhere. */
 static enum job_phase report_end(struct job *job, uint32_t status, int banyan_failed,
                                  const char *text, struct job_actions *actions)
 {
@@ -111,9 +112,6 @@ static enum job_phase report_end(struct job *job, uint32_t status, int banyan_fa
     snprintf(end->text, sizeof(end->text), "%s", text);
     blank_controls(end->text);
     job_actions_add(actions, JOB_ACTION_ENDED, job->number)->end = end;
-    if (job->launched && !job->settled)
-        return JOB_LINGERING;
-    forget(job, actions);
     return JOB_OVER;
 }
 
@@ -131,7 +129,7 @@ static uint32_t highest_status(const struct job *job)
 {
     uint32_t status = job->summary.status;
 
-    if (job->went_on && job->lost_place != TREE_NO_PLACE && status < STATUS_KILLED)
+    if (job->loss == JOB_LOSS_WENT_ON && job->lost_place != TREE_NO_PLACE && status < STATUS_KILLED)
         status = STATUS_KILLED;
     return status;
 }
@@ -145,9 +143,11 @@ static enum job_phase report_loss(struct job *job, struct job_actions *actions)
     hostlist_name(job->instance->allocation->names, job->lost_place - 1, name);
     buffer_printf(&text, "lost node %s: ", name);
     job_report_loss(job->instance->root, job->lost_place, &text);
-    buffer_printf(&text, "; the job %s", job->went_on ? "went on without it" : "was ended");
-    phase = report_end(job, job->went_on ? highest_status(job) : EXIT_STATUS_FAILED, !job->went_on,
-                       buffer_string(&text), actions);
+    buffer_printf(&text, "; the job %s",
+                  job->loss == JOB_LOSS_WENT_ON ? "went on without it" : "was ended");
+    phase =
+        report_end(job, job->loss == JOB_LOSS_WENT_ON ? highest_status(job) : EXIT_STATUS_FAILED,
+                   job->loss != JOB_LOSS_WENT_ON, buffer_string(&text), actions);
     buffer_fini(&text);
     return phase;
 }
@@ -199,32 +199,13 @@ static enum job_phase report(struct job *job, struct job_actions *actions)
 
 /* ---- ending ---- */
 
-int job_root_ask(struct job *job, struct job_end_message *message, struct job_actions *actions)
-{
-    struct buffer payload = {0};
-
-    ranges_copy(&message->places, &job->places);
-    ranges_remove_all(&message->places, &job->instance->root->dead);
-    if (ranges_is_empty(&message->places)) {
-        job->settled = 1;
-        return 0;
-    }
-    message->number = job->number;
-    message->generation = ++job->generation;
-    wire_put_u8(&payload, JOB_MESSAGE_END);
-    job_end_message_encode(message, &payload);
-    job_actions_broadcast(actions, job->number, &message->places, &payload);
-    ranges_fini(&message->places);
-    return 1;
-}
-
 static enum job_phase end_job(struct job *job, uint64_t now_ns, uint32_t grace_ms,
                               struct job_actions *actions)
 {
     struct job_end_message message = {
         .grace_ms = grace_ms, .discard = job->impatient, .tell = job->cause == JOB_CAUSE_PLACEMENT};
 
-    if (!job_root_ask(job, &message, actions))
+    if (!job_end_ask(job, &message, actions))
         return report(job, actions);
     job_set_deadline(job, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
     return JOB_ENDING;
@@ -273,7 +254,6 @@ static enum job_phase launch(struct job *job, struct job_actions *actions)
     if (job_book_take(job->instance->root->book, job->number, &job->shares, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     ranges_add_all(&job->concerned, &job->places);
-    job->launched = 1;
     job_map_launch(job, &payload);
     job_actions_broadcast(actions, job->number, &job->places, &payload);
     return JOB_LAUNCHING;
@@ -468,7 +448,8 @@ static enum job_phase lost(struct job *job, const struct job_event *event,
 
     ranges_intersect(&job->places, event->places, &hit);
     if (!ranges_is_empty(&hit)) {
-        job->partial = 1;
+        if (job->loss == JOB_LOSS_NONE)
+            job->loss = JOB_LOSS_ENDED;
         if (job->failure.kind == JOB_FAILURE_NONE && job->lost_place == TREE_NO_PLACE)
             job->lost_place = ranges_min(&hit);
         if (!job_policy_goes_on(job)) {
@@ -493,7 +474,7 @@ static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job
     int all_here = job->output_bytes >= job->summary.output_bytes;
     int begins = job->phase != JOB_FLUSHING;
 
-    if (all_here && (!job->partial || job->impatient))
+    if (all_here && (job->loss == JOB_LOSS_NONE || job->impatient))
         return report(job, actions);
     if (job->impatient ? begins : !ranges_is_empty(&job->instance->root->dead))
         job_set_deadline(job, now_ns + (all_here ? FLUSH_QUIET_MS : FLUSH_PATIENCE_MS) * NS_PER_MS,
@@ -510,7 +491,6 @@ static enum job_phase ended(struct job *job, const struct job_event *event,
     if (event->status < 0 || !event->message ||
         job_ended_decode(&job->summary, event->message->data, event->message->length_bytes) < 0)
         return job->phase;
-    job->settled = 1;
     forget(job, actions);
     return check_flushed(job, event->now_ns, actions);
 }
@@ -550,7 +530,8 @@ static enum job_phase give_up(struct job *job, struct job_actions *actions)
             job->lost_place = ranges_min(&hit);
         ranges_fini(&hit);
     }
-    return report(job, actions);
+    (void)report(job, actions);
+    return job->phase == JOB_FLUSHING ? JOB_OVER : JOB_LINGERING; /* nodes still have parts of it */
 }
 
 static enum job_phase timer(struct job *job, const struct job_event *event,
@@ -566,18 +547,11 @@ static enum job_phase timer(struct job *job, const struct job_event *event,
     return job->phase;
 }
 
-/* Reported, and now nothing of it is left on any node. */
-static enum job_phase over(struct job *job, struct job_actions *actions)
-{
-    job->settled = 1;
-    forget(job, actions);
-    return JOB_OVER;
-}
-
 static enum job_phase ended_late(struct job *job, const struct job_event *event,
                                  struct job_actions *actions)
 {
-    return event->status < 0 ? job->phase : over(job, actions);
+    (void)actions;
+    return event->status < 0 ? job->phase : JOB_OVER;
 }
 
 /* The others are asked again, without those. */
@@ -591,7 +565,7 @@ static enum job_phase lost_late(struct job *job, const struct job_event *event,
     ranges_intersect(&job->places, event->places, &hit);
     is_hit = !ranges_is_empty(&hit);
     ranges_fini(&hit);
-    return is_hit && !job_root_ask(job, &message, actions) ? over(job, actions) : job->phase;
+    return is_hit && !job_end_ask(job, &message, actions) ? JOB_OVER : job->phase;
 }
 
 /* It comes too early or too late: from the network, or because two messages have crossed. */
@@ -608,89 +582,38 @@ static enum job_phase ignore(struct job *job, const struct job_event *event,
 typedef enum job_phase job_handler(struct job *job, const struct job_event *event,
                                    struct job_actions *actions);
 
-/* Missing entries cannot happen: START and ABANDONED apply to jobs that have waited for the
- * tree. */
-static job_handler *const handlers[JOB_OVER][JOB_INPUT_COUNT] = {
-    [JOB_QUEUED] = {[JOB_INPUT_START] = start,
-                    [JOB_INPUT_ABANDONED] = abandoned,
-                    [JOB_INPUT_SURVEYED] = ignore,
-                    [JOB_INPUT_LAUNCHED] = ignore,
-                    [JOB_INPUT_ENDED] = ignore,
-                    [JOB_INPUT_FAILED] = ignore,
-                    [JOB_INPUT_PLACED] = ignore,
-                    [JOB_INPUT_SIGNAL] = ignore,
-                    [JOB_INPUT_END] = end_at_once,
-                    [JOB_INPUT_LOST] = ignore,
-                    [JOB_INPUT_OUTPUT] = ignore,
-                    [JOB_INPUT_TIMER] = ignore},
-    [JOB_SURVEYING] = {[JOB_INPUT_SURVEYED] = surveyed,
-                       [JOB_INPUT_LAUNCHED] = ignore,
-                       [JOB_INPUT_ENDED] = ignore,
-                       [JOB_INPUT_FAILED] = ignore,
-                       [JOB_INPUT_PLACED] = ignore,
-                       [JOB_INPUT_SIGNAL] = ignore,
-                       [JOB_INPUT_END] = end_at_once,
-                       [JOB_INPUT_LOST] = lost_survey,
-                       [JOB_INPUT_OUTPUT] = ignore,
-                       [JOB_INPUT_TIMER] = ignore},
-    [JOB_LAUNCHING] = {[JOB_INPUT_SURVEYED] = ignore,
-                       [JOB_INPUT_LAUNCHED] = launched,
-                       [JOB_INPUT_ENDED] = ended,
-                       [JOB_INPUT_FAILED] = failed,
-                       [JOB_INPUT_PLACED] = ignore,
-                       [JOB_INPUT_SIGNAL] = signalled,
-                       [JOB_INPUT_END] = end_nodes,
-                       [JOB_INPUT_LOST] = lost,
-                       [JOB_INPUT_OUTPUT] = output_comes,
-                       [JOB_INPUT_TIMER] = ignore},
-    [JOB_RUNNING] = {[JOB_INPUT_SURVEYED] = ignore,
-                     [JOB_INPUT_LAUNCHED] = ignore,
-                     [JOB_INPUT_ENDED] = ended,
-                     [JOB_INPUT_FAILED] = failed,
-                     [JOB_INPUT_PLACED] = ignore,
-                     [JOB_INPUT_SIGNAL] = signalled,
-                     [JOB_INPUT_END] = end_nodes,
-                     [JOB_INPUT_LOST] = lost,
-                     [JOB_INPUT_OUTPUT] = output_comes,
-                     [JOB_INPUT_TIMER] = ignore},
-    [JOB_ENDING] = {[JOB_INPUT_SURVEYED] = ignore,
-                    [JOB_INPUT_LAUNCHED] = ignore,
-                    [JOB_INPUT_ENDED] = ended,
-                    [JOB_INPUT_FAILED] = failed,
-                    [JOB_INPUT_PLACED] = placed,
-                    [JOB_INPUT_SIGNAL] = ignore,
-                    [JOB_INPUT_END] = end_nodes,
-                    [JOB_INPUT_LOST] = lost,
-                    [JOB_INPUT_OUTPUT] = output_comes,
-                    [JOB_INPUT_TIMER] = timer},
-    [JOB_FLUSHING] = {[JOB_INPUT_SURVEYED] = ignore,
-                      [JOB_INPUT_LAUNCHED] = ignore,
-                      [JOB_INPUT_ENDED] = ignore,
-                      [JOB_INPUT_FAILED] = ignore,
-                      [JOB_INPUT_PLACED] = placed,
-                      [JOB_INPUT_SIGNAL] = ignore,
-                      [JOB_INPUT_END] = end_at_once,
-                      [JOB_INPUT_LOST] = lost_flushing,
-                      [JOB_INPUT_OUTPUT] = output_flushes,
-                      [JOB_INPUT_TIMER] = timer},
-    [JOB_LINGERING] = {[JOB_INPUT_SURVEYED] = ignore,
-                       [JOB_INPUT_LAUNCHED] = ignore,
-                       [JOB_INPUT_ENDED] = ended_late,
-                       [JOB_INPUT_FAILED] = ignore,
-                       [JOB_INPUT_PLACED] = ignore,
-                       [JOB_INPUT_SIGNAL] = ignore,
-                       [JOB_INPUT_END] = ignore,
-                       [JOB_INPUT_LOST] = lost_late,
-                       [JOB_INPUT_OUTPUT] = ignore,
-                       [JOB_INPUT_TIMER] = ignore},
+/* A row for each input, a column for each phase.  NULL cannot happen: START and ABANDONED are of jobs that
+ * have waited for the tree. */
+/* clang-format off */
+static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
+    /* phase                 QUEUED       SURVEYING      LAUNCHING      RUNNING       ENDING        FLUSHING        LINGERING */
+    [JOB_INPUT_START] =     {start,       NULL,          NULL,          NULL,         NULL,         NULL,           NULL},
+    [JOB_INPUT_ABANDONED] = {abandoned,   NULL,          NULL,          NULL,         NULL,         NULL,           NULL},
+    [JOB_INPUT_SURVEYED] =  {ignore,      surveyed,      ignore,        ignore,       ignore,       ignore,         ignore},
+    [JOB_INPUT_LAUNCHED] =  {ignore,      ignore,        launched,      ignore,       ignore,       ignore,         ignore},
+    [JOB_INPUT_ENDED] =     {ignore,      ignore,        ended,         ended,        ended,        ignore,         ended_late},
+    [JOB_INPUT_FAILED] =    {ignore,      ignore,        failed,        failed,       failed,       ignore,         ignore},
+    [JOB_INPUT_PLACED] =    {ignore,      ignore,        ignore,        ignore,       placed,       placed,         ignore},
+    [JOB_INPUT_SIGNAL] =    {ignore,      ignore,        signalled,     signalled,    ignore,       ignore,         ignore},
+    [JOB_INPUT_END] =       {end_at_once, end_at_once,   end_nodes,     end_nodes,    end_nodes,    end_at_once,    ignore},
+    [JOB_INPUT_LOST] =      {ignore,      lost_survey,   lost,          lost,         lost,         lost_flushing,  lost_late},
+    [JOB_INPUT_OUTPUT] =    {ignore,      ignore,        output_comes,  output_comes, output_comes, output_flushes, ignore},
+    [JOB_INPUT_TIMER] =     {ignore,      ignore,        ignore,        ignore,       timer,        timer,          ignore},
 };
+/* clang-format on */
 
 static void job_check(const struct job *job)
 {
     assert(job->phase < JOB_PHASE_COUNT && job->cause < JOB_CAUSE_COUNT);
-    assert(job->launched == (job->phase >= JOB_LAUNCHING && job->phase < JOB_OVER) ||
-           job->phase == JOB_OVER);
-    assert(!job->settled || job->phase >= JOB_FLUSHING);
+    assert(job->loss < JOB_LOSS_COUNT && job->number > 0);
+    /* It has slots, and may lose nodes, from its launch on. */
+    assert(job->phase == JOB_OVER || (job->shares.count > 0) == (job->phase >= JOB_LAUNCHING));
+    assert(job->cores.count == 0 || job->phase >= JOB_LAUNCHING);
+    assert(job->loss == JOB_LOSS_NONE || job->phase >= JOB_LAUNCHING);
+    /* Nodes are asked to end it only after the launch, and ENDING means that they have been. */
+    assert(job->generation == 1 || job->phase >= JOB_LAUNCHING);
+    assert(job->phase != JOB_ENDING || job->generation > 1);
+    assert(job->surveys > 0 || job->phase != JOB_SURVEYING);
     assert(job->deadline_ns == UINT64_MAX || job->phase == JOB_ENDING ||
            job->phase == JOB_FLUSHING);
 }
@@ -699,8 +622,10 @@ void job_take(struct job *job, enum job_input input, const struct job_event *eve
               struct job_actions *actions)
 {
     assert(job->phase < JOB_OVER && input < JOB_INPUT_COUNT);
-    assert(handlers[job->phase][input] != NULL);
+    assert(handlers[input][job->phase] != NULL);
     job_check(job);
-    job->phase = handlers[job->phase][input](job, event, actions);
+    job->phase = handlers[input][job->phase](job, event, actions);
+    if (job->phase == JOB_OVER)
+        forget(job, actions);
     job_check(job);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The internals of the job logic: what instance.c, job_root.c (a job at the root), job_local.c (a
- * part of a job on a node) and their neighbours share.  For them and their tests only.
+ * The internals of the job logic: a job at the root (job_root.c) and a part of a job on a node
+ * (job_local.c), as shared with their neighbours.  For them and their tests only.
  */
 #ifndef LAUNCH_JOB_JOB_STATE_H
 #define LAUNCH_JOB_JOB_STATE_H
@@ -9,9 +9,10 @@
 #include "alloc/place_cores.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "launch/job/instance.h"
+#include "launch/job/job.h"
 #include "launch/job/job_book.h"
-#include "launch/job/job_machines.h"
+
+struct instance;
 
 enum rank_state { RANK_STARTING, RANK_RUNNING, RANK_ENDED };
 
@@ -94,6 +95,14 @@ enum job_cause {
     JOB_CAUSE_COUNT
 };
 
+/* The effect of lost nodes on a job: the summary is then incomplete. */
+enum job_loss {
+    JOB_LOSS_NONE,
+    JOB_LOSS_ENDED,   /* it was ended, or was ending anyway */
+    JOB_LOSS_WENT_ON, /* without them */
+    JOB_LOSS_COUNT
+};
+
 struct job {
     struct instance *instance;
     struct list_node node;
@@ -110,6 +119,7 @@ struct job {
     uint32_t surveys;           /* how often nodes have been asked: the generation of that gather */
     uint32_t generation;        /* of the ENDED gather */
     struct job_failure failure; /* the first reported, or a more significant one */
+    enum job_loss loss;         /* of nodes, after the launch */
     uint32_t lost_place;        /* the first loss that counts, or TREE_NO_PLACE */
     struct ranges told;         /* nodes whose failure has been reported while the job continues */
     struct control_end end;     /* of cause */
@@ -117,67 +127,7 @@ struct job {
     uint64_t output_bytes; /* received */
     uint64_t deadline_ns;  /* UINT64_MAX = none */
     uint32_t other_place;  /* one that computed a different placement; 0: none so far */
-    uint8_t launched;      /* nodes have parts of it */
-    uint8_t settled;       /* no node has any left: all have reported so, or are dead */
     uint8_t impatient;     /* the user ended it: slow output is not waited for */
-    uint8_t went_on;       /* continued after a loss or a rank's failure */
-    uint8_t partial;       /* the summary does not cover all nodes whose output may have arrived */
-};
-
-/* Why a daemon did not start, until the start is given up; no text: only its loss is known. */
-#define START_FAILURE_TEXT_BYTES 512 /* the sender truncates longer ones */
-
-struct start_failure {
-    uint32_t place;
-    char text[START_FAILURE_TEXT_BYTES];
-};
-
-#define START_FAILURES_MAX 1024u
-
-/* How the loss of places was noticed. */
-struct job_seen {
-    struct ranges places;
-    enum node_loss loss;
-    uint64_t silent_ns;
-};
-
-enum instance_phase {
-    INSTANCE_STARTING, /* not all daemons have joined */
-    INSTANCE_UP,
-    INSTANCE_ENDING,  /* no more jobs; running ones have been asked to end */
-    INSTANCE_LEAVING, /* asked to leave */
-    INSTANCE_PHASE_COUNT
-};
-
-struct instance_root {
-    enum instance_phase phase;
-    enum instance_policy policy;
-    struct list jobs; /* struct job */
-    struct map *jobs_by_number;
-    uint32_t unreported;
-    uint8_t has_run; /* whether it has ever run a job */
-    struct node_pool *book;
-    struct job_machines machines; /* of the nodes, as far as jobs had to know */
-    struct ranges dead;
-    struct job_seen *seen;
-    uint32_t seen_count;
-    uint64_t deadline_ns;    /* of the start; UINT64_MAX = none */
-    uint64_t start_until_ns; /* the time limit for daemons to join; 0: nothing waits yet */
-    struct start_failure *start_failures;
-    uint32_t start_failures_count;
-    uint64_t start_failures_total;
-};
-
-struct instance {
-    const struct instance_spec *spec;
-    uint32_t place;
-    struct allocation own_roster;        /* as received */
-    const struct allocation *allocation; /* NULL until known */
-    uint32_t roster_version;             /* 0: none */
-    struct list parts;                   /* struct job_part */
-    struct map *parts_by_number;
-    struct list asked;          /* struct job_asked */
-    struct instance_root *root; /* NULL except at place 0 */
 };
 
 struct job_action *job_actions_add(struct job_actions *actions, enum job_action_kind kind,
@@ -188,18 +138,15 @@ void job_actions_text(struct job_actions *actions, uint32_t job, uint8_t level, 
 void job_actions_timer(struct job_actions *actions, uint32_t job, uint64_t deadline_ns);
 struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t generation);
 
-/* ---- instance.c ---- */
+/* ---- job_part.c: what a node has of a job ---- */
 
-struct job *instance_job(const struct instance *instance, uint32_t number);
-struct job_part *instance_find_part(const struct instance *instance, uint32_t number);
-/* instance_root.c */
-void instance_root_step(struct instance *instance, const struct job_event *event,
-                        struct job_actions *actions);
-struct instance_root *instance_root_create(const struct allocation *allocation,
-                                           enum instance_policy policy);
-void instance_root_destroy(struct instance_root *root);
+struct job_part *job_part_create(struct instance *instance, uint32_t number);
+void job_part_destroy(struct job_part *part); /* takes NULL */
+/* The rank of a local index. */
+uint32_t job_part_rank(const struct job_part *part, uint32_t index);
+void job_part_check(const struct job_part *part);
 
-/* ---- job_local.c: parts ---- */
+/* ---- job_local.c: what happens to it ---- */
 
 void job_local_step(struct instance *instance, const struct job_event *event,
                     struct job_actions *actions);
@@ -212,7 +159,6 @@ void job_local_end(struct instance *instance, struct wire_reader *reader,
                    struct job_actions *actions);
 void job_local_result(struct instance *instance, const struct job_event *event,
                       struct job_actions *actions);
-void job_part_destroy(struct job_part *part);
 
 /* ---- job_root.c: a job at the root ---- */
 
@@ -224,15 +170,15 @@ void job_take(struct job *job, enum job_input input, const struct job_event *eve
 int job_is_reported(const struct job *job);
 void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions *actions);
 
-/* A rank failed or nodes were lost, and by its policy the job continues (job_policy.c). */
+/* job_end.c: asks all nodes that live to end their part, or only to say in the next generation of ENDED
+ * when they have.  0: none lives. */
+int job_end_ask(struct job *job, struct job_end_message *message, struct job_actions *actions);
+
+/* A rank failed or nodes were lost, and by its policy the job goes on (job_policy.c). */
 int job_policy_goes_on(const struct job *job);
 void job_policy_failure(struct job *job, const struct job_failure *failure,
                         struct job_actions *actions);
 int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions);
-/* Asks all living nodes to end their part, or only to contribute to the next generation of ENDED
- * when they have.  0: none lives. */
-int job_root_ask(struct job *job, struct job_end_message *message, struct job_actions *actions);
-
 /* job_map.c: what the job gets of the nodes, made into its map; or one line that says why not.  -EAGAIN
  * if nodes have to be asked first what they are like.  The launch is appended to out. */
 int job_map_make(struct job *job, struct error *error);
@@ -251,7 +197,6 @@ int job_map_read(const struct instance *instance, struct wire_reader *reader,
  * that may take part, and returns for what (bits of survey_want, 0: nobody); asks; and takes the answer.
  * A node is asked and answers. */
 unsigned int job_survey_wanted(struct job *job, int all);
-int job_survey_wants_devices(const struct placement *placement);
 void job_survey_ask(struct job *job, unsigned int want, struct job_actions *actions);
 int job_survey_take(struct job *job, const struct job_event *event, struct error *error);
 void job_survey_asked(struct instance *instance, struct wire_reader *reader,
@@ -259,24 +204,5 @@ void job_survey_asked(struct instance *instance, struct wire_reader *reader,
 void job_survey_answer(struct instance *instance, const struct job_event *event,
                        struct job_actions *actions);
 void job_survey_close(struct instance *instance);
-
-/* One line each (job_report.c). */
-void job_report_failure(const struct job *job, const struct job_failure *failure, char *text,
-                        size_t text_bytes);
-uint32_t job_report_status(const struct job_failure *failure);
-/* "rank 3", "ranks 4-7,12-15 and 90 more". */
-void job_report_rank_set(const struct ranges *ranks, struct buffer *out);
-/* The ranks on places: "rank 3", "ranks 4-7,12-15 and 90 more". */
-void job_report_ranks(const struct job *job, const struct ranges *places, struct buffer *out);
-/* How the loss of a place was noticed: "its daemon closed the connection", "silent for 61.2 s". */
-void job_report_seen(struct instance_root *root, const struct job_event *event);
-void job_report_loss(const struct instance_root *root, uint32_t place, struct buffer *out);
-void job_report_places(const struct instance *instance, const struct ranges *places,
-                       struct buffer *out);
-/* "waiting for the daemons of n[3,7] to join; 62 of 64 have" */
-void job_report_unjoined(const struct instance *instance, const struct ranges *missing, char *text,
-                         size_t text_bytes);
-void job_report_start(const struct instance *instance, const struct ranges *missing, char *text,
-                      size_t text_bytes);
 
 #endif

@@ -7,7 +7,8 @@
  */
 #include "config.h"
 
-#include "launch/job/job_state.h"
+#include "launch/job/instance_state.h"
+#include "launch/job/job_report.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,16 +21,6 @@
 
 /* ---- The root ---- */
 
-int job_survey_wants_devices(const struct placement *placement)
-{
-    for (uint32_t i = 0; i < placement->rules_count; i++) {
-        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
-            placement->rules[i].policy == MAP_BY_DEVICE)
-            return 1;
-    }
-    return 0;
-}
-
 /* Bits of what must be asked. */
 static unsigned int wanted(const struct job *job)
 {
@@ -38,7 +29,7 @@ static unsigned int wanted(const struct job *job)
 
     if (placement_wants_topology(placement))
         want |= SURVEY_TOPOLOGY;
-    if (want != 0 && job_survey_wants_devices(placement))
+    if (want != 0 && placement_wants_devices(placement))
         want |= SURVEY_DEVICES;
     if (place_require_open(placement, job->instance->allocation))
         want |= SURVEY_FACTS;
@@ -116,7 +107,7 @@ int job_survey_take(struct job *job, const struct job_event *event, struct error
     if (rc < 0)
         return error_set(error, rc, "cannot decode the nodes' descriptions of their machines");
     job_machines_learn(&job->instance->root->machines, &survey.machines,
-                       job_survey_wants_devices(placement));
+                       placement_wants_devices(placement));
     facts_table_merge(&placement->facts, &survey.facts);
     if (!ranges_is_empty(&survey.failed))
         rc = say_failed(job, &survey, error);

@@ -68,6 +68,7 @@ void compress_get(struct wire_reader *reader, size_t maximum_bytes, struct buffe
     uint8_t form = wire_get_u8(reader);
     struct wire_bytes plain;
 
+    assert(ret_block->length_bytes <= ret_block->capacity_bytes);
     if (form == COMPRESS_ZSTD) {
         get_zstd(reader, maximum_bytes, ret_block);
         return;

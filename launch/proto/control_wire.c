@@ -193,6 +193,7 @@ uint32_t control_job_number(struct wire_reader *reader)
 /* Truncates what the other side would refuse. */
 void control_text_encode(uint8_t level, const char *text, struct buffer *out)
 {
+    assert(text != NULL);
     wire_put_u8(out, level);
     wire_put_bytes(out, text, strnlen(text, CONTROL_TEXT_BYTES_MAX));
 }

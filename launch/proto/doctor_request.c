@@ -25,8 +25,9 @@ void doctor_request_fini(struct doctor_request *request)
 
 void doctor_request_encode(const struct doctor_request *request, struct buffer *out)
 {
+    assert(request->place < TREE_PLACES_MAX && request->peers_count <= PEERS_MAX);
     assert(request->is_virtual <= 1 && request->has_parent <= 1 && request->has_program <= 1);
-    assert(request->peers_count <= PEERS_MAX);
+    assert(request->peers != NULL || request->peers_count == 0);
     wire_put_varint(out, request->place);
     wire_put_string(out, request->name);
     wire_put_string(out, request->session);

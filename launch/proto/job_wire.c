@@ -96,6 +96,7 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out)
 {
+    wire_put_u8(out, JOB_MESSAGE_END);
     assert(message->discard <= 1 && message->goes_on <= 1 && message->tell <= 1);
     wire_put_u32(out, message->number);
     wire_put_u32(out, message->generation);

@@ -154,6 +154,7 @@ void job_launched_encode(const struct job_launched *message, struct buffer *out)
 int job_launched_decode(struct job_launched *ret_message, const void *data, size_t bytes);
 void job_ended_encode(const struct job_ended *message, struct buffer *out);
 int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes);
+/* With the message's kind, which has been read before the rest is decoded. */
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
 int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
 

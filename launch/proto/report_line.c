@@ -11,7 +11,7 @@ void report_line_print(const char *line, const char *node_name, uint64_t nodes, 
     const char *at = line;
     const char *mark;
 
-    assert(node_name != NULL);
+    assert(nodes > 0 && node_name[0] != '\0');
     while ((mark = strstr(at, REPORT_LINE_NODE)) != NULL) {
         buffer_append(out, at, (size_t)(mark - at));
         buffer_append_string(out, node_name);

@@ -3,6 +3,7 @@
 
 #include "launch/proto/spec.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,5 +96,6 @@ void job_spec_fini(struct job_spec *spec)
 
 void job_namespace(const char *name, uint32_t number, char *text, size_t text_bytes)
 {
+    assert(number > 0 && text_bytes > 0);
     snprintf(text, text_bytes, "banyan-%s-%u", name, number);
 }

@@ -18,6 +18,7 @@ void survey_fini(struct survey *survey)
 
 void survey_encode(const struct survey *survey, struct buffer *out)
 {
+    assert(memchr(survey->why, '\0', sizeof(survey->why)) != NULL);
     place_machines_encode(&survey->machines, out);
     facts_table_encode(&survey->facts, out);
     ranges_encode(&survey->failed, out);
@@ -50,6 +51,7 @@ static void merge(struct survey *sum, const struct survey *part)
         (ranges_is_empty(&sum->failed) || ranges_min(&part->failed) < ranges_min(&sum->failed)))
         memcpy(sum->why, part->why, sizeof(sum->why));
     ranges_add_all(&sum->failed, &part->failed);
+    assert(ranges_contains_all(&sum->failed, &part->failed));
 }
 
 void survey_merge(struct buffer *merged, const void *other, size_t other_bytes)

@@ -61,6 +61,7 @@ static void sample(unsigned number, struct buffer *out)
         break;
     case JOB_MESSAGE_END:
         ranges_add(&end.places, 1, 2);
+        buffer_clear(out);
         job_end_message_encode(&end, out);
         ranges_fini(&end.places);
         break;

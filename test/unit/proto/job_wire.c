@@ -107,11 +107,14 @@ static void test_ended(void)
     buffer_fini(&bytes);
 }
 
+/* Its kind has been read by whoever has it decoded. */
 static int end_decode(struct job_end_message *ret_message, const struct buffer *bytes, size_t cut)
 {
     struct wire_reader reader;
 
     wire_reader_init(&reader, bytes->data, cut);
+    if (wire_get_u8(&reader) != JOB_MESSAGE_END)
+        return -EBADMSG;
     return job_end_message_decode(ret_message, &reader);
 }
 
@@ -134,10 +137,10 @@ static void test_end(void)
            back.goes_on == 1 && back.tell == 1 && ranges_equal(&back.places, &message.places),
        "as it was");
     ranges_fini(&back.places);
-    bytes.data[12] = 2;
-    is_int(end_decode(&back, &bytes, bytes.length_bytes), -EBADMSG, "a flag of 2 is refused");
-    bytes.data[12] = 1;
     bytes.data[13] = 2;
+    is_int(end_decode(&back, &bytes, bytes.length_bytes), -EBADMSG, "a flag of 2 is refused");
+    bytes.data[13] = 1;
+    bytes.data[14] = 2;
     is_int(end_decode(&back, &bytes, bytes.length_bytes), -EBADMSG, "so is the other");
     ranges_fini(&message.places);
     buffer_fini(&bytes);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of an instance: what a place knows of it, and what the root has beside that.  For the files of
+ * this room and their tests only.
+ */
+#ifndef LAUNCH_JOB_INSTANCE_STATE_H
+#define LAUNCH_JOB_INSTANCE_STATE_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "launch/job/job_machines.h"
+#include "launch/job/job_state.h"
+
+/* Why a daemon did not start, until the start is given up; no text: only its loss is known. */
+#define START_FAILURE_TEXT_BYTES 512 /* the sender truncates longer ones */
+
+struct start_failure {
+    uint32_t place;
+    char text[START_FAILURE_TEXT_BYTES];
+};
+
+#define START_FAILURES_MAX 1024u
+
+/* How the loss of places was noticed. */
+struct job_seen {
+    struct ranges places;
+    enum node_loss loss;
+    uint64_t silent_ns;
+};
+
+enum instance_phase {
+    INSTANCE_STARTING, /* not all daemons have joined */
+    INSTANCE_UP,
+    INSTANCE_ENDING,  /* no more jobs; running ones have been asked to end */
+    INSTANCE_LEAVING, /* asked to leave */
+    INSTANCE_PHASE_COUNT
+};
+
+struct instance_root {
+    enum instance_phase phase;
+    enum instance_policy policy;
+    struct list jobs; /* struct job */
+    struct map *jobs_by_number;
+    uint32_t unreported;
+    uint8_t has_run; /* whether it has ever run a job */
+    struct node_pool *book;
+    struct job_machines machines; /* of the nodes, as far as jobs had to know */
+    struct ranges dead;
+    struct job_seen *seen;
+    uint32_t seen_count;
+    uint64_t deadline_ns;    /* of the start; UINT64_MAX = none */
+    uint64_t start_until_ns; /* the time limit for daemons to join; 0: nothing waits yet */
+    struct start_failure *start_failures;
+    uint32_t start_failures_count;
+    uint64_t start_failures_total;
+};
+
+struct instance {
+    const struct instance_spec *spec;
+    uint32_t place;
+    struct allocation own_roster;        /* as received */
+    const struct allocation *allocation; /* NULL until known */
+    uint32_t roster_version;             /* 0: none */
+    struct list parts;                   /* struct job_part */
+    struct map *parts_by_number;
+    struct list asked;          /* struct job_asked */
+    struct instance_root *root; /* NULL except at place 0 */
+};
+
+/* instance_find.c: NULL if there is no such job here. */
+struct job *instance_find_job(const struct instance *instance, uint32_t number);
+struct job_part *instance_find_part(const struct instance *instance, uint32_t number);
+
+/* instance_root.c */
+struct instance_root *instance_root_create(const struct allocation *allocation,
+                                           enum instance_policy policy);
+void instance_root_destroy(struct instance_root *root);
+void instance_root_step(struct instance *instance, const struct job_event *event,
+                        struct job_actions *actions);
+
+#endif
