@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random worlds of whole daemons in which several jobs overlap: sizes, programs, failures, wishes of
- * users and deaths of daemons follow from the seed.  Every job is reported once; one that nothing has
- * happened to ends well, whatever the others do; nothing is kept of jobs that are over; at the end the
- * instance leaves.  JOBS_SOAK_SEEDS says how many, JOBS_SOAK_SEED which is the first.
+ * users and deaths of daemons follow from the seed.  Every job is reported once, with the status, the
+ * first failure and the reason that follow from what happened to it (jobs_judge.h), whatever the others
+ * do; the slots in use are those of the jobs that are left; no two bound jobs share a core; nothing is
+ * kept of jobs that are over; at the end the instance leaves.  JOBS_SOAK_SEEDS says how many,
+ * JOBS_SOAK_SEED which is the first.
  */
 #include "config.h"
 
@@ -12,8 +14,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "alloc/node_pool.h"
 #include "base/time.h"
 #include "launch/sim/sim.h"
+#include "test/soak/jobs_judge.h"
 #include "test/support/tap.h"
 
 #define JOBS_MAX    12u
@@ -25,22 +29,12 @@
 #define END_NS      (400ull * NS_PER_S)
 #define PLACES_MAX  24u
 
-struct job_fact {
-    int is_refused;
-    uint32_t reports;
-    uint32_t status;
-    uint8_t harmless;     /* its program does nothing wrong */
-    uint8_t is_wished;    /* its user has asked for its end */
-    uint8_t has_dead;     /* a node of it was killed */
-    uint8_t has_vanished; /* a process of it was */
-    char text[1024];
-};
-
 struct soak {
     struct sim_machine *machine;
     struct random_state random;
-    struct job_fact jobs[2 * FLAT_JOBS + 1];
+    struct judge_job jobs[2 * FLAT_JOBS + 1];
     uint32_t jobs_count;
+    uint32_t places;
     uint32_t deaths;
     uint64_t seed;
     const char *wrong;
@@ -49,26 +43,49 @@ struct soak {
 
 /* Of all worlds: a soak in which nothing happens tests nothing. */
 static struct {
-    uint32_t jobs, well, failed, wished, refused, lost, most_at_once;
+    uint32_t jobs, well, failed, wished, refused, lost, most_at_once, bound_at_once;
 } totals;
 
 static void wrong(struct soak *soak, uint32_t job, const char *what)
 {
-    if (soak->wrong == NULL) {
+    if (soak->wrong == NULL && what != NULL) {
         soak->wrong = what;
         soak->wrong_job = job;
     }
+}
+
+/* Slots are in use by the jobs of which something is left, and by nobody else; how many are free. */
+static uint64_t check_slots(struct soak *soak, uint32_t job)
+{
+    const struct instance *root = sim_machine_instance(soak->machine, 0);
+    const struct node_pool *book = instance_book(root);
+    uint64_t used = 0, expected = 0, left = 0;
+
+    for (uint32_t i = 1; i <= soak->jobs_count; i++)
+        expected += instance_job_map(root, i) ? instance_job_map(root, i)->processes : 0;
+    for (uint32_t node = 0; node < node_pool_count(book); node++) {
+        struct node_record record;
+
+        node_pool_node(book, node, &record);
+        used += record.slots_used;
+        if (record.state == NODE_UP && record.slots_given > record.slots_used)
+            left += record.slots_given - record.slots_used;
+    }
+    if (used != expected)
+        wrong(soak, job,
+              "is reported, and the slots in use are not those of the jobs that are left");
+    return left;
 }
 
 static void on_report(void *context, uint64_t now_ns, uint32_t job,
                       const struct control_job_end *end)
 {
     struct soak *soak = context;
-    struct job_fact *fact = &soak->jobs[job];
+    struct judge_job *fact = &soak->jobs[job];
 
-    fact->status = end->status;
-    fact->is_refused = end->status == 125 && end->banyan_failed;
-    snprintf(fact->text, sizeof(fact->text), "%s", end->text);
+    fact->end = *end;
+    fact->report_ns = now_ns;
+    fact->free_slots = check_slots(soak, job);
     if (++fact->reports > 1)
         wrong(soak, job, "is reported twice");
 }
@@ -76,12 +93,50 @@ static void on_report(void *context, uint64_t now_ns, uint32_t job,
 static void on_process(void *context, const struct sim_process_fact *process)
 {
     struct soak *soak = context;
+    struct judge_job *fact = &soak->jobs[process->job];
+    const struct place_map *map =
+        instance_job_map(sim_machine_instance(soak->machine, 0), process->job);
 
-    if (process->fate == SIM_FATE_VANISHED)
-        soak->jobs[process->job].has_vanished = 1;
-    if (process->fate == SIM_FATE_STARTED && soak->jobs[process->job].reports > 0 &&
-        soak->deaths == 0)
+    if (map != NULL)
+        judge_process(fact, map, process);
+    else if (process->fate == SIM_FATE_VANISHED)
+        fact->vanished++;
+    if (process->fate == SIM_FATE_STARTED && fact->reports > 0 && soak->deaths == 0)
         wrong(soak, process->job, "starts a process after its report");
+}
+
+/* What the processes of a job that have not ended are bound to on a node. */
+static void bound_threads(const struct instance *instance, uint32_t job, struct ranges *ret_threads)
+{
+    const struct job_local *part = instance_part(instance, job);
+
+    ranges_clear(ret_threads);
+    for (uint32_t i = 0; part != NULL && i < part->seats.count; i++)
+        if (!instance_part_has_ended(instance, job, i))
+            ranges_add_all(ret_threads, &part->seats.items[i].cpus);
+}
+
+static void check_cores(struct soak *soak, uint32_t job)
+{
+    struct ranges own = {0}, others = {0};
+
+    for (uint32_t place = 1; place <= soak->places; place++) {
+        const struct instance *instance = sim_machine_instance(soak->machine, place);
+
+        if (instance == NULL)
+            continue;
+        bound_threads(instance, job, &own);
+        for (uint32_t other = 1; !ranges_is_empty(&own) && other <= soak->jobs_count; other++) {
+            if (other == job)
+                continue;
+            bound_threads(instance, other, &others);
+            totals.bound_at_once += !ranges_is_empty(&others);
+            if (ranges_overlap_set(&own, &others))
+                wrong(soak, job, "is bound to a core of another job");
+        }
+    }
+    ranges_fini(&own);
+    ranges_fini(&others);
 }
 
 static void on_started(void *context, uint64_t now_ns, uint32_t job,
@@ -90,8 +145,12 @@ static void on_started(void *context, uint64_t now_ns, uint32_t job,
     struct soak *soak = context;
     uint32_t jobs = instance_jobs(sim_machine_instance(soak->machine, 0));
 
+    (void)now_ns;
+    if (started->processes != soak->jobs[job].processes)
+        wrong(soak, job, "does not start as many processes as were asked for");
     if (jobs > totals.most_at_once)
         totals.most_at_once = jobs;
+    check_cores(soak, job);
 }
 
 static const struct sim_watch watch = {.started = on_started,
@@ -103,80 +162,100 @@ static uint64_t pick(struct soak *soak, uint64_t bound)
     return random_below(&soak->random, bound);
 }
 
-static void plan_job(struct soak *soak, uint32_t slots)
+/* By slot or node, or on cores; a user may want one end or none. */
+static struct map_rule plan_rule(struct soak *soak, uint32_t slots)
 {
     struct map_rule rule = {.policy = pick(soak, 2) ? MAP_BY_NODE : MAP_BY_SLOT,
                             .processes =
                                 1 + (uint32_t)pick(soak, pick(soak, 3) ? slots / 4 + 1 : slots)};
+
+    if (pick(soak, 3) == 0) {
+        rule.policy = MAP_BY_OBJECT;
+        rule.level = pick(soak, 2) ? TOPOLOGY_CORE : TOPOLOGY_PACKAGE;
+    } else if (pick(soak, 4) == 0) {
+        rule.pe = 1 + (uint32_t)pick(soak, 6);
+    }
+    rule.oversubscribe = pick(soak, 8) == 0;
+    return rule;
+}
+
+static void plan_job(struct soak *soak, uint64_t time_ns, uint32_t slots)
+{
+    struct map_rule rule = plan_rule(soak, slots);
     struct sim_program program = {.start_ns_max = 5 * NS_PER_MS,
                                   .step_ns_max = (1 + pick(soak, 200)) * NS_PER_MS,
                                   .fences = (uint32_t)pick(soak, 4),
                                   .output_bytes_max = pick(soak, 2) ? 20000 : 0};
     const struct control_end end = {.status = 130, .reason = "interrupted"};
-    uint64_t time_ns = pick(soak, LAST_NS);
     uint32_t job = ++soak->jobs_count;
-    struct job_fact *fact = &soak->jobs[job];
+    struct judge_job *fact = &soak->jobs[job];
 
+    *fact =
+        (struct judge_job){.processes = rule.processes, .run_ns = time_ns, .wish_ns = UINT64_MAX};
     fact->harmless = pick(soak, 3) > 0;
     if (!fact->harmless) {
         program.fails = 0.3;
         program.cannot_start = 0.05;
         program.endless = 0.1;
         program.stubborn = 0.3;
+        if (pick(soak, 3) == 0)
+            program.step_ns_max = NS_PER_MS / 5; /* several ranks fail at the same time */
     }
     sim_machine_run_job_at(soak->machine, time_ns, &rule, &program);
-    /* Numbers are given in the order of time, so the wish may be another job's: all are equal. */
-    if (pick(soak, 4) == 0)
-        sim_machine_end_at(soak->machine, time_ns + pick(soak, 500 * NS_PER_MS), job, &end);
+    if (pick(soak, 4) == 0) {
+        fact->wish_ns = time_ns + pick(soak, 500 * NS_PER_MS);
+        sim_machine_end_at(soak->machine, fact->wish_ns, job, &end);
+    }
 }
 
-static void plan_world(struct soak *soak, uint32_t places, uint32_t slots)
+static int compare_times(const void *a, const void *b)
+{
+    const uint64_t *left = a, *right = b;
+
+    return *left < *right ? -1 : *left > *right;
+}
+
+/* Numbers are given in the order of time, so jobs are planned in that order. */
+static void plan_world(struct soak *soak, uint32_t slots)
 {
     const struct control_end leave = {.status = 143, .reason = "the instance was ended"};
     uint32_t jobs = 2 + (uint32_t)pick(soak, JOBS_MAX - 1);
+    uint64_t times_ns[JOBS_MAX + 1];
 
     for (uint32_t i = 0; i < jobs; i++)
-        plan_job(soak, slots);
+        times_ns[i] = pick(soak, LAST_NS);
+    qsort(times_ns, jobs, sizeof(times_ns[0]), compare_times);
+    for (uint32_t i = 0; i < jobs; i++)
+        plan_job(soak, times_ns[i] + i, slots);
     soak->deaths = pick(soak, 3) == 0 ? 1 + (uint32_t)pick(soak, 2) : 0;
     for (uint32_t i = 0; i < soak->deaths; i++)
-        sim_machine_kill_at(soak->machine, pick(soak, LAST_NS), 1 + (uint32_t)pick(soak, places));
+        sim_machine_kill_at(soak->machine, pick(soak, LAST_NS),
+                            1 + (uint32_t)pick(soak, soak->places));
     sim_machine_leave_at(soak->machine, LEAVE_NS, &leave);
 }
 
-/* Which wishes and programs are whose is not known after the times were drawn, so only the kinds of
- * ends are checked: well, by its own failure, by a wish, refused, lost. */
 static void check_job(struct soak *soak, uint32_t job)
 {
-    const struct job_fact *fact = &soak->jobs[job];
-
-    if (fact->reports != 1)
-        wrong(soak, job, "is not reported");
-    else if (soak->deaths == 0 && strstr(fact->text, "lost node") != NULL)
-        wrong(soak, job, "has lost a node, and none was");
-    else if (soak->deaths == 0 && fact->has_vanished)
-        wrong(soak, job, "has lost a process, and no daemon died");
-    else if (fact->is_refused && soak->deaths == 0 && strstr(fact->text, "slot") == NULL &&
-             strstr(fact->text, "cannot") == NULL)
-        wrong(soak, job, "was refused for another reason than slots");
+    wrong(soak, job, judge_report(&soak->jobs[job], (int)soak->deaths));
 }
 
-static void count(const struct job_fact *fact)
+static void count(const struct control_job_end *end)
 {
     totals.jobs++;
-    totals.well += fact->status == 0;
-    totals.wished += fact->status == 130;
-    totals.refused += strstr(fact->text, "slots") != NULL;
-    totals.lost += strstr(fact->text, "lost node") != NULL;
-    totals.failed += strstr(fact->text, "rank ") != NULL;
+    totals.well += end->status == 0;
+    totals.wished += end->status == 130;
+    totals.refused += strstr(end->text, "slots") != NULL;
+    totals.lost += strstr(end->text, "lost node") != NULL;
+    totals.failed += strstr(end->text, "rank ") != NULL;
 }
 
-static void check_kept(struct soak *soak, uint32_t places)
+static void check_kept(struct soak *soak)
 {
     const struct instance *root = sim_machine_instance(soak->machine, 0);
 
     if (root != NULL && instance_kept_jobs(root) > 0)
         wrong(soak, 0, "the root keeps jobs that are over");
-    for (uint32_t place = 1; place <= places; place++) {
+    for (uint32_t place = 1; place <= soak->places; place++) {
         const struct instance *instance = sim_machine_instance(soak->machine, place);
 
         if (instance != NULL && instance_parts(instance) > 0)
@@ -194,34 +273,38 @@ static void soak_run(uint64_t seed)
                                         .idle = 1,
                                         .policy = INSTANCE_STAYS};
     struct allocation allocation;
-    uint32_t places, slots;
+    uint32_t slots;
 
     random_init(&soak.random, seed);
-    places = 1 + (uint32_t)pick(&soak, PLACES_MAX);
-    slots = 1 + (uint32_t)pick(&soak, 4);
+    soak.places = 1 + (uint32_t)pick(&soak, PLACES_MAX);
+    slots = 1 + (uint32_t)pick(&soak, pick(&soak, 4) ? 4 : 20);
+    config.machine_sorts = 1 + (uint32_t)pick(&soak, 8);
     config.radix = 2 + (uint32_t)pick(&soak, 4);
     allocation_init(&allocation);
-    allocation_generate(&allocation, "n", places, slots);
+    allocation_generate(&allocation, "n", soak.places, slots);
     config.allocation = &allocation;
     soak.machine = sim_machine_create(&config, &watch, &soak);
-    plan_world(&soak, places, places * slots);
+    plan_world(&soak, soak.places * slots);
     (void)sim_machine_run(soak.machine, LEAVE_NS - NS_PER_S);
     for (uint32_t job = 1; job <= soak.jobs_count; job++)
         if (soak.jobs[job].reports > 0)
             check_job(&soak, job);
     if (soak.deaths == 0 && sim_machine_instance(soak.machine, 0) != NULL &&
         instance_jobs(sim_machine_instance(soak.machine, 0)) == 0)
-        check_kept(&soak, places);
+        check_kept(&soak);
     if (!sim_machine_run(soak.machine, END_NS))
         wrong(&soak, 0, "the instance does not end");
     for (uint32_t job = 1; job <= soak.jobs_count; job++) {
         check_job(&soak, job);
-        count(&soak.jobs[job]);
+        count(&soak.jobs[job].end);
     }
     if (soak.wrong != NULL)
         fail("seed %llu: job %u %s (status %u: %s); again: JOBS_SOAK_SEED=%llu JOBS_SOAK_SEEDS=1",
-             (unsigned long long)seed, soak.wrong_job, soak.wrong, soak.jobs[soak.wrong_job].status,
-             soak.jobs[soak.wrong_job].text, (unsigned long long)seed);
+             (unsigned long long)seed, soak.wrong_job, soak.wrong,
+             soak.jobs[soak.wrong_job].end.status, soak.jobs[soak.wrong_job].end.text,
+             (unsigned long long)seed);
+    for (uint32_t job = 1; job <= soak.jobs_count; job++)
+        judge_job_fini(&soak.jobs[job]);
     sim_machine_destroy(soak.machine);
     allocation_fini(&allocation);
 }
@@ -242,7 +325,7 @@ static uint32_t kept_in_tree(const struct sim_machine *machine, uint32_t places)
 /* Hundreds of jobs one after the other and beside each other: nothing grows with them. */
 static void test_flat(void)
 {
-    struct soak soak = {.jobs_count = 0};
+    struct soak soak = {.places = FLAT_PLACES};
     struct sim_machine_config config = {.latency_ns = 50000,
                                         .seed = 1,
                                         .radix = 2,
@@ -261,8 +344,10 @@ static void test_flat(void)
     for (uint32_t round = 0; round < 2; round++) {
         uint64_t now_ns = sim_machine_now_ns(soak.machine);
 
-        for (uint32_t i = 0; i < FLAT_JOBS; i++, soak.jobs_count++)
+        for (uint32_t i = 0; i < FLAT_JOBS; i++) {
+            soak.jobs[++soak.jobs_count] = (struct judge_job){.processes = 2};
             sim_machine_run_job_at(soak.machine, now_ns + i * 3 * NS_PER_MS, &rule, &program);
+        }
         (void)sim_machine_run(soak.machine, now_ns + FLAT_JOBS * 3 * NS_PER_MS + 10 * NS_PER_S);
         if (round == 0)
             kept = kept_in_tree(soak.machine, FLAT_PLACES);
@@ -294,11 +379,12 @@ int main(void)
     for (uint64_t seed = first; seed < first + seeds; seed++)
         soak_run(seed);
     diag("%u jobs: %u ended well, %u by a rank, %u by their user, %u were refused, %u lost a node; "
-         "at most %u at once",
+         "at most %u at once, %u pairs of bound ones on a node",
          totals.jobs, totals.well, totals.failed, totals.wished, totals.refused, totals.lost,
-         totals.most_at_once);
-    ok(seeds < SEEDS || (totals.well > 0 && totals.failed > 0 && totals.wished > 0 &&
-                         totals.refused > 0 && totals.lost > 0 && totals.most_at_once > 2),
+         totals.most_at_once, totals.bound_at_once);
+    ok(seeds < SEEDS ||
+           (totals.well > 0 && totals.failed > 0 && totals.wished > 0 && totals.refused > 0 &&
+            totals.lost > 0 && totals.most_at_once > 2 && totals.bound_at_once > 50),
        "%llu worlds with several jobs each", (unsigned long long)seeds);
     return done_testing();
 }

@@ -229,7 +229,7 @@ static int somebody_died(const struct checker *checker)
     return !ranges_is_empty(&checker->killed);
 }
 
-static uint32_t status_of(const struct checker_failure *failure)
+uint32_t checker_failure_status(const struct checker_failure *failure)
 {
     switch (failure->fate) {
     case SIM_FATE_CANNOT_START:
@@ -245,10 +245,10 @@ static uint32_t status_of(const struct checker_failure *failure)
     }
 }
 
-static void text_of(const struct checker *checker, const struct checker_failure *failure,
-                    char *text, size_t text_bytes)
+void checker_failure_text(const struct place_map *map, const struct checker_failure *failure,
+                          char *text, size_t text_bytes)
 {
-    uint32_t rank = place_map_rank(&checker->map, failure->place - 1, failure->index);
+    uint32_t rank = place_map_rank(map, failure->place - 1, failure->index);
     uint32_t node = failure->place;
     const char *why = failure->number < 0 ? strerror(-failure->number) : "";
 
@@ -277,8 +277,7 @@ static void text_of(const struct checker *checker, const struct checker_failure 
                  WEXITSTATUS(failure->number));
 }
 
-/* What explains more: 2 for a start, 1 for an abort. */
-static int weight(const struct checker_failure *failure)
+int checker_failure_weight(const struct checker_failure *failure)
 {
     return failure->fate == SIM_FATE_CANNOT_START ? 2 : failure->fate == SIM_FATE_ABORTED;
 }
@@ -288,8 +287,8 @@ static int heaviest(const struct checker *checker)
     int most = 0;
 
     for (uint32_t i = 0; i < checker->failures_count; i++)
-        if (weight(&checker->failures[i]) > most)
-            most = weight(&checker->failures[i]);
+        if (checker_failure_weight(&checker->failures[i]) > most)
+            most = checker_failure_weight(&checker->failures[i]);
     return most;
 }
 
@@ -298,26 +297,27 @@ static uint32_t highest_status(const struct checker *checker)
     uint32_t highest = 0;
 
     for (uint32_t i = 0; i < checker->failures_count; i++)
-        if (weight(&checker->failures[i]) < 2 && status_of(&checker->failures[i]) > highest)
-            highest = status_of(&checker->failures[i]);
+        if (checker_failure_weight(&checker->failures[i]) < 2 &&
+            checker_failure_status(&checker->failures[i]) > highest)
+            highest = checker_failure_status(&checker->failures[i]);
     return highest;
 }
 
 /* Without deaths everything comes to the root, so it is certain what must be said. */
 static void judge_failure(struct checker *checker, const struct checker_failure *failure)
 {
-    uint32_t own = status_of(failure), highest = highest_status(checker);
+    uint32_t own = checker_failure_status(failure), highest = highest_status(checker);
     uint32_t status = checker->report.status;
     int certain = !somebody_died(checker);
 
-    if (certain && weight(failure) < heaviest(checker))
+    if (certain && checker_failure_weight(failure) < heaviest(checker))
         wrong(checker, "what caused it is not reported but: %s", checker->report.text);
-    else if (weight(failure) > 0 && status != own)
+    else if (checker_failure_weight(failure) > 0 && status != own)
         wrong(checker, "status %u instead of %u: %s", status, own, checker->report.text);
-    else if (weight(failure) == 0 && (status < own || status > highest))
+    else if (checker_failure_weight(failure) == 0 && (status < own || status > highest))
         wrong(checker, "status %u is not in %u..%u: %s", status, own, highest,
               checker->report.text);
-    else if (certain && weight(failure) == 0 && status != highest)
+    else if (certain && checker_failure_weight(failure) == 0 && status != highest)
         wrong(checker, "status %u is not the highest, %u: %s", status, highest,
               checker->report.text);
 }
@@ -335,7 +335,7 @@ static const struct checker_failure *failure_reported(const struct checker *chec
     char text[512];
 
     for (uint32_t i = 0; i < checker->failures_count; i++) {
-        text_of(checker, &checker->failures[i], text, sizeof text);
+        checker_failure_text(&checker->map, &checker->failures[i], text, sizeof text);
         if (checker->failures[i].time_ns <= checker->report_ns && says(checker->report.text, text))
             return &checker->failures[i];
     }

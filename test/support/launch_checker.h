@@ -24,6 +24,13 @@ struct checker_failure {
     const char *text;
 };
 
+/* The status that a job reports for it, the line (what can be done about it may follow), and how much it
+ * explains: 2 for a start, 1 for an abort. */
+uint32_t checker_failure_status(const struct checker_failure *failure);
+void checker_failure_text(const struct place_map *map, const struct checker_failure *failure,
+                          char *text, size_t text_bytes);
+int checker_failure_weight(const struct checker_failure *failure);
+
 struct checker {
     struct sim_machine *machine;
     const struct sim_machine_config *config;
