@@ -13,138 +13,6 @@
 #include "base/message.h"
 #include "fabric/sim_internal.h"
 
-#define CONNECT_NS 5000000000ull /* an attempt without an answer ends, as in fabric/link_set.c */
-
-/* ---- links ---- */
-
-uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to)
-{
-    const struct sim_config *config = &sim->config;
-    uint32_t switch_places = config->network.switch_places;
-    uint64_t delay_ns = config->latency_ns + sim->places[from].delay_ns;
-
-    if (switch_places > 0 && from / switch_places != to / switch_places)
-        delay_ns += config->network.uplink_latency_ns;
-    return delay_ns + (config->jitter_ns > 0 ? random_below(&sim->random, config->jitter_ns) : 0);
-}
-
-/* The delay of anything sent to an end. */
-static uint64_t delay_to_ns(struct sim *sim, const struct end *end)
-{
-    return sim_delay_ns(sim, end->link->ends[1 - end->side].slot, end->slot);
-}
-
-static bool is_blocked(const struct sim *sim, const struct sim_link *link, int side)
-{
-    int from = sim->places[link->ends[1 - side].slot].side;
-
-    return sim->blocked[from][sim->places[link->ends[side].slot].side];
-}
-
-/* Sends something to an end: now, or when the network is whole again. */
-static void pass(struct sim *sim, const struct sim_event *value)
-{
-    if (is_blocked(sim, value->link, value->side))
-        sim_queue_append(&sim->parked, sim_event_create(sim, value));
-    else
-        sim_schedule(sim, value);
-}
-
-static void end_open(struct sim *sim, struct sim_link *link, int side, enum end_state state)
-{
-    struct end *end = &link->ends[side];
-
-    assert(!list_node_is_linked(&end->node));
-    end->state = (uint8_t)state;
-    list_prepend(&sim->places[end->slot].links, &end->node);
-    link->references++;
-}
-
-/* Forgets the link at this end; the link may be freed. */
-static void end_close(struct sim_link *link, int side)
-{
-    struct end *end = &link->ends[side];
-
-    assert(list_node_is_linked(&end->node));
-    end->state = END_CLOSED;
-    list_remove(&end->node);
-    sim_link_release(link);
-}
-
-static bool end_is_open(const struct end *end)
-{
-    return end->state == END_CONNECTING || end->state == END_UP;
-}
-
-static void trace(struct sim *sim, enum sim_fact fact, uint32_t from, uint32_t to,
-                  const struct frame *frame)
-{
-    if (sim->trace != NULL)
-        sim->trace(sim->trace_context, sim->now_ns, fact, from, to, frame);
-}
-
-void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns)
-{
-    pass(sim, &(struct sim_event){.time_ns = time_ns,
-                                  .kind = EVENT_DOWN,
-                                  .side = (uint8_t)side,
-                                  .slot = link->ends[side].slot,
-                                  .link = link});
-}
-
-/* An attempt over a broken network ends after a while. */
-static void schedule_timeout(struct sim *sim, struct sim_link *link)
-{
-    sim_schedule(sim, &(struct sim_event){.time_ns = sim->now_ns + CONNECT_NS,
-                                          .kind = EVENT_DOWN,
-                                          .flag = true,
-                                          .slot = link->ends[0].slot,
-                                          .link = link});
-}
-
-/* The open end of a slot's link to a place, or NULL. */
-static struct end *end_find(const struct sim *sim, uint32_t slot, uint32_t peer)
-{
-    struct list_node *node;
-    struct list_node *spare;
-
-    list_for_each(&sim->places[slot].links, node, spare)
-    {
-        struct end *end = list_entry(node, struct end, node);
-
-        if (end->link->ends[1 - end->side].place == peer)
-            return end;
-    }
-    return NULL;
-}
-
-static struct sim_link *link_create(const struct sim_place *from, const struct sim_place *to)
-{
-    struct sim_link *link = memory_allocate_zeroed(sizeof(*link));
-
-    for (int side = 0; side < 2; side++) {
-        link->ends[side].link = link;
-        link->ends[side].side = (uint8_t)side;
-        link->ends[side].slot = side == 0 ? from->slot : to->slot;
-        link->ends[side].place = side == 0 ? from->place : to->place;
-        link->ends[side].cut_ns = UINT64_MAX;
-        list_node_init(&link->ends[side].node);
-    }
-    return link;
-}
-
-/* When what was sent last to this end will have arrived. */
-static uint64_t last_arrival_ns(const struct end *end)
-{
-    uint64_t last_ns = 0;
-
-    for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
-        if (end->last_ns[class] > last_ns)
-            last_ns = end->last_ns[class];
-    }
-    return last_ns;
-}
-
 /* ---- requests of a place ---- */
 
 /* The frame arrives truncated, or with one byte altered. */
@@ -168,27 +36,6 @@ static void damage_frame(struct sim_place *from, struct frame *frame)
     from->damage = SIM_DAMAGE_NONE;
 }
 
-static int transport_connect(void *transport, uint32_t place, const struct addresses *addresses)
-{
-    struct sim_place *from = transport;
-    struct sim *sim = from->sim;
-    struct sim_link *link;
-
-    (void)addresses;
-    if (!from->alive || place >= sim->config.places || end_find(sim, from->slot, place) != NULL)
-        return -EALREADY;
-    link = link_create(from, &sim->places[place]);
-    end_open(sim, link, 0, END_CONNECTING);
-    pass(sim, &(struct sim_event){.time_ns = sim->now_ns + delay_to_ns(sim, &link->ends[1]),
-                                  .kind = EVENT_ACCEPT,
-                                  .side = 1,
-                                  .slot = place,
-                                  .link = link});
-    if (is_blocked(sim, link, 1))
-        schedule_timeout(sim, link);
-    return 0;
-}
-
 /* Takes the frame's payload. */
 static void frame_leaves(struct sim *sim, struct end *to, const struct frame *frame)
 {
@@ -200,25 +47,25 @@ static void frame_leaves(struct sim *sim, struct end *to, const struct frame *fr
                               .slot = to->slot,
                               .link = to->link};
 
-    if (sim->machinery != NULL && !is_blocked(sim, to->link, to->side)) {
+    if (sim->machinery != NULL && !sim_is_blocked(sim, to->link, to->side)) {
         sim_network_send(sim, to, frame);
         return;
     }
-    time_ns = sim->now_ns + delay_to_ns(sim, to);
+    time_ns = sim->now_ns + sim_delay_to_ns(sim, to);
     if (time_ns < to->last_ns[frame->class])
         time_ns = to->last_ns[frame->class];
     to->last_ns[frame->class] = time_ns;
     value.time_ns = time_ns;
     value.frame = *frame;
     to->flying++;
-    pass(sim, &value);
+    sim_pass(sim, &value);
 }
 
 static int transport_send(void *transport, uint32_t place, const struct frame *frame)
 {
     struct sim_place *from = transport;
     struct sim *sim = from->sim;
-    struct end *end = end_find(sim, from->slot, place);
+    struct end *end = sim_end_find(sim, from->slot, place);
     struct frame damaged = *frame;
 
     if (end == NULL || end->state != END_UP) {
@@ -236,7 +83,7 @@ static int transport_send(void *transport, uint32_t place, const struct frame *f
     if (from->damage != SIM_DAMAGE_NONE)
         damage_frame(from, &damaged);
     frame_leaves(sim, &end->link->ends[1 - end->side], &damaged);
-    trace(sim, SIM_FACT_SEND, from->place, place, &damaged); /* which may kill a place */
+    sim_tell_trace(sim, SIM_FACT_SEND, from->place, place, &damaged); /* which may kill a place */
     return 0;
 }
 
@@ -244,21 +91,21 @@ static void transport_close(void *transport, uint32_t place)
 {
     struct sim_place *from = transport;
     struct sim *sim = from->sim;
-    struct end *end = end_find(sim, from->slot, place);
+    struct end *end = sim_end_find(sim, from->slot, place);
     uint64_t time_ns;
     struct end *other;
 
     if (end == NULL)
         return;
     other = &end->link->ends[1 - end->side];
-    time_ns = sim->now_ns + delay_to_ns(sim, other);
-    if (time_ns < last_arrival_ns(other))
-        time_ns = last_arrival_ns(other);
+    time_ns = sim->now_ns + sim_delay_to_ns(sim, other);
+    if (time_ns < sim_last_arrival_ns(other))
+        time_ns = sim_last_arrival_ns(other);
     if (sim->machinery != NULL && other->flying > 0)
         other->closing = true;
-    else if (end_is_open(other))
+    else if (sim_end_is_open(other))
         sim_schedule_down(sim, end->link, other->side, time_ns);
-    end_close(end->link, end->side);
+    sim_end_close(end->link, end->side);
 }
 
 static uint64_t transport_now_ns(void *transport)
@@ -284,7 +131,7 @@ const struct transport_ops *sim_transport_ops(void)
 {
     static const struct transport_ops ops = {
         .name = "sim",
-        .connect = transport_connect,
+        .connect = sim_connect,
         .send = transport_send,
         .close = transport_close,
         .now_ns = transport_now_ns,
@@ -295,74 +142,6 @@ const struct transport_ops *sim_transport_ops(void)
 }
 
 /* ---- events of a place ---- */
-
-static void answer(struct sim *sim, struct sim_link *link, uint64_t time_ns)
-{
-    pass(sim, &(struct sim_event){.time_ns = time_ns,
-                                  .kind = EVENT_CONNECTED,
-                                  .side = 0,
-                                  .slot = link->ends[0].slot,
-                                  .link = link});
-    if (is_blocked(sim, link, 0))
-        schedule_timeout(sim, link);
-}
-
-static void run_accept(struct sim *sim, struct sim_place *place, struct sim_link *link)
-{
-    struct end *from = &link->ends[0];
-    const struct sim_place *peer = &sim->places[from->slot];
-    uint64_t answer_ns = sim->now_ns + delay_to_ns(sim, from);
-
-    if (from->state != END_CONNECTING)
-        return;
-    if (!place->alive || place->secret != peer->secret ||
-        end_find(sim, place->slot, from->place) != NULL) {
-        link->is_declined = place->alive && place->secret == peer->secret;
-        link->is_refused = !place->alive;
-        sim_schedule_down(sim, link, 0, answer_ns);
-        return;
-    }
-    end_open(sim, link, 1, END_UP);
-    for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
-        from->last_ns[class] = answer_ns;
-    answer(sim, link, answer_ns);
-    trace(sim, SIM_FACT_UP, place->place, from->place, NULL);
-    place->events->up(place->context, from->place, peer->incarnation);
-}
-
-static void run_connected(struct sim *sim, struct sim_place *place, struct sim_link *link)
-{
-    const struct end *peer = &link->ends[1];
-
-    if (link->ends[0].state != END_CONNECTING)
-        return;
-    link->ends[0].state = END_UP;
-    trace(sim, SIM_FACT_UP, place->place, peer->place, NULL);
-    place->events->up(place->context, peer->place, sim->places[peer->slot].incarnation);
-}
-
-static void run_down(struct sim *sim, struct sim_place *place, const struct sim_event *event)
-{
-    struct error why = ERROR_NONE;
-    struct sim_link *link = event->link;
-    struct end *other = &link->ends[1 - event->side];
-
-    if (!end_is_open(&link->ends[event->side]))
-        return;
-    if (event->flag && link->ends[0].state != END_CONNECTING)
-        return; /* it has been answered since */
-    end_close(link, event->side);
-    if (event->flag && end_is_open(other))
-        sim_schedule_down(sim, link, other->side, sim->now_ns + delay_to_ns(sim, other));
-    trace(sim, SIM_FACT_DOWN, place->place, other->place, NULL);
-    if (link->is_declined)
-        error_set(&why, -EALREADY, "place %u has another link to us", other->place);
-    else if (link->is_refused)
-        error_set(&why, -ECONNREFUSED, "nobody listens at place %u", other->place);
-    else
-        error_set(&why, -ECONNRESET, "place %u has died", other->place);
-    place->events->down(place->context, other->place, &why);
-}
 
 static void run_frame(struct sim *sim, struct sim_place *place, const struct sim_event *event)
 {
@@ -385,13 +164,13 @@ static void run_event(struct sim *sim, struct sim_place *place, const struct sim
 {
     switch (event->kind) {
     case EVENT_ACCEPT:
-        run_accept(sim, place, event->link);
+        sim_link_accept(sim, place, event->link);
         break;
     case EVENT_CONNECTED:
-        run_connected(sim, place, event->link);
+        sim_link_connected(sim, place, event->link);
         break;
     case EVENT_DOWN:
-        run_down(sim, place, event);
+        sim_link_down(sim, place, event);
         break;
     case EVENT_FRAME:
         run_frame(sim, place, event);
@@ -489,19 +268,20 @@ void sim_kill(struct sim *sim, uint32_t slot)
 
     if (!place->alive)
         return;
-    trace(sim, SIM_FACT_KILL, place->place, place->place, NULL);
+    sim_tell_trace(sim, SIM_FACT_KILL, place->place, place->place, NULL);
     place->alive = false;
     place->life++;
     while (!list_is_empty(links)) {
         struct end *end = list_entry(list_first(links), struct end, node);
         struct end *other = &end->link->ends[1 - end->side];
-        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_to_ns(sim, other) + 1);
+        uint64_t cut_ns =
+            sim->now_ns + random_below(&sim->random, 2 * sim_delay_to_ns(sim, other) + 1);
 
         /* The peer notices then; anything that would arrive later is lost. */
         other->cut_ns = cut_ns;
-        if (end_is_open(other))
+        if (sim_end_is_open(other))
             sim_schedule_down(sim, end->link, other->side, cut_ns);
-        end_close(end->link, end->side);
+        sim_end_close(end->link, end->side);
     }
 }
 
@@ -514,7 +294,7 @@ int sim_is_alive(const struct sim *sim, uint32_t place)
 void sim_stop(struct sim *sim, uint32_t place)
 {
     assert(place < sim->slots);
-    trace(sim, SIM_FACT_STOP, place, place, NULL);
+    sim_tell_trace(sim, SIM_FACT_STOP, place, place, NULL);
     sim->places[place].stopped = true;
 }
 
@@ -523,7 +303,7 @@ void sim_continue(struct sim *sim, uint32_t place)
     struct sim_place *stopped = &sim->places[place];
     struct sim_event *event;
 
-    trace(sim, SIM_FACT_CONTINUE, place, place, NULL);
+    sim_tell_trace(sim, SIM_FACT_CONTINUE, place, place, NULL);
     stopped->stopped = false;
     while ((event = sim_queue_pop(&stopped->deferred)) != NULL) {
         event->time_ns = sim->now_ns;
@@ -533,15 +313,16 @@ void sim_continue(struct sim *sim, uint32_t place)
 
 void sim_break(struct sim *sim, uint32_t a, uint32_t b)
 {
-    struct end *end = end_find(sim, a, b);
+    struct end *end = sim_end_find(sim, a, b);
 
     if (end == NULL)
-        end = end_find(sim, b, a);
+        end = sim_end_find(sim, b, a);
     if (end == NULL)
         return;
     for (int side = 0; side < 2; side++) {
         struct end *cut = &end->link->ends[side];
-        uint64_t cut_ns = sim->now_ns + random_below(&sim->random, 2 * delay_to_ns(sim, cut) + 1);
+        uint64_t cut_ns =
+            sim->now_ns + random_below(&sim->random, 2 * sim_delay_to_ns(sim, cut) + 1);
 
         cut->cut_ns = cut_ns;
         sim_schedule_down(sim, end->link, side, cut_ns);
@@ -583,9 +364,9 @@ static void let_go(struct sim *sim, struct sim_event *event)
 {
     struct end *end = &event->link->ends[event->side];
 
-    event->time_ns = sim->now_ns + delay_to_ns(sim, end);
-    if (event->time_ns < last_arrival_ns(end))
-        event->time_ns = last_arrival_ns(end);
+    event->time_ns = sim->now_ns + sim_delay_to_ns(sim, end);
+    if (event->time_ns < sim_last_arrival_ns(end))
+        event->time_ns = sim_last_arrival_ns(end);
     if (event->kind == EVENT_FRAME)
         end->last_ns[event->class] = event->time_ns;
     sim_event_push(sim, event);
@@ -599,7 +380,7 @@ void sim_set_blocked(struct sim *sim, int from_side, int to_side, int blocked)
     sim->blocked[from_side != 0][to_side != 0] = blocked != 0;
     sim->parked = (struct sim_queue){0};
     while ((event = sim_queue_pop(&parked)) != NULL) {
-        if (is_blocked(sim, event->link, event->side))
+        if (sim_is_blocked(sim, event->link, event->side))
             sim_queue_append(&sim->parked, event);
         else
             let_go(sim, event);
@@ -646,7 +427,7 @@ static void place_fini(struct sim_place *place)
     while (!list_is_empty(&place->links)) {
         struct end *end = list_entry(list_first(&place->links), struct end, node);
 
-        end_close(end->link, end->side);
+        sim_end_close(end->link, end->side);
     }
     drop_queue(place->sim, &place->deferred);
 }

@@ -2,7 +2,8 @@
 /*
  * The internals of fabric/sim.h, for its files only:
  *
- *     sim.c          places, links and their faults
+ *     sim.c          places and their faults
+ *     sim_link.c     links, from the attempt to their end
  *     sim_event.c    the heap of events
  *     sim_network.c  ports, uplinks, chunks: when a frame arrives
  *     sim_cpu.c      cores: when a place has time for an event
@@ -227,10 +228,32 @@ void sim_link_release(struct sim_link *link);
 /* sim.c */
 /* Delivers the event, to a stopped place when it continues.  The event is freed. */
 void sim_tell(struct sim *sim, struct sim_event *event);
-/* Latency and jitter of a frame from one slot to another. */
+
+/* sim_link.c */
+/* Latency and jitter of a frame from one slot to another, and of what travels to an end. */
 uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to);
+uint64_t sim_delay_to_ns(struct sim *sim, const struct end *end);
+/* Nothing passes to that end now. */
+bool sim_is_blocked(const struct sim *sim, const struct sim_link *link, int side);
+/* Sends something to an end: now, or when the network is whole again. */
+void sim_pass(struct sim *sim, const struct sim_event *value);
+void sim_tell_trace(struct sim *sim, enum sim_fact fact, uint32_t from, uint32_t to,
+                    const struct frame *frame);
 /* Reports to one end that the other is down. */
 void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_t time_ns);
+/* The open end of a slot's link to a place, or NULL. */
+struct end *sim_end_find(const struct sim *sim, uint32_t slot, uint32_t peer);
+/* Forgets the link at this end; the link may be freed. */
+void sim_end_close(struct sim_link *link, int side);
+bool sim_end_is_open(const struct end *end);
+/* When what was sent last to this end will have arrived. */
+uint64_t sim_last_arrival_ns(const struct end *end);
+/* The operation of a transport (fabric/transport.h). */
+int sim_connect(void *transport, uint32_t place, const struct addresses *addresses);
+/* What arrives: an attempt, its answer, an end. */
+void sim_link_accept(struct sim *sim, struct sim_place *place, struct sim_link *link);
+void sim_link_connected(struct sim *sim, struct sim_place *place, struct sim_link *link);
+void sim_link_down(struct sim *sim, struct sim_place *place, const struct sim_event *event);
 
 /* sim_network.c */
 void sim_network_init(struct sim *sim);
