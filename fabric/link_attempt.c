@@ -13,13 +13,7 @@
 #include "fabric/link_identity.h"
 #include "fabric/secret.h"
 
-/* Allows two retransmissions of the first packet.  Less than the time that a joining daemon gives
- * one ancestor (4 s, overlay/join.c), so that the answers of its addresses are known before the
- * next is tried. */
-#define ATTEMPT_NS            (3500 * NS_PER_MS)
-#define NEXT_ADDRESS_NS       (200 * NS_PER_MS)
-#define DUPLICATE_RETRY_NS    (50 * NS_PER_MS) /* doubled each time */
-#define DUPLICATE_RETRIES_MAX 3
+#define NEXT_ADDRESS_NS (200 * NS_PER_MS)
 
 struct attempt {
     struct list_node node;
@@ -39,7 +33,7 @@ static void attempt_check(const struct attempt *attempt)
 {
     assert(attempt->addresses.count <= ADDRESSES_MAX);
     assert(attempt->next_address <= attempt->addresses.count);
-    assert(attempt->duplicates <= DUPLICATE_RETRIES_MAX);
+    assert(attempt->duplicates <= TRANSPORT_RETRIES_MAX);
     assert(list_node_is_linked(&attempt->node));
 }
 
@@ -50,7 +44,7 @@ void link_attempt_start(struct link_set *set, struct peer *peer, const struct ad
     assert(peer->link == NULL && peer->attempt == NULL);
     attempt->place = peer->place;
     attempt->addresses = *addresses;
-    attempt->deadline_ns = loop_now_ns() + ATTEMPT_NS;
+    attempt->deadline_ns = loop_now_ns() + TRANSPORT_ATTEMPT_NS;
     peer->attempt = attempt;
     list_append(&set->attempts, &attempt->node);
     link_set_schedule(set);
@@ -138,14 +132,14 @@ static void add_silent(struct link_set *set, struct attempt *attempt)
                   address_print(banyan_sock_peer_address(link->sock), text),
                   link->state != LINK_STATE_CONNECTING ? "accepts the connection but sends nothing"
                                                        : "no answer",
-                  (double)ATTEMPT_NS / (double)NS_PER_S);
+                  (double)TRANSPORT_ATTEMPT_NS / (double)NS_PER_S);
         add_reason(attempt, &why);
     }
     if (silent)
         attempt->why.code = -ETIME;
     if (attempt->why.code == 0)
         error_set(&attempt->why, -ETIMEDOUT, "place %u did not answer within %.1f s",
-                  attempt->place, (double)ATTEMPT_NS / (double)NS_PER_S);
+                  attempt->place, (double)TRANSPORT_ATTEMPT_NS / (double)NS_PER_S);
 }
 
 static void start_connection(struct link_set *set, struct attempt *attempt,
@@ -218,8 +212,8 @@ void link_attempt_lose(struct link_set *set, struct attempt *attempt, enum link_
     if (goodbye == LINK_CROSSED)
         attempt->crossed = 1;
     /* The peer may only not have read yet that the old link is closed. */
-    if (goodbye == LINK_DUPLICATE && attempt->duplicates < DUPLICATE_RETRIES_MAX) {
-        attempt->next_ns = now_ns + (DUPLICATE_RETRY_NS << attempt->duplicates++);
+    if (goodbye == LINK_DUPLICATE && attempt->duplicates < TRANSPORT_RETRIES_MAX) {
+        attempt->next_ns = now_ns + (TRANSPORT_RETRY_NS << attempt->duplicates++);
         attempt->next_address = 0;
         attempt->why = ERROR_NONE;
     }

@@ -189,6 +189,8 @@ void sim_tell(struct sim *sim, struct sim_event *event)
     struct sim_place *place = &sim->places[event->slot];
 
     if (place->stopped && place->alive) {
+        if (event->kind == EVENT_ACCEPT)
+            sim_link_taken(sim, event->link);
         sim_queue_append(&place->deferred, event);
         return;
     }

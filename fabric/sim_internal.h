@@ -62,8 +62,13 @@ struct sim_link {
     struct end ends[2];
     struct sim_flows *flows; /* NULL until something has to wait */
     uint32_t references;
-    bool is_declined; /* by a living place that has another link to that place, or connects to it */
+    uint32_t incarnations[2]; /* of the ends' places */
+    uint64_t deadline_ns;     /* of the attempt */
+    uint8_t retries;
+    bool is_declined; /* by a living place that has another link to that place */
     bool is_refused;  /* no living place there */
+    bool is_taken;    /* by the machine of a stopped place */
+    bool is_crossed;  /* the connection of the other place will come */
 };
 
 /* Flows that have something to send, in turn. */
@@ -230,7 +235,7 @@ void sim_link_release(struct sim_link *link);
 void sim_tell(struct sim *sim, struct sim_event *event);
 
 /* sim_link.c */
-/* Latency and jitter of a frame from one slot to another, and of what travels to an end. */
+/* Latency and jitter of a frame from one slot to another, and of anything sent to an end. */
 uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to);
 uint64_t sim_delay_to_ns(struct sim *sim, const struct end *end);
 /* Nothing passes to that end now. */
@@ -246,11 +251,13 @@ struct end *sim_end_find(const struct sim *sim, uint32_t slot, uint32_t peer);
 /* Forgets the link at this end; the link may be freed. */
 void sim_end_close(struct sim_link *link, int side);
 bool sim_end_is_open(const struct end *end);
-/* When what was sent last to this end will have arrived. */
+/* When everything sent to this end so far will have arrived. */
 uint64_t sim_last_arrival_ns(const struct end *end);
 /* The operation of a transport (fabric/transport.h). */
 int sim_connect(void *transport, uint32_t place, const struct addresses *addresses);
-/* What arrives: an attempt, its answer, an end. */
+/* The attempt waits for a stopped place. */
+void sim_link_taken(struct sim *sim, struct sim_link *link);
+/* Events of a place: an attempt arrives, its answer arrives, a link ends. */
 void sim_link_accept(struct sim *sim, struct sim_place *place, struct sim_link *link);
 void sim_link_connected(struct sim *sim, struct sim_place *place, struct sim_link *link);
 void sim_link_down(struct sim *sim, struct sim_place *place, const struct sim_event *event);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links, from the attempt to their end. */
+/*
+ * Links, from the attempt to their end.  When an attempt is refused, how often and how long it is
+ * tried, and what it ends with, is the same as in fabric/link_set.c and fabric/link_attempt.c.
+ */
 #include "config.h"
 
 #include <assert.h>
@@ -7,8 +10,6 @@
 
 #include "base/buffer.h"
 #include "fabric/sim_internal.h"
-
-#define CONNECT_NS 5000000000ull /* an attempt without an answer ends, as in fabric/link_set.c */
 
 uint64_t sim_delay_ns(struct sim *sim, uint32_t from, uint32_t to)
 {
@@ -85,14 +86,15 @@ void sim_schedule_down(struct sim *sim, struct sim_link *link, int side, uint64_
                                       .link = link});
 }
 
-/* An attempt over a broken network ends after a while. */
 static void schedule_timeout(struct sim *sim, struct sim_link *link)
 {
-    sim_schedule(sim, &(struct sim_event){.time_ns = sim->now_ns + CONNECT_NS,
-                                          .kind = EVENT_DOWN,
-                                          .flag = true,
-                                          .slot = link->ends[0].slot,
-                                          .link = link});
+    sim_schedule(sim,
+                 &(struct sim_event){.time_ns = link->deadline_ns > sim->now_ns ? link->deadline_ns
+                                                                                : sim->now_ns,
+                                     .kind = EVENT_DOWN,
+                                     .flag = true,
+                                     .slot = link->ends[0].slot,
+                                     .link = link});
 }
 
 /* The open end of a slot's link to a place, or NULL. */
@@ -120,6 +122,7 @@ static struct sim_link *link_create(const struct sim_place *from, const struct s
         link->ends[side].side = (uint8_t)side;
         link->ends[side].slot = side == 0 ? from->slot : to->slot;
         link->ends[side].place = side == 0 ? from->place : to->place;
+        link->incarnations[side] = side == 0 ? from->incarnation : to->incarnation;
         link->ends[side].cut_ns = UINT64_MAX;
         list_node_init(&link->ends[side].node);
     }
@@ -140,6 +143,18 @@ uint64_t sim_last_arrival_ns(const struct end *end)
 
 /* ---- connecting ---- */
 
+static void ask(struct sim *sim, struct sim_link *link, uint64_t wait_ns)
+{
+    sim_pass(sim, &(struct sim_event){.time_ns = sim->now_ns + wait_ns +
+                                                 sim_delay_to_ns(sim, &link->ends[1]),
+                                      .kind = EVENT_ACCEPT,
+                                      .side = 1,
+                                      .slot = link->ends[1].slot,
+                                      .link = link});
+    if (sim_is_blocked(sim, link, 1))
+        schedule_timeout(sim, link);
+}
+
 int sim_connect(void *transport, uint32_t place, const struct addresses *addresses)
 {
     struct sim_place *from = transport;
@@ -150,15 +165,18 @@ int sim_connect(void *transport, uint32_t place, const struct addresses *address
     if (!from->alive || place >= sim->config.places || sim_end_find(sim, from->slot, place) != NULL)
         return -EALREADY;
     link = link_create(from, &sim->places[place]);
+    link->deadline_ns = sim->now_ns + TRANSPORT_ATTEMPT_NS;
     end_open(sim, link, 0, END_CONNECTING);
-    sim_pass(sim, &(struct sim_event){.time_ns = sim->now_ns + sim_delay_to_ns(sim, &link->ends[1]),
-                                      .kind = EVENT_ACCEPT,
-                                      .side = 1,
-                                      .slot = place,
-                                      .link = link});
-    if (sim_is_blocked(sim, link, 1))
-        schedule_timeout(sim, link);
+    ask(sim, link, 0);
     return 0;
+}
+
+void sim_link_taken(struct sim *sim, struct sim_link *link)
+{
+    if (link->ends[0].state != END_CONNECTING)
+        return;
+    link->is_taken = true;
+    schedule_timeout(sim, link);
 }
 
 static void answer(struct sim *sim, struct sim_link *link, uint64_t time_ns)
@@ -172,27 +190,64 @@ static void answer(struct sim *sim, struct sim_link *link, uint64_t time_ns)
         schedule_timeout(sim, link);
 }
 
+/* The old link of a place that was restarted: its process no longer exists. */
+static void replace_link(struct sim *sim, struct sim_place *place, struct end *old)
+{
+    uint32_t peer = old->link->ends[1 - old->side].place;
+    struct error why;
+
+    error_set(&why, -ESTALE, "place %u was restarted", peer);
+    sim_end_close(old->link, old->side);
+    sim_tell_trace(sim, SIM_FACT_DOWN, place->place, peer, NULL);
+    place->events->down(place->context, peer, &why);
+}
+
+/* Decides between an existing link or attempt of the two places and a new one.  Returns true if the
+ * existing one is removed. */
+static bool gives_way(struct sim *sim, struct sim_place *place, struct end *old,
+                      struct sim_link *link)
+{
+    if (old->state == END_CONNECTING) {
+        link->is_crossed = place->place < link->ends[0].place;
+        if (link->is_crossed)
+            schedule_timeout(sim, link); /* in case ours never arrives */
+        else
+            sim_end_close(old->link, old->side);
+        return !link->is_crossed;
+    }
+    if (link->incarnations[0] <= old->link->incarnations[1 - old->side]) {
+        link->is_declined = true;
+        sim_schedule_down(sim, link, 0, sim->now_ns + sim_delay_to_ns(sim, &link->ends[0]));
+        return false;
+    }
+    replace_link(sim, place, old);
+    return place->alive && link->ends[0].state == END_CONNECTING; /* the upcall may have ended us */
+}
+
 void sim_link_accept(struct sim *sim, struct sim_place *place, struct sim_link *link)
 {
     struct end *from = &link->ends[0];
     const struct sim_place *peer = &sim->places[from->slot];
-    uint64_t answer_ns = sim->now_ns + sim_delay_to_ns(sim, from);
+    struct end *old = sim_end_find(sim, place->slot, from->place);
+    uint64_t answer_ns;
 
     if (from->state != END_CONNECTING)
         return;
-    if (!place->alive || place->secret != peer->secret ||
-        sim_end_find(sim, place->slot, from->place) != NULL) {
-        link->is_declined = place->alive && place->secret == peer->secret;
+    if (!place->alive || place->secret != peer->secret) {
         link->is_refused = !place->alive;
-        sim_schedule_down(sim, link, 0, answer_ns);
+        sim_schedule_down(sim, link, 0, sim->now_ns + sim_delay_to_ns(sim, from));
         return;
     }
+    if (old != NULL && !gives_way(sim, place, old, link))
+        return;
+    answer_ns = sim->now_ns + sim_delay_to_ns(sim, from);
+    link->incarnations[1] = place->incarnation;
     end_open(sim, link, 1, END_UP);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
         from->last_ns[class] = answer_ns;
     answer(sim, link, answer_ns);
     sim_tell_trace(sim, SIM_FACT_UP, place->place, from->place, NULL);
-    place->events->up(place->context, from->place, peer->incarnation);
+    place->events->up(place->context, from->place, link->incarnations[0]);
 }
 
 void sim_link_connected(struct sim *sim, struct sim_place *place, struct sim_link *link)
@@ -206,6 +261,35 @@ void sim_link_connected(struct sim *sim, struct sim_place *place, struct sim_lin
     place->events->up(place->context, peer->place, sim->places[peer->slot].incarnation);
 }
 
+/* The other end may not know yet that the old link is closed. */
+static bool tries_again(struct sim *sim, struct sim_link *link)
+{
+    if (!link->is_declined || link->retries == TRANSPORT_RETRIES_MAX)
+        return false;
+    link->is_declined = false;
+    ask(sim, link, TRANSPORT_RETRY_NS << link->retries++);
+    return true;
+}
+
+/* The codes are those of fabric/transport.h. */
+static void say_why(const struct sim_link *link, const struct end *other, bool is_timeout,
+                    struct error *ret_why)
+{
+    if (is_timeout && link->is_taken)
+        error_set(ret_why, -ETIME, "place %u accepts the connection but sends nothing",
+                  other->place);
+    else if (is_timeout && link->is_crossed)
+        error_set(ret_why, -ECONNABORTED, "both places connected at once");
+    else if (is_timeout)
+        error_set(ret_why, -ETIMEDOUT, "place %u does not answer", other->place);
+    else if (link->is_declined)
+        error_set(ret_why, -EEXIST, "place %u has another link to us", other->place);
+    else if (link->is_refused)
+        error_set(ret_why, -ECONNREFUSED, "nobody listens at place %u", other->place);
+    else
+        error_set(ret_why, -ECONNRESET, "place %u has died", other->place);
+}
+
 void sim_link_down(struct sim *sim, struct sim_place *place, const struct sim_event *event)
 {
     struct error why = ERROR_NONE;
@@ -216,15 +300,12 @@ void sim_link_down(struct sim *sim, struct sim_place *place, const struct sim_ev
         return;
     if (event->flag && link->ends[0].state != END_CONNECTING)
         return; /* it has been answered since */
+    if (!event->flag && link->ends[0].state == END_CONNECTING && tries_again(sim, link))
+        return;
     sim_end_close(link, event->side);
     if (event->flag && sim_end_is_open(other))
         sim_schedule_down(sim, link, other->side, sim->now_ns + sim_delay_to_ns(sim, other));
     sim_tell_trace(sim, SIM_FACT_DOWN, place->place, other->place, NULL);
-    if (link->is_declined)
-        error_set(&why, -EALREADY, "place %u has another link to us", other->place);
-    else if (link->is_refused)
-        error_set(&why, -ECONNREFUSED, "nobody listens at place %u", other->place);
-    else
-        error_set(&why, -ECONNRESET, "place %u has died", other->place);
+    say_why(link, other, event->flag, &why);
     place->events->down(place->context, other->place, &why);
 }

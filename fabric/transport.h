@@ -6,8 +6,11 @@
  * inside a call of ops.
  *
  * A link connects two places, is authenticated before `up` is called, keeps the order of frames
- * within a class, and loses nothing while it is up.  There is at most one link per pair of places:
- * a second connection of a place (same incarnation) is refused while the first is up.
+ * within a class, and loses nothing while it is up.  There is at most one link per pair of places.
+ * If both connect at once, the connection of the lower place becomes the link, and the attempt of
+ * the other ends in its `up`.  While a link is up, a connection of a place with the same
+ * incarnation is refused, and tried again soon, as the refusing end may not know yet that the other
+ * has closed the link; one with a later incarnation replaces the link.
  */
 #ifndef FABRIC_TRANSPORT_H
 #define FABRIC_TRANSPORT_H
@@ -17,6 +20,15 @@
 #include "base/addresses.h"
 #include "base/error.h"
 #include "base/frame.h"
+#include "base/time.h"
+
+/* The time limit of an attempt.  Allows two retransmissions of the first packet.  Less than the time
+ * that a joining daemon gives one ancestor (4 s, overlay/join.c), so that the answers of its
+ * addresses are known before the next is tried. */
+#define TRANSPORT_ATTEMPT_NS (3500 * NS_PER_MS)
+/* The wait before a connection refused because of another link is tried again; doubled each time. */
+#define TRANSPORT_RETRY_NS    (50 * NS_PER_MS)
+#define TRANSPORT_RETRIES_MAX 3
 
 struct transport_ops {
     const char *name;

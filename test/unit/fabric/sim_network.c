@@ -36,6 +36,8 @@ struct world {
         uint32_t slot;
         uint32_t up;
         uint32_t down;
+        int code; /* of the last down, */
+        uint64_t down_ns;
         uint32_t echoes; /* frames that are sent to place 0 for each that comes */
     } places[SLOTS];
     struct arrival arrivals[FRAMES_MAX];
@@ -70,8 +72,9 @@ static void on_down(void *context, uint32_t place, const struct error *why)
     struct place *at = context;
 
     (void)place;
-    (void)why;
     at->down++;
+    at->code = why->code;
+    at->down_ns = sim_now_ns(at->world->sim);
 }
 
 static void on_frame(void *context, uint32_t place, const struct frame *frame)
@@ -347,7 +350,7 @@ static void test_strangers(void)
     struct place stranger = {.world = &world, .slot = SLOTS};
 
     open_world(&world, &config);
-    sim_attach_as(world.sim, SLOTS, 3, 7, &events, &stranger);
+    sim_attach_as(world.sim, SLOTS, 3, 1, &events, &stranger);
     connect_to(&world, SLOTS, 0);
     connect_to(&world, SLOTS, 5);
     run(&world);
@@ -357,6 +360,68 @@ static void test_strangers(void)
     connect_to(&world, SLOTS, 6);
     run(&world);
     ok(stranger.down == 2 && world.places[6].up == 1, "without the secret nobody hears of him");
+    sim_destroy(world.sim);
+}
+
+static void close_link(struct world *world, uint32_t from, uint32_t to)
+{
+    sim_transport_ops()->close(sim_transport(world->sim, from), to);
+}
+
+static void expect_attempt(struct world *world, uint32_t from, int code, uint64_t lasted_ns,
+                           const char *what)
+{
+    const struct place *place = &world->places[from];
+    uint64_t begin_ns = sim_now_ns(world->sim);
+    uint32_t down = place->down;
+
+    connect_to(world, from, 6);
+    run(world);
+    sim_run_until(world->sim, begin_ns + 4000 * MS);
+    ok(place->down == down + 1 && place->code == code && place->down_ns - begin_ns == lasted_ns,
+       "%s: %d after %.1f ms", what, place->code, (double)(place->down_ns - begin_ns) / 1e6);
+}
+
+/* As links of a real network do (test/unit/fabric/link.c). */
+static void test_attempts(void)
+{
+    struct sim_config config = {.latency_ns = 50 * US};
+    struct world world;
+    const struct place *places = world.places;
+
+    open_world(&world, &config);
+    connect_to(&world, 3, 5);
+    connect_to(&world, 5, 3);
+    run(&world);
+    ok(places[3].up == 2 && places[5].up == 2 && places[3].down + places[5].down == 0,
+       "two places that connect to each other at once get a link");
+    send(&world, 5, 3, FRAME_CONTROL, 1, 100);
+    send(&world, 3, 5, FRAME_CONTROL, 2, 100);
+    run(&world);
+    is_uint(world.count, 2, "and one only, over which both can speak");
+
+    sim_set_delay(world.sim, 5, 20 * MS); /* so it is heard of late that it has closed the link */
+    close_link(&world, 5, 3);
+    sim_set_delay(world.sim, 5, 0);
+    connect_to(&world, 5, 3);
+    run(&world);
+    ok(places[5].up == 3 && places[5].down == 0 && places[3].down == 1 && places[3].up == 3,
+       "who is taken to have a link tries again");
+
+    sim_set_delay(world.sim, 5, 20 * MS); /* the same of its death */
+    sim_kill(world.sim, 5);
+    sim_set_delay(world.sim, 5, 0);
+    sim_attach(world.sim, 5, 2, &events, &world.places[5]);
+    connect_to(&world, 5, 3);
+    sim_run_until(world.sim, sim_now_ns(world.sim) + 1 * MS);
+    ok(places[5].up == 4 && places[3].down == 2 && places[3].code == -ESTALE && places[3].up == 4,
+       "a place that has come back replaces its old link");
+
+    sim_stop(world.sim, 6);
+    expect_attempt(&world, 3, -ETIME, 3500 * MS, "to a place that is stopped");
+    sim_continue(world.sim, 6);
+    sim_kill(world.sim, 6);
+    expect_attempt(&world, 3, -ECONNREFUSED, 100 * US, "to one that is dead");
     sim_destroy(world.sim);
 }
 
@@ -387,6 +452,7 @@ int main(void)
     test_wakes();
     test_partition();
     test_strangers();
+    test_attempts();
     test_damage();
     return done_testing();
 }
