@@ -9,8 +9,8 @@
  * accepts the connection while the daemon stays silent is given half a lease, or, if the head of
  * the range had fallen silent and part of the leases below it has passed, until seven eighths of
  * them have.  Only the head of the range is judged by its silence: the others do not wait for any
- * other place.  A place that died before its address was known is reported at three eighths of a
- * lease.
+ * other place.  A head that died before its address was known is given the same time; the places
+ * below it, which may not have noticed that it is stopped, until seven eighths of the leases.
  *
  * After a full lease every place of the range that is neither linked nor below a linked one counts
  * as lost, known or not: their leases were renewed only through us, and have expired.
@@ -51,6 +51,13 @@ static void look_at(struct overlay *overlay, uint64_t due_ns)
 {
     if (due_ns < overlay->absence_ns)
         overlay->absence_ns = due_ns;
+}
+
+/* The same, if it lies ahead. */
+static void look_when(struct overlay *overlay, uint64_t due_ns)
+{
+    if (due_ns > overlay->now_ns)
+        look_at(overlay, due_ns);
 }
 
 void absence_expect(struct overlay *overlay, struct child *child, uint64_t since_ns)
@@ -194,10 +201,12 @@ static void probe_step(struct overlay *overlay, struct probe *probe,
         return;
     }
     if (overlay_has_link(overlay, probe->place) || lateral_is_known(overlay, probe->place)) {
-        /* The link is up, but it has not asked to join. */
-        probe->is_silent = true;
+        /* The link is up, but it has not asked to join; if it is new the JOIN may be under way. */
+        probe->is_silent = probe->is_linked;
+        probe->is_linked = true;
         probe->due_ns = overlay->now_ns + overlay->heartbeat_ns;
     } else {
+        probe->is_linked = false;
         probe_connect(overlay, probe, addresses);
     }
     look_at(overlay, probe->due_ns);
@@ -282,19 +291,19 @@ static uint32_t first_sign(const struct overlay *overlay, const struct child *ch
     return first;
 }
 
-/* The head's address is not known: if it died, it was before sending it.  By now it should have
- * joined, and so should all places that are not below one known to be alive. */
-static void judge_unknown(struct overlay *overlay, const struct child *child,
-                          const struct ranges *present)
+/* When the places below a stopped head have left it, an eighth before their leases end. */
+static uint64_t patience_below_ns(const struct overlay *overlay, const struct child *child)
+{
+    return overlay->lease_ns / 8 * (child->was_closed ? 7 : 3);
+}
+
+/* Reports all places that are not below one known to be alive. */
+static void report_unknown(struct overlay *overlay, const struct child *child,
+                           const struct ranges *present)
 {
     uint32_t sign = first_sign(overlay, child);
-    struct addresses addresses;
     struct ranges absent = {0};
 
-    if (overlay->now_ns - child->since_ns < overlay->lease_ns / 8 * 3 || ranges_is_empty(present) ||
-        !is_absent(overlay, present, child->head) ||
-        heirs_find(overlay, child, child->head, &addresses))
-        return;
     if (sign == TREE_NO_PLACE) {
         ranges_copy(&absent, &overlay->arrived);
         /* No place before the first linked one is present, whether known or not. */
@@ -303,6 +312,28 @@ static void judge_unknown(struct overlay *overlay, const struct child *child,
         ranges_add(&absent, child->head, sign - 1);
     }
     report_absent(overlay, child, present, &absent);
+}
+
+/* The head's address is not known: if it died, it was before sending it.  After half a lease it should
+ * have joined; the places below it may have had to wait for its silence to be noticed, and should
+ * have joined when 7/8 of their leases are over. */
+static void judge_unknown(struct overlay *overlay, struct child *child,
+                          const struct ranges *present)
+{
+    uint64_t since_ns = overlay->now_ns - child->since_ns;
+    struct addresses addresses;
+
+    if (ranges_is_empty(present) || !is_absent(overlay, present, child->head) ||
+        heirs_find(overlay, child, child->head, &addresses))
+        return;
+    if (since_ns >= patience_below_ns(overlay, child)) {
+        report_unknown(overlay, child, present);
+    } else if (since_ns >= patience_ns(overlay, child) && !child->is_judged) {
+        child->is_judged = true;
+        report_dead(overlay, child->head, NODE_LOSS_UNKNOWN, 0);
+    }
+    look_when(overlay, child->since_ns + patience_ns(overlay, child));
+    look_when(overlay, child->since_ns + patience_below_ns(overlay, child));
 }
 
 static void check_range(struct overlay *overlay, struct child *child)

@@ -50,6 +50,8 @@ struct child {
     uint32_t incarnation; /* of the head, when linked or lost */
     enum child_state state;
     bool is_noticed;           /* its silence has been reported */
+    bool is_heard;             /* LINKED: it has sent something since WELCOME */
+    bool is_judged;            /* LOST, HEIR: a head without a known address has been reported */
     bool was_closed;           /* LOST, HEIR: its head did not fall silent, so leases are fresh */
     uint64_t acked;            /* all entries up to it have reached all of range */
     struct log_item *unacked;  /* the first one kept after it, or NULL */
@@ -67,6 +69,7 @@ struct probe {
     bool is_connecting;
     bool is_well;    /* the daemon itself has answered our connection */
     bool is_silent;  /* its machine accepts connections, but the daemon stays silent */
+    bool is_linked;  /* it had a link to us when it was last checked */
     uint32_t misses; /* in a row: refused, or the machine does not answer */
     uint64_t due_ns; /* the next attempt, or the end of this one */
 };
@@ -117,10 +120,13 @@ struct join {
     uint32_t redirects; /* in this round */
     uint32_t avoid;     /* the parent just lost: tried last in the first round */
     uint32_t silent;    /* the same, if it fell silent: tried only in every fourth round */
-    bool ever;          /* has had a parent */
-    bool held;          /* ASKING: the target has a path to the root and makes us wait */
-    bool doubted;       /* in doubt_round a place neither answered nor refused */
     uint32_t doubt_round;
+    uint32_t ancestors_count;
+    struct range kept; /* the log for: */
+    bool is_kept;      /* our parent has left, and our scope is larger than what we have kept */
+    bool ever;         /* has had a parent */
+    bool held;         /* ASKING: the target has a path to the root and makes us wait */
+    bool doubted;      /* in doubt_round a place neither answered nor refused */
     bool refused;      /* in this round all places tried have refused */
     bool doubtful;     /* a JOIN was not answered: it may have been taken */
     uint64_t since_ns; /* seeking since */
@@ -129,10 +135,7 @@ struct join {
                         * none */
     uint64_t asked_ns; /* the target, since */
     uint64_t retry_ns;
-    bool is_kept;      /* our parent has left, and our scope is larger than what we have kept */
-    struct range kept; /* the log for: */
     struct message *ancestors; /* packed: place, addresses; nearest first */
-    uint32_t ancestors_count;
 };
 
 struct lease {
@@ -142,6 +145,7 @@ struct lease {
     uint64_t beat_ns;  /* our last beat to the children */
     uint64_t watch_ns; /* when to look for silent children */
     uint64_t armed_ns; /* the timer */
+    uint64_t abandoned_ns; /* until then a child that leaves may do so for our own long silence */
 };
 
 struct broadcast {
@@ -149,12 +153,12 @@ struct broadcast {
     struct log_item *last;
     uint64_t received; /* highest sequence; everything relevant up to it has arrived */
     uint64_t head;     /* caught up when received >= head */
-    bool replaying;    /* and replayed entries have arrived, too, up to head */
     uint64_t base;     /* of the last WELCOME: where new child ranges start */
     uint64_t acked;    /* sent to the parent */
     struct large_entry *large;
     struct upward *upward;         /* waiting for a payload that is still incomplete */
     const struct message *offered; /* the payload of the entry being logged */
+    bool replaying;                /* replayed entries up to head are still to arrive */
     bool leave_wanted;             /* when all payloads have arrived */
     bool trim_wanted;              /* at the end of the step */
     uint32_t count;                /* of kept */
@@ -169,8 +173,8 @@ struct collective {
     struct list open;       /* series with an operation not decided here */
     struct list at_rest;    /* the others */
     uint64_t *dead_before;  /* number of places of `dead` before its i-th range */
-    uint32_t dead_ranges;   /* for which dead_before was made; 0: must be rebuilt */
     uint32_t *forgotten;    /* ring of owners, allocated on first use */
+    uint32_t dead_ranges;   /* for which dead_before was made; 0: must be rebuilt */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
     uint32_t calls; /* our own that have not ended */
@@ -209,12 +213,10 @@ struct stall_probe {
 };
 
 /* The root: deaths not yet in the log. */
-struct gather {
+struct burst {
     struct ranges places;
     uint64_t since_ns; /* the first entry of the present burst */
     uint64_t last_ns;  /* the last one; 0: none yet */
-    uint64_t due_ns;   /* when the next one may be logged; not at the root: when reports are
-                        * repeated */
 };
 
 struct overlay {
@@ -229,34 +231,36 @@ struct overlay {
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
     uint64_t stall_ns;
-    uint32_t inline_bytes;
     struct node_costs costs;
     node_merge_function *const *merges;
     uint32_t merges_count;
+    uint32_t inline_bytes;
     bool started;
     bool ended;
     bool leaving;   /* all places leave */
     bool departing; /* this place leaves the others */
     bool complete_told;
-    bool heirs_told;        /* some have been sent to the parent */
-    bool settled;           /* has once been ready */
-    struct message *own;    /* packed addresses */
-    struct ranges dead;     /* including places that have left */
-    struct ranges left;     /* of them */
-    struct ranges arrived;  /* of our scope, incl. ourselves */
-    uint64_t arrived_told;  /* how many of them the parent knows */
-    struct child *children; /* by range, ascending */
+    bool heirs_told;       /* some have been sent to the parent */
+    bool settled;          /* has once been ready */
+    bool cut_off_closed;   /* overlay_welcome.closed of cut_off_ns */
+    struct message *own;   /* packed addresses */
+    struct ranges dead;    /* including places that have left */
+    struct ranges left;    /* of them */
+    struct ranges arrived; /* of our scope, incl. ourselves */
+    uint32_t arrived_told; /* how many of them the parent knows */
     uint32_t children_count;
-    struct guest *guests;
     uint32_t guests_count;
-    struct overlay_death *lost; /* reported or to be reported, not yet in the log */
     uint32_t lost_count;
-    struct gather gather;
-    uint64_t cut_off_ns;   /* when the range that we inherited last was cut off */
-    uint64_t heirs_ns;     /* when changed heirs are sent to the parent */
-    uint64_t absence_ns;   /* when to check ranges that are cut off */
-    uint64_t parted_ns;    /* when to check guests that have parted */
-    struct search *search; /* NULL until needed */
+    struct child *children; /* by range, ascending */
+    struct guest *guests;
+    struct overlay_death *lost; /* reported or to be reported, not yet in the log */
+    struct burst *burst;        /* the root's; NULL before the first death */
+    uint64_t deaths_ns;         /* when these are logged, or reports are repeated */
+    uint64_t cut_off_ns;        /* when the range that we inherited last was cut off */
+    uint64_t heirs_ns;          /* when changed heirs are sent to the parent */
+    uint64_t absence_ns;        /* when to check ranges that are cut off */
+    uint64_t parted_ns;         /* when to check guests that have parted */
+    struct search *search;      /* NULL until needed */
     struct join join;
     struct lease lease;
     struct broadcast broadcast;
@@ -304,6 +308,9 @@ void join_start(struct overlay *overlay);
 /* More places wait here: the one we ask must know, or it would count them as dead (absence.c). */
 void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting);
 void join_up(struct overlay *overlay, uint32_t place);
+/* A place has connected to us: if it is above us and we have no parent, it is probing us (absence.c),
+ * and we join it over this link. */
+bool join_sought(struct overlay *overlay, uint32_t place);
 /* The parent or the target is lost; look for another. */
 void join_down(struct overlay *overlay, enum node_loss loss);
 /* The same for a place that leaves: it no longer needs one. */
@@ -340,6 +347,8 @@ bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t 
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
 void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss);
+/* A child has sent something that only a child sends. */
+void membership_heard(struct overlay *overlay, uint32_t place);
 /* Closes the link to a silent child and reports it. */
 void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss);
 /* The starter reports that a place has ended. */
@@ -369,6 +378,7 @@ void deaths_log(struct overlay *overlay);
 uint64_t deaths_deadline_ns(const struct overlay *overlay);
 void deaths_forget(struct overlay *overlay); /* drops reports that are in the log now */
 void deaths_joined(struct overlay *overlay); /* a new parent has got none */
+void deaths_fini(struct overlay *overlay);
 int deaths_on_lost(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* growth.c */
@@ -408,6 +418,10 @@ uint64_t heirs_deadline_ns(const struct overlay *overlay);
 void heirs_joined(struct overlay *overlay); /* a new parent has got nothing */
 /* Sends them to the new head of a range that was cut off. */
 void heirs_hand_on(struct overlay *overlay, const struct child *child);
+/* Stores the address of a place of the range, or of its head, which may have to be probed. */
+void heirs_add(struct overlay *overlay, struct child *child, uint32_t place,
+               const struct addresses *addresses);
+void heirs_add_head(struct overlay *overlay, struct child *child);
 int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void heirs_fini(struct overlay *overlay);
 
@@ -429,6 +443,10 @@ void lease_timer(struct overlay *overlay);
 /* Sends the last wave to all children now, if there are any. */
 void lease_beat(struct overlay *overlay);
 void lease_arm(struct overlay *overlay); /* at the end of each step */
+/* This place was stalled until just now, for so long that its children may have left. */
+bool lease_is_abandoned(const struct overlay *overlay);
+/* Confirms to the parent that its message has arrived. */
+void lease_echo(struct overlay *overlay, uint32_t parent);
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame);
 

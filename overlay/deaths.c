@@ -44,9 +44,9 @@ static void lost_send(struct overlay *overlay, const struct overlay_death *items
 /* If a report were lost with a relay, all would wait for the dead place. */
 static void lost_send_again(struct overlay *overlay)
 {
-    if (overlay->lost_count == 0 || overlay->now_ns < overlay->gather.due_ns)
+    if (overlay->lost_count == 0 || overlay->now_ns < overlay->deaths_ns)
         return;
-    overlay->gather.due_ns = overlay->now_ns + overlay->stall_ns;
+    overlay->deaths_ns = overlay->now_ns + overlay->stall_ns;
     lost_send(overlay, overlay->lost, overlay->lost_count);
 }
 
@@ -65,18 +65,18 @@ static uint64_t gather_max_ns(const struct overlay *overlay)
 
 static bool is_in_burst(const struct overlay *overlay)
 {
-    const struct gather *gather = &overlay->gather;
+    const struct burst *burst = overlay->burst;
 
-    return gather->last_ns > 0 && overlay->now_ns - gather->last_ns <= 2 * gather_max_ns(overlay);
+    return burst->last_ns > 0 && overlay->now_ns - burst->last_ns <= 2 * gather_max_ns(overlay);
 }
 
 static uint64_t gather_pause_ns(const struct overlay *overlay)
 {
-    const struct gather *gather = &overlay->gather;
+    const struct burst *burst = overlay->burst;
     uint64_t pause_ns = GATHER_FIRST_NS;
 
     if (is_in_burst(overlay))
-        pause_ns = (gather->last_ns - gather->since_ns) / 4;
+        pause_ns = (burst->last_ns - burst->since_ns) / 4;
     if (is_in_burst(overlay) && pause_ns < GATHER_MIN_NS)
         pause_ns = GATHER_MIN_NS;
     return pause_ns < gather_max_ns(overlay) ? pause_ns : gather_max_ns(overlay);
@@ -94,36 +94,43 @@ static void tell_seen(struct overlay *overlay, const struct overlay_death *death
 
 static void gather_death(struct overlay *overlay, const struct overlay_death *death)
 {
-    struct gather *gather = &overlay->gather;
+    struct burst *burst = overlay->burst;
     uint32_t place;
 
-    if (!ranges_first_gap(&gather->places, death->range.first, death->range.last, &place))
+    if (burst == NULL)
+        burst = overlay->burst = memory_allocate_zeroed(sizeof(*burst));
+    if (!ranges_first_gap(&burst->places, death->range.first, death->range.last, &place))
         return; /* already reported */
     tell_seen(overlay, death);
-    if (ranges_is_empty(&gather->places))
-        gather->due_ns = overlay->now_ns + gather_pause_ns(overlay);
-    ranges_add(&gather->places, death->range.first, death->range.last);
+    if (ranges_is_empty(&burst->places))
+        overlay->deaths_ns = overlay->now_ns + gather_pause_ns(overlay);
+    ranges_add(&burst->places, death->range.first, death->range.last);
+}
+
+static bool has_gathered(const struct overlay *overlay)
+{
+    return overlay->burst != NULL && !ranges_is_empty(&overlay->burst->places);
 }
 
 uint64_t deaths_deadline_ns(const struct overlay *overlay)
 {
     if (overlay->lost_count > 0)
-        return overlay->gather.due_ns;
-    return ranges_is_empty(&overlay->gather.places) ? OVERLAY_NEVER_NS : overlay->gather.due_ns;
+        return overlay->deaths_ns;
+    return has_gathered(overlay) ? overlay->deaths_ns : OVERLAY_NEVER_NS;
 }
 
 void deaths_log(struct overlay *overlay)
 {
-    struct gather *gather = &overlay->gather;
+    struct burst *burst = overlay->burst;
     struct ranges places = {0};
 
     lost_send_again(overlay);
-    if (ranges_is_empty(&gather->places) || overlay->now_ns < gather->due_ns)
+    if (!has_gathered(overlay) || overlay->now_ns < overlay->deaths_ns)
         return;
     if (!is_in_burst(overlay))
-        gather->since_ns = overlay->now_ns;
-    gather->last_ns = overlay->now_ns;
-    ranges_move(&places, &gather->places);
+        burst->since_ns = overlay->now_ns;
+    burst->last_ns = overlay->now_ns;
+    ranges_move(&places, &burst->places);
     ranges_remove_all(&places, &overlay->dead); /* places that have left meanwhile */
     if (!ranges_is_empty(&places))
         broadcast_append_places(overlay, OVERLAY_ENTRY_DEATH, &places);
@@ -145,7 +152,7 @@ void deaths_report(struct overlay *overlay, const struct overlay_death *death)
     overlay->lost =
         memory_resize(overlay->lost, (overlay->lost_count + 1) * sizeof(*overlay->lost));
     if (overlay->lost_count == 0)
-        overlay->gather.due_ns = overlay->now_ns + overlay->stall_ns;
+        overlay->deaths_ns = overlay->now_ns + overlay->stall_ns;
     overlay->lost[overlay->lost_count++] = *death;
     lost_send(overlay, death, 1);
 }
@@ -186,4 +193,12 @@ int deaths_on_lost(struct overlay *overlay, uint32_t from, const struct frame *f
     }
     overlay_lost_fini(&lost);
     return rc;
+}
+
+void deaths_fini(struct overlay *overlay)
+{
+    if (overlay->burst != NULL)
+        ranges_fini(&overlay->burst->places);
+    free(overlay->burst);
+    free(overlay->lost);
 }

@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -107,19 +108,24 @@ static void list_add_below(const struct overlay *overlay, struct heir_list *list
     }
 }
 
+static void child_addresses(const struct child *child, struct addresses *ret_addresses)
+{
+    struct wire_reader reader;
+
+    assert(child->state == CHILD_LINKED);
+    wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
+    address_wire_get(&reader, ret_addresses);
+}
+
 static void list_own(const struct overlay *overlay, struct heir_list *list)
 {
-    struct addresses addresses;
-
     for (uint32_t i = 0; i < overlay->children_count; i++) {
-        const struct child *child = &overlay->children[i];
-        struct wire_reader reader;
+        struct addresses addresses;
 
-        if (child->state != CHILD_LINKED)
+        if (overlay->children[i].state != CHILD_LINKED)
             continue;
-        wire_reader_init(&reader, child->addresses->data, child->addresses->length_bytes);
-        address_wire_get(&reader, &addresses);
-        list_add(overlay, list, child->head, &addresses);
+        child_addresses(&overlay->children[i], &addresses);
+        list_add(overlay, list, overlay->children[i].head, &addresses);
     }
     for (uint32_t i = 0; i < overlay->children_count; i++)
         list_add_below(overlay, list, overlay->children[i].heirs, overlay->children[i].range);
@@ -183,6 +189,29 @@ void heirs_hand_on(struct overlay *overlay, const struct child *child)
         overlay_send(overlay, child->head, &frame);
     }
     buffer_fini(&list.items);
+}
+
+void heirs_add(struct overlay *overlay, struct child *child, uint32_t place,
+               const struct addresses *addresses)
+{
+    struct heir_list list = {.count = 0};
+    struct frame frame;
+
+    list_add(overlay, &list, place, addresses);
+    list_add_below(overlay, &list, child->heirs, (struct range){child->range.first, place - 1});
+    list_add_below(overlay, &list, child->heirs, (struct range){place + 1, child->range.last});
+    overlay_encode_heirs(list.count, &list.items, &frame);
+    buffer_fini(&list.items);
+    message_release(child->heirs);
+    child->heirs = frame.payload;
+}
+
+void heirs_add_head(struct overlay *overlay, struct child *child)
+{
+    struct addresses addresses;
+
+    child_addresses(child, &addresses);
+    heirs_add(overlay, child, child->head, &addresses);
 }
 
 int heirs_on_heirs(struct overlay *overlay, uint32_t from, const struct frame *frame)

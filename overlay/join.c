@@ -229,7 +229,28 @@ void join_up(struct overlay *overlay, uint32_t place)
     overlay->join.asked_ns = overlay->now_ns;
     if (!overlay->join.ever)
         overlay->join.since_ns = overlay->now_ns; /* a place responds: the time starts again */
-    overlay->arrived_told = ranges_count(&overlay->arrived);
+    overlay->arrived_told = (uint32_t)ranges_count(&overlay->arrived);
+}
+
+/* That place has lost our range and does not know of any place that we have joined.  If the places
+ * between us are stopped, only it knows whether they are dead, so we leave our target for it. */
+bool join_sought(struct overlay *overlay, uint32_t place)
+{
+    struct join *join = &overlay->join;
+
+    if (place >= overlay->place || ranges_contains(&overlay->dead, place) ||
+        join->state == JOIN_IDLE || join->state == JOIN_JOINED)
+        return false;
+    assert(place != join->target); /* there is one link to it */
+    join->doubtful = join->doubtful || join->state == JOIN_ASKING;
+    if (join->target != TREE_NO_PLACE)
+        overlay_close(overlay, join->target);
+    join->held = false;
+    join->redirects = 0;
+    join->target = place;
+    join->state = JOIN_CONNECTING;
+    join_up(overlay, place);
+    return true;
 }
 
 void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting)
@@ -264,8 +285,9 @@ void join_down(struct overlay *overlay, enum node_loss loss)
         join_is_near(overlay); /* it had a path to the root a moment ago */
     join->held = false;
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
-    if (join->state == JOIN_ASKING)
-        join->round = join->round < FIRST_NEAR_ROUNDS ? FIRST_NEAR_ROUNDS : join->round;
+    if ((join->state == JOIN_ASKING || loss == NODE_LOSS_SILENT || loss == NODE_LOSS_UNREACHABLE) &&
+        join->round < FIRST_NEAR_ROUNDS)
+        join->round = FIRST_NEAR_ROUNDS; /* it has started, so there is no need to wait for it */
     if (loss == NODE_LOSS_SILENT) {
         join->doubted = true;
         join->doubt_round = join->round;
@@ -304,12 +326,11 @@ static uint64_t bound_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
 
-    if (join->state == JOIN_IDLE || join->state == JOIN_JOINED)
+    if (join->state == JOIN_IDLE || join->state == JOIN_JOINED || join->state == JOIN_ASKING)
         return OVERLAY_NEVER_NS;
-    if (join->ever) /* our lease always bounds it */
-        return has_doubt(join) || join->state == JOIN_ASKING ? OVERLAY_NEVER_NS : join->end_ns;
-    if (join->state == JOIN_ASKING)
-        return OVERLAY_NEVER_NS;
+    /* A target that is stopped ends in an answer or in doubt.  Our lease always bounds it. */
+    if (join->ever)
+        return has_doubt(join) || join->state == JOIN_CONNECTING ? OVERLAY_NEVER_NS : join->end_ns;
     if (has_doubt(join) && overlay->first_join_ns < overlay->lease_ns / 2)
         return join->since_ns + overlay->lease_ns / 2;
     return join->since_ns + overlay->first_join_ns;
@@ -319,15 +340,16 @@ static uint64_t bound_ns(const struct overlay *overlay)
  * orphan does not leave a place that has a link and has not answered yet: there may be a reason,
  * and leaving could be taken for its death (absence.c).  If that place is stopped, its parent drops
  * it after half a lease; so after 5/8 of one the orphan tries the next, just as it leaves a silent
- * parent. Before the first join there is no other bound. */
+ * parent.  A place that never had a parent does the same, after first_join_ns if that is sooner. */
 static uint64_t patience_end_ns(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
+    uint64_t left_ns = overlay->lease_ns / 8 * 5;
 
-    if (join->state == JOIN_ASKING && !join->ever)
+    if (join->state == JOIN_ASKING && !join->ever && overlay->first_join_ns < left_ns)
         return join->asked_ns + overlay->first_join_ns;
     if (join->state == JOIN_ASKING)
-        return join->asked_ns + overlay->lease_ns / 8 * 5;
+        return join->asked_ns + left_ns;
     if (join->state != JOIN_CONNECTING)
         return OVERLAY_NEVER_NS;
     if (!join->ever)
@@ -409,8 +431,10 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
         return -EBADMSG;
     }
     overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
+    overlay->cut_off_closed = welcome.closed;
     join_done(overlay);
-    lease_beat(overlay); /* reports below that the path is complete again */
+    lease_echo(overlay, from); /* the parent knows now that we have got the WELCOME */
+    lease_beat(overlay);       /* reports below that the path is complete again */
     broadcast_welcome(overlay, &welcome);
     if (is_new && welcome.population > 0)
         growth_welcome(overlay, &welcome);

@@ -19,7 +19,10 @@
  * A place that has stalled (its process was stopped, or got no CPU) sees all others silent when it
  * continues, although it was they that waited.  It detects this by its own timer, which is set a
  * heartbeat or two ahead wherever there are children: a step that comes more than a heartbeat after
- * the timer was due has stalled, and the measured silence of others starts later by as much.
+ * the timer was due has stalled, and the measured silence of others starts later by as much.  If it
+ * stalled for as long as a silent parent is tolerated and its children have left it, it does not
+ * report them: they did what they should, and its own parent, which should have dropped it, must
+ * have been stalled as well.  It ends itself.
  */
 #include "config.h"
 
@@ -130,10 +133,17 @@ void lease_stalled(struct overlay *overlay)
     if (overlay_is_root(overlay) && excess_ns >= lease_notice_ns(overlay) && !overlay->leaving)
         lease_tell_silent(overlay, overlay->place, excess_ns);
     lease->armed_ns = overlay->now_ns; /* it is due, and counted only once */
+    if (excess_ns >= silence_of_parent_ns(overlay) - beat_interval_ns(overlay))
+        lease->abandoned_ns = overlay->now_ns + overlay->heartbeat_ns;
     lease->heard_ns = later_by(overlay, lease->heard_ns, excess_ns);
     for (uint32_t i = 0; i < overlay->children_count; i++)
         overlay->children[i].since_ns = later_by(overlay, overlay->children[i].since_ns, excess_ns);
     join_stalled(overlay, excess_ns);
+}
+
+bool lease_is_abandoned(const struct overlay *overlay)
+{
+    return overlay->now_ns < overlay->lease.abandoned_ns;
 }
 
 static void notice_child(struct overlay *overlay, struct child *child)
@@ -217,16 +227,22 @@ static void lease_beat_round(struct overlay *overlay, uint64_t round)
     lease_beat(overlay);
 }
 
+void lease_echo(struct overlay *overlay, uint32_t parent)
+{
+    struct frame echo;
+
+    overlay_encode_lease_echo(overlay->now_ns, &echo);
+    overlay_send(overlay, parent, &echo);
+}
+
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     bool was_cut = overlay->join.cut_ns != OVERLAY_NEVER_NS;
     struct overlay_lease wave;
-    struct frame echo;
 
     if (overlay_decode_lease(frame, &wave) < 0 || lease_take(overlay, &wave) < 0)
         return -EBADMSG;
-    overlay_encode_lease_echo(overlay->now_ns, &echo);
-    overlay_send(overlay, from, &echo);
+    lease_echo(overlay, from);
     if (wave.round > overlay->lease.round || was_cut != (wave.cut_ns > 0))
         lease_beat_round(overlay, wave.round);
     membership_tell_arrived(overlay, true);
@@ -326,6 +342,9 @@ void lease_arm(struct overlay *overlay)
 {
     uint64_t deadline_ns = next_deadline_ns(overlay);
 
+    /* A beat may be overdue only because the first child has just joined: that is no stall. */
+    if (deadline_ns < overlay->now_ns)
+        deadline_ns = overlay->now_ns;
     if (deadline_ns >= overlay->lease.armed_ns)
         return;
     overlay->lease.armed_ns = deadline_ns;

@@ -92,7 +92,8 @@ static void guest_hold(struct overlay *overlay, struct guest *guest)
     overlay_send(overlay, guest->place, &frame);
 }
 
-static void guest_redirect(struct overlay *overlay, struct guest *guest, const struct child *child)
+/* If the child is stopped, or is lost before it has reported the guest, the guest can be probed. */
+static void guest_redirect(struct overlay *overlay, struct guest *guest, struct child *child)
 {
     struct overlay_redirect redirect = {.place = child->head, .whole = join_is_whole(overlay)};
     struct wire_reader reader;
@@ -103,6 +104,7 @@ static void guest_redirect(struct overlay *overlay, struct guest *guest, const s
     address_wire_get(&reader, &redirect.addresses);
     overlay_encode_redirect(&redirect, &frame);
     overlay_send(overlay, guest->place, &frame);
+    heirs_add(overlay, child, guest->place, &guest->join.addresses);
     guest_dismiss(guest);
 }
 
@@ -226,6 +228,7 @@ static void child_set_state(struct overlay *overlay, struct child *child, enum c
 static void child_cut_off(struct overlay *overlay, struct child *child, enum child_state state)
 {
     child_set_state(overlay, child, state);
+    child->is_judged = false;
     absence_expect(overlay, child, overlay->now_ns);
 }
 
@@ -283,6 +286,7 @@ static void children_extend(struct overlay *overlay, enum child_state state, uin
             .range = range,
             .head = head,
             .state = state,
+            .was_closed = overlay->cut_off_closed,
             .acked = acked,
             .since_ns = overlay->now_ns,
         };
@@ -323,8 +327,6 @@ void membership_fini(struct overlay *overlay)
     for (uint32_t i = 0; i < overlay->children_count; i++)
         message_release(overlay->children[i].addresses);
     free(overlay->children);
-    free(overlay->lost);
-    ranges_fini(&overlay->gather.places);
 }
 
 /* ---- answers ---- */
@@ -346,10 +348,12 @@ static void guest_accept(struct overlay *overlay, struct guest *guest, struct ch
         broadcast_tree_at(overlay, child->acked, &welcome);
     if (child->state == CHILD_HEIR && overlay->now_ns > child->since_ns)
         welcome.cut_ns = overlay->now_ns - child->since_ns;
+    welcome.closed = child->was_closed;
     child->incarnation = guest->incarnation;
     child->echo_stamp_ns = join->stamp_ns;
     child->echo_received_ns = guest->received_ns;
     child_set_state(overlay, child, CHILD_LINKED);
+    child->is_heard = false;
     lease_watch(overlay);
     address_wire_put(&join->addresses, &packed);
     child->addresses = message_from_buffer(&packed);
@@ -526,7 +530,7 @@ static bool is_complete(const struct overlay *overlay)
 
 void membership_tell_arrived(struct overlay *overlay, bool also_partial)
 {
-    uint64_t count = ranges_count(&overlay->arrived);
+    uint32_t count = (uint32_t)ranges_count(&overlay->arrived);
     struct frame frame;
 
     if (!overlay_is_ready(overlay) || count == overlay->arrived_told)
@@ -584,6 +588,23 @@ void membership_joined(struct overlay *overlay)
         guest->held = false; /* they are notified again once there is a path */
 }
 
+void membership_heard(struct overlay *overlay, uint32_t place)
+{
+    struct child *child = membership_linked(overlay, place);
+
+    if (child != NULL)
+        child->is_heard = true;
+}
+
+/* A waiting place may give up and ask another while its WELCOME is under way.  Then it is not our
+ * child, and not dead; if it is dead, probing will show that (absence.c). */
+static void child_strayed(struct overlay *overlay, struct child *child)
+{
+    heirs_add_head(overlay, child);
+    child_cut_off(overlay, child, CHILD_HEIR);
+    child->was_closed = true;
+}
+
 static void child_lost(struct overlay *overlay, struct child *child, enum node_loss loss)
 {
     struct overlay_death death = {
@@ -596,6 +617,15 @@ static void child_lost(struct overlay *overlay, struct child *child, enum node_l
         child_set_state(overlay, child, CHILD_GONE);
         if (overlay->leaving)
             membership_changed(overlay);
+        return;
+    }
+    if (!child->is_heard && loss != NODE_LOSS_SILENT) {
+        child_strayed(overlay, child);
+        return;
+    }
+    if (lease_is_abandoned(overlay) && !overlay_is_root(overlay)) {
+        overlay_end(overlay, NODE_END_EVICTED,
+                    "this daemon did nothing for so long that place %u has left it", child->head);
         return;
     }
     child_cut_off(overlay, child, CHILD_LOST);

@@ -170,6 +170,7 @@ void overlay_destroy(struct overlay *overlay)
     heirs_fini(overlay);
     broadcast_fini(overlay); /* needs the children */
     membership_fini(overlay);
+    deaths_fini(overlay);
     broadcast_large_fini(overlay);
     collective_fini(overlay);
     stream_fini(overlay);
@@ -348,15 +349,32 @@ bool overlay_is_routed(uint8_t type)
            type == OVERLAY_ASK || type == OVERLAY_ANSWER;
 }
 
+/* The other messages may have been sent before WELCOME arrived. */
+static bool is_of_a_child(unsigned int roles)
+{
+    return (roles & ROLE_CHILD) != 0 && (roles & (ROLE_GUEST | ROLE_LATERAL)) == 0;
+}
+
+static int dispatch_frame(struct overlay *overlay, uint32_t from, const struct frame *frame)
+{
+    unsigned int roles = frame->type < OVERLAY_MESSAGE_END ? dispatch[frame->type].from : 0;
+    unsigned int role = role_of(overlay, from);
+
+    if ((roles & role) == 0)
+        return -EBADMSG;
+    if (role == ROLE_CHILD && is_of_a_child(roles))
+        membership_heard(overlay, from);
+    return dispatch[frame->type].handle(overlay, from, frame);
+}
+
 static void on_frame(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
-    int rc = -1;
+    int rc;
 
     if (membership_is_parted(overlay, from))
         rc = overlay_is_routed(frame->type) ? route_on_data(overlay, from, frame) : 0;
-    else if (frame->type < OVERLAY_MESSAGE_END && dispatch[frame->type].handle != NULL &&
-             (dispatch[frame->type].from & role_of(overlay, from)) != 0)
-        rc = dispatch[frame->type].handle(overlay, from, frame);
+    else
+        rc = dispatch_frame(overlay, from, frame);
     /* An invalid frame drops the peer. */
     if (rc < 0 && !overlay->ended) {
         overlay_close(overlay, from);
@@ -387,7 +405,8 @@ static void on_up(struct overlay *overlay, const struct overlay_event *event)
     absence_up(overlay, event->place);
     if (event->place == overlay->join.target && overlay->join.state == JOIN_CONNECTING)
         join_up(overlay, event->place);
-    else if (!lateral_up(overlay, event->place, event->incarnation))
+    else if (!lateral_up(overlay, event->place, event->incarnation) &&
+             !join_sought(overlay, event->place))
         membership_up(overlay, event->place, event->incarnation);
     stream_link_up(overlay, event->place);
 }

@@ -161,6 +161,7 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     wire_put_varint(&out, welcome->base);
     wire_put_varint(&out, welcome->head);
     wire_put_varint(&out, welcome->cut_ns);
+    wire_put_u8(&out, welcome->closed);
     put_lease(&welcome->lease, &out);
     wire_put_varint(&out, welcome->population);
     ranges_encode(&welcome->dead, &out);
@@ -179,6 +180,9 @@ int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *re
     ret_welcome->base = wire_get_varint(&reader);
     ret_welcome->head = wire_get_varint(&reader);
     ret_welcome->cut_ns = wire_get_varint(&reader);
+    ret_welcome->closed = wire_get_u8(&reader);
+    if (ret_welcome->closed > 1)
+        wire_fail(&reader);
     get_lease(&reader, &ret_welcome->lease);
     ret_welcome->population = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_welcome->dead);

@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        7
+#define OVERLAY_VERSION        8
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
@@ -93,6 +93,7 @@ struct overlay_welcome {
     uint64_t base;      /* everything up to it has reached the whole range */
     uint64_t head;      /* last log entry that is replayed: the child is caught up when it has it */
     uint64_t cut_ns;    /* how long the range has been cut off */
+    uint8_t closed;     /* its head's link closed then; 0: it had been silent for half a lease */
     struct overlay_lease lease;
     /* For a place that has had nothing of the log: the tree at base. */
     uint32_t population; /* 0: as initially, or known already */

@@ -104,6 +104,7 @@ struct world {
     struct ranges killed;
     struct ranges left;      /* asked to leave */
     struct ranges evictable; /* a broken link may cost them their place */
+    struct ranges cut_off;   /* somebody above them is stopped for long */
     struct ambush {
         uint8_t type;     /* of the message */
         uint32_t ordinal; /* so many of it are still to be sent */

@@ -266,21 +266,19 @@ static void call_continue(void *context, uint64_t place)
 }
 
 /* The child range of the root that a place is in. */
-static void add_branch(struct world *world, uint32_t place)
+static struct range branch_of(const struct world *world, uint32_t place)
 {
     struct tree tree = {.places = world->places, .radix = world->radix};
-    struct range whole = {0, world->places - 1};
+    struct range branch = {0, world->places - 1};
 
-    if (place >= world->places) { /* whose branches are others; all of them may be one */
-        ranges_add(&world->evictable, world->places, world->capacity - 1);
-        return;
+    if (place >= world->places) /* whose branches are others; all of them may be one */
+        return (struct range){world->places, world->capacity - 1};
+    for (uint32_t i = 0; place != 0; i++) {
+        branch = tree_cut(&tree, (struct range){0, world->places - 1}, i);
+        if (branch.first <= place && place <= branch.last)
+            break;
     }
-    for (uint32_t i = 0; i < tree_cut_count(&tree, whole); i++) {
-        struct range range = tree_cut(&tree, whole, i);
-
-        if (range.first <= place && place <= range.last)
-            ranges_add(&world->evictable, range.first, range.last);
-    }
+    return branch;
 }
 
 /* Stopped for a while: what is short must harm nobody, what is long may cost the place, and that of
@@ -292,11 +290,10 @@ void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t len
     if (place == 0 && (length_ns > STOP_NS || world->deaths_planned > 0)) {
         ranges_add(&world->evictable, 1, world->capacity - 1);
     } else if (length_ns > STOP_NS) {
+        struct range branch = branch_of(world, place);
+
         ranges_add(&world->evictable, place, place);
-        /* Should its parent be lost while it is stopped, or should it have become an heir, those
-         * below it may not be seen from above in time. */
-        if (world->deaths_planned > 0)
-            add_branch(world, place);
+        ranges_add(&world->cut_off, branch.first, branch.last);
     }
     sim_at(sim, at_ns, call_stop, world, place);
     sim_at(sim, at_ns + length_ns, call_continue, world, place);

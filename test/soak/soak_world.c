@@ -362,6 +362,10 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
         plan_failed(world, place); /* its starter sees it end */
     if (end == NODE_END_LEFT && ranges_contains(&world->left, place))
         return;
+    /* Who was asked to leave, and could not be told so, does not come back. */
+    if (end == NODE_END_LEASE && ranges_contains(&world->left, place) &&
+        ranges_contains(&world->cut_off, place))
+        return;
     if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
     /* Who loses its parent to a death while all leave may find nobody left. */
@@ -446,4 +450,5 @@ void world_fini(struct world *world)
     ranges_fini(&world->killed);
     ranges_fini(&world->left);
     ranges_fini(&world->evictable);
+    ranges_fini(&world->cut_off);
 }

@@ -131,6 +131,14 @@ void bench_adopt(struct bench *bench, uint32_t place, uint32_t first, uint32_t l
     bench_step_frame(bench, place, &frame);
 }
 
+void bench_hear(struct bench *bench, uint32_t place)
+{
+    struct frame frame;
+
+    overlay_encode_lease_echo(bench->now_ns, &frame);
+    bench_step_frame(bench, place, &frame);
+}
+
 void bench_welcome(struct bench *bench, uint32_t parent, uint32_t first, uint32_t last,
                    uint64_t hold_ns, uint64_t age_ns)
 {

@@ -38,6 +38,8 @@ void bench_make_join(uint32_t place, uint32_t first, uint32_t last, uint32_t pla
 /* A child of the bench's place that has joined. */
 void bench_adopt(struct bench *bench, uint32_t place, uint32_t first, uint32_t last,
                  uint32_t places);
+/* It has taken the WELCOME: should its link break now, it is lost. */
+void bench_hear(struct bench *bench, uint32_t place);
 /* The place's JOIN is answered by its parent. */
 void bench_welcome(struct bench *bench, uint32_t parent, uint32_t first, uint32_t last,
                    uint64_t hold_ns, uint64_t age_ns);

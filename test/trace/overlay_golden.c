@@ -517,6 +517,16 @@ static void scene_told_again(struct scene *scene)
     scene_run(scene, 20000 * MS);
 }
 
+/* 1 is stopped for long, and 3, whose link to it breaks, is sent there by the root: it waits for 1
+ * until the root, where 1 has died, looks for it. */
+static void scene_heir_stopped(struct scene *scene)
+{
+    scene_begin(scene);
+    sim_stop(scene->cluster->sim, 1);
+    sim_break(scene->cluster->sim, 3, 1);
+    scene_run(scene, 12000 * MS);
+}
+
 static void scene_leave(struct scene *scene)
 {
     scene_begin(scene);
@@ -592,6 +602,7 @@ static const struct {
     {"missing", scene_missing, true},
     {"silent", scene_silent, false},
     {"told_again", scene_told_again, true},
+    {"heir_stopped", scene_heir_stopped, true},
     {"grow", scene_grow, true},
     {"shrink", scene_shrink, true},
     {"leave", scene_leave, true},

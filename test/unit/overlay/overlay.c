@@ -33,6 +33,7 @@ static void test_root(void)
     ok(bench_sent(&bench, 1, OVERLAY_WELCOME) != NULL, "who belongs below is welcomed");
     bench_adopt(&bench, 2, 2, 2, 3);
     ok(bench_find(&bench, OVERLAY_ACTION_COMPLETE) != NULL, "and with the last one it is complete");
+    bench_hear(&bench, 1);
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
     ok(bench_sent(&bench, 2, OVERLAY_ENTRY) == NULL, "others may be lost with it: the root waits");
     bench_log_deaths(&bench);
@@ -297,6 +298,7 @@ static void test_wrong_role(void)
 
     bench_open(&bench, 0, 3);
     bench_adopt(&bench, 1, 1, 1, 3);
+    bench_hear(&bench, 1);
     bench_step_frame(&bench, 1, &frame);
     ok(bench_closed(&bench, 1), "a child that speaks like a parent is dropped");
     bench_log_deaths(&bench);

@@ -87,6 +87,108 @@ static void test_heir(void)
     }
 }
 
+/* The heir has a parent that is stopped.  When it comes at last it is just being looked for again: its
+ * link is up, and what it asks is on its way. */
+static void test_comes_late(void)
+{
+    struct bench bench;
+    uint64_t begin_ns;
+    bool is_lost = false;
+
+    lose_head(&bench);
+    begin_ns = bench.now_ns;
+    for (uint32_t i = 0; bench.now_ns < begin_ns + 5500 * MS; i++) {
+        const struct overlay_action *connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
+        const struct overlay_action *dead = bench_find(&bench, OVERLAY_ACTION_DEAD);
+
+        is_lost = is_lost || (dead != NULL && ranges_contains(&dead->places, 2));
+        if (connect != NULL) {
+            bench_step_up(&bench, 2);
+            bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
+                                                      .place = 2,
+                                                      .loss = NODE_LOSS_CLOSED});
+        } else if (bench.now_ns == begin_ns + 4500 * MS) {
+            bench_step_up(&bench, 2);
+        } else {
+            bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        }
+        bench.now_ns += 10 * MS;
+    }
+    ok(!is_lost, "an heir whose link has just come up is not judged by its silence");
+    bench_close(&bench);
+}
+
+/* 2 asks the root and is sent on to 1, which is lost before it has told of it. */
+static void test_sent_on(void)
+{
+    const struct overlay_action *connect;
+    struct bench bench;
+    uint64_t begin_ns;
+
+    bench_open(&bench, 0, 7);
+    bench_adopt(&bench, 1, 1, 3, 7);
+    bench_hear(&bench, 1);
+    bench_adopt(&bench, 2, 2, 2, 7);
+    ok(bench_sent(&bench, 2, OVERLAY_REDIRECT) != NULL, "who belongs below a child is sent there");
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 2});
+    bench_step(&bench, (struct overlay_event){
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+    begin_ns = bench.now_ns;
+    do {
+        bench.now_ns += 10 * MS;
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+        connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
+    } while (connect == NULL && bench.now_ns < begin_ns + 2000 * MS);
+    ok(connect != NULL && connect->place == 2, "and looked for when that is lost (%llu ms)",
+       (unsigned long long)((bench.now_ns - begin_ns) / MS));
+    bench_close(&bench);
+}
+
+/* After how many ms is a place dead that is not known to be well? */
+static uint64_t dead_after(struct bench *bench, uint64_t begin_ns, uint32_t place)
+{
+    while (bench->now_ns < begin_ns + 9000 * MS) {
+        const struct overlay_action *dead = bench_find(bench, OVERLAY_ACTION_DEAD);
+
+        if (dead != NULL && ranges_contains(&dead->places, place))
+            break;
+        bench->now_ns += 10 * MS;
+        bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    }
+    return (bench->now_ns - begin_ns) / MS;
+}
+
+/* 1, of 1-7, dies, and nothing is known of 2 and of 3 and 4 below it.  5 comes.  If 2 is stopped 3 and 4
+ * do not notice before 5/8 of a lease. */
+static void test_unknown(void)
+{
+    struct range items[] = {{1, 7}};
+    struct ranges arrived = {.items = items, .count = 1};
+    struct bench bench;
+    struct frame frame;
+    uint64_t begin_ns;
+    uint64_t head_ms;
+    uint64_t below_ms;
+
+    bench_open(&bench, 0, 15);
+    bench_adopt(&bench, 1, 1, 7, 15);
+    overlay_encode_arrived(&arrived, &frame);
+    bench_step_frame(&bench, 1, &frame);
+    begin_ns = bench.now_ns;
+    bench_step(&bench, (struct overlay_event){
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+    bench.now_ns += 250 * MS; /* what is due is not due at a heartbeat */
+    bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
+    bench_adopt(&bench, 5, 5, 7, 15);
+    head_ms = dead_after(&bench, begin_ns, 2);
+    below_ms = dead_after(&bench, begin_ns, 3);
+    ok(head_ms >= 4000 && head_ms < 4100,
+       "an heir of whom nothing is known has half a lease (%llu ms)", (unsigned long long)head_ms);
+    ok(below_ms >= 7000 && below_ms < 7100, "those below it have the time to leave it (%llu ms)",
+       (unsigned long long)below_ms);
+    bench_close(&bench);
+}
+
 /* ---- what the parent is told ---- */
 
 /* Those of whom a HEIRS to the parent says where they listen. */
@@ -177,5 +279,8 @@ int main(void)
     test_told_when_whole();
     test_told_soon();
     test_heir();
+    test_comes_late();
+    test_sent_on();
+    test_unknown();
     return done_testing();
 }

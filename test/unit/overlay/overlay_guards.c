@@ -349,6 +349,7 @@ static void test_heir(void)
 
     bench_open(&bench, 0, 7);
     bench_adopt(&bench, 1, 1, 3, 7);
+    bench_hear(&bench, 1);
     for (int i = 0; i < 3; i++)
         broadcast(&bench);
     is_uint(count_entries(&bench, 1), 1, "each entry is sent once");

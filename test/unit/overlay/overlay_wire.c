@@ -423,6 +423,7 @@ static void make_joining(struct frame *frames)
                                             .base = 3,
                                             .head = 1000,
                                             .cut_ns = 77,
+                                            .closed = 1,
                                             .lease = lease,
                                             .population = 100017,
                                             .dead = set,
