@@ -106,7 +106,7 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 ended SIGKILL 20
 begin "connection cut"
-pkill -KILL -f '^sshd: root@notty'
+pkill -KILL -f '^sshd(-session)?: root@notty' # its name since OpenSSH 9.8
 wait "$pid"
 is $? 125 "connection cut: the status"
 like "$(cat "err.connection cut")" "--on login: ssh exited 255" "connection cut: it is said"

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,23 +34,26 @@ static void test_strings(void)
 
 static void test_process(void)
 {
-    char name[] = "sleep", seconds[] = "60";
+    char name[] = "cat";
     char path[] = "PATH=/bin", session[] = "BANYAN_SESSION=0123";
-    char *const argv[] = {name, seconds, NULL};
+    char *const argv[] = {name, NULL};
     char *const variables[] = {path, session, NULL};
     struct buffer environment = {0};
     int ends[2];
     char byte;
     pid_t pid;
 
-    assert(pipe2(ends, O_CLOEXEC) == 0);
+    assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     pid = fork();
     if (pid == 0) {
-        execve("/bin/sleep", argv, variables);
+        (void)dup2(ends[1], STDIN_FILENO);
+        (void)dup2(ends[1], STDOUT_FILENO);
+        execve("/bin/cat", argv, variables);
         _exit(1);
     }
     close(ends[1]);
-    (void)!read(ends[0], &byte, 1); /* ends with exec */
+    /* What it says comes from the new program: its environment is in place. */
+    ok(write(ends[0], "x", 1) == 1 && read(ends[0], &byte, 1) == 1, "a process runs");
     buffer_append_string(&environment, "old");
     process_environment_read(pid, &environment);
     ok(process_environment_has(&environment, "BANYAN_SESSION=0123"), "that of a process is read");
