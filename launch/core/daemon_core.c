@@ -16,7 +16,7 @@
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
 
-/* An event that came from inside of a step, with copies of all that it points to. */
+/* An event posted from within a step, with copies of everything that it points to. */
 struct kept_event {
     struct list_node node;
     struct daemon_event event;
@@ -39,7 +39,7 @@ void daemon_core_check(const struct daemon_core *core)
     assert(core->is_stepping || list_is_empty(&core->kept));
 }
 
-/* ---- events that are kept ---- */
+/* ---- kept events ---- */
 
 static const char *keep_text(struct kept_event *kept, const char *text)
 {
@@ -87,7 +87,7 @@ static void keep(struct daemon_core *core, const struct daemon_event *event)
 {
     struct kept_event *kept = memory_allocate_zeroed(sizeof(*kept));
 
-    assert(event->missing == NULL); /* the tree's events do not come from inside of a step */
+    assert(event->missing == NULL); /* the tree posts no events from within a step */
     kept->event = *event;
     job_spec_init(&kept->spec);
     if (event->job_event != NULL) {
@@ -123,7 +123,7 @@ void daemon_core_keep(struct daemon_core *core, struct job_event *event)
     keep(core, &kept);
 }
 
-/* ---- what is said to the user ---- */
+/* ---- messages to the user ---- */
 
 void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text)
 {
@@ -143,7 +143,7 @@ void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, con
     }
 }
 
-/* ---- what happens on this node ---- */
+/* ---- events of this node ---- */
 
 #define OUTPUT_HEADER_BYTES 10 /* u8 kind, u32 job, u32 rank, u8 stream */
 
@@ -216,7 +216,7 @@ static void on_signalled(struct daemon_core *core, const struct daemon_event *ev
     }
 }
 
-/* Nobody reports the ends of its children from now on. */
+/* The ends of its children are no longer reported. */
 static void on_helper_lost(struct daemon_core *core, const struct daemon_event *event)
 {
     (void)event;
@@ -275,7 +275,7 @@ static void on_idle(struct daemon_core *core, const struct daemon_event *event)
     daemon_core_end_check_idle(core);
 }
 
-/* ---- the tree; what has kinds of its own is in daemon_core_route.c ---- */
+/* ---- the tree; see daemon_core_route.c for the events that come in kinds ---- */
 
 static void on_joined(struct daemon_core *core, const struct daemon_event *event)
 {
@@ -326,7 +326,7 @@ static void on_silent(struct daemon_core *core, const struct daemon_event *event
     daemon_core_silence(core, event->place, (uint64_t)event->number);
 }
 
-/* What the meeting point hears goes to the root, which knows who runs where. */
+/* The meeting point reports to the root, which knows which ranks run where. */
 static void on_missing(struct daemon_core *core, const struct daemon_event *event)
 {
     struct job_stalled message = {.key = *event->key, .over = event->missing == NULL};

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a daemon decides, without the machine it runs on: a step function at every place.  An event
- * goes in (what the tree brings, what the helper, the starter, the ranks, the clients and the clock
- * report), operations come out through struct daemon_ops and
- * daemon_tree_ops.  The daemon (launch/daemon) carries them out
- * with processes and sockets, the simulator (launch/sim) in virtual time, a test by a script; all three
- * run the same core.
+ * The logic of a daemon without input and output: one step function at every place.  Its input is
+ * events (from the tree, the helper, the starter, the ranks, the clients and timers), its output is
+ * calls of struct daemon_ops and daemon_tree_ops.  The daemon (launch/daemon) executes them with
+ * processes and sockets, the simulator (launch/sim) in virtual time, a test by a script; all three run
+ * the same core.
  *
- * In it are the instance and its jobs (launch/job/instance.h), at the root its clients
- * (launch/job/clients.h), the reports about ranks that others wait for (launch/core/stall_report.h), and
- * the order in which a daemon ends.
+ * It contains the instance and its jobs (launch/job/instance.h), at the root its clients
+ * (launch/job/clients.h), the reports about stalled operations (launch/core/stall_report.h), and the
+ * order in which a daemon ends.
  *
- * Rules: no operation calls daemon_core_step's work again from inside it: an event that an operation
- * posts is kept, and handled when the step it came from is over.  Pointers in an event need to be valid
- * for the call only.
- * Cost: as of launch/job/instance.h; routing is O(1).
+ * Steps do not nest: an event that an operation posts is kept, and handled when the current step is
+ * over.  Pointers in an event need to be valid during the call only.
+ * Cost: that of launch/job/instance.h; routing is O(1).
  */
 #ifndef LAUNCH_CORE_DAEMON_CORE_H
 #define LAUNCH_CORE_DAEMON_CORE_H
@@ -53,7 +51,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_SIGNALLED,   /* number, text: who sent it, "" if that is not known */
     DAEMON_EVENT_HELPER_LOST,
     /* from the starter */
-    DAEMON_EVENT_START,        /* the daemons of the child ranges are to be started */
+    DAEMON_EVENT_START,        /* start the daemons of the child ranges */
     DAEMON_EVENT_PLACE_FAILED, /* place, text */
     DAEMON_EVENT_LINE,         /* place (0: of all), text: from a daemon that has not joined */
     DAEMON_EVENT_IDLE,         /* a process of the starter has ended */
@@ -63,10 +61,10 @@ enum daemon_event_kind {
     DAEMON_EVENT_CLIENT_CLOSED,
     /* from the clock */
     DAEMON_EVENT_TIMER, /* id: enum daemon_timer, job */
-    /* the way out */
-    DAEMON_EVENT_LEAVE,    /* root: everyone leaves; number: ms that it may take */
+    /* ending */
+    DAEMON_EVENT_LEAVE,    /* root: all leave; number: limit in ms */
     DAEMON_EVENT_END,      /* status: enum node_end, text: why, or NULL */
-    DAEMON_EVENT_FINISHED, /* what was queued for the links has been written */
+    DAEMON_EVENT_FINISHED, /* the links have written what was queued */
     DAEMON_EVENT_KIND_COUNT
 };
 
@@ -92,13 +90,13 @@ _Static_assert(sizeof(struct daemon_event) <= 128, "steps copy them");
 
 enum daemon_timer {
     DAEMON_TIMER_JOB,    /* of a job; 0: of the instance */
-    DAEMON_TIMER_END,    /* of the way out */
+    DAEMON_TIMER_END,    /* of the end */
     DAEMON_TIMER_STALLS, /* root: answers about stalled operations are due */
     DAEMON_TIMER_COUNT
 };
 
-/* What it needs of the tree (overlay/node.h; launch/core/daemon_tree.h joins the two).  Messages are
- * handed over. */
+/* The operations on the tree (overlay/node.h, called by launch/core/daemon_tree.c).  They take
+ * ownership of messages. */
 struct daemon_tree_ops {
     int (*broadcast)(void *context, const struct ranges *places, struct message *message);
     void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
@@ -121,12 +119,12 @@ struct daemon_rank_ops {
     void (*cancel_starts)(void *context, uint32_t job);
     void (*signal)(void *context, uint32_t job, int number);
     void (*end)(void *context, uint32_t job, uint32_t grace_ms);
-    void (*end_all)(void *context); /* at once, and without a report */
+    void (*end_all)(void *context); /* immediately, without reports */
     void (*cut_output)(void *context, uint32_t job, uint32_t within_ms, bool discard);
     void (*credit)(void *context, uint32_t job, uint32_t bytes);
-    void (*renew_credit)(void *context); /* of all */
+    void (*renew_credit)(void *context); /* of all parts */
     void (*input)(void *context, uint32_t job, const void *data, size_t bytes);
-    uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as /proc has it; 0 */
+    uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as in /proc; 0: unknown */
     void (*survey)(void *context, uint32_t job, uint32_t want, const char *require);
 };
 
@@ -156,8 +154,8 @@ struct daemon_starter_ops {
     void (*let_go)(void *context);
     void (*kill)(void *context);
     uint32_t (*running)(void *context);
-    uint8_t (*state)(void *context, uint32_t place); /* of its daemon, as /proc has it; 0 */
-    /* As the allocation has it; "" for a place that is neither this one nor below. */
+    uint8_t (*state)(void *context, uint32_t place); /* of its daemon, as in /proc; 0: unknown */
+    /* The name in the allocation; "" for a place that is neither this one nor below it. */
     const char *(*name)(void *context, uint32_t place, char name[HOST_NAME_BYTES_MAX + 1]);
 };
 
@@ -167,16 +165,16 @@ struct daemon_client_ops {
     size_t (*queued)(void *context, uint32_t client);
     void (*drop)(void *context, uint32_t client); /* CLIENT_CLOSED follows, or does not */
     void (*doctor)(void *context, struct wire_reader *reader);
-    void (*detached)(void *context); /* the one that began the instance */
+    void (*detached)(void *context); /* the client that began the instance */
 };
 
-/* What it needs of the machine; context is daemon_core_config.context.  An unknown job, place or client
- * is no error: it has ended meanwhile. */
+/* The operations on the machine; context is daemon_core_config.context.  An unknown job, place or client
+ * is not an error: it has ended meanwhile. */
 struct daemon_ops {
     uint64_t (*now_ns)(void *context);
     void (*timer)(void *context, enum daemon_timer timer, uint32_t job,
                   uint64_t deadline_ns);            /* UINT64_MAX: none */
-    void (*print)(void *context, const char *text); /* where nobody else is reached */
+    void (*print)(void *context, const char *text); /* when no client can be reached */
     void (*finish)(void *context);                  /* the links: FINISHED follows */
     void (*stop)(void *context);                    /* the last: nothing follows */
     const struct daemon_rank_ops *ranks;
@@ -188,11 +186,11 @@ struct daemon_ops {
 struct daemon_core_config {
     const struct instance_spec *spec; /* the caller's */
     uint32_t place;
-    struct range range;              /* of places from this one on: its own subtree */
+    struct range range;              /* this place and its subtree */
     const struct allocation *roster; /* root; the caller's */
     enum instance_policy policy;     /* root */
     const char *directory;           /* root: of the instance; the caller's */
-    uint32_t credit_piece_bytes;     /* root: credit for output is given in no less */
+    uint32_t credit_piece_bytes;     /* root: the least credit for output that is granted at once */
     const struct daemon_ops *ops;
     void *context;
 };
@@ -203,24 +201,24 @@ void daemon_core_destroy(struct daemon_core *core); /* NULL is fine */
 /* Before the first event.  tree: the context of its operations. */
 void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *ops, void *tree);
 
-/* Handles an event, or keeps it if it comes from inside of a step. */
+/* Handles an event, or keeps it if it is posted from within a step. */
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event);
 
-/* These two may be called at any time, also by an operation. */
-/* A line for the user of a job (0: of the instance). */
+/* These two may be called at any time, including by an operation. */
+/* A message to the user of a job (0: of the instance). */
 void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text);
-/* A request of a job's servers; DAEMON_EVENT_REPLY names the id. */
+/* Sends a request for a job's servers; DAEMON_EVENT_REPLY has the id. */
 uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
                              struct message *message);
 
-/* Facts. */
+/* Queries. */
 const struct instance *daemon_core_instance(const struct daemon_core *core);
 bool daemon_core_has_joined(const struct daemon_core *core);
 bool daemon_core_is_ending(const struct daemon_core *core);
 bool daemon_core_has_failed(const struct daemon_core *core); /* the daemon's exit status is not 0 */
 uint32_t daemon_core_kept_requests(const struct daemon_core *core);
 
-/* The clients' logic has something for the user that only it can say: why the instance failed. */
+/* The clients' logic has a message for the user: why the instance failed. */
 void daemon_core_fail(struct daemon_core *core, const char *why);
 
 #endif

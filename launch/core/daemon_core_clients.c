@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clients of the root: what their logic (launch/job/clients.h) needs of the daemon. */
+/* The clients of the root: the operations that launch/job/clients.h needs. */
 #include "config.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static void ops_drop(void *context, uint32_t client)
     core->ops->clients->drop(core->context, client);
 }
 
-/* Not at once: the actions of the job logic lead back to the clients. */
+/* Deferred: the actions of the job logic may call the clients again. */
 static void ops_step(void *context, struct job_event *event)
 {
     daemon_core_keep(context, event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way out.  A daemon that ends kills its ranks, waits for what its starter has started, lets the
- * links write what is queued, and stops; each wait has its limit.
+ * How a daemon ends: it kills its ranks, waits for the starter's processes, lets the links write what
+ * is queued, and stops.  Each wait is limited.
  */
 #include "config.h"
 
@@ -11,9 +11,9 @@
 #include "base/time.h"
 #include "launch/core/daemon_core_internal.h"
 
-/* What the processes of the starter may take to end by themselves once all have left. */
+/* How long the processes of the starter may take to end by themselves once all have left. */
 #define END_PATIENCE_MS 1500
-/* The same after a start that failed: some of them wait for a daemon that will never come. */
+/* The same after a failed start: some of them wait for a daemon that never starts. */
 #define END_PATIENCE_INCOMPLETE_MS 300
 
 static void set_patience(struct daemon_core *core)
@@ -55,7 +55,7 @@ static enum daemon_phase stop(struct daemon_core *core)
     return DAEMON_STOPPED;
 }
 
-/* NULL: nothing changes. */
+/* NULL: no change. */
 static way_out *const ways[DAEMON_PHASE_COUNT][DAEMON_OUT_COUNT] = {
     [DAEMON_RUNNING] = {[DAEMON_OUT_END] = begin},
     [DAEMON_LEAVING] = {[DAEMON_OUT_END] = begin, [DAEMON_OUT_PATIENCE] = begin},
@@ -98,7 +98,7 @@ void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const ch
     daemon_core_end_step(core, DAEMON_OUT_END);
 }
 
-/* Of the root, which then ends when all others have, or by its timer. */
+/* At the root, which then ends when all others have ended or its timer expires. */
 void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms)
 {
     assert(daemon_core_is_root(core));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_route.c (what comes from
- * the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the root's
- * clients), daemon_core_end.c (the way out), daemon_core_silence.c (words about who is silent),
- * stall_*.c (who is waited for).
+ * Internals of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_route.c (what comes
+ * from the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the
+ * root's clients), daemon_core_end.c (how a daemon ends), daemon_core_silence.c (messages about silent
+ * nodes), stall_*.c (which ranks an operation waits for).
  */
 #ifndef LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
 #define LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
@@ -18,9 +18,9 @@ struct stall_report;
 enum daemon_phase {
     DAEMON_RUNNING,
     DAEMON_LEAVING,   /* root: everyone has been asked to leave */
-    DAEMON_ENDING,    /* the starter's processes are waited for */
+    DAEMON_ENDING,    /* waits for the starter's processes */
     DAEMON_FINISHING, /* the links write what is queued */
-    DAEMON_KILLING,   /* what the starter has started does not end by itself */
+    DAEMON_KILLING,   /* kills the starter's processes, which have not ended by themselves */
     DAEMON_STOPPED,
     DAEMON_PHASE_COUNT
 };
@@ -37,8 +37,8 @@ struct daemon_core {
     struct instance *instance;
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */
-    struct map *requests;        /* id -> number of the job that asks; NULL: none was made */
-    struct list kept;            /* struct kept_event: come from inside of a step */
+    struct map *requests;        /* id -> number of the requesting job; NULL: no request yet */
+    struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
     bool has_failed;
@@ -51,7 +51,7 @@ static inline bool daemon_core_is_root(const struct daemon_core *core)
 
 /* daemon_core.c */
 void daemon_core_check(const struct daemon_core *core);
-/* Keeps a job event of this core's own making until the step is over. */
+/* Keeps a job event that the core itself has made until the step is over. */
 void daemon_core_keep(struct daemon_core *core, struct job_event *event);
 
 /* daemon_core_route.c: one function for each kind of event of the tree. */
@@ -69,14 +69,14 @@ void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *read
 
 /* daemon_core_end.c */
 enum daemon_step_out {
-    DAEMON_OUT_END,      /* begin to end */
+    DAEMON_OUT_END,      /* begins the end */
     DAEMON_OUT_IDLE,     /* no process of the starter is left */
-    DAEMON_OUT_PATIENCE, /* the timer of the phase is over */
-    DAEMON_OUT_FINISHED, /* the links have written all */
+    DAEMON_OUT_PATIENCE, /* the timer of the phase has expired */
+    DAEMON_OUT_FINISHED, /* the links have written everything */
     DAEMON_OUT_COUNT
 };
 void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what);
-/* DAEMON_OUT_IDLE if it is so. */
+/* Takes DAEMON_OUT_IDLE if the starter is idle. */
 void daemon_core_end_check_idle(struct daemon_core *core);
 void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const char *why);
 void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps the job logic, and turns its actions into operations. */
+/* Runs steps of the job logic and turns its actions into operations. */
 #include "config.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 
-/* What leaving in order may take: of a whole tree; of one whose start has failed. */
+/* Time for an orderly end: of a complete tree, and of one whose start has failed. */
 #define LEAVE_MS            5000
 #define LEAVE_INCOMPLETE_MS 300
 
@@ -30,7 +30,7 @@ static void broadcast(struct daemon_core *core, struct job_action *action)
                          "dropped a message to the nodes: too many are outstanding");
 }
 
-/* On the part of a job here: it may have been closed, or never opened, as its launch was refused. */
+/* Actions on this node's part of a job.  It may be closed, or never opened if the launch was refused. */
 static void run_on_part(struct daemon_core *core, const struct job_action *action)
 {
     const struct daemon_ops *ops = core->ops;
@@ -65,7 +65,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
     }
 }
 
-/* For the clients and the clock: the root's. */
+/* Actions of the root: for clients and timers. */
 static void run_at_root(struct daemon_core *core, const struct job_action *action)
 {
     assert(daemon_core_is_root(core));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who gets what comes from the tree: messages and requests by their kind, replies by the id of the
- * request, results by the kind of the operation.  What no row names goes to the job logic.
+ * Dispatches what arrives from the tree: messages and requests by their kind, replies by the id of the
+ * request, results by the kind of the operation.  Everything not in a table goes to the job logic.
  */
 #include "config.h"
 
@@ -90,7 +90,8 @@ void daemon_core_route_received(struct daemon_core *core, const struct daemon_ev
         handler = daemon_core_is_root(core) ? messages[kind].at_root : messages[kind].elsewhere;
     if (handler != NULL)
         handler(core, event->place, &reader);
-    else if (daemon_core_is_root(core)) /* others hear from the job logic by broadcast */
+    else if (daemon_core_is_root(
+                 core)) /* other places learn of it by a broadcast of the job logic */
         daemon_core_job(core, &received);
 }
 
@@ -151,8 +152,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         daemon_core_job(core, &result);
 }
 
-/* What a dead daemon of ours left on its node is cleaned up by the starter that started it.  Output or
- * credit that it relayed may be lost with it. */
+/* The starter cleans up after a dead daemon that it has started.  Output or credit that the daemon
+ * relayed may be lost. */
 void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event *event)
 {
     struct job_event lost = {.kind = JOB_EVENT_LOST, .places = event->places};

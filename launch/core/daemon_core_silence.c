@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who does not respond, in words for the user.  Only what is known is said: that a node is silent, for
- * how long, and in what state its daemon is where that can be looked up (it is on this machine).
+ * Messages to the user about nodes that do not respond: that a node is silent, for how long, and the
+ * state of its daemon if that is known (if it runs on this machine).
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joins a daemon's core to its endpoint in the tree (overlay/node.h): upcalls become events, the core's
- * operations on the tree become calls.
+ * Connects a daemon's core to its endpoint in the tree (overlay/node.h): upcalls become events, the
+ * core's operations on the tree become calls.
  */
 #ifndef LAUNCH_CORE_DAEMON_TREE_H
 #define LAUNCH_CORE_DAEMON_TREE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The root's side: asks, gathers the answers for a second, says one line. */
+/* The root's part: asks the nodes, collects answers for a second, prints one line. */
 #include "config.h"
 
 #include "launch/core/stall_report.h"
@@ -15,16 +15,16 @@
 #include "launch/core/daemon_core_internal.h"
 #include "launch/job/job_report.h"
 
-#define ROLLS_MAX  16 /* operations that are known to wait; more are not told */
-#define ASKED_MAX  16 /* nodes that are asked about one */
-#define GROUPS_MAX 8  /* kinds of waiting that are told apart in a line */
+#define ROLLS_MAX  16 /* waiting operations that are tracked; others are not reported */
+#define ASKED_MAX  16 /* nodes asked about each */
+#define GROUPS_MAX 8  /* groups of ranks in a line */
 #define LINE_BYTES 400
 #define ANSWER_MS  1000
 
 /* Ranks in the same state. */
 struct group {
     uint8_t state;   /* enum job_roll_state, or one of the two below */
-    uint8_t process; /* as /proc has it, or 0 */
+    uint8_t process; /* state as in /proc, or 0 */
     struct ranges ranks;
     struct ranges places;
 };
@@ -40,11 +40,11 @@ struct roll {
     } asked[ASKED_MAX];
     uint32_t asked_count;
     uint32_t waiting;
-    uint64_t due_ns;  /* UINT64_MAX: nothing is waited for */
-    uint64_t arrived; /* ranks on nodes that are waited for */
+    uint64_t due_ns;  /* UINT64_MAX: no answers due */
+    uint64_t arrived; /* ranks that have arrived, on nodes that are waited for */
     struct group groups[GROUPS_MAX];
     uint32_t groups_count;
-    char line[LINE_BYTES]; /* as said last */
+    char line[LINE_BYTES]; /* as last printed */
 };
 
 struct stall_report {
@@ -90,7 +90,7 @@ static struct roll *roll_find(struct stall_report *report, const struct node_key
     return NULL;
 }
 
-/* What has too many kinds of waiting is told with the last. */
+/* When all groups are in use, the rest goes into the last one. */
 static struct group *group_of(struct roll *roll, uint8_t state, uint8_t process)
 {
     for (uint32_t i = 0; i < roll->groups_count; i++)
@@ -124,7 +124,7 @@ static void print_state(const struct group *group, struct buffer *out)
         buffer_append_string(out, ", a zombie");
 }
 
-/* Rolls of a job go with it, so it is there. */
+/* The rolls of a job are removed with it, so the job exists. */
 static const struct place_map *map_of(const struct stall_report *report, const struct roll *roll)
 {
     const struct place_map *map = instance_job_map(report->core->instance, roll->stalled.key.owner);
@@ -143,7 +143,7 @@ static uint64_t ranks_of(const struct place_map *map, const struct ranges *place
     return count;
 }
 
-/* How many have arrived; nothing where that is not known exactly. */
+/* How many have arrived, if that is known exactly. */
 static void print_arrived(const struct stall_report *report, const struct roll *roll,
                           struct buffer *out)
 {
@@ -200,7 +200,7 @@ static void set_timer(struct stall_report *report, uint64_t deadline_ns)
     report->core->ops->timer(report->core->context, DAEMON_TIMER_STALLS, 0, deadline_ns);
 }
 
-/* Of a node that did not say how its ranks are, or was not asked. */
+/* For a node that has not reported the state of its ranks, or was not asked. */
 static void add_place(const struct stall_report *report, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
@@ -226,8 +226,8 @@ static void add_places(const struct stall_report *report, struct roll *roll,
         add_place(report, roll, place, state);
 }
 
-/* Of one that runs: ranks of a job that is being ended are gone because they were ended, also out of
- * an operation that they had joined. */
+/* Whether the operation belongs to a running job.  If the job is being ended its ranks are missing for
+ * that reason, even from operations that they had joined. */
 static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
 {
     return instance_job_is_running(report->core->instance, stalled->key.owner) &&
@@ -308,7 +308,7 @@ void stall_report_due(struct stall_report *report)
         set_timer(report, next_ns);
 }
 
-/* ---- what comes ---- */
+/* ---- messages ---- */
 
 void stall_report_take(struct stall_report *report, struct wire_reader *reader)
 {
@@ -346,7 +346,7 @@ static void take_entries(struct roll *roll, uint32_t place, const struct job_rol
             roll->arrived += entry->last - entry->first + 1;
             continue;
         }
-        /* Whether it sleeps or runs says nothing about why it has not called. */
+        /* Sleeping or running: neither explains why it has not called. */
         group = group_of(roll, entry->state, strchr("TtDZ", entry->process) ? entry->process : 0);
         ranges_add(&group->ranks, entry->first, entry->last);
         ranges_add(&group->places, place, place);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who the ranks wait for.  Where an exchange meets, the overlay tells after a while which places it
- * waits for (node_events.missing); that goes to the root, which asks the first of these nodes how
- * their ranks are, and says one line: `fence 3 of job 1: waiting for rank 5 on v6 (alive, stopped in
- * state T); 7 arrived`.  It says it again only when it has changed.
+ * Reports which ranks a stalled exchange waits for.  After a while the overlay at the meeting point
+ * reports the places it waits for (node_events.missing); this goes to the root, which asks the first
+ * of these nodes for the state of their ranks and prints one line: `fence 3 of job 1: waiting for rank
+ * 5 on v6 (alive, stopped in state T); 7 arrived`.  It repeats the line only when it has changed.
  *
- * A node whose ranks have all ended will never join: asked, it says so to the root, which ends the
- * job, or, if the job goes on without ranks that fail, it stands in for them from then on.
- * Cost: none while operations go on; O(nodes that are named) at the root.
+ * A node whose ranks have all ended will never join.  When asked it answers so, and the root ends the
+ * job; or, if the job continues without ranks that fail, the node contributes for them from then on.
+ * Cost: none while operations progress; O(nodes named) at the root.
  */
 #ifndef LAUNCH_CORE_STALL_REPORT_H
 #define LAUNCH_CORE_STALL_REPORT_H
@@ -38,9 +38,9 @@ void stall_report_reply(struct stall_report *report, uint32_t id, int status,
                         const struct message *payload);
 /* DAEMON_TIMER_STALLS */
 void stall_report_due(struct stall_report *report);
-/* What was said last of a job, if it still holds; else "". */
+/* The last line about a job if it is still true, else "". */
 const char *stall_report_line(const struct stall_report *report, uint32_t job);
-/* Nobody asks about it any more. */
+/* Stops reporting about the job. */
 void stall_report_job_ended(struct stall_report *report, uint32_t job);
 
 #endif

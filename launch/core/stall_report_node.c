@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every daemon answers when the root asks for whom an operation waits. */
+/* Each daemon's answer when the root asks which ranks an operation waits for. */
 #include "config.h"
 
 #include "launch/core/stall_report.h"
@@ -27,7 +27,7 @@ static void roll_add(struct job_roll *roll, uint32_t rank, uint8_t state, uint8_
             .first = rank, .last = rank, .state = state, .process = process};
 }
 
-/* Whether any rank is left that could still join. */
+/* Whether any rank could still join. */
 static bool roll_of_node(const struct daemon_core *core, const struct job_local *part,
                          const struct node_key *key, struct job_roll *ret_roll)
 {
@@ -62,7 +62,7 @@ static void none_left(struct daemon_core *core, const struct job_local *part,
     daemon_core_job(core, &event);
 }
 
-/* Of a valid request that names this place. */
+/* For a valid request that names this place. */
 static const struct job_local *part_of(const struct daemon_core *core,
                                        const struct job_roll_request *request, int *ret_rc)
 {
