@@ -165,6 +165,10 @@ static const struct row rows[] = {
     {{"large-breaks", 3, 2, 0, .breaks = 1, .is_patient = true, .calls = {LARGE(0, 2)}}},
     {{"stop-3", 3, 2, 0, .stops = 1, .calls = {EXCHANGE(0, 2)}}},
     {{"stop-root-2", 2, 2, 0, .stops = 1, .root_may_die = true, .calls = {EXCHANGES(0, 1, 2)}}},
+    /* While the two seek another parent each of their timers is an instant at which the root may go
+     * on: with 6/8 of a lease there are more than 3 million states.  The soaks stop it for longer. */
+    {{"stop-root-3", 3, 2, 0, .stops = 1, .stop_eighths = 5, .root_may_die = true,
+      .calls = {EXCHANGE(0, 2)}}},
     {{"stop-large-3", 3, 2, 0, .stops = 1, .is_patient = true, .calls = {LARGE(0, 2)}}, true},
     {{"breaks-4", 4, 2, 0, .breaks = 1, .calls = {EXCHANGE(1, 3)}}},
     {{"gather-4", 4, 2, 1, .calls = {GATHER(1, 2)}}},

@@ -81,19 +81,20 @@ struct scenario {
     const char *name;
     uint32_t places;
     uint32_t radix;
-    uint32_t deaths;   /* at most */
-    uint32_t hurries;  /* so often a timer may come before frames that are on their way */
-    uint32_t stops;    /* so often a place stops, and goes on later */
-    uint32_t breaks;   /* so many links break without a death */
-    bool from_start;   /* the joining is explored too */
-    bool root_may_die; /* instead of another; or stop */
-    bool again;        /* all is called once before, and lateral links are about to be idle */
-    bool is_patient;   /* no stall is noticed */
-    bool two_trees;    /* whatever streams would cost: so few bytes would go the main tree */
-    bool via_top;      /* the same */
-    bool long_sets;    /* sets are held in slices */
-    uint32_t more;     /* places that CALL_GROW gives */
-    uint32_t absent;   /* the last so many places never start: what is left is deeper */
+    uint32_t deaths;       /* at most */
+    uint32_t hurries;      /* so often a timer may come before frames that are on their way */
+    uint32_t stops;        /* so often a place stops, and goes on later */
+    uint32_t stop_eighths; /* of a lease: for at most so long; 0: 11 */
+    uint32_t breaks;       /* so many links break without a death */
+    bool from_start;       /* the joining is explored too */
+    bool root_may_die;     /* instead of another; or stop */
+    bool again;            /* all is called once before, and lateral links are about to be idle */
+    bool is_patient;       /* no stall is noticed */
+    bool two_trees;        /* whatever streams would cost: so few bytes would go the main tree */
+    bool via_top;          /* the same */
+    bool long_sets;        /* sets are held in slices */
+    uint32_t more;         /* places that CALL_GROW gives */
+    uint32_t absent;       /* the last so many places never start: what is left is deeper */
     struct call calls[EXPLORE_CALLS_MAX];
 };
 

@@ -21,8 +21,8 @@
 #define HURRY_NS (EXPLORE_LEASE_NS / 8)
 /* Of healing.  Who died with all who would have noticed is counted after a lease. */
 #define BOUND_NS (EXPLORE_LEASE_NS / 2 * 3)
-/* Nobody is stopped for longer. */
-#define STOP_MAX_NS (EXPLORE_LEASE_NS / 8 * 11)
+/* Of a lease: nobody is stopped for longer. */
+#define STOP_EIGHTHS 11
 /* Of lateral links (overlay/lateral.c). */
 #define IDLE_NS (10000 * EXPLORE_MS)
 /* A stall of a stream would heal what should not happen. */
@@ -374,13 +374,18 @@ static void add_kills(struct choice *choices, uint32_t *count)
     }
 }
 
+static uint64_t stop_eighths(void)
+{
+    return world->scenario->stop_eighths > 0 ? world->scenario->stop_eighths : STOP_EIGHTHS;
+}
+
 /* Who is not at rest by then never will be. */
 static uint64_t horizon_ns(void)
 {
     uint64_t fault_ns = world->checker.last_fault_ns;
 
     if (trouble_is_stopped())
-        return world->stopped_ns + STOP_MAX_NS;
+        return world->stopped_ns + EXPLORE_LEASE_NS / 8 * stop_eighths();
     return (fault_ns > world->begin_ns ? fault_ns : world->begin_ns) + 2 * EXPLORE_LEASE_NS;
 }
 
