@@ -187,6 +187,16 @@ static void process_starts(struct checker *checker, struct checker_job *job,
                       fact->place);
 }
 
+/* It ran when its user signalled it, and long after that. */
+static bool has_missed_signal(const struct checker *checker, const struct checker_job *job,
+                              uint64_t now_ns)
+{
+    return job->started > 0 && job->started_ns < job->signal_ns &&
+           job->signal_ns + CHECKER_NEWS_MS * NS_PER_MS < now_ns && !job->stubborn &&
+           !checker->is_hurt && checker->gone_ns[1] > job->signal_ns &&
+           checker_reason_ns(checker, job) >= job->signal_ns;
+}
+
 static void process_ends(struct checker *checker, struct checker_job *job,
                          const struct sim_process_fact *fact)
 {
@@ -198,6 +208,8 @@ static void process_ends(struct checker *checker, struct checker_job *job,
         checker_wrong(checker, job, "a process on place %u is ended for no reason", fact->place);
     if (fact->lease_ended && !is_hurt(checker, job, fact->now_ns))
         checker_wrong(checker, job, "a process on place %u is ended by the lease", fact->place);
+    if (has_missed_signal(checker, job, fact->now_ns))
+        checker_wrong(checker, job, "a process on place %u was never signalled", fact->place);
     if (is_by_us)
         return;
     if (WIFSIGNALED(fact->number) && WTERMSIG(fact->number) == SIGUSR1 &&
@@ -372,6 +384,7 @@ static void told_started(struct checker *checker, struct checker_job *job,
                       "said to run %u processes on %u nodes; %u have been started on %llu",
                       started.processes, started.nodes, job->tried,
                       (unsigned long long)ranges_count(&job->places));
+    job->started_ns = sim_machine_now_ns(checker->machine);
     if (job->started++ > 0)
         checker_wrong(checker, job, "is said to run twice");
 }
@@ -474,6 +487,7 @@ static bool says_node(const char *text, uint32_t place)
 /* Without deaths all comes to the root, so what must be said is certain. */
 static bool is_own_failure(struct checker *checker, struct checker_job *job)
 {
+    static const char *const words[] = {"rank ", "called abort", "cannot "};
     const struct control_job_end *report = &job->report;
     uint32_t weight = 0, highest = 0;
     bool found = false;
@@ -492,7 +506,8 @@ static bool is_own_failure(struct checker *checker, struct checker_job *job)
         return found;
     for (uint32_t i = 0; i < job->failures_count; i++)
         if (job->failures[i].weight == weight && job->failures[i].status == report->status)
-            return weight > 0 || report->status == highest;
+            return (weight > 0 || report->status == highest) &&
+                   strstr(report->text, words[weight]) != NULL;
     return false;
 }
 
@@ -687,6 +702,7 @@ struct checker_job *checker_run(struct checker *checker, uint64_t time_ns, uint3
     job->client = client;
     job->processes = rule->processes;
     job->endless = program->endless > 0;
+    job->stubborn = program->stubborn > 0;
     job->harmless = program->fails <= 0 && program->cannot_start <= 0;
     job->asked_ns = time_ns;
     job->wish_ns = job->signal_ns = job->detach_ns = CHECKER_NEVER;

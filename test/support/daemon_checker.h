@@ -43,6 +43,7 @@ struct checker_job {
     uint32_t client;
     uint32_t processes;
     bool endless;  /* some of its processes may be */
+    bool stubborn; /* some may ignore signals */
     bool harmless; /* no process of its program does anything wrong */
     uint64_t asked_ns;
     uint64_t wish_ns; /* CHECKER_NEVER, as the next */
@@ -52,7 +53,8 @@ struct checker_job {
     /* what clients were told */
     uint32_t number; /* 0: not accepted */
     bool refused;
-    uint32_t started;
+    uint32_t started; /* times told, the last at: */
+    uint64_t started_ns;
     uint32_t reports;
     uint64_t report_ns;
     struct control_job_end report;
