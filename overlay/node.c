@@ -493,6 +493,11 @@ int node_is_complete(const struct node *node)
     return overlay_is_complete(node->overlay);
 }
 
+bool node_is_departing(const struct node *node)
+{
+    return overlay_is_departing(node->overlay);
+}
+
 void node_missing(const struct node *node, struct ranges *ret_places)
 {
     overlay_missing(node->overlay, ret_places);

@@ -7,6 +7,7 @@
 #ifndef OVERLAY_NODE_H
 #define OVERLAY_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -127,6 +128,7 @@ void node_place_failed(struct node *node, uint32_t place);
 /* Facts. */
 uint64_t node_lease_end_ns(const struct node *node); /* UINT64_MAX: none runs */
 int node_is_complete(const struct node *node);       /* root */
+bool node_is_departing(const struct node *node);     /* asked to leave, and not all are */
 void node_missing(const struct node *node,
                   struct ranges *ret_places);            /* not joined, of own scope */
 const struct ranges *node_dead(const struct node *node); /* including places that have left */

@@ -556,6 +556,11 @@ int overlay_is_complete(const struct overlay *overlay)
     return overlay->complete_told;
 }
 
+bool overlay_is_departing(const struct overlay *overlay)
+{
+    return overlay->departing && !overlay->leaving;
+}
+
 int overlay_is_ended(const struct overlay *overlay)
 {
     return overlay->ended;

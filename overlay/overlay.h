@@ -12,6 +12,7 @@
 #ifndef OVERLAY_OVERLAY_H
 #define OVERLAY_OVERLAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -127,6 +128,8 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
 /* Facts. */
 int overlay_is_joined(const struct overlay *overlay); /* has a parent (or is the root) now */
 int overlay_is_complete(const struct overlay *overlay);
+/* This place was asked to leave, the others were not. */
+bool overlay_is_departing(const struct overlay *overlay);
 int overlay_is_ended(const struct overlay *overlay);
 uint32_t overlay_parent(const struct overlay *overlay);       /* linked parent or TREE_NO_PLACE */
 uint32_t overlay_degree(const struct overlay *overlay);       /* links to parent and children */

@@ -108,6 +108,7 @@ struct daemon_tree_ops {
     void (*place_failed)(void *context, uint32_t place);
     void (*leave)(void *context);
     int (*is_complete)(void *context);
+    bool (*is_departing)(void *context); /* this place leaves, and others stay */
     void (*missing)(void *context, struct ranges *ret_places);
 };
 

@@ -94,6 +94,8 @@ void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const ch
             daemon_core_fail(core, why != NULL ? why : "the tree has ended");
         else
             core->ops->starter->let_go(core->context);
+    } else if (core->tree->is_departing(core->tree_context)) {
+        core->ops->starter->let_go(core->context); /* those below have another head, and stay */
     }
     daemon_core_end_step(core, DAEMON_OUT_END);
 }

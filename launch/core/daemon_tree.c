@@ -186,6 +186,11 @@ static int tree_is_complete(void *context)
     return node_is_complete(context);
 }
 
+static bool tree_is_departing(void *context)
+{
+    return node_is_departing(context);
+}
+
 static void tree_missing(void *context, struct ranges *ret_places)
 {
     node_missing(context, ret_places);
@@ -203,6 +208,7 @@ void daemon_tree_attach(struct daemon_core *core, struct node *node)
         .place_failed = tree_place_failed,
         .leave = tree_leave,
         .is_complete = tree_is_complete,
+        .is_departing = tree_is_departing,
         .missing = tree_missing,
     };
 

@@ -119,7 +119,7 @@ static void plan_growth(struct world *world)
     world->grow_ns = chance(world, 0.15) ? pick_ns(world, READY_NS) : CHECKER_NEVER;
     world->shrink_ns = chance(world, 0.15) ? pick_ns(world, READY_NS) : CHECKER_NEVER;
     if (world->shrink_ns != CHECKER_NEVER) {
-        uint32_t place = world->nodes;
+        uint32_t place = (uint32_t)pick(world, 1, world->nodes);
 
         ranges_add(&world->leaving, place, place);
         checker_hurt(&world->checker, world->shrink_ns, place);
