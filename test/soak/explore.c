@@ -17,10 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/soak/explore_search.h"
 #include "test/support/tap.h"
-
-#define DEPTH_MAX  1000
-#define STATES_MAX (200u << 20) /* 16 bytes each */
 
 /* ---- the scenarios ---- */
 
@@ -190,206 +188,54 @@ static const struct row rows[] = {
     {{"root-dies-deep", 9, 2, 1, .absent = 5, .root_may_die = true}},
 };
 
-/* ---- the states that were seen ---- */
-
-struct seen {
-    uint64_t hash; /* 0: empty */
-    double orders; /* of events from here to an end; GOING_ON: this is on the way */
-};
-
-#define GOING_ON (-1.0)
-
-static struct seen *table;
-static size_t table_size; /* a power of two */
-static size_t table_count;
-
-static struct seen *table_slot(uint64_t hash)
-{
-    size_t at = hash & (table_size - 1);
-
-    while (table[at].hash != 0 && table[at].hash != hash)
-        at = (at + 1) & (table_size - 1);
-    return &table[at];
-}
-
-static void table_grow(void)
-{
-    struct seen *old = table;
-    size_t old_size = table_size;
-
-    table_size = old_size > 0 ? 2 * old_size : 1u << 16;
-    table = memory_allocate_zeroed(table_size * sizeof(*table));
-    for (size_t i = 0; i < old_size; i++) {
-        if (old[i].hash != 0)
-            *table_slot(old[i].hash) = old[i];
-    }
-    free(old);
-}
-
-static void table_put(uint64_t hash, double orders)
-{
-    struct seen *slot = table_slot(hash);
-
-    if (slot->hash == 0) {
-        if (2 * table_count >= table_size) {
-            table_grow();
-            slot = table_slot(hash);
-        }
-        table_count++;
-    }
-    *slot = (struct seen){.hash = hash, .orders = orders};
-}
-
-static void table_clear(void)
-{
-    free(table);
-    table = NULL;
-    table_size = table_count = 0;
-    table_grow();
-}
-
 /* ---- the search ---- */
-
-struct level {
-    struct snapshot before;
-    struct choice choices[EXPLORE_CHOICES_MAX];
-    uint32_t count;
-    uint32_t at;
-};
-
-static struct level levels[DEPTH_MAX];
-static uint64_t steps;
-static uint64_t ends;
-static uint32_t deepest;
-
-static double violation(uint32_t depth, const char *what)
-{
-    struct buffer path = {0};
-
-    diag("%s: %s", world_scenario()->name, what);
-    for (uint32_t i = 0; i < depth; i++)
-        buffer_printf(&path, "%s%u", i > 0 ? "," : "", levels[i].at);
-    diag("replay: EXPLORE=%s EXPLORE_PATH=%s test/soak/explore.t", world_scenario()->name,
-         buffer_string(&path));
-    buffer_fini(&path);
-    return -1;
-}
 
 static bool is_trouble(const struct choice *choice)
 {
     return choice->kind >= CHOICE_KILL;
 }
 
-static bool only_troubles(const struct level *level)
+static bool is_ask(const struct choice *choice)
 {
-    return level->count == 0 || is_trouble(&level->choices[0]);
+    return choice->kind == CHOICE_CALL;
 }
 
-/* Nothing happens but what is asked for, and trouble.  (Whoever waits for a call may.) */
-static bool only_asks(const struct level *level)
+static struct search_space space_of(const struct scenario *scenario)
 {
-    for (uint32_t i = 0; i < level->count; i++) {
-        if (level->choices[i].kind != CHOICE_CALL && !is_trouble(&level->choices[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Nothing is left to happen (but deaths). */
-static void check_end(void)
-{
-    ends++;
-    world_finish();
-}
-
-/* Returns how many orders lead from here to an end; negative after a violation. */
-static double search(uint32_t depth)
-{
-    uint64_t hash = world_hash();
-    struct level *level = &levels[depth];
-    const struct seen *slot = table_slot(hash);
-    double orders = 0;
-
-    if (slot->hash == hash && slot->orders != GOING_ON)
-        return slot->orders;
-    if (slot->hash == hash)
-        return violation(depth, "it comes back to where it was, for ever");
-    table_put(hash, GOING_ON);
-    if (depth + 1 == DEPTH_MAX || table_count == STATES_MAX)
-        bail_out("the space is larger than the bound");
-    deepest = depth > deepest ? depth : deepest;
-    level->count = world_choices(level->choices);
-    arena_save(&level->before);
-    if (only_troubles(level)) {
-        check_end();
-        orders = 1;
-    } else if (only_asks(level) && !world_is_quiet()) {
-        return violation(depth, "somebody waits, for nothing that is under way");
-    }
-    for (level->at = 0; level->at < level->count && world_failure()[0] == '\0'; level->at++) {
-        double more;
-
-        arena_restore(&level->before);
-        world_apply(&level->choices[level->at]);
-        steps++;
-        if (world_failure()[0] != '\0')
-            break;
-        more = search(depth + 1);
-        if (more < 0)
-            return -1;
-        orders += more;
-    }
-    if (world_failure()[0] != '\0')
-        return violation(level->at < level->count ? depth + 1 : depth, world_failure());
-    table_put(hash, orders);
-    return orders;
+    return (struct search_space){.name = scenario->name,
+                                 .test = "test/soak/explore.t",
+                                 .choices = world_choices,
+                                 .apply = world_apply,
+                                 .describe = world_describe,
+                                 .hash = world_hash,
+                                 .is_trouble = is_trouble,
+                                 .is_ask = is_ask,
+                                 .is_quiet = world_is_quiet,
+                                 .finish = world_finish,
+                                 .failure = world_failure};
 }
 
 static void explore(const struct scenario *scenario)
 {
-    double orders;
+    struct search_space space = space_of(scenario);
+    struct search_result result;
 
-    table_clear();
-    steps = ends = deepest = 0;
     world_create(scenario);
-    orders = search(0);
-    ok(orders >= 0,
+    result = search_all(&space);
+    ok(result.orders >= 0,
        "%s: %u places of radix %u, %u deaths: exhausted: %zu states, %llu steps, %llu ends, "
        "%.3g orders, %u deep",
-       scenario->name, scenario->places, scenario->radix, scenario->deaths, table_count,
-       (unsigned long long)steps, (unsigned long long)ends, orders, deepest);
+       scenario->name, scenario->places, scenario->radix, scenario->deaths, result.states,
+       (unsigned long long)result.steps, (unsigned long long)result.ends, result.orders,
+       result.depth);
 }
 
-/* ---- one path ---- */
-
-static void say(const struct choice *choice)
+static void replay(const struct scenario *scenario, const char *path)
 {
-    struct buffer line = {0};
-
-    world_describe(choice, &line);
-    diag("%s", buffer_string(&line));
-    buffer_fini(&line);
-}
-
-static void follow(const struct scenario *scenario, const char *path)
-{
-    struct choice choices[EXPLORE_CHOICES_MAX];
+    struct search_space space = space_of(scenario);
 
     world_create(scenario);
-    while (*path != '\0') {
-        uint32_t count = world_choices(choices);
-        char *end;
-        unsigned long at = strtoul(path, &end, 10);
-
-        if (at >= count || end == path)
-            bail_out("no such choice");
-        say(&choices[at]);
-        world_apply(&choices[at]);
-        path = *end == ',' ? end + 1 : end;
-    }
-    if (world_failure()[0] == '\0' && world_choices(choices) == 0)
-        world_finish();
-    is_string(world_failure(), "", "all is right on this path");
+    search_follow(&space, path);
 }
 
 int main(void)
@@ -413,12 +259,10 @@ int main(void)
             continue;
         }
         if (path != NULL)
-            follow(scenario, path);
+            replay(scenario, path);
         else
             explore(scenario);
     }
-    for (uint32_t i = 0; i < DEPTH_MAX; i++)
-        snapshot_fini(&levels[i].before);
-    free(table);
+    search_fini();
     return done_testing();
 }
