@@ -64,6 +64,7 @@ static int send_piece(int fd, const struct pmi_piece *piece, size_t *ret_sent)
     struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t sent;
 
+    assert(piece->bytes > 0);
     if (piece->fd >= 0) {
         header.msg_control = control.bytes;
         header.msg_controllen = sizeof(control.bytes);
@@ -105,6 +106,7 @@ static struct pmi_remote *let_go(struct pmi_node *node)
 
     assert(remote != NULL && node->fd >= 0);
     loop_timer_cancel(node->check);
+    assert(remote != NULL && node->fd >= 0);
     loop_watch_destroy(node->watch);
     close(node->fd);
     node->watch = NULL;
@@ -148,6 +150,7 @@ static int hear(struct pmi_node *node)
     ssize_t got = recv(node->fd, data, room, MSG_DONTWAIT);
     int rc;
 
+    assert(!node->is_hearing);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return errno == EINTR;
     if (got <= 0) {
@@ -174,7 +177,7 @@ static void ready(void *context, int fd, unsigned int what)
     if (what & LOOP_READ)
         (void)hear(node);
     if (node->remote != NULL && pmi_remote_jobs(node->remote) == 0 &&
-        pmi_remote_memory_kib(node->remote) > PMI_NODE_GROWN_KIB) {
+        pmi_remote_memory_kib(node->remote) > node->config.grown_kib) {
         log_debug("the PMIx server has grown to %u KiB: the next job gets another",
                   pmi_remote_memory_kib(node->remote));
         pmi_remote_destroy(let_go(node));
@@ -250,6 +253,7 @@ static int server_start(struct pmi_node *node, struct error *error)
     };
     int ends[2], rc = directory_make(node, error);
 
+    assert(node->remote == NULL && node->fd < 0);
     if (rc < 0)
         return rc;
     assert(node->remote == NULL && node->watch == NULL);
@@ -386,6 +390,7 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
 {
     struct pmi_node *node = memory_allocate_zeroed(sizeof(*node));
 
+    assert(config->loop != NULL && config->helper != NULL && config->session != NULL);
     node->config = *config;
     if (node->config.check_ms == 0) {
         node->config.check_ms = PMI_NODE_CHECK_MS;
@@ -393,6 +398,8 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
     }
     node->pmi_watch.limits = node->config.limits;
     node->check = loop_timer_create(config->loop, check_now, node);
+    if (config->grown_kib == 0)
+        node->config.grown_kib = PMI_NODE_GROWN_KIB;
     node->fd = -1;
     snprintf(node->namespace, sizeof(node->namespace), "banyan-%s", config->session_id);
     name_directory(node);

@@ -45,6 +45,7 @@ struct pmi_node_config {
     /* 0: as PMI_NODE_CHECK_MS and its like say; a test has less patience. */
     uint32_t check_ms;
     struct pmi_watch_limits limits;
+    uint32_t grown_kib; /* 0: PMI_NODE_GROWN_KIB */
 };
 
 struct pmi_node *pmi_node_create(const struct pmi_node_config *config);

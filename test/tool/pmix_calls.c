@@ -12,6 +12,7 @@
  *     fresh:RANK:KEY   the same, past the cache of the client
  *     abort:STATUS[:RANK]  of all ranks, or of RANK alone
  *     sleep:MS
+ *     await:FILE       until it is there
  *     exit             ends without finalize
  *     rN:CALL          CALL on rank N only
  *     group[:S]        constructs a group of all ranks, with a time limit of S seconds
@@ -310,6 +311,13 @@ static pmix_status_t plain_call(const char *name)
     exit(2);
 }
 
+static pmix_status_t await_file(const char *path)
+{
+    while (access(path, F_OK) < 0)
+        usleep(20000);
+    return PMIX_SUCCESS;
+}
+
 static pmix_status_t call(const char *name, char *rest)
 {
     if (strcmp(name, "connect") == 0 || strcmp(name, "disconnect") == 0)
@@ -330,6 +338,8 @@ static pmix_status_t call(const char *name, char *rest)
         return register_event(next_word(&rest));
     if (strcmp(name, "sleep") == 0)
         return usleep((useconds_t)atoi(next_word(&rest)) * 1000) < 0 ? PMIX_ERROR : PMIX_SUCCESS;
+    if (strcmp(name, "await") == 0)
+        return await_file(next_word(&rest));
     if (strcmp(name, "exit") == 0)
         _exit(0);
     return plain_call(name);
