@@ -71,63 +71,6 @@ static pmix_server_module_t module = {
     .notify_event = host_client_event,
 };
 
-void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process)
-{
-    _Static_assert(sizeof(from->nspace) <= PMI_NAMESPACE_BYTES, "a namespace fits");
-    memcpy(ret_process->namespace, from->nspace, sizeof(from->nspace));
-    ret_process->namespace[sizeof(from->nspace) - 1] = '\0';
-    ret_process->rank = from->rank == PMIX_RANK_WILDCARD ? PMI_RANK_ALL : from->rank;
-}
-
-void host_process_to_pmix(const struct host_process *from, pmix_proc_t *ret_proc)
-{
-    PMIX_LOAD_PROCID(ret_proc, from->namespace,
-                     from->rank == PMI_RANK_ALL ? PMIX_RANK_WILDCARD : from->rank);
-}
-
-int host_process_is(const struct host_process *a, const struct host_process *b)
-{
-    return a->rank == b->rank && strcmp(a->namespace, b->namespace) == 0;
-}
-
-uint32_t host_timeout_s(const pmix_info_t *info, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const pmix_value_t *value = &info[i].value;
-
-        if (!PMIX_CHECK_KEY(&info[i], PMIX_TIMEOUT))
-            continue;
-        switch (value->type) {
-        case PMIX_INT:
-            return value->data.integer > 0 ? (uint32_t)value->data.integer : 0;
-        case PMIX_UINT:
-            return value->data.uint;
-        case PMIX_UINT32:
-            return value->data.uint32;
-        case PMIX_INT32:
-            return value->data.int32 > 0 ? (uint32_t)value->data.int32 : 0;
-        default:
-            return 0;
-        }
-    }
-    return 0;
-}
-
-int host_refuses(const pmix_info_t *info, size_t count, const char *const *known)
-{
-    for (size_t i = 0; i < count; i++) {
-        const char *const *key = known;
-
-        if (!PMIX_INFO_IS_REQUIRED(&info[i]))
-            continue;
-        while (*key != NULL && !PMIX_CHECK_KEY(&info[i], *key))
-            key++;
-        if (*key == NULL)
-            return 1;
-    }
-    return 0;
-}
-
 /* Sets the settings; set[i] records which of them must be undone. */
 static void settings_apply(int with_devices, char **saved, int *set)
 {
@@ -216,39 +159,6 @@ static void environment_clean(void)
     }
 }
 
-/* One per process; libpmix's threads use it until the process exits. */
-static struct host *self;
-
-struct host *host_self(void)
-{
-    return self;
-}
-
-uint64_t host_next_id(struct host *host)
-{
-    uint64_t id;
-
-    pthread_mutex_lock(&host->mutex);
-    id = ++host->last_id;
-    pthread_mutex_unlock(&host->mutex);
-    return id;
-}
-
-static struct host *state_create(const struct host_config *config)
-{
-    struct host *host = memory_allocate_zeroed(sizeof(*host));
-
-    pthread_mutex_init(&host->mutex, NULL);
-    host->ops = *config->ops;
-    host->jobs = map_create();
-    host->fences = map_create();
-    host->modexes = map_create();
-    host->fetches = map_create();
-    host->aborts = map_create();
-    host->node_name = memory_copy_string(config->node_name);
-    return host;
-}
-
 /* Makes libpmix listen where only this user can connect. */
 static int server_listen(struct host_listener *listener, const char *directory, struct error *error)
 {
@@ -295,12 +205,14 @@ static int library_start(const struct host_config *config, struct error *error)
 /* A failed creation is not retried. */
 static struct host *host_create(const struct host_config *config, struct error *error)
 {
+    struct host *host;
+
     if (host_thread_open(error) < 0)
         return NULL;
-    self = state_create(config);
+    host = host_state_create(config);
     if (library_start(config, error) < 0 || host_entry_watch(host_thread_descriptor(), error) < 0)
         return NULL;
-    return self;
+    return host;
 }
 
 static void host_process(struct host *host)
@@ -317,6 +229,20 @@ static int host_descriptor(const struct host *host)
 static int host_wait(struct host *host, int fd)
 {
     return host_loop_wait(fd, host_entry_descriptor());
+}
+
+/* Open requests are answered before libpmix forgets the job, since it handles calls in order. */
+static void job_close(struct host *host, uint32_t number)
+{
+    struct pmi_process everyone = {.job = number, .rank = PMI_RANK_ALL};
+    struct host_process named;
+
+    if (host_job_process(host, &everyone, &named) < 0)
+        return;
+    host_fence_fail(host, named.namespace, -ECANCELED);
+    host_modex_fail(host, named.namespace, -ESRCH);
+    host_client_fail(host, named.namespace, 0);
+    host_job_close(host, number);
 }
 
 /* pmi_events.done: ids are unique among all requests. */
@@ -380,7 +306,7 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .process = host_process,
     .wait = host_wait,
     .job_open = host_job_open,
-    .job_close = host_job_close,
+    .job_close = job_close,
     .admit = host_entry_admit,
     .check = host_check,
     .events = {.done = host_done, .provide = host_provide, .gone = host_gone},

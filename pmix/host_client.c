@@ -3,6 +3,7 @@
 
 #include "pmix/host_client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,7 @@ static void abort_run(struct host *host, struct host_call *call)
     struct host_abort *abort = (struct host_abort *)call;
     struct pmi_process caller, *targets;
 
+    assert(abort->id == 0);
     abort->id = host_next_id(host);
     map_put_u64(host->aborts, abort->id, abort);
     caller = host_job_pmi(host, &abort->caller);
@@ -191,6 +193,7 @@ pmix_status_t host_client_abort(const pmix_proc_t *proc, void *object, int statu
 
 static void abort_answer(struct host *host, struct host_abort *abort, int status)
 {
+    assert(status <= 0 && map_get_u64(host->aborts, abort->id) == abort);
     map_remove_u64(host->aborts, abort->id);
     if (abort->callback != NULL)
         abort->callback(host_status_from_errno(status), abort->context);

@@ -3,6 +3,7 @@
 
 #include "pmix/host_entry.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -130,6 +131,7 @@ static int announce_open(struct entry *entry)
 {
     struct sockaddr_un any = {.sun_family = AF_UNIX};
 
+    assert(entry->ours < 0 && entry->id > 0);
     entry->ours = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     entry->name_bytes = sizeof(entry->name);
     if (entry->ours < 0 ||
@@ -155,6 +157,7 @@ static int announce(const struct entry *entry, const void *message, size_t messa
 
 static void entry_free(struct entry *entry)
 {
+    assert(entry->client >= 0);
     close(entry->client);
     if (entry->ours >= 0)
         close(entry->ours);
@@ -168,6 +171,7 @@ void host_entry_admit(struct host *host, int fd, const struct pmi_process *proce
     struct entry *entry = memory_allocate_zeroed(sizeof(*entry));
     int rc;
 
+    assert(fd >= 0 && message_bytes > 0);
     entry->client = fd;
     entry->ours = -1;
     if (host_job_process(host, process, &entry->process) < 0) {
@@ -254,6 +258,7 @@ void host_entry_refused(struct host *host)
     struct epoll_event events[REFUSALS];
     int count = epoll_wait(door.refusals, events, REFUSALS, 0);
 
+    assert(door.refusals >= 0);
     for (int i = 0; i < count; i++) {
         struct pmi_process process;
         struct entry *entry;

@@ -3,6 +3,7 @@
 
 #include "pmix/host_fence.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static int64_t now_ms(void)
 
 static void fence_free(struct host_fence *fence)
 {
+    assert(fence->callback == NULL || fence->op_callback == NULL);
     free(fence->participants);
     free(fence);
 }
@@ -60,6 +62,7 @@ static void fence_answer(struct host_fence *fence, int status, const void *data,
 {
     void *copy = NULL;
 
+    assert(status <= 0);
     if (fence->op_callback != NULL) {
         if (fence->answer_until_ms == 0 ||
             (status != -ETIMEDOUT && now_ms() < fence->answer_until_ms))
@@ -80,6 +83,7 @@ static void fence_ask(struct host_fence *fence, const void *data, size_t data_by
     struct pmi_collective collective;
     struct pmi_process *members;
 
+    assert(fence->id == 0 && (fence->op_callback == NULL || data_bytes == 0));
     fence->id = host_next_id(host);
     pthread_mutex_lock(&host->mutex);
     members = host_job_pmi_all(host, fence->participants, fence->participants_count);
@@ -105,6 +109,7 @@ static struct host_fence *fence_create(enum pmi_kind kind, const pmix_proc_t pro
 {
     struct host_fence *fence = memory_allocate_zeroed(sizeof(*fence));
 
+    assert(kind < PMI_BARRIER); /* which is PMI-1's */
     fence->kind = kind;
     fence->participants = memory_allocate(procs_count * sizeof(*fence->participants));
     fence->participants_count = procs_count;
@@ -174,6 +179,7 @@ int host_fence_done(struct host *host, uint64_t id, int status, const void *data
     pthread_mutex_lock(&host->mutex);
     fence = map_remove_u64(host->fences, id);
     pthread_mutex_unlock(&host->mutex);
+    assert(fence == NULL || fence->id == id);
     if (fence != NULL)
         fence_answer(fence, status, data, data_bytes);
     return fence != NULL;
@@ -206,6 +212,7 @@ void host_fence_fail(struct host *host, const char *namespace, int status)
 {
     struct host_fence *fence;
 
+    assert(status < 0);
     while ((fence = fence_take(host, namespace)) != NULL)
         fence_answer(fence, status, NULL, 0);
 }

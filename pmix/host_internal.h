@@ -39,6 +39,8 @@ struct host {
     char *node_name;
 };
 
+/* The state of a host, one per process, to the end of which it lives. */
+struct host *host_state_create(const struct host_config *config);
 /* The host of this process; NULL until it has been created. */
 struct host *host_self(void);
 /* The id of the next request; never reused. */

@@ -10,11 +10,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "pmix/host_client.h"
-#include "pmix/host_fence.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_loop.h"
-#include "pmix/host_modex.h"
 #include "pmix/host_status.h"
 
 #include <pmix.h>
@@ -165,6 +162,7 @@ static uint32_t app_of(const struct pmi_job *job, uint32_t rank)
 {
     uint32_t app = 0;
 
+    assert(rank < job->size);
     while (job->apps != NULL && app + 1 < job->apps_count && rank >= job->apps[app + 1].first_rank)
         app++;
     return app;
@@ -200,6 +198,7 @@ static void add_process(const struct host *host, const struct pmi_job *job, uint
     struct info_list list = {.count = 0};
     char *directory = memory_printf("%s/%u", job->directory, job->local_ranks[index]);
 
+    assert(index < job->local_count);
     add_identity(&list, job, job->local_ranks[index]);
     info_add_u32(&list, PMIX_APPNUM, job->local_apps[index]);
     info_add_u16(&list, PMIX_LOCAL_RANK, (uint16_t)index);
@@ -219,6 +218,7 @@ static void add_remote(const struct pmi_job *job, uint32_t rank, pmix_info_t *re
 {
     struct info_list list = {.count = 0};
 
+    assert(job->local_numbers != NULL && job->nodes[rank] != job->node_index);
     add_identity(&list, job, rank);
     info_add_u32(&list, PMIX_APPNUM, app_of(job, rank));
     info_add_u16(&list, PMIX_LOCAL_RANK, job->local_numbers[rank]);
@@ -233,6 +233,7 @@ static void add_app(const struct pmi_job *job, uint32_t app, pmix_info_t *ret_in
     const struct pmi_app *own = &job->apps[app];
     struct info_list list = {.count = 0};
 
+    assert(app < job->apps_count);
     info_add_u32(&list, PMIX_APPNUM, app);
     info_add_u32(&list, PMIX_APP_SIZE, own->size);
     info_add_rank(&list, PMIX_APPLDR, own->first_rank);
@@ -277,6 +278,7 @@ static pmix_status_t register_namespace(struct host *host, const struct pmi_job 
     PMIX_INFO_CREATE(info, room);
     memcpy(info, list.items, list.count * sizeof(list.items[0]));
     count = list.count + add_arrays(host, job, &info[list.count]);
+    assert(count <= room);
     PMIX_LOAD_NSPACE(namespace, job->namespace);
     status = PMIx_server_register_nspace(namespace, (int)job->local_count, info, count,
                                          host_loop_callback(), &call);
@@ -309,6 +311,7 @@ static void remember(struct host *host, const struct pmi_job *job)
     struct host_registration *registration =
         memory_allocate_zeroed(sizeof(*registration) + name_bytes);
 
+    assert(job->number != PMI_JOB_NONE);
     memcpy(registration->namespace, job->namespace, name_bytes);
     registration->number = job->number;
     registration->local_count = job->local_count;
@@ -383,15 +386,11 @@ void host_job_open(struct host *host, const struct pmi_job *job)
     host->ops.opened(host->ops.context, job->number, rc, error.text, (int32_t)getpid());
 }
 
-/* Clients may still be connected: libpmix keeps what they refer to until they close.  Open requests
- * are answered before, since libpmix handles calls in order. */
+/* Clients may still be connected: libpmix keeps what they refer to until they close. */
 static void deregister(struct host *host, struct host_registration *registration)
 {
     const char *namespace = registration->namespace;
 
-    host_fence_fail(host, namespace, -ECANCELED);
-    host_modex_fail(host, namespace, -ESRCH);
-    host_client_fail(host, namespace, 0);
     if (!registration->is_spoiled)
         forget_in_libpmix(namespace);
     pthread_mutex_lock(&host->mutex);

@@ -14,8 +14,9 @@
 
 struct host_process;
 
-/* host_table.job_open and job_close. */
+/* host_table.job_open. */
 void host_job_open(struct host *host, const struct pmi_job *job);
+/* The rest of host_table.job_close, when no request of the job is open. */
 void host_job_close(struct host *host, uint32_t number);
 
 /* Between libpmix's names and ours; PMI_JOB_NONE for a namespace that is not open, -ENOENT for a

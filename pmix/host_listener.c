@@ -3,6 +3,7 @@
 
 #include "pmix/host_listener.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -118,6 +119,7 @@ int host_listener_hand_over(struct host_listener *listener, int fd, struct error
     socklen_t address_bytes = sizeof(address);
     struct watcher watcher;
 
+    assert(fd >= 0 && fd != listener->theirs);
     if (listener->theirs < 0)
         listener->theirs = find_theirs(listener);
     if (listener->theirs < 0)

@@ -106,6 +106,7 @@ int host_loop_wait(int fd, int own_fd)
 {
     int came;
 
+    assert(fd >= 0 && own_fd >= 0);
     if (loop.mode == MODE_UNDECIDED)
         loop.mode = take_over(fd, own_fd);
     if (loop.mode == MODE_THEIRS)
@@ -121,6 +122,7 @@ static void call_over(pmix_status_t status, void *context)
 {
     struct host_loop_call *call = context;
 
+    assert(!call->is_over);
     call->status = status;
     call->is_over = 1;
 }
@@ -132,6 +134,7 @@ pmix_op_cbfunc_t host_loop_callback(void)
 
 pmix_status_t host_loop_finish(struct host_loop_call *call, pmix_status_t status)
 {
+    assert(loop.mode == MODE_OURS || !call->is_over);
     if (loop.mode != MODE_OURS || status != PMIX_SUCCESS)
         return status;
     while (!call->is_over)

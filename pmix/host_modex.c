@@ -3,6 +3,7 @@
 
 #include "pmix/host_modex.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static void modex_answer(struct host_modex *modex, int status, const void *data,
 {
     void *copy = NULL;
 
+    assert(status <= 0);
     if (data_bytes > 0)
         copy = memory_copy(data, data_bytes);
     modex->callback(host_status_from_errno(status), copy, data_bytes, modex->context, free, copy);
@@ -76,6 +78,7 @@ static void modex_run(struct host *host, struct host_call *call)
     struct host_modex *modex = (struct host_modex *)call;
     struct pmi_process process;
 
+    assert(modex->id == 0);
     modex->id = host_next_id(host);
     map_put_u64(host->modexes, modex->id, modex);
     process = host_job_pmi(host, &modex->process);
@@ -117,6 +120,7 @@ int host_modex_done(struct host *host, uint64_t id, int status, const void *data
 {
     struct host_modex *modex = map_remove_u64(host->modexes, id);
 
+    assert(modex == NULL || modex->id == id);
     if (modex != NULL)
         modex_answer(modex, status, data, data_bytes);
     return modex != NULL;
@@ -130,6 +134,7 @@ static void fetch_answer(struct host *host, uint64_t id, int status, const void 
 
     if (fetch == NULL)
         return;
+    assert(fetch->id == id && status <= 0);
     job = fetch->job;
     free(fetch->key);
     free(fetch);
@@ -266,6 +271,7 @@ void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process
         host->ops.provided(host->ops.context, wanted->job, id, -ENOENT, NULL, 0);
         return;
     }
+    assert(map_get_u64(host->fetches, id) == NULL); /* ids are never used again */
     fetch = memory_allocate_zeroed(sizeof(*fetch));
     fetched = memory_allocate_zeroed(sizeof(*fetched));
     fetch->id = id;
@@ -295,6 +301,7 @@ void host_modex_fail(struct host *host, const char *namespace, int status)
     struct host_modex *modex;
     size_t cursor = 0;
 
+    assert(status < 0);
     while ((modex = map_next(host->modexes, &cursor)) != NULL) {
         if (strcmp(modex->process.namespace, namespace) != 0)
             continue;

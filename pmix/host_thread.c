@@ -43,6 +43,7 @@ int host_thread_descriptor(void)
 /* A write fails only when the counter is full, and then the main thread is woken anyway. */
 void host_thread_post(struct host_call *call)
 {
+    assert(call->run != NULL && queue.descriptor >= 0);
     call->next = NULL;
     pthread_mutex_lock(&queue.mutex);
     if (queue.first != NULL) {
@@ -62,6 +63,7 @@ static struct host_call *take_all(void)
 
     pthread_mutex_lock(&queue.mutex);
     first = queue.first;
+    assert((queue.first == NULL) == (queue.last == NULL));
     queue.first = NULL;
     queue.last = NULL;
     pthread_mutex_unlock(&queue.mutex);

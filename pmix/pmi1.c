@@ -66,6 +66,7 @@ static const char *value_get(const struct pmi1_server *server, const char *key)
 /* A later put of a key replaces the earlier one. */
 static void value_set(struct pmi1_server *server, const char *key, const char *value)
 {
+    assert(key[0] != '\0');
     free(map_put(server->values, key, strlen(key) + 1, memory_copy_string(value)));
 }
 
@@ -89,6 +90,7 @@ __attribute__((format(printf, 3, 4))) static void answer(const struct pmi1_serve
 
 static struct pmi_process process_of(const struct pmi1_server *server, uint32_t index)
 {
+    assert(index < server->local_count);
     return (struct pmi_process){.job = server->job, .rank = server->local_ranks[index]};
 }
 
@@ -205,6 +207,7 @@ static void barrier_check(struct pmi1_server *server)
     if (server->in_barrier == 0 || server->barrier_is_under_way ||
         server->in_barrier < living(server))
         return;
+    assert(server->in_barrier <= server->local_count);
     server->barrier_is_under_way = 1;
     buffer_swap(&puts, &server->puts);
     barrier.id = ++server->barriers;
@@ -218,6 +221,7 @@ static void barrier_check(struct pmi1_server *server)
 static int on_barrier_in(struct pmi1_server *server, uint32_t index, const char *line,
                          struct error *error)
 {
+    assert(server->clients[index].state == CLIENT_READY);
     server->clients[index].state = CLIENT_IN_BARRIER;
     server->in_barrier++;
     barrier_check(server);
@@ -245,6 +249,7 @@ static void barrier_done(void *speaker, uint64_t id, int status, const void *dat
 
     if (!server->barrier_is_under_way || id != server->barriers)
         return;
+    assert(status <= 0);
     server->barrier_is_under_way = 0;
     if (status == 0)
         status = values_merge(server, data, bytes);
@@ -264,6 +269,7 @@ const struct pmi_events pmi1_events = {.done = barrier_done};
 
 int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index)
 {
+    assert(local_index < server->local_count);
     return server->clients[local_index].state == CLIENT_IN_BARRIER;
 }
 
@@ -274,6 +280,7 @@ static int on_finalize(struct pmi1_server *server, uint32_t index, const char *l
 {
     struct pmi_process process = process_of(server, index);
 
+    assert(server->clients[index].state != CLIENT_IN_BARRIER);
     server->clients[index].state = CLIENT_FINALIZED;
     server->ops.finalized(server->ops.context, &process);
     answer(server, index, "cmd=finalize_ack rc=0");

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static char *get_needed(struct wire_reader *reader)
 
 static void put_u32s(const uint32_t *numbers, uint32_t count, struct buffer *out)
 {
+    assert(numbers != NULL || count == 0);
     for (uint32_t i = 0; i < count; i++)
         wire_put_varint(out, numbers[i]);
 }
@@ -58,6 +60,8 @@ static uint32_t *get_u32s(struct wire_reader *reader, uint32_t count)
 
 void pmi_start_encode(const struct host_config *config, struct buffer *out)
 {
+    assert(config->directory != NULL && config->node_name != NULL);
+    assert(config->server_namespace != NULL && config->server_namespace[0] != '\0');
     put_text(config->directory, out);
     put_text(config->node_name, out);
     put_text(config->server_namespace, out);

@@ -54,6 +54,7 @@ static struct open_job *job_find(const struct pmi_remote *remote, uint32_t numbe
 
 static void job_forget(struct open_job *job)
 {
+    assert(job->number != PMI_JOB_NONE);
     list_remove(&job->node);
     free(job);
 }
@@ -62,6 +63,7 @@ static void job_forget(struct open_job *job)
 
 static int say(struct pmi_remote *remote, const struct pmi_message *message)
 {
+    assert(message->kind < PMI_MESSAGE_OPENED); /* the rest comes from the server */
     return pmi_message_encode(message, &remote->out);
 }
 
@@ -144,6 +146,7 @@ void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_proces
                                 .data_bytes = message_bytes};
     struct mark *mark = memory_allocate_zeroed(sizeof(*mark));
 
+    assert(fd >= 0);
     mark->fd = fd;
     mark->at = remote->sent_bytes + remote->out.length_bytes - remote->out_sent_bytes;
     list_append(&remote->marks, &mark->node);
@@ -191,6 +194,8 @@ void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_pi
     struct list_node *node = list_first(&remote->marks);
     const struct mark *mark = node != NULL ? list_entry(node, struct mark, node) : NULL;
 
+    assert(remote->out_sent_bytes <= remote->out.length_bytes);
+    assert(mark == NULL || mark->at >= remote->sent_bytes);
     *ret_piece = (struct pmi_piece){.fd = -1};
     if (bytes == 0)
         return;
@@ -214,6 +219,7 @@ void pmi_remote_sent(struct pmi_remote *remote, size_t bytes)
         return;
     if (node != NULL && list_entry(node, struct mark, node)->at == remote->sent_bytes)
         mark_remove(list_entry(node, struct mark, node));
+    assert(bytes <= out->length_bytes - remote->out_sent_bytes);
     remote->sent_bytes += bytes;
     remote->out_sent_bytes += bytes;
     if (remote->out_sent_bytes == out->length_bytes) {
@@ -310,6 +316,7 @@ static int heed(void *context, const struct pmi_message *message)
     struct pmi_remote *remote = context;
     struct open_job *job = job_find(remote, message->process.job);
 
+    assert(message->status <= 0); /* the decoder lets no other through */
     if (message->kind < PMI_MESSAGE_OPENED)
         return -EPROTO;
     if (message->kind == PMI_MESSAGE_CLOSED)

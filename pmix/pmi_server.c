@@ -36,7 +36,9 @@ static int tell(struct pmi_server *server, const struct pmi_message *message)
 {
     int rc;
 
+    assert(message->kind >= PMI_MESSAGE_OPENED); /* the rest comes from the daemon */
     pthread_mutex_lock(&server->mutex);
+    assert(server->out.length_bytes == 0);
     rc = pmi_message_encode(message, &server->out);
     if (rc == 0)
         server->config.write(server->config.context, server->out.data, server->out.length_bytes);
@@ -189,6 +191,7 @@ static int obey_start(struct pmi_server *server, const struct pmi_message *messa
 
     if (rc < 0)
         return rc;
+    assert(server->host == NULL);
     own.context = server;
     config.ops = &own;
     server->table = server->config.load(server->config.context, &server->error);
@@ -321,6 +324,7 @@ int pmi_server_input(struct pmi_server *server, const void *data, size_t bytes)
 
 void pmi_server_take_fd(struct pmi_server *server, int fd)
 {
+    assert(fd >= 0 && server->fds_count <= FDS_MAX);
     if (server->fds_count == FDS_MAX) {
         close(fd);
         return;

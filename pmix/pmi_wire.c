@@ -176,6 +176,7 @@ int pmi_message_decode(struct pmi_message *ret_message, const void *frame, size_
     struct wire_reader reader;
     uint32_t numbers;
 
+    assert(bytes >= PMI_FRAME_HEADER_BYTES);
     wire_reader_init(&reader, frame, bytes);
     if (wire_get_u32(&reader) != bytes - PMI_FRAME_HEADER_BYTES)
         wire_fail(&reader);
@@ -205,6 +206,7 @@ size_t pmi_frame_wanted(const struct buffer *in, size_t min_bytes)
 {
     size_t bytes = 0;
 
+    assert(min_bytes > 0);
     if (in->length_bytes < PMI_FRAME_HEADER_BYTES || pmi_frame_length(in->data, &bytes) < 0 ||
         bytes + PMI_FRAME_HEADER_BYTES < in->length_bytes + min_bytes)
         return min_bytes;
@@ -230,6 +232,7 @@ int pmi_frames_take(struct buffer *in, pmi_frame_function *function, void *conte
         pmi_message_fini(&message);
         taken += PMI_FRAME_HEADER_BYTES + bytes;
     }
+    assert(taken <= in->length_bytes);
     buffer_consume(in, taken);
     return rc;
 }

@@ -106,7 +106,6 @@ static struct pmi_remote *let_go(struct pmi_node *node)
 
     assert(remote != NULL && node->fd >= 0);
     loop_timer_cancel(node->check);
-    assert(remote != NULL && node->fd >= 0);
     loop_watch_destroy(node->watch);
     close(node->fd);
     node->watch = NULL;

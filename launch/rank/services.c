@@ -23,20 +23,6 @@
 /* Requests of a client that does not read its answers are not read until it does. */
 #define PMI1_UNSENT_BYTES 65536
 
-int64_t services_local_index(const struct services *services, uint32_t rank)
-{
-    uint32_t low = 0, high = services->config.job->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (services->ranks[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < services->config.job->count && services->ranks[low] == rank ? (int64_t)low : -1;
-}
-
 static void client_close(struct client *client)
 {
     loop_watch_destroy(client->watch);
@@ -234,6 +220,7 @@ struct services *services_create(const struct services_config *config, struct er
     struct services *services = memory_allocate_zeroed(sizeof *services);
     int rc = 0;
 
+    assert(config->job != NULL && config->world != NULL && config->place > 0);
     services->config = *config;
     services->world = *config->world;
     list_init(&services->stand_ins);
@@ -277,7 +264,7 @@ int services_pmi_fd(struct services *services, uint32_t index, int *ret_fd)
     struct client *client = &services->clients[index];
     int ends[2];
 
-    assert(index < services->config.job->count);
+    assert(index < services->config.job->count && client->fd < 0);
     *ret_fd = -1;
     if (!(services->config.job->spec.mpi & JOB_MPI_PMI1))
         return 0;

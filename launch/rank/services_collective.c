@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static uint32_t generation_next(struct services *services, const struct node_key
         ranges_copy(&set->places, places);
         (void)map_put_u64(services->sets, key->set_id, set);
     }
+    assert(set->operation == key->kind);
     return ++set->generation;
 }
 
@@ -196,6 +198,7 @@ void services_collective(struct speaker *speaker, const struct pmi_collective *w
         ranges_fini(&places);
         return;
     }
+    assert(wanted->kind < PMI_KIND_COUNT);
     collective = memory_allocate_zeroed(sizeof *collective);
     collective->id = wanted->id;
     collective->key = key;
@@ -234,6 +237,7 @@ void services_collective_result(struct services *services, const struct node_key
 
         if (collective->key.set_id != key->set_id || collective->key.generation != key->generation)
             continue;
+        assert(collective->key.kind == key->kind);
         if (status == 0)
             connection_change(services, collective);
         collective_free(collective); /* the answer may trigger the next operation at once */

@@ -94,6 +94,7 @@ static int visitor_read(struct visitor *visitor)
     if (got <= 0)
         return got < 0 ? -errno : -ECONNRESET;
     visitor->got_bytes += (size_t)got;
+    assert(visitor->got_bytes <= visitor->need_bytes);
     if (visitor->got_bytes < visitor->need_bytes)
         return 1;
     if (visitor->need_bytes > HELLO_HEADER_BYTES)

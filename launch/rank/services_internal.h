@@ -54,7 +54,7 @@ struct services_pmix {
     struct map *connected; /* name of a set of processes -> it is connected */
     struct map *requests;  /* overlay request id -> struct modex_wait */
     struct list fetches;   /* struct fetch_wait, open */
-    uint64_t fetch_next;
+    uint32_t fetch_next;
     struct loop_timer
         *fetch_timer; /* checks for fetches that have waited long; NULL before the first */
 };
@@ -78,14 +78,18 @@ struct services {
     uint32_t ended_count; /* local ranks */
 };
 
-/* services_ops.c: the requests common to all speakers. */
-struct pmi_ops services_ops(struct speaker *speaker);
+/* services_answer.c */
 /* Answers, if the speaker still waits for it. */
 void services_answer(const struct speaker *speaker, uint64_t id, int status, const void *data,
                      size_t data_bytes);
 /* A line for the user. */
 void services_say(struct services *services, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* -1 if a rank is not on this node. */
+int64_t services_local_index(const struct services *services, uint32_t rank);
+
+/* services_ops.c: the requests common to all speakers. */
+struct pmi_ops services_ops(struct speaker *speaker);
 
 /* services_collective.c */
 void services_collective_open(struct services *services);
@@ -123,7 +127,5 @@ int services_job_open(struct services *services, struct error *error);
 void services_stand_in_result(struct services *services, const struct node_key *key, int status);
 int services_stands_in(const struct services *services, uint64_t set_id);
 void services_stand_in_close(struct services *services);
-/* -1 if a rank is not on this node. */
-int64_t services_local_index(const struct services *services, uint32_t rank);
 
 #endif

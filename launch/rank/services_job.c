@@ -119,6 +119,7 @@ static void make_bindings(const struct services *services, struct job_facts *fac
 
     if (job->seats.count == 0 || kind == UINT32_MAX)
         return;
+    assert(job->seats.count >= job->count);
     facts->bindings = memory_allocate_zeroed(job->count * sizeof(*facts->bindings));
     for (uint32_t i = 0; i < job->count; i++) {
         const struct place_seat *seat = &job->seats.items[i];

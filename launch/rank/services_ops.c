@@ -5,37 +5,12 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch/rank/services_internal.h"
-
-void services_answer(const struct speaker *speaker, uint64_t id, int status, const void *data,
-                     size_t data_bytes)
-{
-    if (speaker->handle != NULL)
-        speaker->events->done(speaker->handle, id, status, data, data_bytes);
-}
-
-void services_say(struct services *services, const char *format, ...)
-{
-    struct buffer text = {0};
-    va_list arguments;
-    char line[1024];
-    int bytes;
-
-    va_start(arguments, format);
-    bytes = vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    if (bytes >= (int)sizeof(line))
-        bytes = sizeof(line) - 1;
-    buffer_append(&text, line, (size_t)bytes);
-    services->world.text(services->world.context, (const char *)text.data, text.length_bytes);
-    buffer_fini(&text);
-}
 
 static void set_state(const struct speaker *speaker, const struct pmi_process *process,
                       enum client_state state)
@@ -43,6 +18,7 @@ static void set_state(const struct speaker *speaker, const struct pmi_process *p
     struct services *services = speaker->services;
     int64_t index = services_local_index(services, process->rank);
 
+    assert(speaker->kind < SPEAKER_COUNT);
     if (index >= 0 && process->job == services->config.job->number)
         services->clients[index].state[speaker->kind] = (uint8_t)state;
 }
@@ -162,6 +138,7 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
 {
     struct services *services = ((struct speaker *)context)->services;
 
+    assert(service < PMI_SERVICE_COUNT);
     switch (service) {
     case PMI_SERVICE_EVENT:
         if (!services->pmix.told_of_events)

@@ -7,6 +7,7 @@
 
 #include "launch/rank/services.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void fail(struct services *services, const struct error *why)
 {
     struct services_pmix *pmix = &services->pmix;
 
+    assert(why->code < 0);
     if (pmix->state == SERVER_LOST)
         return;
     pmix->state = SERVER_LOST;
@@ -101,6 +103,7 @@ static void admit(struct services *services, int fd, uint32_t rank, const void *
     struct pmi_process process = {.job = services->config.job->number, .rank = rank};
     struct client *client = &services->clients[services_local_index(services, rank)];
 
+    assert(client->index < services->config.job->count);
     if (client->state[SPEAKER_PMIX] == CLIENT_NEVER)
         client->state[SPEAKER_PMIX] = CLIENT_CONNECTED;
     pmi_node_admit(services->config.pmi_node, fd, &process, message, message_bytes);

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "launch/rank/services_internal.h"
@@ -51,6 +52,7 @@ void services_stand_in(struct services *services, const struct node_key *key,
     if (services->stand_ins_count == STAND_INS_MAX || stand_in_find(services, key->set_id) ||
         services_last_generation(services, key->set_id) >= key->generation)
         return;
+    assert(key->generation > 0);
     stand_in = memory_allocate_zeroed(sizeof *stand_in);
     stand_in->key = *key;
     ranges_copy(&stand_in->places, places);
@@ -65,6 +67,7 @@ void services_stand_in_result(struct services *services, const struct node_key *
 
     if (!stand_in || stand_in->key.generation != key->generation)
         return;
+    assert(stand_in->key.set_id == key->set_id);
     stand_in->key.generation++;
     stand_in_contribute(services, stand_in);
     if (status == 0)
