@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ void services_reply(struct services *services, uint32_t id, int status, struct m
     wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
     if (status == 0)
         status = (int32_t)wire_get_u32(&reader);
-    if (wire_status(&reader) < 0)
+    if (wire_status(&reader) < 0 || status > 0)
         status = -EBADMSG;
     services_answer(modex->speaker, modex->id, status, reader.position, wire_left(&reader));
     modex_free(modex);
@@ -126,6 +127,7 @@ static void fetch_answer(struct services *services, uint32_t source, uint32_t re
 
 static void fetch_free(struct fetch_wait *fetch)
 {
+    assert(fetch->id >> 32 == fetch->services->config.job->number);
     list_remove(&fetch->node);
     loop_timer_destroy(fetch->timer);
     free(fetch->key);
@@ -151,6 +153,7 @@ static void fetch_ask_again(void *context)
 
 static void fetch_later(struct fetch_wait *fetch)
 {
+    assert(fetch->again_ns > 0 && fetch->again_ns <= 2 * FETCH_AGAIN_NS_MAX);
     if (fetch->timer == NULL)
         fetch->timer = loop_timer_create(fetch->services->config.loop, fetch_ask_again, fetch);
     loop_timer_set(fetch->timer, loop_now_ns() + fetch->again_ns);
@@ -230,6 +233,15 @@ static void fetch_watch(struct services *services)
         loop_timer_set(pmix->fetch_timer, loop_now_ns() + FETCH_LATE_NS);
 }
 
+/* The node's PMIx server has the fetches of all jobs in one table. */
+static uint64_t fetch_next_id(struct services *services)
+{
+    uint64_t id = (uint64_t)services->config.job->number << 32 | ++services->pmix.fetch_next;
+
+    assert(services->pmix.fetch_next > 0);
+    return id;
+}
+
 void services_request(struct services *services, uint32_t source, uint32_t id,
                       struct wire_reader *reader)
 {
@@ -251,7 +263,7 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
     fetch->again_ns = FETCH_AGAIN_NS;
     fetch->key_until_ns =
         loop_now_ns() + (timeout_ms > 0 ? timeout_ms * NS_PER_MS + FETCH_SLACK_NS : FETCH_KEY_NS);
-    fetch->id = ++services->pmix.fetch_next;
+    fetch->id = fetch_next_id(services);
     fetch->source = source;
     fetch->request = id;
     fetch->rank = rank;
