@@ -61,7 +61,6 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     struct error error = ERROR_NONE;
 
     leave_terminal();
-#include "launch/rank/pmi_process.h"
     helper_set_entries(daemon_main, pmi_process_main);
     daemon.helper = fork_helper(spec, &error);
     if (!daemon.helper) {
