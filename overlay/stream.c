@@ -246,11 +246,15 @@ static void chunk_append(struct stream *stream, const struct stream_chunk *chunk
     stream->have_bytes += chunk->payload.length_bytes;
 }
 
-/* Divides into equal chunks, without a small one at the end. */
+/* Divides into the number of equal chunks that comes nearest to that length: a piece a little longer is
+ * not cut in two, which would cost every place twice the messages. */
 static size_t even_chunk(uint64_t bytes, uint32_t chunk_bytes)
 {
-    uint64_t count = (bytes + chunk_bytes - 1) / chunk_bytes;
+    uint64_t least = (bytes + STREAM_CHUNK_BYTES_MAX - 1) / STREAM_CHUNK_BYTES_MAX;
+    uint64_t count = (bytes + chunk_bytes / 2) / chunk_bytes;
 
+    if (count < least)
+        count = least;
     return (bytes + count - 1) / count;
 }
 

@@ -35,13 +35,13 @@ struct row {
     {                                                \
         CALL_EXCHANGE, EVERYBODY, first, last, count \
     }
-#define LARGE(first, last)                             \
-    {                                                  \
-        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000 \
+#define LARGE(first, last)                              \
+    {                                                   \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 16500 \
     }
-#define LARGE_OF_FIRST(first, last)                          \
-    {                                                        \
-        CALL_EXCHANGE, EVERYBODY, first, last, 1, 9000, true \
+#define LARGE_OF_FIRST(first, last)                           \
+    {                                                         \
+        CALL_EXCHANGE, EVERYBODY, first, last, 1, 16500, true \
     }
 #define GATHER(first, last)                    \
     {                                          \
@@ -53,7 +53,7 @@ struct row {
     }
 #define LARGE_BROADCAST(first, last)             \
     {                                            \
-        CALL_BROADCAST, 0, first, last, 1, 60000 \
+        CALL_BROADCAST, 0, first, last, 1, 72000 \
     }
 #define CANCEL(place, first, last)      \
     {                                   \
