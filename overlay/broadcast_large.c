@@ -288,6 +288,13 @@ void broadcast_stream_complete(struct overlay *overlay)
 
 /* ---- the root ---- */
 
+/* The lateral links of the last one are still open, or it shows that there will be more. */
+static bool is_warm(const struct overlay *overlay)
+{
+    return overlay->broadcast.streamed_ns > 0 &&
+           overlay->now_ns < overlay->broadcast.streamed_ns + LATERAL_IDLE_NS;
+}
+
 /* Whether it is large enough to stream, and over which trees. */
 static bool is_better_streamed(const struct overlay *overlay, const struct ranges *set,
                                size_t bytes, struct stream_large *ret_size)
@@ -298,7 +305,8 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
                                  .depth = tree_depth(&tree),
                                  .radix = overlay->radix,
                                  .one_source = true,
-                                 .costs = stream_costs(&overlay->costs)};
+                                 .is_warm = is_warm(overlay),
+                                 .costs = measure_costs(overlay)};
     uint64_t release_ns;
     uint64_t main_ns;
     uint64_t two_ns;
@@ -330,6 +338,7 @@ void broadcast_user(struct overlay *overlay, const struct ranges *set, struct me
         return;
     }
     overlay->broadcast.offered = payload;
+    overlay->broadcast.streamed_ns = overlay->now_ns;
     stream_put_large(&size, &packed);
     broadcast_append(overlay, OVERLAY_ENTRY_LARGE, set, packed.data, packed.length_bytes);
     overlay->broadcast.offered = NULL;

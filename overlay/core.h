@@ -10,6 +10,7 @@
  *     absence.c     finds dead places of a range that was cut off
  *     heirs.c       addresses of places that may inherit
  *     lease.c       heartbeats, leases, silence; the one timer
+ *     measure.c     what the network costs
  *     broadcast.c   the root's ordered log; broadcast_large.c: large payloads
  *     growth.c      places added and places that leave
  *     forget.c      removal of finished operations
@@ -28,11 +29,14 @@
 
 #include "base/list.h"
 #include "base/ranges.h"
+#include "overlay/measure.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
 
 #define OVERLAY_NEVER_NS UINT64_MAX
+/* A lateral link without an owner is closed when it has not been used for so long. */
+#define LATERAL_IDLE_NS (10000 * 1000000ull)
 
 enum child_state {
     CHILD_EMPTY,  /* no place has ever joined for this range */
@@ -53,6 +57,7 @@ struct child {
     bool is_heard;             /* LINKED: it has sent something since WELCOME */
     bool is_judged;            /* LOST, HEIR: a head without a known address has been reported */
     bool was_closed;           /* LOST, HEIR: its head did not fall silent, so leases are fresh */
+    struct measured measured;  /* as reported by its head */
     uint64_t acked;            /* all entries up to it have reached all of range */
     struct log_item *unacked;  /* the first one kept after it, or NULL */
     uint64_t since_ns;         /* LINKED: last echo; LOST, HEIR: when the range was cut off */
@@ -151,10 +156,11 @@ struct lease {
 struct broadcast {
     struct log_item *first; /* kept, ascending */
     struct log_item *last;
-    uint64_t received; /* highest sequence; everything relevant up to it has arrived */
-    uint64_t head;     /* caught up when received >= head */
-    uint64_t base;     /* of the last WELCOME: where new child ranges start */
-    uint64_t acked;    /* sent to the parent */
+    uint64_t received;    /* highest sequence; everything relevant up to it has arrived */
+    uint64_t head;        /* caught up when received >= head */
+    uint64_t base;        /* of the last WELCOME: where new child ranges start */
+    uint64_t acked;       /* sent to the parent */
+    uint64_t streamed_ns; /* the root: time of the last large one; 0: none yet */
     struct large_entry *large;
     struct upward *upward;         /* waiting for a payload that is still incomplete */
     const struct message *offered; /* the payload of the entry being logged */
@@ -231,10 +237,11 @@ struct overlay {
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
     uint64_t stall_ns;
-    struct node_costs costs;
+    uint32_t inline_bytes;
+    struct node_costs costs; /* of the configuration: measure_costs has the ones in use */
     node_merge_function *const *merges;
     uint32_t merges_count;
-    uint32_t inline_bytes;
+    struct measure measure;
     bool started;
     bool ended;
     bool leaving;   /* all places leave */

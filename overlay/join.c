@@ -432,6 +432,7 @@ int join_on_welcome(struct overlay *overlay, uint32_t from, const struct frame *
     }
     overlay->cut_off_ns = overlay->now_ns - welcome.cut_ns;
     overlay->cut_off_closed = welcome.closed;
+    measure_forget_trip(overlay);
     join_done(overlay);
     lease_echo(overlay, from); /* the parent knows now that we have got the WELCOME */
     lease_beat(overlay);       /* reports below that the path is complete again */

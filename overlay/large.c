@@ -153,7 +153,8 @@ static struct stream_shape shape_of(const struct overlay *overlay, const struct 
     uint64_t left = (uint64_t)series->covering.last - series->covering.first + 1;
     struct stream_shape shape = {.members = (uint32_t)ranges_count(&series->set),
                                  .radix = overlay->radix,
-                                 .costs = stream_costs(&overlay->costs)};
+                                 .is_warm = series->is_warm,
+                                 .costs = measure_costs(overlay)};
 
     if (shape.radix > left)
         shape.radix = (uint32_t)left;
@@ -353,6 +354,7 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
                            .chunk_bytes = stream_chunk_bytes(&shape, algorithm, bytes)};
 
     assert(bytes > 0 && bytes <= STREAM_BYTES_MAX);
+    series->is_warm = true;
     begin(overlay, series, operation, &go);
 }
 

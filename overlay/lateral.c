@@ -33,8 +33,7 @@
 #include "overlay/core.h"
 #include "overlay/stream.h"
 
-#define LATERAL_PATIENCE_NS (2000 * 1000000ull)  /* from the request to the link */
-#define LATERAL_IDLE_NS     (10000 * 1000000ull) /* without use */
+#define LATERAL_PATIENCE_NS (2000 * 1000000ull) /* from the request to the link */
 
 enum lateral_state { LATERAL_ASKING, LATERAL_CONNECTING, LATERAL_UP };
 

@@ -231,7 +231,8 @@ void lease_echo(struct overlay *overlay, uint32_t parent)
 {
     struct frame echo;
 
-    overlay_encode_lease_echo(overlay->now_ns, &echo);
+    overlay_encode_lease_echo(&(struct overlay_lease_echo){overlay->now_ns, measure_usual(overlay)},
+                              &echo);
     overlay_send(overlay, parent, &echo);
 }
 
@@ -242,6 +243,7 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
 
     if (overlay_decode_lease(frame, &wave) < 0 || lease_take(overlay, &wave) < 0)
         return -EBADMSG;
+    measure_trip(overlay, overlay->now_ns - wave.echo_stamp_ns - wave.echo_hold_ns);
     lease_echo(overlay, from);
     if (wave.round > overlay->lease.round || was_cut != (wave.cut_ns > 0))
         lease_beat_round(overlay, wave.round);
@@ -252,11 +254,12 @@ int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *f
 int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
     struct child *child = membership_linked(overlay, from);
-    uint64_t stamp_ns;
+    struct overlay_lease_echo echo;
 
-    if (overlay_decode_lease_echo(frame, &stamp_ns) < 0 || stamp_ns < child->echo_stamp_ns)
+    if (overlay_decode_lease_echo(frame, &echo) < 0 || echo.stamp_ns < child->echo_stamp_ns)
         return -EBADMSG;
-    child->echo_stamp_ns = stamp_ns;
+    child->echo_stamp_ns = echo.stamp_ns;
+    child->measured = echo.measured;
     child->echo_received_ns = overlay->now_ns;
     child->since_ns = overlay->now_ns;
     if (child->is_noticed)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
+#include "overlay/measure.h"
 #include "overlay/overlay.h"
 #include "overlay/overlay_wire.h"
 #include "overlay/tree.h"
@@ -527,6 +528,11 @@ int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
 uint32_t node_degree(const struct node *node)
 {
     return overlay_degree(node->overlay);
+}
+
+struct node_costs node_costs_now(const struct node *node)
+{
+    return measure_costs(node->overlay);
 }
 
 uint32_t node_kept_entries(const struct node *node)

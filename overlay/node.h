@@ -138,6 +138,8 @@ uint32_t node_parent(const struct node *node);           /* linked parent, UINT3
 int node_child(const struct node *node, uint32_t index, uint32_t *ret_place,
                struct addresses *ret_addresses);
 uint32_t node_degree(const struct node *node); /* links to parent and children */
+/* The costs that choices are based on at present (overlay/measure.h). */
+struct node_costs node_costs_now(const struct node *node);
 /* Log entries and operations kept for others. */
 uint32_t node_kept_entries(const struct node *node);
 uint32_t node_kept_operations(const struct node *node);

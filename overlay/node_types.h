@@ -60,12 +60,13 @@ struct node_ancestor {
 };
 
 /* Costs of the network and of a daemon, for the choice between equivalent methods (stream_cost.h).
- * Only the place that decides for an operation uses them, so places may have different ones.  0 =
- * see stream_cost.c. */
+ * Only the place that decides for an operation uses them, once, and sends the others its choice.  So
+ * places may have different ones, and they may change.  In a configuration: 0 = as measured
+ * (measure.h), or the default (stream_cost.c) if nothing has been measured. */
 struct node_costs {
-    uint64_t hop_ns;     /* of a small message, one way */
-    uint64_t message_ns; /* of CPU, at each of the two ends */
-    uint64_t byte_ps;
+    uint32_t hop_ns;     /* of a small message, one way; more than 10 ms counts as that */
+    uint32_t message_ns; /* of CPU, at each of the two ends; the same; never measured */
+    uint32_t byte_ps;    /* more than 1 us counts as that */
 };
 
 struct node_config {
@@ -80,7 +81,9 @@ struct node_config {
     uint64_t first_join_ns; /* 0 = 16 s: the first join may find no place up for that long */
     uint64_t stall_ns;      /* 0 = 5 s: an exchange without progress for that long is reported
                             * (missing) */
-    uint32_t inline_bytes;  /* 0 = by costs, 64 to 256 KiB: larger exchanges are streamed */
+    /* 0 = 64 KiB: larger exchanges are streamed.  Does not change, as costs do: what a place says twice
+     * in one attempt must be the same. */
+    uint32_t inline_bytes;
     struct node_costs costs;
     uint32_t long_set_ranges;              /* 0 = 65: sets of at least that many ranges are held in
                                             * slices */

@@ -14,13 +14,13 @@
 #include "base/address_wire.h"
 #include "base/buffer.h"
 #include "overlay/core.h"
-#include "overlay/stream_cost.h"
 
 #define HEARTBEAT_NS    (1000 * 1000000ull)
 #define LEASE_NS        (120000 * 1000000ull)
 #define REJOIN_NS       (4000 * 1000000ull)
 #define FIRST_JOIN_NS   (16000 * 1000000ull)
 #define STALL_NS        (5000 * 1000000ull)
+#define INLINE_BYTES    (64 * 1024)
 #define LONG_SET_RANGES 65 /* below, a set takes at most 640 bytes of a message */
 
 /* ---- actions ---- */
@@ -140,8 +140,7 @@ struct overlay *overlay_create(const struct node_config *config)
     overlay->rejoin_ns = or_default(config->rejoin_ns, REJOIN_NS);
     overlay->first_join_ns = or_default(config->first_join_ns, FIRST_JOIN_NS);
     overlay->stall_ns = or_default(config->stall_ns, STALL_NS);
-    overlay->inline_bytes =
-        (uint32_t)or_default(config->inline_bytes, stream_inline_bytes(&config->costs));
+    overlay->inline_bytes = (uint32_t)or_default(config->inline_bytes, INLINE_BYTES);
     overlay->costs = config->costs;
     overlay->long_set_ranges = (uint32_t)or_default(config->long_set_ranges, LONG_SET_RANGES);
     overlay->merges = config->merges;

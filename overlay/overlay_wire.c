@@ -399,20 +399,24 @@ int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_le
     return wire_finish(&reader);
 }
 
-void overlay_encode_lease_echo(uint64_t stamp_ns, struct frame *ret_frame)
+void overlay_encode_lease_echo(const struct overlay_lease_echo *echo, struct frame *ret_frame)
 {
     struct buffer out = {0};
 
-    wire_put_varint(&out, stamp_ns);
+    wire_put_varint(&out, echo->stamp_ns);
+    wire_put_u8(&out, (uint8_t)echo->measured.trip);
+    wire_put_u8(&out, (uint8_t)echo->measured.rate);
     wire_frame_of(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
 }
 
-int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns)
+int overlay_decode_lease_echo(const struct frame *frame, struct overlay_lease_echo *ret_echo)
 {
     struct wire_reader reader;
 
     wire_open(frame, &reader);
-    *ret_stamp_ns = wire_get_varint(&reader);
+    ret_echo->stamp_ns = wire_get_varint(&reader);
+    ret_echo->measured.trip = wire_get_u8(&reader);
+    ret_echo->measured.rate = wire_get_u8(&reader);
     return wire_finish(&reader);
 }
 

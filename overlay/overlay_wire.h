@@ -15,9 +15,10 @@
 #include "base/message.h"
 #include "base/ranges.h"
 #include "base/wire.h"
+#include "overlay/measure.h"
 #include "overlay/node_types.h"
 
-#define OVERLAY_VERSION        8
+#define OVERLAY_VERSION        9
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
@@ -86,6 +87,11 @@ struct overlay_lease {
     uint64_t echo_hold_ns;  /* how long the sender has held it */
     uint64_t cut_ns;        /* 0: connected; else 1 + how long the path to the root is known to be
                              * broken */
+};
+
+struct overlay_lease_echo {
+    uint64_t stamp_ns; /* the child's clock */
+    struct measured measured;
 };
 
 struct overlay_welcome {
@@ -284,8 +290,8 @@ int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost
 void overlay_lost_fini(struct overlay_lost *lost);
 void overlay_encode_lease(const struct overlay_lease *lease, struct frame *ret_frame);
 int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_lease);
-void overlay_encode_lease_echo(uint64_t stamp_ns, struct frame *ret_frame);
-int overlay_decode_lease_echo(const struct frame *frame, uint64_t *ret_stamp_ns);
+void overlay_encode_lease_echo(const struct overlay_lease_echo *echo, struct frame *ret_frame);
+int overlay_decode_lease_echo(const struct frame *frame, struct overlay_lease_echo *ret_echo);
 void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_frame);
 int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry);
 void overlay_entry_fini(struct overlay_entry *entry);

@@ -120,9 +120,9 @@ void record_encode_config(const struct node_config *config, struct buffer *out)
     wire_put_u64(&text, config->first_join_ns);
     wire_put_u64(&text, config->stall_ns);
     wire_put_u32(&text, config->inline_bytes);
-    wire_put_u64(&text, config->costs.hop_ns);
-    wire_put_u64(&text, config->costs.message_ns);
-    wire_put_u64(&text, config->costs.byte_ps);
+    wire_put_u32(&text, config->costs.hop_ns);
+    wire_put_u32(&text, config->costs.message_ns);
+    wire_put_u32(&text, config->costs.byte_ps);
     address_wire_put(&config->own, &text);
     wire_put_u32(&text, config->ancestors_count);
     for (uint32_t i = 0; i < config->ancestors_count; i++) {
@@ -151,9 +151,9 @@ int record_decode_config(struct wire_reader *reader, struct node_config *ret_con
     config.first_join_ns = wire_get_u64(reader);
     config.stall_ns = wire_get_u64(reader);
     config.inline_bytes = wire_get_u32(reader);
-    config.costs.hop_ns = wire_get_u64(reader);
-    config.costs.message_ns = wire_get_u64(reader);
-    config.costs.byte_ps = wire_get_u64(reader);
+    config.costs.hop_ns = wire_get_u32(reader);
+    config.costs.message_ns = wire_get_u32(reader);
+    config.costs.byte_ps = wire_get_u32(reader);
     address_wire_get(reader, &config.own);
     config.ancestors_count = wire_get_u32(reader);
     if (config.ancestors_count > TREE_DEPTH_MAX || config.places == 0 ||

@@ -23,7 +23,7 @@
 #include "base/wire.h"
 #include "overlay/overlay.h"
 
-#define RECORD_MAGIC           "BANYAN-RECORD 2\n"
+#define RECORD_MAGIC           "BANYAN-RECORD 3\n"
 #define RECORD_ENTRY_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX + 1024 * 1024)
 #define RECORD_TEXT_BYTES_MAX  4096u /* of the actions of a step */
 

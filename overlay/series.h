@@ -98,7 +98,8 @@ struct series {
     struct ranges set;      /* in `within` all members; beyond, the first and the last of all */
     struct range within;    /* series_set.c has these seven */
     bool is_long;
-    bool lossy;      /* a member has died, according to a place that knows all members */
+    bool lossy;   /* a member has died, according to a place that knows all members */
+    bool is_warm; /* an operation was large: links opened for the next one serve later ones, too */
     uint32_t judged; /* the attempt in which that was reported, or ATTEMPT_NONE */
     uint32_t said;   /* the attempt in which our parent was sent the whole set, or ATTEMPT_NONE */
     uint32_t told;   /* and in which it certainly has it */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overlay/stream_cost.h"
 #include "overlay/two_trees.h"
 
 /* An OPEN whose stream or round is not known here yet. */
@@ -246,18 +247,6 @@ static void chunk_append(struct stream *stream, const struct stream_chunk *chunk
     stream->have_bytes += chunk->payload.length_bytes;
 }
 
-/* Divides into the number of equal chunks that comes nearest to that length: a piece a little longer is
- * not cut in two, which would cost every place twice the messages. */
-static size_t even_chunk(uint64_t bytes, uint32_t chunk_bytes)
-{
-    uint64_t least = (bytes + STREAM_CHUNK_BYTES_MAX - 1) / STREAM_CHUNK_BYTES_MAX;
-    uint64_t count = (bytes + chunk_bytes / 2) / chunk_bytes;
-
-    if (count < least)
-        count = least;
-    return (bytes + count - 1) / count;
-}
-
 void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offset, const void *data,
                   size_t bytes)
 {
@@ -267,7 +256,7 @@ void stream_offer(struct overlay *overlay, struct stream *stream, uint32_t offse
     overlay->streams.dirty = true;
     while (bytes > 0) {
         uint64_t left = offset < half && bytes > half - offset ? half - offset : bytes;
-        size_t length = even_chunk(left, stream->chunk_bytes);
+        size_t length = stream_even_chunk(left, stream->chunk_bytes);
         struct stream_chunk_frame piece = {.name = stream->name, .offset = offset};
         struct stream_chunk chunk = {.offset = offset, .from = TREE_NO_PLACE, .rises = 1};
         struct frame frame;
@@ -295,6 +284,7 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
     stream->lateral = lateral;
     stream->rising_first = 0;
     stream->rising_bytes = 0;
+    stream->begun_ns = 0;
     stream->broken = false;
     stream->given_up = false;
     stream->complete_told = false; /* its owner has more to do with it on this route */
@@ -595,6 +585,7 @@ static void chunk_take(struct overlay *overlay, struct stream *stream,
 
     chunk_append(stream, &chunk);
     stream_check(stream);
+    measure_stream(overlay, stream);
     stream->moved_ns = overlay->now_ns;
     stream->stalls = 0;
     pump_all(overlay, stream);

@@ -81,6 +81,11 @@ struct stream {
     uint64_t have_bytes;
     uint32_t rising_first; /* these come from below, on a route via the top */
     uint32_t rising_bytes;
+    /* When the first bytes from a peer arrived on this route (0: not yet, or they are not timed), and how
+     * many there were then in how many chunks. */
+    uint64_t begun_ns;
+    uint32_t begun_bytes;
+    uint32_t begun_chunks;
     uint64_t moved_ns; /* time of the last bytes from a peer, the route, or the last stall */
     uint32_t stalls;   /* since there were bytes */
     struct ranges have;

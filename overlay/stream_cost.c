@@ -3,16 +3,14 @@
 
 #include "overlay/stream_cost.h"
 
-#define HOP_NS     50000ull
-#define MESSAGE_NS 5000ull
-#define BYTE_PS    1000ull
+#define HOP_NS     50000
+#define MESSAGE_NS 5000
+#define BYTE_PS    1000
 /* The limit of the arithmetic, with STREAM_BYTES_MAX. */
-#define NS_MAX           10000000ull
-#define BYTE_PS_MAX      1000000ull
-#define INLINE_BYTES_MIN (64u * 1024)
-#define INLINE_BYTES_MAX (256u * 1024)
+#define NS_MAX      10000000u
+#define BYTE_PS_MAX 1000000u
 
-static uint64_t at_most(uint64_t value, uint64_t limit)
+static uint32_t at_most(uint32_t value, uint32_t limit)
 {
     return value < limit ? value : limit;
 }
@@ -31,16 +29,6 @@ struct node_costs stream_costs(const struct node_costs *costs)
     filled.message_ns = at_most(filled.message_ns, NS_MAX);
     filled.byte_ps = at_most(filled.byte_ps, BYTE_PS_MAX);
     return filled;
-}
-
-uint32_t stream_inline_bytes(const struct node_costs *costs)
-{
-    struct node_costs filled = stream_costs(costs);
-    uint64_t bytes = 2 * filled.message_ns * 1000 / filled.byte_ps;
-
-    if (bytes < INLINE_BYTES_MIN)
-        return INLINE_BYTES_MIN;
-    return (uint32_t)at_most(bytes, INLINE_BYTES_MAX);
 }
 
 static uint64_t bytes_ns(const struct stream_shape *shape, uint64_t bytes)
@@ -99,10 +87,12 @@ uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
     return pipeline_ns(shape, STREAM_MAIN_TREE, bytes);
 }
 
-/* The links may have to be requested, up and down the tree and back, and opened. */
+/* The links have to be requested, up and down the tree and back, and opened. */
 static uint64_t cold_ns(const struct stream_shape *shape)
 {
-    return (4ull * shape->depth + 2) * (shape->costs.hop_ns + shape->costs.message_ns);
+    if (shape->is_warm)
+        return 0;
+    return (4ull * shape->depth + 2) * ((uint64_t)shape->costs.hop_ns + shape->costs.message_ns);
 }
 
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes)
@@ -140,4 +130,14 @@ uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algori
     if (best < STREAM_CHUNK_BYTES_MIN)
         return STREAM_CHUNK_BYTES_MIN;
     return best > STREAM_CHUNK_BYTES_MAX ? STREAM_CHUNK_BYTES_MAX : (uint32_t)best;
+}
+
+uint64_t stream_even_chunk(uint64_t bytes, uint32_t chunk_bytes)
+{
+    uint64_t least = (bytes + STREAM_CHUNK_BYTES_MAX - 1) / STREAM_CHUNK_BYTES_MAX;
+    uint64_t count = (bytes + chunk_bytes / 2) / chunk_bytes;
+
+    if (count < least)
+        count = least;
+    return (bytes + count - 1) / count;
 }

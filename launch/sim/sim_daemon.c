@@ -241,21 +241,6 @@ static const struct node_events node_events = {
 
 /* ---- life ---- */
 
-/* The costs that a daemon would have measured in such a network. */
-static struct node_costs sim_costs(const struct sim_machine *machine)
-{
-    const struct sim_network *network = &machine->config.network;
-    uint64_t port_ps = network->send_byte_ps > network->receive_byte_ps ? network->send_byte_ps
-                                                                        : network->receive_byte_ps;
-    uint64_t cpu_ps = network->cpu_send_byte_ps > network->cpu_receive_byte_ps
-                          ? network->cpu_send_byte_ps
-                          : network->cpu_receive_byte_ps;
-
-    return (struct node_costs){.hop_ns = machine->config.latency_ns + machine->config.jitter_ns / 2,
-                               .message_ns = network->cpu_send_ns,
-                               .byte_ps = port_ps > cpu_ps ? port_ps : cpu_ps};
-}
-
 static void make_core(struct sim_daemon *daemon, const struct boot_record *record)
 {
     const struct sim_machine *machine = daemon->machine;
@@ -286,7 +271,6 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
         .incarnation = daemon->incarnation,
         .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
         .lease_ns = record->instance.lease_ms * NS_PER_MS,
-        .costs = sim_costs(machine),
         .ancestors = record->ancestors,
         .ancestors_count = record->ancestors_count,
         .merges = job_merges,

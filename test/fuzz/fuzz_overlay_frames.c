@@ -185,7 +185,7 @@ static void frame_of_leave(struct frame *ret_frame)
 
 static void frame_of_echo(struct frame *ret_frame)
 {
-    overlay_encode_lease_echo(1000, ret_frame);
+    overlay_encode_lease_echo(&(struct overlay_lease_echo){1000, {60, 113}}, ret_frame);
 }
 
 static void frame_of_ack(struct frame *ret_frame)

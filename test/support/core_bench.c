@@ -135,7 +135,7 @@ void bench_hear(struct bench *bench, uint32_t place)
 {
     struct frame frame;
 
-    overlay_encode_lease_echo(bench->now_ns, &frame);
+    overlay_encode_lease_echo(&(struct overlay_lease_echo){.stamp_ns = bench->now_ns}, &frame);
     bench_step_frame(bench, place, &frame);
 }
 

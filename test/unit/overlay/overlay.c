@@ -195,7 +195,7 @@ static void test_silence_is_told(void)
     bench.now_ns += 1000 * MS;
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     ok(bench_find(&bench, OVERLAY_ACTION_SILENT) == NULL, "once");
-    overlay_encode_lease_echo(6 * MS, &frame);
+    overlay_encode_lease_echo(&(struct overlay_lease_echo){.stamp_ns = 6 * MS}, &frame);
     bench_step_frame(&bench, 1, &frame);
     ok(bench_find(&bench, OVERLAY_ACTION_SILENT) != NULL &&
            bench_find(&bench, OVERLAY_ACTION_SILENT)->deadline_ns == 0,

@@ -160,11 +160,11 @@ static int again_release(const struct frame *frame, struct frame *ret_again)
 
 static int again_lease_echo(const struct frame *frame, struct frame *ret_again)
 {
-    uint64_t number;
-    int status = overlay_decode_lease_echo(frame, &number);
+    struct overlay_lease_echo echo;
+    int status = overlay_decode_lease_echo(frame, &echo);
 
     if (status == 0)
-        overlay_encode_lease_echo(number, ret_again);
+        overlay_encode_lease_echo(&echo, ret_again);
     return status;
 }
 
@@ -448,7 +448,8 @@ static void make_joining(struct frame *frames)
     overlay_encode_heirs(2, &heirs, &frames[OVERLAY_HEIRS]);
     buffer_fini(&heirs);
     overlay_encode_lease(&lease, &frames[OVERLAY_LEASE]);
-    overlay_encode_lease_echo(123456789, &frames[OVERLAY_LEASE_ECHO]);
+    overlay_encode_lease_echo(&(struct overlay_lease_echo){123456789, {17, 255}},
+                              &frames[OVERLAY_LEASE_ECHO]);
 }
 
 static void make_working(struct frame *frames)
