@@ -241,9 +241,8 @@ bool join_sought(struct overlay *overlay, uint32_t place)
     if (place >= overlay->place || ranges_contains(&overlay->dead, place) ||
         join->state == JOIN_IDLE || join->state == JOIN_JOINED)
         return false;
-    assert(place != join->target); /* there is one link to it */
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
-    if (join->target != TREE_NO_PLACE)
+    if (join->target != TREE_NO_PLACE && join->target != place) /* or its link is new */
         overlay_close(overlay, join->target);
     join->held = false;
     join->redirects = 0;

@@ -238,6 +238,8 @@ static int values_merge(struct pmi1_server *server, const void *data, size_t byt
         pmi1_wire_decode_put(&reader, key, value);
         if (wire_status(&reader) < 0)
             break;
+        if (key[0] == '\0')
+            return -EBADMSG;
         value_set(server, key, value);
     }
     return wire_finish(&reader);

@@ -90,6 +90,9 @@ static void test_orphan_is_sought(void)
     bench_step_up(&bench, 0);
     ok(bench_closed(&bench, 2) && bench_sent(&bench, 0, OVERLAY_JOIN) != NULL,
        "who has been asked and does not answer is left, too");
+    bench_step_up(&bench, 0);
+    ok(!bench_closed(&bench, 0) && bench_sent(&bench, 0, OVERLAY_JOIN) != NULL,
+       "who has been asked is asked again by a new link");
     bench_close(&bench);
 }
 

@@ -231,6 +231,7 @@ static void test_barrier(void)
 
 static void test_barrier_ends(void)
 {
+    struct buffer unnamed = {0};
     struct node node;
 
     node_init(&node, 0, "");
@@ -252,10 +253,18 @@ static void test_barrier_ends(void)
     barrier_done(&node, 0, "\x05ugly", 5);
     is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=barrier_failed\n",
               "also by what another node sent");
+    pmi1_wire_encode_put("", "value", &unnamed);
     say(&node, 0, "cmd=barrier_in\n");
-    is_int(node.barriers, 3, "one waits");
+    say(&node, 1, "cmd=barrier_in\n");
+    buffer_clear(&node.replies[1]);
+    barrier_done(&node, 0, unnamed.data, unnamed.length_bytes);
+    is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=barrier_failed\n",
+              "or if that has a value without a key");
+    buffer_fini(&unnamed);
+    say(&node, 0, "cmd=barrier_in\n");
+    is_int(node.barriers, 4, "one waits");
     is_int(pmi1_closed(node.server, 1), 1, "the other dies");
-    is_int(node.barriers, 4, "and is not waited for");
+    is_int(node.barriers, 5, "and is not waited for");
     node_fini(&node);
 
     node_init(&node, 0, "");
