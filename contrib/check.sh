@@ -12,8 +12,9 @@ contrib/setup.sh || exit 1
 contrib/build.sh "$build" "$@" || exit 1
 echo "check.sh: make check in $build"
 # -k: one test that cannot be built does not hide the others.
-make -C "$build" -k check </dev/null >"$build/check.log" 2>&1
+make -C "$build" -k -j"$(nproc)" check-programs </dev/null >"$build/check.log" 2>&1
 made=$?
+make -C "$build" -k check-scripts </dev/null >>"$build/check.log" 2>&1 || made=$?
 summary=$(contrib/tap-results.sh "$build")
 counted=$?
 if [ $made -ne 0 ] && [[ $summary == *" 0 failed" ]]; then
