@@ -19,12 +19,14 @@ static void seats_threads(const struct place_seats *seats, struct ranges *ret_th
 static void add_nodes(struct place_cores *cores, uint32_t first, uint32_t last,
                       struct ranges *threads)
 {
-    struct place_cores_item *item = cores->items;
-    struct place_cores_item *end = item + cores->count;
+    struct place_cores_item *item;
+    uint32_t i = 0;
 
-    while (item < end && !ranges_equal(&item->threads, threads))
-        item++;
-    if (item == end) {
+    while (i < cores->count && !ranges_equal(&cores->items[i].threads, threads))
+        i++;
+    if (i < cores->count) {
+        item = &cores->items[i];
+    } else {
         cores->items = memory_resize(cores->items, (cores->count + 1) * sizeof(*cores->items));
         item = &cores->items[cores->count++];
         *item = (struct place_cores_item){.nodes = {0}};

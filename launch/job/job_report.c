@@ -226,12 +226,12 @@ void job_report_loss(const struct instance_root *root, uint32_t place, struct bu
         [NODE_LOSS_REFUSED] = "nobody listens there",
         [NODE_LOSS_UNREACHABLE] = "its machine does not respond",
     };
-    const struct job_seen *seen = root->seen;
-    const struct job_seen *end = seen + root->seen_count;
+    const struct job_seen *seen = NULL;
 
-    while (seen < end && !ranges_contains(&seen->places, place))
-        seen++;
-    if (seen == end)
+    for (uint32_t i = 0; seen == NULL && i < root->seen_count; i++)
+        if (ranges_contains(&root->seen[i].places, place))
+            seen = &root->seen[i];
+    if (seen == NULL)
         buffer_append_string(out, texts[NODE_LOSS_UNKNOWN]);
     else if (seen->loss == NODE_LOSS_SILENT)
         buffer_printf(out, "silent for %.1f s", (double)seen->silent_ns / 1e9);

@@ -37,7 +37,8 @@ static unsigned int exits;
 static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
 {
     exits++;
-    pmi_node_exited(node, id, wait_status);
+    if (node != NULL)
+        pmi_node_exited(node, id, wait_status);
     loop_stop(loop);
 }
 
@@ -162,6 +163,7 @@ static void test_same(void)
     }
     is_uint(exits, 0, "which has not ended");
     pmi_node_destroy(node);
+    node = NULL;
     run();
     is_uint(exits, 1, "it ends with its node");
     is_uint(directories(), 0, "and leaves nothing");
@@ -189,6 +191,7 @@ static void test_grown(void)
     ok(second != first, "the next job has another server");
     is_uint(directories(), 1, "with a directory");
     pmi_node_destroy(node);
+    node = NULL;
     while (exits < 2)
         run();
     is_uint(directories(), 0, "nothing is left of that either");
