@@ -365,10 +365,10 @@ static void world_init(struct world *world, uint64_t seed)
     config.radix = world->radix;
     config.long_set_ranges = below(world, 2); /* in every second world all sets are long */
     config.stall_ns = seed % 3 == 0 ? 0 : 3600000 * MS; /* it heals what it should not have to */
-    config.sim = (struct sim_config){.places = world->places,
-                                     .seed = seed,
-                                     .latency_ns = 20000 + below(world, 200000),
-                                     .jitter_ns = below(world, 2) * below(world, 2000000)};
+    config.sim = (struct sim_config){
+        .places = world->places, .seed = seed, .latency_ns = 20000 + below(world, 200000)};
+    if (below(world, 2) == 1)
+        config.sim.jitter_ns = below(world, 2000000);
     world->cluster = cluster_create(&config);
     checker_init(&world->checker, world->places, world->radix, LEASE_NS);
     sim_set_trace(world->cluster->sim, on_fact, world);

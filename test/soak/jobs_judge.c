@@ -155,8 +155,8 @@ static uint64_t first_failure_ns(const struct judge_job *job, int weight)
 
 static const char *judge_wish(const struct judge_job *job)
 {
-    if (strcmp(job->end.text, "interrupted") != 0)
-        return "has the status of a wish, but not its reason";
+    if (job->end.status != 130)
+        return "has the reason of a wish, but not its status";
     if (job->wish_ns > job->report_ns)
         return "was ended by a user who had not asked for it";
     if (job->wish_ns < NEWS_NS)
@@ -181,7 +181,7 @@ const char *judge_report(const struct judge_job *job, int deaths)
 
     if (job->reports != 1)
         return "is not reported once";
-    if (job->end.status == 130)
+    if (strcmp(job->end.text, "interrupted") == 0)
         return judge_wish(job);
     if (strcmp(job->end.text, "the instance was ended") == 0)
         return job->end.status == 143 ? NULL : "has ended with the instance, with another status";

@@ -157,6 +157,7 @@ static const struct sim_watch watch = {.started = on_started,
                                        .report = on_report,
                                        .process = on_process};
 
+/* One call in an expression: their order would be the compiler's, and a seed another world. */
 static uint64_t pick(struct soak *soak, uint64_t bound)
 {
     return random_below(&soak->random, bound);
@@ -165,10 +166,10 @@ static uint64_t pick(struct soak *soak, uint64_t bound)
 /* By slot or node, or on cores; a user may want one end or none. */
 static struct map_rule plan_rule(struct soak *soak, uint32_t slots)
 {
-    struct map_rule rule = {.policy = pick(soak, 2) ? MAP_BY_NODE : MAP_BY_SLOT,
-                            .processes =
-                                1 + (uint32_t)pick(soak, pick(soak, 3) ? slots / 4 + 1 : slots)};
+    struct map_rule rule = {.policy = pick(soak, 2) ? MAP_BY_NODE : MAP_BY_SLOT};
+    uint32_t most = pick(soak, 3) ? slots / 4 + 1 : slots;
 
+    rule.processes = 1 + (uint32_t)pick(soak, most);
     if (pick(soak, 3) == 0) {
         rule.policy = MAP_BY_OBJECT;
         rule.level = pick(soak, 2) ? TOPOLOGY_CORE : TOPOLOGY_PACKAGE;
@@ -182,16 +183,16 @@ static struct map_rule plan_rule(struct soak *soak, uint32_t slots)
 static void plan_job(struct soak *soak, uint64_t time_ns, uint32_t slots)
 {
     struct map_rule rule = plan_rule(soak, slots);
-    struct sim_program program = {.start_ns_max = 5 * NS_PER_MS,
-                                  .step_ns_max = (1 + pick(soak, 200)) * NS_PER_MS,
-                                  .fences = (uint32_t)pick(soak, 4),
-                                  .output_bytes_max = pick(soak, 2) ? 20000 : 0};
+    struct sim_program program = {.start_ns_max = 5 * NS_PER_MS};
     const struct control_end end = {.status = 130, .reason = "interrupted"};
     uint32_t job = ++soak->jobs_count;
     struct judge_job *fact = &soak->jobs[job];
 
     *fact =
         (struct judge_job){.processes = rule.processes, .run_ns = time_ns, .wish_ns = UINT64_MAX};
+    program.step_ns_max = (1 + pick(soak, 200)) * NS_PER_MS;
+    program.fences = (uint32_t)pick(soak, 4);
+    program.output_bytes_max = pick(soak, 2) ? 20000 : 0;
     fact->harmless = pick(soak, 3) > 0;
     if (!fact->harmless) {
         program.fails = 0.3;
@@ -228,9 +229,11 @@ static void plan_world(struct soak *soak, uint32_t slots)
     for (uint32_t i = 0; i < jobs; i++)
         plan_job(soak, times_ns[i] + i, slots);
     soak->deaths = pick(soak, 3) == 0 ? 1 + (uint32_t)pick(soak, 2) : 0;
-    for (uint32_t i = 0; i < soak->deaths; i++)
-        sim_machine_kill_at(soak->machine, pick(soak, LAST_NS),
-                            1 + (uint32_t)pick(soak, soak->places));
+    for (uint32_t i = 0; i < soak->deaths; i++) {
+        uint64_t time_ns = pick(soak, LAST_NS);
+
+        sim_machine_kill_at(soak->machine, time_ns, 1 + (uint32_t)pick(soak, soak->places));
+    }
     sim_machine_leave_at(soak->machine, LEAVE_NS, &leave);
 }
 

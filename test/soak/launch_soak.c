@@ -44,6 +44,7 @@ struct totals {
 
 static struct random_state hunter;
 
+/* One draw in an expression: their order would be the compiler's, and a seed another world. */
 static uint64_t pick(struct random_state *random, uint64_t low, uint64_t high)
 {
     return low + random_below(random, high - low + 1);
@@ -179,12 +180,13 @@ static void pick_config(struct random_state *random, uint64_t seed,
     *ret_config = (struct sim_machine_config){
         .lease_ms = LEASE_MS, /* as in the checker's bounds */
         .allocation = allocation,
-        .radix = (uint32_t)(random_chance(random, 0.5) ? pick(random, 2, 4) : pick(random, 5, 32)),
         .seed = seed,
-        .latency_ns = pick(random, 1, 100) * NS_PER_US,
-        .jitter_ns = pick(random, 0, 2000) * NS_PER_US,
-        .daemon_ns_max = pick(random, 1, 100) * NS_PER_MS,
     };
+    ret_config->radix =
+        (uint32_t)(random_chance(random, 0.5) ? pick(random, 2, 4) : pick(random, 5, 32));
+    ret_config->latency_ns = pick(random, 1, 100) * NS_PER_US;
+    ret_config->jitter_ns = pick(random, 0, 2000) * NS_PER_US;
+    ret_config->daemon_ns_max = pick(random, 1, 100) * NS_PER_MS;
     if (random_chance(random, 0.2)) { /* more is under way when somebody dies */
         ret_config->latency_ns = pick(random, 1, 20) * NS_PER_MS;
         ret_config->jitter_ns = pick(random, 0, 50) * NS_PER_MS;
@@ -243,8 +245,9 @@ static void pick_stops(struct random_state *random, struct checker *checker)
     for (uint32_t i = 0; i < stops; i++) {
         uint32_t place = (uint32_t)pick(random, 0, nodes);
         uint64_t time_ns = pick_time(random);
-        uint64_t length_ms = LEASE_MS / 8 * pick(random, 0, 2) + random_below(random, BLUR_MS);
+        uint64_t length_ms = LEASE_MS / 8 * pick(random, 0, 2);
 
+        length_ms += random_below(random, BLUR_MS);
         sim_machine_stop_at(checker->machine, time_ns, place);
         sim_machine_continue_at(checker->machine, time_ns + length_ms * NS_PER_MS, place);
         disturbed(checker, time_ns + length_ms * NS_PER_MS);
@@ -280,8 +283,11 @@ static void pick_deaths(struct random_state *random, struct checker *checker)
     uint32_t nodes = allocation_nodes(checker->config->allocation);
     uint32_t deaths = (uint32_t)pick(random, 1, 4);
 
-    for (uint32_t i = 0; i < deaths; i++)
-        pick_death(random, checker, (uint32_t)pick(random, 1, nodes), pick_time(random));
+    for (uint32_t i = 0; i < deaths; i++) {
+        uint32_t place = (uint32_t)pick(random, 1, nodes);
+
+        pick_death(random, checker, place, pick_time(random));
+    }
 }
 
 static void wish(struct checker *checker, uint64_t time_ns, int at_once)

@@ -351,7 +351,7 @@ static void plan_ambushes(struct world *world)
         OVERLAY_OPEN,       OVERLAY_CHUNK,   OVERLAY_DONE,    OVERLAY_OVER,     OVERLAY_LATERAL,
         OVERLAY_BROKEN,     OVERLAY_ASK,     OVERLAY_RISE};
 
-    world->ambushes_count = world_below(world, 2) * (1 + world_below(world, AMBUSHES_MAX));
+    world->ambushes_count = world_below(world, 2) == 1 ? 1 + world_below(world, AMBUSHES_MAX) : 0;
     world->deaths_planned += world->ambushes_count;
     for (uint32_t i = 0; i < world->ambushes_count; i++) {
         struct ambush *ambush = &world->ambushes[i];

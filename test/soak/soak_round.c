@@ -37,11 +37,11 @@ uint64_t round_pause_ns(struct world *world)
 /* Every eighth of a lease something may be due. */
 static void befall_stop(struct world *world, uint64_t at_ns)
 {
-    uint64_t length_ns = LEASE_NS / 8 * (1 + world_below(world, 12)) - BLUR_NS / 2 +
-                         random_below(&world->random, BLUR_NS);
+    uint64_t length_ns = LEASE_NS / 8 * (1 + world_below(world, 12)) - BLUR_NS / 2;
+    uint64_t blur_ns = random_below(&world->random, BLUR_NS);
     uint32_t place = world_below(world, 4) == 0 ? 0 : world_below(world, world->population);
 
-    plan_stop(world, place, at_ns + random_below(&world->random, BLUR_NS / 2), length_ns);
+    plan_stop(world, place, at_ns + random_below(&world->random, BLUR_NS / 2), length_ns + blur_ns);
 }
 
 static void call_delay(void *context, uint64_t place)
@@ -73,8 +73,17 @@ static void befall_delay(struct world *world, uint64_t at_ns)
 
 static void befall_death(struct world *world, uint64_t at_ns)
 {
-    plan_kill(world, world_below(world, world->population),
-              at_ns + random_below(&world->random, BLUR_NS));
+    uint32_t place = world_below(world, world->population);
+
+    plan_kill(world, place, at_ns + random_below(&world->random, BLUR_NS));
+}
+
+static void befall_break(struct world *world, uint64_t at_ns)
+{
+    uint32_t place = world_below(world, world->population);
+
+    world->deaths_planned++; /* its own: others may be cut off meanwhile */
+    plan_break_tree(world, place, at_ns + random_below(&world->random, BLUR_NS));
 }
 
 static void befall(struct world *world, uint64_t at_ns)
@@ -92,9 +101,7 @@ static void befall(struct world *world, uint64_t at_ns)
         befall_stop(world, at_ns);
         break;
     case 4:
-        world->deaths_planned++; /* its own: others may be cut off meanwhile */
-        plan_break_tree(world, world_below(world, world->population),
-                        at_ns + random_below(&world->random, BLUR_NS));
+        befall_break(world, at_ns);
         break;
     case 5:
         befall_delay(world, at_ns);

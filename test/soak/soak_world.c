@@ -41,6 +41,7 @@ static void check_lease(struct world *world, uint32_t place)
                     (double)(sim_now_ns(world->cluster->sim) - dead_ns) / 1e9);
 }
 
+/* One draw in an expression: their order would be the compiler's, and a seed another world. */
 uint32_t world_below(struct world *world, uint32_t bound)
 {
     return (uint32_t)random_below(&world->random, bound);
@@ -419,11 +420,10 @@ void world_init(struct world *world, uint64_t seed)
     config.long_set_ranges = seed % 2; /* every second world holds all sets in slices */
     config.stall_ns = seed % 3 == 0 ? 0 : STALL_NEVER_NS; /* it heals what it should not have to */
     config.places = world->places;
-    config.sim =
-        (struct sim_config){.places = world->capacity,
-                            .seed = seed,
-                            .latency_ns = 20000 + world_below(world, 500000),
-                            .jitter_ns = world_below(world, 2) * world_below(world, 5000000)};
+    config.sim = (struct sim_config){
+        .places = world->capacity, .seed = seed, .latency_ns = 20000 + world_below(world, 500000)};
+    if (world_below(world, 2) == 1)
+        config.sim.jitter_ns = world_below(world, 5000000);
     world->hop_ns = config.sim.latency_ns + config.sim.jitter_ns;
     world->cluster = cluster_create(&config);
     world->told = memory_allocate_zeroed(world->capacity * sizeof(*world->told));

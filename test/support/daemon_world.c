@@ -40,6 +40,7 @@ struct world {
     struct ranges leaving;
 };
 
+/* One draw in an expression: their order would be the compiler's, and a seed another world. */
 static uint64_t pick(struct world *world, uint64_t low, uint64_t high)
 {
     return low + random_below(&world->random, high - low + 1);
@@ -66,17 +67,17 @@ static void plan_machine(struct world *world, uint64_t seed, struct allocation *
     world->slots = (uint64_t)world->nodes * slots;
     world->config = (struct sim_machine_config){
         .allocation = allocation,
-        .radix = (uint32_t)pick(world, 2, 6),
         .seed = seed,
-        .latency_ns = pick(world, 5, 500) * NS_PER_US,
-        .jitter_ns = pick(world, 0, 500) * NS_PER_US,
         .daemon_ns = NS_PER_MS,
-        .daemon_ns_max = pick(world, 1, 50) * NS_PER_MS,
         .lease_ms = LEASE_MS,
         .more = GROWTH_MAX,
         .idle = 1,
         .policy = chance(world, 0.15) ? INSTANCE_LEAVES_WITH_JOB : INSTANCE_STAYS,
     };
+    world->config.radix = (uint32_t)pick(world, 2, 6);
+    world->config.latency_ns = pick(world, 5, 500) * NS_PER_US;
+    world->config.jitter_ns = pick(world, 0, 500) * NS_PER_US;
+    world->config.daemon_ns_max = pick(world, 1, 50) * NS_PER_MS;
     if (chance(world, 0.3))
         world->config.reader_byte_ns = pick(world, 1, 300);
 }
@@ -134,10 +135,10 @@ static void pick_program(struct world *world, uint32_t processes, struct sim_pro
 
     *ret_program = (struct sim_program){
         .start_ns_max = pick(world, 0, 5) * NS_PER_MS,
-        .step_ns_max = pick(world, 0, 300) * NS_PER_MS,
-        .fences = (uint32_t)pick(world, 0, 3),
-        .stubborn = chance(world, 0.2) ? 0.3 : 0,
     };
+    ret_program->step_ns_max = pick(world, 0, 300) * NS_PER_MS;
+    ret_program->fences = (uint32_t)pick(world, 0, 3);
+    ret_program->stubborn = chance(world, 0.2) ? 0.3 : 0;
     if (chance(world, 0.5))
         ret_program->output_bytes_max =
             (uint32_t)(chance(world, 0.2) ? pick(world, 1, 400000) : pick(world, 1, 5000));
@@ -161,11 +162,12 @@ static void plan_job(struct world *world, uint32_t clients)
     uint64_t most = chance(world, 0.6) ? world->slots / 4 + 1 : world->slots;
     struct map_rule rule = {.policy = chance(world, 0.5) ? MAP_BY_NODE : MAP_BY_SLOT};
     struct sim_program program;
+    uint64_t time_ns;
 
     rule.processes = (uint32_t)pick(world, 1, most < world->slots ? most : world->slots);
     pick_program(world, rule.processes, &program);
-    (void)checker_run(&world->checker, pick(world, 0, LAST_NS), (uint32_t)pick(world, 1, clients),
-                      &rule, &program);
+    time_ns = pick(world, 0, LAST_NS);
+    (void)checker_run(&world->checker, time_ns, (uint32_t)pick(world, 1, clients), &rule, &program);
     world->totals->jobs++;
 }
 

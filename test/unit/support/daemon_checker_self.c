@@ -2,14 +2,19 @@
 /*
  * The checker of whole daemons (test/support/daemon_checker.h) against daemons with a fault each: between
  * their cores and the simulated machine one event, one operation or one message goes wrong.  Within
- * some worlds the checker must say so.  The cores are reached where the linker joins them to their
+ * some worlds the checker, or an assert of a core, must say so: each fault has a process of its own.
+ * The cores are reached where the linker joins them to their
  * callers (--wrap), so nothing that ships knows of this.
  */
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/wire.h"
 #include "launch/core/daemon_core.h"
@@ -392,36 +397,66 @@ void __wrap_daemon_core_attach(struct daemon_core *core, const struct daemon_tre
 
 /* ---- main ---- */
 
-/* The number of worlds that it takes; 0: the checker sees nothing in all of them. */
-static uint32_t worlds_until_caught(char wrong[512], uint32_t *ret_times)
+struct finding {
+    uint32_t world; /* 0: nothing is seen in all of them */
+    uint32_t times; /* worlds in which it happened */
+    char wrong[512];
+};
+
+static void hunt(struct finding *finding)
 {
     struct daemon_totals totals = {0};
 
-    *ret_times = 0;
     for (uint32_t world = 1; world <= WORLDS; world++) {
         countdown = 1 + world % 4;
         happened = 0;
-        daemon_world_run(world, false, &totals, wrong);
-        *ret_times += happened > 0;
-        if (wrong[0] != '\0')
-            return world;
+        finding->world = world;
+        daemon_world_run(world, false, &totals, finding->wrong);
+        finding->times += happened > 0;
+        if (finding->wrong[0] != '\0')
+            return;
     }
-    return 0;
+    finding->world = 0;
+}
+
+/* In a process of its own, which an assert may end: what is then in the finding is its world. */
+static struct finding hunt_apart(void)
+{
+    struct finding *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct finding finding;
+    int status = 0;
+    pid_t pid;
+
+    if (shared == MAP_FAILED || (fflush(stdout), pid = fork()) < 0)
+        bail_out("no process of its own: %s", strerror(errno));
+    if (pid == 0) {
+        hunt(shared);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    finding = *shared;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+        snprintf(finding.wrong, sizeof(finding.wrong), "an assert fails");
+    else if (status != 0)
+        bail_out("%s: its process ended with status %d", fault ? fault->name : "no fault", status);
+    munmap(shared, sizeof(*shared));
+    return finding;
 }
 
 int main(void)
 {
-    char wrong[512];
-    uint32_t worlds, count;
+    struct finding finding;
 
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         fault = &faults[i];
-        worlds = worlds_until_caught(wrong, &count);
-        ok(worlds > 0, "%s: seen after %u worlds with it (seed %u): %s", fault->name, count, worlds,
-           wrong);
+        finding = hunt_apart();
+        ok(finding.world > 0, "%s: seen after %u worlds with it (seed %u): %s", fault->name,
+           finding.times, finding.world, finding.wrong);
     }
     fault = NULL;
-    is_uint(worlds_until_caught(wrong, &count), 0, "nothing is seen in %u worlds without a fault",
-            WORLDS);
+    finding = hunt_apart();
+    is_uint(finding.world, 0, "nothing is seen in %u worlds without a fault%s", WORLDS,
+            finding.wrong);
     return done_testing();
 }
