@@ -16,7 +16,6 @@
 #include "launch/daemon/join_daemon.h"
 #include "launch/proto/exit_status.h"
 #include "launch/start/one_shot.h"
-#include "launch/rank/pmi_process.h"
 #include "launch/exec/build_tree.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
@@ -89,7 +88,7 @@ static int start_with(int argc, char **argv)
         if (one_shot == NULL)
             return usage_error("--started-by: ", error.text);
     }
-    helper_set_entries(daemon_main, pmi_process_main);
+    helper_set_daemon(daemon_main);
     return daemon_main_with(one_shot, boot_word);
 }
 
@@ -112,7 +111,7 @@ static int join(int argc, char **argv)
     }
     if (request.path == NULL)
         return usage_error("--node needs --join FILE", "");
-    helper_set_entries(daemon_main, pmi_process_main);
+    helper_set_daemon(daemon_main);
     return daemon_main_join(&request);
 }
 
@@ -144,6 +143,6 @@ int main(int argc, char **argv)
     process_title_init(argc, argv);
     if (argc > 1)
         return run_option(argc, argv);
-    helper_set_entries(daemon_main, pmi_process_main);
+    helper_set_daemon(daemon_main);
     return daemon_main(NULL);
 }

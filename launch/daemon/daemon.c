@@ -27,6 +27,7 @@
 #include "launch/start/boot_tell.h"
 #include "launch/start/one_shot.h"
 #include "launch/daemon/recorder.h"
+#include "launch/rank/pmi_process.h"
 #include "launch/exec/virtual_node.h"
 
 /* A starter that has read the marker answers at once; one that never does must not leave us here. */
@@ -197,12 +198,11 @@ static void open_pmi_node(struct daemon *daemon)
 {
     struct pmi_node_config config = {
         .loop = daemon->loop,
-        .helper = daemon->helper,
         .session = &daemon->session,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
         .place = daemon->record.place,
-        .first_id = DAEMON_PMI_ID,
+        .server_main = pmi_process_main,
     };
 
     daemon->pmi_node = pmi_node_create(&config);

@@ -35,10 +35,6 @@ static void process_started(void *context, uint64_t id, pid_t pid)
     struct daemon_job *job;
     struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
 
-    if (pmi_node_has_id(daemon->pmi_node, id)) {
-        pmi_node_started(daemon->pmi_node, id, pid);
-        return;
-    }
     if (!is_rank(id)) {
         if (starter_owns(daemon->starter, (uint32_t)id))
             starter_process_started(daemon->starter, (uint32_t)id, pid);
@@ -58,10 +54,6 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
 
     if (is_survey(id)) /* its end of the pipe is closed: that tells */
         return;
-    if (pmi_node_has_id(daemon->pmi_node, id)) {
-        pmi_node_failed(daemon->pmi_node, id, code, step);
-        return;
-    }
     if (!is_rank(id)) {
         starter_process_failed(daemon->starter, (uint32_t)id, code, step);
         daemon_check_idle(daemon);
@@ -81,10 +73,6 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
 
     if (is_survey(id))
         return;
-    if (pmi_node_has_id(daemon->pmi_node, id)) {
-        pmi_node_exited(daemon->pmi_node, id, wait_status);
-        return;
-    }
     if (!is_rank(id)) {
         starter_process_exited(daemon->starter, (uint32_t)id, wait_status);
         daemon_check_idle(daemon);

@@ -28,7 +28,6 @@
 
 /* Ids of processes at the helper that are no ranks: the starter's are below. */
 #define DAEMON_SURVEY_ID 0x80000000u
-#define DAEMON_PMI_ID    (DAEMON_SURVEY_ID - PMI_NODE_IDS)
 
 struct root;
 struct join_root;

@@ -16,7 +16,6 @@
 #include "launch/daemon/daemon_internal.h"
 #include "launch/daemon/root_clients.h"
 #include "launch/exec/process_title.h"
-#include "launch/rank/pmi_process.h"
 
 /* The root speaks to nobody's terminal: the front end does, and agents must not ask there. */
 static void leave_terminal(void)
@@ -61,7 +60,7 @@ static int root_main(struct instance_spec *spec, const struct allocation *alloca
     struct error error = ERROR_NONE;
 
     leave_terminal();
-    helper_set_entries(daemon_main, pmi_process_main);
+    helper_set_daemon(daemon_main);
     daemon.helper = fork_helper(spec, &error);
     if (!daemon.helper) {
         fprintf(stderr, "banyan: %s\n", error.text);

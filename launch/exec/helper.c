@@ -73,10 +73,7 @@ struct helper {
     uint32_t refused_capacity;
 };
 
-static struct {
-    int (*daemon)(const char *virtual_node);
-    int (*server)(void);
-} entries;
+static int (*daemon_main)(const char *virtual_node);
 
 static void helper_check(const struct helper *helper)
 {
@@ -87,15 +84,14 @@ static void helper_check(const struct helper *helper)
     assert(helper->watch == NULL || (helper->loop != NULL && helper->events != NULL));
 }
 
-void helper_set_entries(int (*daemon_entry)(const char *virtual_node), int (*server_entry)(void))
+void helper_set_daemon(int (*entry)(const char *virtual_node))
 {
-    entries.daemon = daemon_entry;
-    entries.server = server_entry;
+    daemon_main = entry;
 }
 
 struct helper *helper_fork(struct error *error)
 {
-    struct helper_setup setup = {.daemon_entry = entries.daemon, .server_entry = entries.server};
+    struct helper_setup setup = {.daemon_entry = daemon_main};
     struct helper *helper;
     int fds[2];
     pid_t pid;
@@ -453,16 +449,6 @@ void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual
 
     request.value = (uint32_t)helper->spares_daemons;
     set_fds(&request, plain, fds, fds_count);
-    send_request(helper, &request, plain);
-}
-
-void helper_start_server(struct helper *helper, uint64_t id, int fd)
-{
-    struct helper_request request = {.type = HELPER_START_SERVER, .id = id};
-    const struct helper_fd fds = {.fd = fd, .target = STDIN_FILENO};
-    int plain[HELPER_FDS_MAX];
-
-    set_fds(&request, plain, &fds, 1);
     send_request(helper, &request, plain);
 }
 

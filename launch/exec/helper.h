@@ -69,9 +69,8 @@ struct helper_events {
     void (*gone)(void *context);
 };
 
-/* What helper_start_daemon runs, daemon_main, and helper_start_server, pmi_process_main.  To be set before
- * helper_fork. */
-void helper_set_entries(int (*daemon_entry)(const char *virtual_node), int (*server_entry)(void));
+/* What helper_start_daemon runs: daemon_main.  To be set before helper_fork. */
+void helper_set_daemon(int (*entry)(const char *virtual_node));
 
 /* Forks it.  Makes the caller a subreaper, too.  Call before libevent, OpenSSL or threads exist.  Returns in the daemon only. */
 struct helper *helper_fork(struct error *error);
@@ -98,9 +97,6 @@ void helper_spare_daemons(struct helper *helper);
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */
 void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count);
-/* Starts a PMIx server without exec: its entry runs with a duplicate of fd as standard input.  It dies
- * with the helper. */
-void helper_start_server(struct helper *helper, uint64_t id, int fd);
 /* Inspects this machine, in a separate process: survey_read (survey.h), whose answer is written to
  * fd, of which a duplicate travels.  Ends with it. */
 void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,

@@ -285,60 +285,26 @@ static void run_daemon(struct helper_state *state, const struct helper_request *
     _exit(status);
 }
 
-/* It keeps our limit of descriptors, which is as high as may be: each client takes one. */
-static void run_server(struct helper_state *state, const struct helper_request *request,
-                       pid_t helper)
-{
-    sigset_t none;
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != helper)
-        _exit(EXIT_STATUS_FAILED);
-    (void)setsid(); /* beside ranks that poll: see child_detach */
-    process_title_set(SERVER_NAME, NULL);
-    place_standard_fds(state, request);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    _exit(state->setup.server_entry());
-}
-
-/* NULL: it could not be forked, which has been reported. */
-static struct worker *fork_worker(struct helper_state *state, const struct helper_request *request,
-                                  void (*run)(struct helper_state *, const struct helper_request *,
-                                              pid_t))
-{
-    pid_t helper = getpid(), pid = fork();
-
-    if (pid == 0)
-        run(state, request, helper);
-    if (pid < 0) {
-        helper_tell(state, HELPER_FAILED, request->id, -errno, START_STEP_FORK);
-        return NULL;
-    }
-    helper_tell(state, HELPER_STARTED, request->id, pid, 0);
-    return add_worker(state, request, pid);
-}
-
 static void start_daemon(struct helper_state *state, const struct helper_request *request)
 {
-    struct worker *worker = NULL;
+    pid_t helper = getpid(), pid;
+    struct worker *worker;
 
-    if (state->setup.daemon_entry == NULL)
+    if (state->setup.daemon_entry == NULL) {
         helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
-    else
-        worker = fork_worker(state, request, run_daemon);
-    if (worker == NULL)
         return;
+    }
+    pid = fork();
+    if (pid == 0)
+        run_daemon(state, request, helper);
+    if (pid < 0) {
+        helper_tell(state, HELPER_FAILED, request->id, -errno, START_STEP_FORK);
+        return;
+    }
+    helper_tell(state, HELPER_STARTED, request->id, pid, 0);
+    worker = add_worker(state, request, pid);
     worker->outlives = request->value != 0;
     state->spares_daemons |= request->value != 0;
-}
-
-static void start_server(struct helper_state *state, const struct helper_request *request)
-{
-    if (state->setup.server_entry == NULL)
-        helper_tell(state, HELPER_FAILED, request->id, -ENOSYS, START_STEP_FORK);
-    else
-        (void)fork_worker(state, request, run_server);
 }
 
 /* ---- Inspecting the machine: in a separate process, as it may take long ---- */
@@ -440,9 +406,6 @@ static void obey(struct helper_state *state, struct helper_order *order)
         break;
     case HELPER_START_DAEMON:
         start_daemon(state, request);
-        break;
-    case HELPER_START_SERVER:
-        start_server(state, request);
         break;
     case HELPER_SURVEY:
         start_survey(state, order);
@@ -603,15 +566,21 @@ static void reap(struct helper_state *state)
 
 /* ---- The end ---- */
 
-static void remove_directories(struct helper_state *state)
+/* 0: one is still being written to, as by the daemon's PMIx server, which dies with it and not with us. */
+static int remove_directories(struct helper_state *state)
 {
     struct list_node *node, *spare;
+    int all = 1;
 
     list_for_each(&state->directories, node, spare)
     {
-        session_remove_directory(list_entry(node, struct owned_directory, node)->path);
-        session_remove_of_root(list_entry(node, struct owned_directory, node)->path);
+        const char *path = list_entry(node, struct owned_directory, node)->path;
+
+        session_remove_directory(path);
+        session_remove_of_root(path);
+        all &= access(path, F_OK) < 0;
     }
+    return all;
 }
 
 /* Kills all that is left, again and again; exits when nothing is. */
@@ -623,7 +592,8 @@ static void close_step(struct helper_state *state)
     groups_step(state);
     if ((map_count(state->by_pid) > 0 || state->look) && helper_now_ns() < state->give_up_ns)
         return;
-    remove_directories(state);
+    if (!remove_directories(state) && helper_now_ns() < state->give_up_ns)
+        return;
     _exit(0);
 }
 

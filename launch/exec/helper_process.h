@@ -15,7 +15,6 @@ struct helper_setup {
     int socket_fd;                                 /* the only descriptor that is kept, beside 2 */
     struct rlimit files;                           /* what its processes get */
     int (*daemon_entry)(const char *virtual_node); /* may be NULL */
-    int (*server_entry)(void);                     /* likewise */
 };
 
 void helper_process_run(const struct helper_setup *setup) __attribute__((noreturn));

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/exec/descriptor.h"
+#include "launch/exec/fork_self.h"
 #include "pmix/pmi_remote.h"
 
 #define READ_BYTES (16u * 1024)
@@ -33,11 +35,19 @@ struct pmi_node {
     int fd;
     struct loop_timer *check;
     struct pmi_watch pmi_watch;
-    pid_t pid;        /* of the server; 0: not known yet */
+    struct loop_signal *child_ended;
+    pid_t pid;        /* of the server; 0: it has ended */
+    struct list past; /* struct past_server */
     uint64_t asked;   /* the last CHECK of this server; 0: none */
     uint32_t servers; /* started so far */
     int has_session;  /* its directory has been made */
     int is_hearing;
+};
+
+/* Has been killed, and not been waited for. */
+struct past_server {
+    struct list_node node;
+    pid_t pid;
 };
 
 /* One for each server: files of a dead one must not confuse the next. */
@@ -45,11 +55,6 @@ static void name_directory(struct pmi_node *node)
 {
     snprintf(node->directory, sizeof(node->directory), "%s/p%u", node->config.session->directory,
              node->servers);
-}
-
-static uint64_t server_id(const struct pmi_node *node)
-{
-    return node->config.first_id + node->servers % PMI_NODE_IDS;
 }
 
 /* ---- Sending ---- */
@@ -99,6 +104,54 @@ static void flush(struct pmi_node *node)
 
 /* ---- Its end ---- */
 
+static void kill_server(struct pmi_node *node)
+{
+    struct past_server *past;
+
+    if (node->pid == 0)
+        return;
+    past = memory_allocate(sizeof(*past));
+    past->pid = node->pid;
+    list_append(&node->past, &past->node);
+    (void)kill(node->pid, SIGKILL);
+    node->pid = 0;
+}
+
+static int has_ended(pid_t pid)
+{
+    int status;
+    pid_t ended = waitpid(pid, &status, WNOHANG);
+
+    if (ended == pid && WIFSIGNALED(status))
+        log_debug("a PMIx server was ended by signal %d", WTERMSIG(status));
+    return ended != 0;
+}
+
+static void forget_past(struct past_server *past)
+{
+    list_remove(&past->node);
+    free(past);
+}
+
+/* A child of ours, who may be another. */
+static void child_ended(void *context)
+{
+    struct pmi_node *node = context;
+    struct list_node *entry, *spare;
+
+    list_for_each(&node->past, entry, spare)
+    {
+        struct past_server *past = list_entry(entry, struct past_server, node);
+
+        if (has_ended(past->pid))
+            forget_past(past);
+    }
+    if (node->pid == 0 || !has_ended(node->pid))
+        return;
+    node->pid = 0;
+    pmi_node_catch_up(node); /* to the end of its socket */
+}
+
 /* Lets go of the server, whatever it does. */
 static struct pmi_remote *let_go(struct pmi_node *node)
 {
@@ -111,7 +164,7 @@ static struct pmi_remote *let_go(struct pmi_node *node)
     node->watch = NULL;
     node->fd = -1;
     node->remote = NULL;
-    helper_signal(node->config.helper, server_id(node), SIGKILL);
+    kill_server(node);
     (void)session_remove_tree(node->directory);
     node->servers++;
     name_directory(node);
@@ -252,23 +305,26 @@ static int server_start(struct pmi_node *node, struct error *error)
     };
     int ends[2], rc = directory_make(node, error);
 
-    assert(node->remote == NULL && node->fd < 0);
+    assert(node->remote == NULL && node->fd < 0 && node->watch == NULL && node->pid == 0);
     if (rc < 0)
         return rc;
-    assert(node->remote == NULL && node->watch == NULL);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set(error, -errno, "cannot start the PMIx server: socketpair: %s",
                          strerror(errno));
     for (int i = 0; i < 2; i++)
         (void)setsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
+    rc = fork_self(PMI_NODE_SERVER_NAME, ends[1], node->config.server_main);
+    close(ends[1]);
+    if (rc < 0) {
+        close(ends[0]);
+        return error_set(error, rc, "cannot start the PMIx server: fork: %s", strerror(-rc));
+    }
+    node->pid = rc;
     node->fd = descriptor_move_high(ends[0]);
     node->remote = pmi_remote_create(&config);
     node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, ready, node);
-    node->pid = 0;
     node->asked = 0;
     check_again(node);
-    helper_start_server(node->config.helper, server_id(node), ends[1]);
-    close(ends[1]);
     return 0;
 }
 
@@ -341,38 +397,6 @@ const struct pmi_events pmi_node_events = {
     .gone = node_gone,
 };
 
-/* ---- Events of the helper ---- */
-
-int pmi_node_has_id(const struct pmi_node *node, uint64_t id)
-{
-    return id - node->config.first_id < PMI_NODE_IDS;
-}
-
-void pmi_node_started(struct pmi_node *node, uint64_t id, pid_t pid)
-{
-    if (node->remote != NULL && id == server_id(node))
-        node->pid = pid;
-}
-
-void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step)
-{
-    char how[128];
-
-    (void)step; /* the fork is the only step */
-    if (node->remote == NULL || id != server_id(node))
-        return;
-    snprintf(how, sizeof(how), "could not be forked (%s)", strerror(-code));
-    lose(node, how);
-}
-
-void pmi_node_exited(struct pmi_node *node, uint64_t id, int wait_status)
-{
-    if (WIFSIGNALED(wait_status))
-        log_debug("a PMIx server was ended by signal %d", WTERMSIG(wait_status));
-    if (id == server_id(node))
-        pmi_node_catch_up(node); /* to the end of its socket */
-}
-
 /* ---- Life ---- */
 
 const char *pmi_node_namespace(const struct pmi_node *node)
@@ -389,7 +413,7 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
 {
     struct pmi_node *node = memory_allocate_zeroed(sizeof(*node));
 
-    assert(config->loop != NULL && config->helper != NULL && config->session != NULL);
+    assert(config->loop != NULL && config->server_main != NULL && config->session != NULL);
     node->config = *config;
     if (node->config.check_ms == 0) {
         node->config.check_ms = PMI_NODE_CHECK_MS;
@@ -397,6 +421,8 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
     }
     node->pmi_watch.limits = node->config.limits;
     node->check = loop_timer_create(config->loop, check_now, node);
+    node->child_ended = loop_signal_create(config->loop, SIGCHLD, child_ended, node);
+    list_init(&node->past);
     if (config->grown_kib == 0)
         node->config.grown_kib = PMI_NODE_GROWN_KIB;
     node->fd = -1;
@@ -407,10 +433,15 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
 
 void pmi_node_destroy(struct pmi_node *node)
 {
+    struct list_node *entry, *spare;
+
     if (node == NULL)
         return;
     if (node->remote != NULL)
         pmi_remote_destroy(let_go(node));
+    list_for_each(&node->past, entry, spare)
+        forget_past(list_entry(entry, struct past_server, node));
     loop_timer_destroy(node->check);
+    loop_signal_destroy(node->child_ended);
     free(node);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked by the
- * helper when the first job needs it and used by all jobs of the instance that run here.  When it
- * dies or hangs the jobs that it serves fail, and the next job opened gets a new one; one that has grown is
- * replaced once no job is open.  It dies with the daemon: by the end of its socket, and by the
- * helper, whose child it is.
+ * The PMIx server of this node: the process that hosts libpmix (pmi_process.h), forked when the
+ * first job needs it (fork_self.h) and used by all jobs of the instance that run here.  When it dies or
+ * hangs the jobs that it serves fail, and the next job opened gets a new one; one that has grown is
+ * replaced once no job is open.  It dies with the daemon.
  *
  * Cost: nothing until the first job is opened, then a message and its answer in 10 s.
  */
@@ -15,13 +14,12 @@
 
 #include "base/error.h"
 #include "fabric/loop.h"
-#include "launch/exec/helper.h"
 #include "launch/exec/session.h"
 #include "launch/rank/pmi_watch.h"
 #include "pmix/pmi.h"
 
-/* Ids of its processes at the helper: [first, first + PMI_NODE_IDS). */
-#define PMI_NODE_IDS 16u
+#define PMI_NODE_SERVER_NAME "banyan-pmix" /* as ps shows it */
+
 /* A server that uses more memory after its last job is not used again; after one client of a small
  * job it uses 17 MiB. */
 #define PMI_NODE_GROWN_KIB (96u * 1024)
@@ -36,20 +34,20 @@ struct pmi_node;
 
 struct pmi_node_config {
     struct loop *loop;
-    struct helper *helper;
     const struct session *session;
     const char *session_id;
     const char *node_name;
     uint32_t place;
-    uint64_t first_id;
+    int (*server_main)(void); /* pmi_process_main; its socket is standard input */
     /* 0: as PMI_NODE_CHECK_MS and its like say; a test has less patience. */
     uint32_t check_ms;
     struct pmi_watch_limits limits;
     uint32_t grown_kib; /* 0: PMI_NODE_GROWN_KIB */
 };
 
+/* Watches SIGCHLD on the loop: one per process. */
 struct pmi_node *pmi_node_create(const struct pmi_node_config *config);
-/* Open jobs get no callback. */
+/* Open jobs get no callback.  A server that still runs is killed, and not waited for. */
 void pmi_node_destroy(struct pmi_node *node);
 
 /* The namespace by which clients know the current server, or the next one. */
@@ -69,11 +67,5 @@ extern const struct pmi_events pmi_node_events;
 /* Processes what the server has sent so far: called before the end of a process is reported, so
  * that its finalize comes first. */
 void pmi_node_catch_up(struct pmi_node *node);
-
-/* helper_events of a process with one of its ids. */
-int pmi_node_has_id(const struct pmi_node *node, uint64_t id);
-void pmi_node_started(struct pmi_node *node, uint64_t id, pid_t pid);
-void pmi_node_failed(struct pmi_node *node, uint64_t id, int code, enum start_step step);
-void pmi_node_exited(struct pmi_node *node, uint64_t id, int wait_status);
 
 #endif

@@ -163,7 +163,7 @@ static void run_outer(void)
 {
     struct helper_fd output = {report_fd, STDOUT_FILENO};
 
-    helper_set_entries(inner_daemon, NULL);
+    helper_set_daemon(inner_daemon);
     open_daemon();
     helper_start_daemon(helper, 1, NULL, NULL, &output, 1);
     loop_run(loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node's PMIx server as a process of a real helper, with a scripted host in the place of libpmix:
+ * The node's PMIx server as a process, with a scripted host in the place of libpmix:
  * what becomes of jobs when it dies, hangs, speaks noise, cannot be forked, or has grown.
  */
 #include "config.h"
@@ -23,7 +23,6 @@
 #include "base/buffer.h"
 #include "pmix/pmi_server.h"
 
-#define FIRST_ID    (1ull << 40)
 #define PATIENCE_NS 60000000000ull
 #define CHECK_MS    20
 #define LOOKS       8
@@ -144,7 +143,6 @@ static int server_main(void)
 
 /* ---- The daemon ---- */
 
-static struct helper *helper;
 static struct loop *loop;
 static struct loop_timer *timer;
 static struct pmi_node *node;
@@ -160,37 +158,6 @@ static void note(const char *text)
     if (awaited != NULL && strstr(buffer_string(&calls), awaited) != NULL)
         loop_stop(loop);
 }
-
-static void on_started(void *context, uint64_t id, pid_t pid)
-{
-    pmi_node_started(node, id, pid);
-}
-
-static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
-{
-    pmi_node_failed(node, id, code, step);
-}
-
-static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
-{
-    ok(pmi_node_has_id(node, id), "the helper tells of one of its processes");
-    pmi_node_exited(node, id, wait_status);
-}
-
-static void on_group_empty(void *context, uint32_t group)
-{
-}
-
-static void on_gone(void *context)
-{
-    bail_out("the helper is gone");
-}
-
-static const struct helper_events events = {.started = on_started,
-                                            .failed = on_failed,
-                                            .exited = on_exited,
-                                            .group_empty = on_group_empty,
-                                            .gone = on_gone};
 
 static void too_late(void *context)
 {
@@ -406,7 +373,7 @@ static void test_watched(void)
     await("opened 6 0;");
 }
 
-/* A server that does not answer holds up nobody, and dies with its helper. */
+/* A server that does not answer holds up nobody, and dies with its node. */
 static void test_hangs(void)
 {
     pmi_node_close(node, GOOD_TOO);
@@ -425,18 +392,17 @@ int main(void)
                                      .session_id = "s",
                                      .node_name = "here",
                                      .place = 1,
-                                     .first_id = FIRST_ID,
+                                     .server_main = server_main,
                                      .check_ms = CHECK_MS,
                                      .limits = {.sleeping_looks = LOOKS, .busy_ms = 100}};
     int32_t pid;
+    int status;
 
     if (mkdtemp(base) == NULL)
         bail_out("mkdtemp");
     snprintf(session.directory, sizeof(session.directory), "%s/u/s.1", base);
-    helper_set_entries(NULL, server_main);
-    config.helper = helper = helper_fork(&error);
     config.loop = loop = loop_create(&error);
-    if (helper == NULL || loop == NULL || helper_attach(helper, loop, &events, NULL) < 0)
+    if (loop == NULL)
         bail_out("%s", error.text);
     timer = loop_timer_create(loop, too_late, NULL);
     node = pmi_node_create(&config);
@@ -448,8 +414,8 @@ int main(void)
     pid = server_pid;
     test_hangs();
     pmi_node_destroy(node);
-    helper_close(helper);
-    is_int(kill(pid, 0), -1, "nothing is left of the last");
+    is_int(waitpid(pid, &status, 0), pid, "the last dies with its node");
+    is_int(waitpid(-1, &status, 0), -1, "the others have been waited for");
     loop_timer_destroy(timer);
     loop_destroy(loop);
     buffer_fini(&calls);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The process that hosts libpmix, as a child of a real helper, with the libpmix of this machine: it serves
+ * The process that hosts libpmix, with the libpmix of this machine: it serves
  * one job after the other and several at once, is replaced when it has grown and no job is open, and
  * leaves nothing behind.
  */
@@ -15,56 +15,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/time.h"
 #include "launch/rank/pmi_node.h"
 
-#define FIRST_ID    (1ull << 40)
 #define PATIENCE_NS 60000000000ull
 #define JOBS        10u
 
 static struct loop *loop;
 static struct loop_timer *timer;
-static struct helper *helper;
 static struct session session;
 static struct pmi_node *node;
 
 static int32_t opened_by; /* the pid of the server that has opened the last job */
 static int opened_status;
-static unsigned int exits;
-
-static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
-{
-    exits++;
-    if (node != NULL)
-        pmi_node_exited(node, id, wait_status);
-    loop_stop(loop);
-}
-
-static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
-{
-    bail_out("the helper cannot fork a server");
-}
-
-static void on_gone(void *context)
-{
-    bail_out("the helper is gone");
-}
-
-static void on_started(void *context, uint64_t id, pid_t pid)
-{
-}
-
-static void on_group_empty(void *context, uint32_t group)
-{
-}
-
-static const struct helper_events events = {.started = on_started,
-                                            .failed = on_failed,
-                                            .exited = on_exited,
-                                            .group_empty = on_group_empty,
-                                            .gone = on_gone};
 
 static void too_late(void *context)
 {
@@ -91,6 +58,20 @@ static void run(void)
     loop_timer_set(timer, loop_now_ns() + PATIENCE_NS);
     (void)loop_run(loop);
     loop_timer_cancel(timer);
+}
+
+static void stop(void *context)
+{
+    loop_stop(loop);
+}
+
+static void run_for(uint64_t ns)
+{
+    struct loop_timer *pause = loop_timer_create(loop, stop, NULL);
+
+    loop_timer_set(pause, loop_now_ns() + ns);
+    run();
+    loop_timer_destroy(pause);
 }
 
 /* Returns the pid of the server that serves it. */
@@ -125,12 +106,11 @@ static int32_t open_job(uint32_t number)
 static void create(uint32_t grown_kib)
 {
     struct pmi_node_config config = {.loop = loop,
-                                     .helper = helper,
                                      .session = &session,
                                      .session_id = "s",
                                      .node_name = "here",
                                      .place = 1,
-                                     .first_id = FIRST_ID,
+                                     .server_main = pmi_process_main,
                                      .grown_kib = grown_kib};
 
     node = pmi_node_create(&config);
@@ -161,11 +141,9 @@ static void test_same(void)
         if (open_job(number) != first)
             fail("job %u has another server", number);
     }
-    is_uint(exits, 0, "which has not ended");
+    is_int(waitpid(first, NULL, WNOHANG), 0, "which has not ended");
     pmi_node_destroy(node);
-    node = NULL;
-    run();
-    is_uint(exits, 1, "it ends with its node");
+    is_int(waitpid(first, NULL, 0), first, "it ends with its node");
     is_uint(directories(), 0, "and leaves nothing");
     is_int(session_remove_tree(session.directory), 0, "so its session can be removed");
 }
@@ -176,24 +154,21 @@ static void test_grown(void)
     int32_t first, second;
 
     create(1);
-    exits = 0;
     first = open_job(1);
     is_int(open_job(2), first, "by the same server");
     pmi_node_close(node, 1);
     is_int(open_job(3), first, "one that has grown is used on while a job is open");
     pmi_node_close(node, 2);
     pmi_node_close(node, 3);
-    while (exits == 0)
-        run();
+    while (kill(first, 0) == 0)
+        run_for(NS_PER_MS);
     is_int(kill(first, 0) < 0 ? errno : 0, ESRCH, "and ended when none is");
     is_uint(directories(), 0, "its files are removed");
     second = open_job(4);
     ok(second != first, "the next job has another server");
     is_uint(directories(), 1, "with a directory");
     pmi_node_destroy(node);
-    node = NULL;
-    while (exits < 2)
-        run();
+    is_int(waitpid(second, NULL, 0), second, "which ends with its node, too");
     is_uint(directories(), 0, "nothing is left of that either");
 }
 
@@ -205,15 +180,12 @@ int main(void)
     if (mkdtemp(base) == NULL)
         bail_out("mkdtemp");
     snprintf(session.directory, sizeof(session.directory), "%s/u/s.1", base);
-    helper_set_entries(NULL, pmi_process_main);
-    helper = helper_fork(&error);
     loop = loop_create(&error);
-    if (helper == NULL || loop == NULL || helper_attach(helper, loop, &events, NULL) < 0)
+    if (loop == NULL)
         bail_out("%s", error.text);
     timer = loop_timer_create(loop, too_late, NULL);
     test_same();
     test_grown();
-    helper_close(helper);
     loop_timer_destroy(timer);
     loop_destroy(loop);
     snprintf(command, sizeof(command), "rm -r %s", base);

@@ -736,7 +736,7 @@ int main(void)
     if (mkdtemp(scratch) == NULL)
         bail_out("no scratch directory");
     (void)signal(SIGPIPE, SIG_IGN);
-    helper_set_entries(fake_daemon, NULL);
+    helper_set_daemon(fake_daemon);
     helper = helper_fork(&error);
     if (helper == NULL)
         bail_out("%s", error.text);
