@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "launch/doctor": ["fabric", "launch/proto", "launch/exec"],
     "launch/daemon": FLOORS + ["launch/proto", "launch/job", "launch/core", "launch/exec", "launch/start",
                                "launch/rank", "launch/doctor"],
-    "launch/sim": ["alloc", "overlay", "fabric/sim.h", "launch/proto", "launch/job",
+    "launch/sim": ["alloc", "overlay", "fabric/virtual_network.h", "launch/proto", "launch/job",
                    "launch/core"],
     "launch/cli/option": [],
     "launch/cli/request": BELOW_CLI + ["launch/cli/option"],

@@ -29,7 +29,7 @@ static void call_kill(void *context, uint64_t argument)
 void sim_machine_kill_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
     assert(place < machine->capacity);
-    sim_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
+    virtual_network_at(machine->sim, time_ns, call_kill, &machine->daemons[place], 0);
 }
 
 /* The helper has received nothing for the length of a lease. */
@@ -51,9 +51,10 @@ static void call_stop(void *context, uint64_t argument)
     if (!sim_daemon_is_up(daemon) || daemon->stopped)
         return;
     daemon->stopped = daemon->was_stopped = 1;
-    sim_stop(machine->sim, daemon->slot);
-    sim_at(machine->sim, sim_now_ns(machine->sim) + machine->instance.lease_ms * NS_PER_MS,
-           call_lease, daemon, 0);
+    virtual_network_stop(machine->sim, daemon->slot);
+    virtual_network_at(
+        machine->sim, virtual_network_now_ns(machine->sim) + machine->instance.lease_ms * NS_PER_MS,
+        call_lease, daemon, 0);
 }
 
 static void call_continue(void *context, uint64_t argument)
@@ -69,13 +70,13 @@ static void call_continue(void *context, uint64_t argument)
 void sim_machine_stop_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
     assert(place < machine->capacity);
-    sim_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
+    virtual_network_at(machine->sim, time_ns, call_stop, &machine->daemons[place], 0);
 }
 
 void sim_machine_continue_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
     assert(place < machine->capacity);
-    sim_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
+    virtual_network_at(machine->sim, time_ns, call_continue, &machine->daemons[place], 0);
 }
 
 static void call_restart(void *context, uint64_t argument)
@@ -87,7 +88,7 @@ static void call_restart(void *context, uint64_t argument)
 void sim_machine_restart_at(struct sim_machine *machine, uint64_t time_ns, uint32_t place)
 {
     assert(place > 0 && place < machine->capacity);
-    sim_at(machine->sim, time_ns, call_restart, &machine->daemons[place], 0);
+    virtual_network_at(machine->sim, time_ns, call_restart, &machine->daemons[place], 0);
 }
 
 static void call_claim(void *context, uint64_t place)
@@ -99,8 +100,8 @@ void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_
                           uint32_t place)
 {
     assert(stranger < machine->config.strangers && place > 0 && place < machine->capacity);
-    sim_at(machine->sim, time_ns, call_claim, &machine->daemons[machine->capacity + stranger],
-           place);
+    virtual_network_at(machine->sim, time_ns, call_claim,
+                       &machine->daemons[machine->capacity + stranger], place);
 }
 
 static struct sim_wish *wish_of(struct sim_machine *machine, uint32_t job)
@@ -137,7 +138,7 @@ void sim_machine_end_as(struct sim_machine *machine, uint64_t time_ns, uint32_t 
     assert(client > 0 && end != NULL);
     wish->client = client;
     wish->end = *end;
-    sim_at(machine->sim, time_ns, call_end, wish, 0);
+    virtual_network_at(machine->sim, time_ns, call_end, wish, 0);
 }
 
 void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
@@ -166,7 +167,7 @@ static void call_signal(void *context, uint64_t number)
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number)
 {
     assert(number > 0);
-    sim_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
+    virtual_network_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
 }
 
 /* ---- life ---- */
@@ -201,14 +202,14 @@ void sim_machine_run_job(struct sim_machine *machine)
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
                             const struct map_rule *rule, const struct sim_program *program)
 {
-    sim_at(machine->sim, time_ns, call_run, job_of(machine, 1, rule, program), 0);
+    virtual_network_at(machine->sim, time_ns, call_run, job_of(machine, 1, rule, program), 0);
 }
 
 void sim_machine_run_job_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
                             const struct map_rule *rule, const struct sim_program *program)
 {
     assert(client > 0);
-    sim_at(machine->sim, time_ns, call_run, job_of(machine, client, rule, program), 0);
+    virtual_network_at(machine->sim, time_ns, call_run, job_of(machine, client, rule, program), 0);
 }
 
 static void call_hang_up(void *context, uint64_t client)
@@ -219,7 +220,7 @@ static void call_hang_up(void *context, uint64_t client)
 void sim_machine_hang_up_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client)
 {
     assert(client > 0);
-    sim_at(machine->sim, time_ns, call_hang_up, machine, client);
+    virtual_network_at(machine->sim, time_ns, call_hang_up, machine, client);
 }
 
 static void call_detach(void *context, uint64_t argument)
@@ -239,7 +240,7 @@ void sim_machine_detach_at(struct sim_machine *machine, uint64_t time_ns, uint32
 
     assert(client > 0);
     wish->client = client;
-    sim_at(machine->sim, time_ns, call_detach, wish, 0);
+    virtual_network_at(machine->sim, time_ns, call_detach, wish, 0);
 }
 
 static struct message *root_boot(struct sim_machine *machine)
@@ -264,19 +265,19 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
 {
     struct sim_machine *machine = memory_allocate_zeroed(sizeof *machine);
     uint32_t places = allocation_nodes(config->allocation) + 1;
-    struct sim_config world = {.places = places + config->more,
-                               .seed = config->seed,
-                               .latency_ns = config->latency_ns,
-                               .jitter_ns = config->jitter_ns,
-                               .network = config->network,
-                               .strangers = config->strangers};
+    struct virtual_network_config world = {.places = places + config->more,
+                                           .seed = config->seed,
+                                           .latency_ns = config->latency_ns,
+                                           .jitter_ns = config->jitter_ns,
+                                           .network = config->network,
+                                           .strangers = config->strangers};
 
     machine->config = *config;
     machine->places = places;
     machine->capacity = places + config->more;
     machine->watch = watch;
     machine->context = context;
-    machine->sim = sim_create(&world);
+    machine->sim = virtual_network_create(&world);
     machine->timer_ns = machine->stalls_ns = UINT64_MAX;
     list_init(&machine->sent);
     random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
@@ -305,7 +306,7 @@ void sim_machine_destroy(struct sim_machine *machine)
 
     for (uint32_t slot = 0; slot < machine->capacity + machine->config.strangers; slot++)
         sim_daemon_fini(&machine->daemons[slot]);
-    sim_destroy(machine->sim);
+    virtual_network_destroy(machine->sim);
     while ((part = machine->old_parts) != NULL) {
         machine->old_parts = part->next;
         sim_part_destroy(part);
@@ -395,10 +396,10 @@ void sim_machine_leave(struct sim_machine *machine)
 
 int sim_machine_step(struct sim_machine *machine)
 {
-    return sim_step(machine->sim);
+    return virtual_network_step(machine->sim);
 }
 
-struct sim *sim_machine_world(struct sim_machine *machine)
+struct virtual_network *sim_machine_world(struct sim_machine *machine)
 {
     return machine->sim;
 }
@@ -440,8 +441,8 @@ const struct daemon_core *sim_machine_core(const struct sim_machine *machine, ui
 
 int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)
 {
-    while (machine->up > 0 && sim_now_ns(machine->sim) < time_ns)
-        if (!sim_step(machine->sim))
+    while (machine->up > 0 && virtual_network_now_ns(machine->sim) < time_ns)
+        if (!virtual_network_step(machine->sim))
             break;
     return machine->up == 0;
 }
@@ -450,12 +451,12 @@ int sim_machine_run(struct sim_machine *machine, uint64_t time_ns)
 
 uint64_t sim_machine_now_ns(const struct sim_machine *machine)
 {
-    return sim_now_ns(machine->sim);
+    return virtual_network_now_ns(machine->sim);
 }
 
 uint64_t sim_machine_events(const struct sim_machine *machine)
 {
-    return sim_events_run(machine->sim);
+    return virtual_network_events_run(machine->sim);
 }
 
 struct sim_output sim_machine_output(const struct sim_machine *machine)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whole daemons in the simulated world (fabric/sim.h): at every place an instance of the job logic
+ * Whole daemons in the simulated world (fabric/virtual_network.h): at every place an instance of the job logic
  * over an overlay node, the same code as in the daemon.  Simulated are the starters, the helper
  * with its processes, their output, and users with their front ends, one for each job.  Everything
  * follows from the seed: a run can be repeated exactly.
  *
- * Cost: as fabric/sim.h, and O(ranks of the node) per end of a group.
+ * Cost: as fabric/virtual_network.h, and O(ranks of the node) per end of a group.
  */
 #ifndef LAUNCH_SIM_SIM_H
 #define LAUNCH_SIM_SIM_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "alloc/place_map.h"
-#include "fabric/sim.h"
+#include "fabric/virtual_network.h"
 #include "launch/job/instance.h"
 #include "launch/proto/control.h"
 #include "overlay/node.h"
@@ -40,7 +40,7 @@ struct sim_machine_config {
     uint64_t seed;
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;
-    struct sim_network network;
+    struct virtual_network_model network;
     uint32_t more;           /* maximum number of places added */
     uint32_t strangers;      /* daemons that falsely claim a place: sim_machine_claim */
     uint64_t daemon_ns;      /* minimum time of a starter to bring a daemon up */
@@ -185,7 +185,7 @@ uint64_t sim_machine_now_ns(const struct sim_machine *machine);
 uint64_t sim_machine_events(const struct sim_machine *machine);
 struct sim_output sim_machine_output(const struct sim_machine *machine);
 /* For faults of the network: places are slots. */
-struct sim *sim_machine_world(struct sim_machine *machine);
+struct virtual_network *sim_machine_world(struct sim_machine *machine);
 int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
 /* A stranger is alive and the daemon of the place it claims is not: it may have been accepted as

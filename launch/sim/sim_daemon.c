@@ -39,8 +39,8 @@ void sim_daemon_post_job(struct sim_daemon *daemon, struct job_event *event)
         sim_daemon_post(daemon, &happened);
 }
 
-int sim_daemon_defers(struct sim_daemon *daemon, sim_call_function *function, void *context,
-                      uint64_t argument)
+int sim_daemon_defers(struct sim_daemon *daemon, virtual_network_call_function *function,
+                      void *context, uint64_t argument)
 {
     if (!daemon->stopped)
         return 0;
@@ -77,23 +77,23 @@ static void call_hear(void *context, uint64_t argument)
 void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t index,
                      uint32_t number, int flag)
 {
-    struct sim *sim = part->daemon->machine->sim;
+    struct virtual_network *sim = part->daemon->machine->sim;
     uint64_t argument = (uint64_t)kind << 56 | (uint64_t)(flag != 0) << 48 |
                         (uint64_t)number << 24 | (uint64_t)index;
 
     assert(index < 1u << 24 && number < 1u << 24);
-    sim_at(sim, sim_now_ns(sim) + TELL_NS, call_hear, part, argument);
+    virtual_network_at(sim, virtual_network_now_ns(sim) + TELL_NS, call_hear, part, argument);
 }
 
 void sim_daemon_continue(struct sim_daemon *daemon)
 {
-    struct sim *sim = daemon->machine->sim;
+    struct virtual_network *sim = daemon->machine->sim;
 
     daemon->stopped = 0;
-    sim_continue(sim, daemon->slot);
+    virtual_network_continue(sim, daemon->slot);
     for (uint32_t i = 0; i < daemon->waiting_count; i++)
-        sim_at(sim, sim_now_ns(sim), daemon->waiting[i].function, daemon->waiting[i].context,
-               daemon->waiting[i].argument);
+        virtual_network_at(sim, virtual_network_now_ns(sim), daemon->waiting[i].function,
+                           daemon->waiting[i].context, daemon->waiting[i].argument);
     daemon->waiting_count = 0;
     for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
         sim_process_continue(part);
@@ -138,7 +138,7 @@ static void complete(void *context)
     const struct sim_watch *watch = sim_daemon_watch(daemon);
 
     if (watch->complete)
-        watch->complete(daemon->machine->context, sim_now_ns(daemon->machine->sim));
+        watch->complete(daemon->machine->context, virtual_network_now_ns(daemon->machine->sim));
     /* A job runs on the initial nodes of its instance. */
     if (node_population(daemon->node) == daemon->machine->places)
         daemon_tree_events.complete(daemon->core);
@@ -199,7 +199,7 @@ static void lost(void *context, const struct ranges *places)
     struct sim_machine *machine = daemon->machine;
 
     if (daemon->place == 0 && machine->watch->lost)
-        machine->watch->lost(machine->context, sim_now_ns(machine->sim), places);
+        machine->watch->lost(machine->context, virtual_network_now_ns(machine->sim), places);
     if (sim_daemon_watch(daemon)->told_lost)
         sim_daemon_watch(daemon)->told_lost(machine->context, daemon->place, places);
     daemon_tree_events.lost(daemon->core, places);
@@ -280,12 +280,13 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
     daemon->state = SIM_DAEMON_UP;
     machine->up++;
     make_core(daemon, record);
-    sim_address(daemon->place, &config.own);
+    virtual_network_address(daemon->place, &config.own);
     daemon->node = node_create(&config, &node_events, daemon);
     daemon_tree_attach(daemon->core, daemon->node);
-    node_attach(daemon->node, sim_transport_ops(), sim_transport(machine->sim, daemon->slot));
-    sim_attach_as(machine->sim, daemon->slot, daemon->place, daemon->incarnation,
-                  node_transport_events(), daemon->node);
+    node_attach(daemon->node, virtual_network_transport_ops(),
+                virtual_network_transport(machine->sim, daemon->slot));
+    virtual_network_attach_as(machine->sim, daemon->slot, daemon->place, daemon->incarnation,
+                              node_transport_events(), daemon->node);
     node_start(daemon->node, &config.own);
 }
 
@@ -312,7 +313,7 @@ void sim_daemon_restart(struct sim_daemon *daemon)
 
     if (sim_daemon_is_up(daemon) || daemon->node == NULL)
         return; /* it has not died, or was never started */
-    sim_kill(daemon->machine->sim, daemon->slot);
+    virtual_network_kill(daemon->machine->sim, daemon->slot);
     again.boot = message_reference(daemon->boot);
     sim_daemon_fini(daemon);
     *daemon = again;
@@ -347,15 +348,15 @@ void sim_daemon_leaves(struct sim_daemon *daemon, enum sim_daemon_state state)
     for (struct sim_part *part = daemon->parts; part != NULL; part = part->next)
         sim_process_vanish(part);
     if (state == SIM_DAEMON_ENDING && sim_daemon_watch(daemon)->ended)
-        sim_daemon_watch(daemon)->ended(machine->context, sim_now_ns(machine->sim), daemon->place,
-                                        daemon->end);
+        sim_daemon_watch(daemon)->ended(machine->context, virtual_network_now_ns(machine->sim),
+                                        daemon->place, daemon->end);
 }
 
 void sim_daemon_exit(struct sim_daemon *daemon)
 {
     assert(daemon->state == SIM_DAEMON_ENDING);
     daemon->state = SIM_DAEMON_ENDED;
-    sim_kill(daemon->machine->sim, daemon->slot);
+    virtual_network_kill(daemon->machine->sim, daemon->slot);
     sim_starter_notice(daemon);
 }
 
@@ -368,7 +369,7 @@ void sim_daemon_kill(struct sim_daemon *daemon)
     else if (daemon->state != SIM_DAEMON_ENDING)
         return;
     daemon->state = SIM_DAEMON_KILLED;
-    sim_kill(daemon->machine->sim, daemon->slot);
+    virtual_network_kill(daemon->machine->sim, daemon->slot);
     sim_starter_notice(daemon);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/list.h"
 #include "base/random.h"
-#include "fabric/sim.h"
+#include "fabric/virtual_network.h"
 #include "launch/proto/boot.h"
 #include "launch/core/daemon_core.h"
 #include "launch/sim/sim.h"
@@ -28,9 +28,9 @@ enum sim_daemon_state {
 
 struct sim_process;
 
-/* A call of sim_at that waits for a stopped daemon to continue. */
+/* A call of virtual_network_at that waits for a stopped daemon to continue. */
 struct sim_call {
-    sim_call_function *function;
+    virtual_network_call_function *function;
     void *context;
     uint64_t argument;
 };
@@ -110,7 +110,7 @@ struct sim_machine {
     struct sim_machine_config config;
     const struct sim_watch *watch;
     void *context;
-    struct sim *sim;
+    struct virtual_network *sim;
     struct random_state random;
     struct instance_spec instance;
     uint32_t places;      /* at the beginning */
@@ -167,8 +167,8 @@ void sim_daemon_exit(struct sim_daemon *daemon);
 void sim_daemon_post(struct sim_daemon *daemon, const struct daemon_event *event);
 void sim_daemon_post_job(struct sim_daemon *daemon, struct job_event *event);
 /* 1: it is stopped, and the call will be made when it goes on. */
-int sim_daemon_defers(struct sim_daemon *daemon, sim_call_function *function, void *context,
-                      uint64_t argument);
+int sim_daemon_defers(struct sim_daemon *daemon, virtual_network_call_function *function,
+                      void *context, uint64_t argument);
 /* Sends an event of the helper to the daemon, in order; a stopped daemon gets it when it continues.
  * number: 24 bits. */
 void sim_daemon_tell(struct sim_part *part, enum job_event_kind kind, uint32_t index,

@@ -16,7 +16,7 @@
 
 static uint64_t ops_now_ns(void *context)
 {
-    return sim_now_ns(((struct sim_daemon *)context)->machine->sim);
+    return virtual_network_now_ns(((struct sim_daemon *)context)->machine->sim);
 }
 
 static void timer_over(struct sim_daemon *daemon, enum daemon_timer timer, uint32_t job)
@@ -83,10 +83,10 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
                          : timer == DAEMON_TIMER_STALLS ? &machine->stalls_ns
                          : job != NULL                  ? &job->timer_ns
                                                         : &machine->timer_ns;
-    sim_call_function *call = timer == DAEMON_TIMER_END      ? call_end_timer
-                              : timer == DAEMON_TIMER_STALLS ? call_stalls_timer
-                              : job != NULL                  ? call_job_timer
-                                                             : call_instance_timer;
+    virtual_network_call_function *call = timer == DAEMON_TIMER_END      ? call_end_timer
+                                          : timer == DAEMON_TIMER_STALLS ? call_stalls_timer
+                                          : job != NULL                  ? call_job_timer
+                                                                         : call_instance_timer;
     void *owner = timer == DAEMON_TIMER_END ? (void *)daemon
                   : job != NULL             ? (void *)job
                                             : (void *)machine;
@@ -94,7 +94,7 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)
-        sim_at(machine->sim, deadline_ns, call, owner, deadline_ns);
+        virtual_network_at(machine->sim, deadline_ns, call, owner, deadline_ns);
 }
 
 /* ---- parts of jobs ---- */
@@ -321,9 +321,10 @@ static void call_finished(void *context, uint64_t incarnation)
 static void ops_finish(void *context)
 {
     struct sim_daemon *daemon = context;
-    struct sim *sim = daemon->machine->sim;
+    struct virtual_network *sim = daemon->machine->sim;
 
-    sim_at(sim, sim_now_ns(sim) + EXIT_MS * NS_PER_MS, call_finished, daemon, daemon->incarnation);
+    virtual_network_at(sim, virtual_network_now_ns(sim) + EXIT_MS * NS_PER_MS, call_finished,
+                       daemon, daemon->incarnation);
 }
 
 static void ops_stop(void *context)

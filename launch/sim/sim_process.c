@@ -55,7 +55,7 @@ static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, i
     struct sim_machine *machine = part->daemon->machine;
     const struct sim_process *process = &part->processes[index];
     struct sim_process_fact fact = {
-        .now_ns = sim_now_ns(machine->sim),
+        .now_ns = virtual_network_now_ns(machine->sim),
         .job = part->job->number,
         .place = part->daemon->place,
         .index = index,
@@ -74,12 +74,12 @@ static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, i
         machine->watch->process(machine->context, &fact);
 }
 
-static void at(struct sim_part *part, uint64_t delay_ns, sim_call_function *function,
+static void at(struct sim_part *part, uint64_t delay_ns, virtual_network_call_function *function,
                uint64_t argument)
 {
-    struct sim *sim = part->daemon->machine->sim;
+    struct virtual_network *sim = part->daemon->machine->sim;
 
-    sim_at(sim, sim_now_ns(sim) + delay_ns, function, part, argument);
+    virtual_network_at(sim, virtual_network_now_ns(sim) + delay_ns, function, part, argument);
 }
 
 /* ---- output ---- */
@@ -448,6 +448,7 @@ void sim_process_start(struct sim_part *part, uint32_t index)
     if (machine->config.process_cpu_ns == 0)
         at(part, delay_ns, call_started, index);
     else
-        sim_work(machine->sim, part->daemon->slot, sim_now_ns(machine->sim) + delay_ns,
-                 machine->config.process_cpu_ns, call_started, part, index);
+        virtual_network_work(machine->sim, part->daemon->slot,
+                             virtual_network_now_ns(machine->sim) + delay_ns,
+                             machine->config.process_cpu_ns, call_started, part, index);
 }

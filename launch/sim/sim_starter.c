@@ -45,9 +45,9 @@ static void call_failed(void *context, uint64_t failure)
 
 static void fail_after(struct sim_daemon *child, uint64_t delay_ns, enum place_failure failure)
 {
-    struct sim *sim = child->machine->sim;
+    struct virtual_network *sim = child->machine->sim;
 
-    sim_at(sim, sim_now_ns(sim) + delay_ns, call_failed, child, failure);
+    virtual_network_at(sim, virtual_network_now_ns(sim) + delay_ns, call_failed, child, failure);
 }
 
 void sim_starter_notice(struct sim_daemon *daemon)
@@ -85,8 +85,8 @@ static void call_started(void *context, uint64_t delay_ns)
     struct sim_daemon *child = context;
     struct sim_machine *machine = child->machine;
 
-    sim_work(machine->sim, child->slot, sim_now_ns(machine->sim) + delay_ns,
-             machine->config.daemon_cpu_ns, call_boot, child, 0);
+    virtual_network_work(machine->sim, child->slot, virtual_network_now_ns(machine->sim) + delay_ns,
+                         machine->config.daemon_cpu_ns, call_boot, child, 0);
 }
 
 /* Hands a boot record to a starter; takes it. */
@@ -94,7 +94,7 @@ static void start_with(struct sim_daemon *daemon, struct boot_record *record)
 {
     struct sim_machine *machine = daemon->machine;
     struct sim_daemon *child = &machine->daemons[record->place];
-    uint64_t now_ns = sim_now_ns(machine->sim);
+    uint64_t now_ns = virtual_network_now_ns(machine->sim);
     uint64_t delay_ns =
         1 + machine->config.daemon_ns + sim_random(machine, machine->config.daemon_ns_max);
     struct buffer text = {0};
@@ -106,13 +106,14 @@ static void start_with(struct sim_daemon *daemon, struct boot_record *record)
     boot_record_fini(record);
     child->boot = message_from_buffer(&text);
     buffer_fini(&text);
-    sim_at(machine->sim, now_ns + machine->instance.start_timeout_s * 1000ull * NS_PER_MS,
-           call_start_timeout, child, 0);
+    virtual_network_at(machine->sim,
+                       now_ns + machine->instance.start_timeout_s * 1000ull * NS_PER_MS,
+                       call_start_timeout, child, 0);
     if (random_chance(&machine->random, machine->config.daemon_fails))
         fail_after(child, delay_ns, PLACE_REFUSED);
     else if (!random_chance(&machine->random, machine->config.daemon_silent))
-        sim_work(machine->sim, daemon->slot, now_ns, machine->config.starter_cpu_ns, call_started,
-                 child, delay_ns);
+        virtual_network_work(machine->sim, daemon->slot, now_ns, machine->config.starter_cpu_ns,
+                             call_started, child, delay_ns);
 }
 
 /* A million daemons would not fit into memory if each kept its boot record. */
@@ -134,7 +135,7 @@ void sim_starter_start_new(struct sim_daemon *root, uint32_t place)
     char name[32];
 
     snprintf(name, sizeof name, "new%u", place);
-    sim_address(0, &own);
+    virtual_network_address(0, &own);
     sim_starter_record(root, &own_record);
     boot_record_newcomer(&own_record, &own, place, name, &record);
     boot_record_fini(&own_record);
@@ -149,7 +150,7 @@ static void ops_start(void *context, struct range range)
     struct boot_record own_record, record;
     struct addresses own;
 
-    sim_address(daemon->place, &own);
+    virtual_network_address(daemon->place, &own);
     sim_starter_record(daemon, &own_record);
     boot_record_child(&own_record, &own, range, &record);
     boot_record_fini(&own_record);
@@ -208,7 +209,8 @@ static void ops_kill(void *context)
 
     for (uint32_t i = 0; i < machine->capacity && !daemon->lets_go; i++)
         if (machine->daemons[i].has_starter && machine->daemons[i].starter == daemon->place)
-            sim_at(machine->sim, sim_now_ns(machine->sim), call_kill, &machine->daemons[i], 0);
+            virtual_network_at(machine->sim, virtual_network_now_ns(machine->sim), call_kill,
+                               &machine->daemons[i], 0);
 }
 
 static uint32_t ops_running(void *context)

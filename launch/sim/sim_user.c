@@ -174,7 +174,8 @@ static void started(struct sim_machine *machine, struct wire_reader *reader)
     if (control_started_decode(&message, reader) < 0)
         assert(!"the root encodes what can be decoded");
     if (machine->watch->started)
-        machine->watch->started(machine->context, sim_now_ns(machine->sim), number, &message);
+        machine->watch->started(machine->context, virtual_network_now_ns(machine->sim), number,
+                                &message);
 }
 
 static void reported(struct sim_machine *machine, struct wire_reader *reader)
@@ -186,7 +187,8 @@ static void reported(struct sim_machine *machine, struct wire_reader *reader)
         assert(!"the root encodes what can be decoded");
     job_of(machine, number)->reported = 1;
     if (machine->watch->report)
-        machine->watch->report(machine->context, sim_now_ns(machine->sim), number, &message);
+        machine->watch->report(machine->context, virtual_network_now_ns(machine->sim), number,
+                               &message);
 }
 
 static void text_came(struct sim_machine *machine, struct wire_reader *reader)
@@ -199,7 +201,7 @@ static void text_came(struct sim_machine *machine, struct wire_reader *reader)
         assert(!"the root encodes what can be decoded");
     text = memory_printf("%.*s", (int)message.text.length_bytes, (const char *)message.text.data);
     if (machine->watch->text)
-        machine->watch->text(machine->context, sim_now_ns(machine->sim), number, text);
+        machine->watch->text(machine->context, virtual_network_now_ns(machine->sim), number, text);
     free(text);
 }
 
@@ -217,7 +219,7 @@ static void call_written(void *context, uint64_t bytes)
 static void output_came(struct sim_machine *machine, struct wire_reader *reader)
 {
     struct sim_job *job = job_of(machine, wire_get_u32(reader));
-    uint64_t now_ns = sim_now_ns(machine->sim);
+    uint64_t now_ns = virtual_network_now_ns(machine->sim);
     struct control_output message;
 
     if (control_output_decode(&message, reader) < 0)
@@ -227,7 +229,8 @@ static void output_came(struct sim_machine *machine, struct wire_reader *reader)
     if (job->reader_free_ns < now_ns)
         job->reader_free_ns = now_ns;
     job->reader_free_ns += message.bytes.length_bytes * machine->config.reader_byte_ns;
-    sim_at(machine->sim, job->reader_free_ns, call_written, job, message.bytes.length_bytes);
+    virtual_network_at(machine->sim, job->reader_free_ns, call_written, job,
+                       message.bytes.length_bytes);
 }
 
 static void ops_send(void *context, uint32_t client, uint8_t type, const void *data, size_t bytes)
@@ -238,7 +241,8 @@ static void ops_send(void *context, uint32_t client, uint8_t type, const void *d
     if (client_of(machine, client)->has_closed)
         return;
     if (machine->watch->told)
-        machine->watch->told(machine->context, sim_now_ns(machine->sim), client, type, data, bytes);
+        machine->watch->told(machine->context, virtual_network_now_ns(machine->sim), client, type,
+                             data, bytes);
     wire_reader_init(&reader, data, bytes);
     switch ((enum control_message)type) {
     case CONTROL_ACCEPTED:

@@ -70,7 +70,7 @@ static uint32_t below(struct world *world, uint32_t bound)
 
 static uint64_t now_ns(const struct world *world)
 {
-    return sim_now_ns(world->cluster->sim);
+    return virtual_network_now_ns(world->cluster->sim);
 }
 
 /* ---- the members ---- */
@@ -118,8 +118,8 @@ static void be_impatient(struct fence *fence, uint32_t place, uint32_t generatio
     uint64_t at_ns = now_ns(fence->world) + below(fence->world, 3 * MS);
 
     /* Who is stopped does so when it continues. */
-    sim_work(fence->world->cluster->sim, place, at_ns, 0, wait_no_longer, fence,
-             place + ((uint64_t)generation << 32));
+    virtual_network_work(fence->world->cluster->sim, place, at_ns, 0, wait_no_longer, fence,
+                         place + ((uint64_t)generation << 32));
 }
 
 /* Calls what the window allows. */
@@ -236,7 +236,7 @@ static void break_lateral(void *context, uint64_t pair)
         is_of_the_tree(world, a, b))
         return;
     checker_troubled(&world->checker, a > b ? a : b, now_ns(world));
-    sim_break(world->cluster->sim, a, b);
+    virtual_network_break(world->cluster->sim, a, b);
 }
 
 static void chunk_is_sent(struct world *world, uint32_t from, uint32_t to)
@@ -245,7 +245,8 @@ static void chunk_is_sent(struct world *world, uint32_t from, uint32_t to)
         return;
     world->breaks--;
     world->break_in = 1 + below(world, 50);
-    sim_at(world->cluster->sim, now_ns(world), break_lateral, world, from + ((uint64_t)to << 32));
+    virtual_network_at(world->cluster->sim, now_ns(world), break_lateral, world,
+                       from + ((uint64_t)to << 32));
 }
 
 static void stop_place(void *context, uint64_t place)
@@ -254,12 +255,12 @@ static void stop_place(void *context, uint64_t place)
 
     if (!cluster_is_alive(world->cluster, (uint32_t)place))
         return;
-    sim_stop(world->cluster->sim, (uint32_t)place);
+    virtual_network_stop(world->cluster->sim, (uint32_t)place);
 }
 
 static void continue_place(void *context, uint64_t place)
 {
-    sim_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
+    virtual_network_continue(((struct world *)context)->cluster->sim, (uint32_t)place);
 }
 
 /* For so short that nobody is harmed. */
@@ -272,20 +273,21 @@ static void plan_stops(struct world *world)
         uint64_t at_ns = 100 * MS + random_below(&world->random, BLUR_NS);
         uint64_t length_ns = LEASE_NS / 8 * (1 + below(world, 2)) - BLUR_NS / 2;
 
-        sim_at(world->cluster->sim, at_ns, stop_place, world, place);
-        sim_at(world->cluster->sim, at_ns + length_ns + random_below(&world->random, BLUR_NS),
-               continue_place, world, place);
+        virtual_network_at(world->cluster->sim, at_ns, stop_place, world, place);
+        virtual_network_at(world->cluster->sim,
+                           at_ns + length_ns + random_below(&world->random, BLUR_NS),
+                           continue_place, world, place);
     }
 }
 
 /* Right when somebody sends, or is sent, a frame of an operation. */
-static void on_fact(void *context, uint64_t at_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t at_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     struct world *world = context;
 
     (void)at_ns;
-    if (fact != SIM_FACT_SEND)
+    if (fact != VIRTUAL_NETWORK_FACT_SEND)
         return;
     checker_sent(&world->checker, from, frame);
     if (frame->type == OVERLAY_CHUNK)
@@ -349,8 +351,9 @@ static void plan_fence(struct world *world, uint32_t index)
     fence->told = memory_allocate_zeroed(world->places * sizeof(uint32_t));
     choose_set(world, fence);
     for (uint32_t place = 0; ranges_next(&fence->set, place, &place); place++)
-        sim_work(world->cluster->sim, place, 100 * MS + random_below(&world->random, 5 * MS), 0,
-                 begin_member, fence, place);
+        virtual_network_work(world->cluster->sim, place,
+                             100 * MS + random_below(&world->random, 5 * MS), 0, begin_member,
+                             fence, place);
 }
 
 static void world_init(struct world *world, uint64_t seed)
@@ -365,15 +368,15 @@ static void world_init(struct world *world, uint64_t seed)
     config.radix = world->radix;
     config.long_set_ranges = below(world, 2); /* in every second world all sets are long */
     config.stall_ns = seed % 3 == 0 ? 0 : 3600000 * MS; /* it heals what it should not have to */
-    config.sim = (struct sim_config){
+    config.sim = (struct virtual_network_config){
         .places = world->places, .seed = seed, .latency_ns = 20000 + below(world, 200000)};
     if (below(world, 2) == 1)
         config.sim.jitter_ns = below(world, 2000000);
     world->cluster = cluster_create(&config);
     checker_init(&world->checker, world->places, world->radix, LEASE_NS);
-    sim_set_trace(world->cluster->sim, on_fact, world);
+    virtual_network_set_trace(world->cluster->sim, on_fact, world);
     for (uint32_t place = 0; place < world->places; place++)
-        sim_at(world->cluster->sim, 1, start_place, world, place);
+        virtual_network_at(world->cluster->sim, 1, start_place, world, place);
     world->fences_count = 2 + below(world, SETS_MAX - 1);
     for (uint32_t i = 0; i < world->fences_count; i++)
         plan_fence(world, i);
@@ -433,7 +436,7 @@ static void finish(struct world *world)
     uint64_t rest_ns = now_ns(world);
     char text[128];
 
-    sim_run_until(world->cluster->sim, rest_ns + CHECKER_REST_NS);
+    virtual_network_run_until(world->cluster->sim, rest_ns + CHECKER_REST_NS);
     for (uint32_t place = 0; place < world->places; place++) {
         const struct node *node = world->cluster->places[place].node;
 
@@ -455,10 +458,10 @@ static void finish(struct world *world)
 
 static void run(struct world *world)
 {
-    sim_run_until(world->cluster->sim, 90 * MS);
+    virtual_network_run_until(world->cluster->sim, 90 * MS);
     while (world->checker.failure[0] == '\0' && !all_are_done(world) &&
            now_ns(world) < world->checker.last_fault_ns + 2 * BOUND_NS)
-        sim_run_until(world->cluster->sim, now_ns(world) + 20 * MS);
+        virtual_network_run_until(world->cluster->sim, now_ns(world) + 20 * MS);
     if (world->checker.failure[0] == '\0')
         finish(world);
 }

@@ -26,20 +26,23 @@
 #endif
 #define HORIZON_NS (90000 * MS)
 
-static void print_fact(uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
+static void print_fact(uint64_t now_ns, enum virtual_network_fact fact, uint32_t from, uint32_t to,
                        const struct frame *frame)
 {
     static const char *const facts[] = {
-        [SIM_FACT_UP] = "up",        [SIM_FACT_DOWN] = "down",          [SIM_FACT_KILL] = "KILLED",
-        [SIM_FACT_STOP] = "STOPPED", [SIM_FACT_CONTINUE] = "CONTINUES",
+        [VIRTUAL_NETWORK_FACT_UP] = "up",
+        [VIRTUAL_NETWORK_FACT_DOWN] = "down",
+        [VIRTUAL_NETWORK_FACT_KILL] = "KILLED",
+        [VIRTUAL_NETWORK_FACT_STOP] = "STOPPED",
+        [VIRTUAL_NETWORK_FACT_CONTINUE] = "CONTINUES",
     };
     struct buffer line = {0};
 
-    if (fact == SIM_FACT_SEND &&
+    if (fact == VIRTUAL_NETWORK_FACT_SEND &&
         (frame->type == OVERLAY_LEASE || frame->type == OVERLAY_LEASE_ECHO))
         return;
     buffer_printf(&line, "%.3fms %u -> %u ", (double)now_ns / 1e6, from, to);
-    if (fact == SIM_FACT_SEND)
+    if (fact == VIRTUAL_NETWORK_FACT_SEND)
         overlay_print(frame, &line);
     else
         buffer_append_string(&line, facts[fact]);
@@ -47,29 +50,30 @@ static void print_fact(uint64_t now_ns, enum sim_fact fact, uint32_t from, uint3
     buffer_fini(&line);
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     struct world *world = context;
 
     if (world->is_traced)
         print_fact(now_ns, fact, from, to, frame);
-    if (fact == SIM_FACT_SEND)
+    if (fact == VIRTUAL_NETWORK_FACT_SEND)
         plan_ambush(world, from, to, frame->type);
-    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_LATERAL && world->lateral_ns == 0)
+    if (fact == VIRTUAL_NETWORK_FACT_SEND && frame->type == OVERLAY_LATERAL &&
+        world->lateral_ns == 0)
         world->lateral_ns = now_ns;
-    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_CHUNK)
+    if (fact == VIRTUAL_NETWORK_FACT_SEND && frame->type == OVERLAY_CHUNK)
         plan_break(world, from, to);
 }
 
 static void run(struct world *world, uint64_t more_ns)
 {
-    uint64_t until_ns = sim_now_ns(world->cluster->sim) + more_ns;
+    uint64_t until_ns = virtual_network_now_ns(world->cluster->sim) + more_ns;
 
-    while (sim_now_ns(world->cluster->sim) < until_ns && world->failure[0] == '\0') {
-        uint64_t next_ns = sim_now_ns(world->cluster->sim) + 100 * MS;
+    while (virtual_network_now_ns(world->cluster->sim) < until_ns && world->failure[0] == '\0') {
+        uint64_t next_ns = virtual_network_now_ns(world->cluster->sim) + 100 * MS;
 
-        sim_run_until(world->cluster->sim, next_ns < until_ns ? next_ns : until_ns);
+        virtual_network_run_until(world->cluster->sim, next_ns < until_ns ? next_ns : until_ns);
         plan_forget_some(world);
     }
 }
@@ -77,11 +81,11 @@ static void run(struct world *world, uint64_t more_ns)
 /* Until everything has been told, or too late. */
 static void run_until_quiet(struct world *world)
 {
-    uint64_t until_ns = sim_now_ns(world->cluster->sim) + HORIZON_NS;
+    uint64_t until_ns = virtual_network_now_ns(world->cluster->sim) + HORIZON_NS;
 
     run(world, 400 * MS);
     while (!check_is_quiet(world) && world->failure[0] == '\0' &&
-           sim_now_ns(world->cluster->sim) < until_ns)
+           virtual_network_now_ns(world->cluster->sim) < until_ns)
         run(world, 500 * MS);
     check_healed(world);
 }
@@ -90,7 +94,7 @@ static void soak_one(struct world *world, uint64_t seed)
 {
     world_init(world, seed);
     world->is_traced = getenv("TRACE") != NULL;
-    sim_set_trace(world->cluster->sim, on_fact, world);
+    virtual_network_set_trace(world->cluster->sim, on_fact, world);
     run_until_quiet(world);
     for (; world->rounds > 0 && world->failure[0] == '\0'; world->rounds--) {
         run(world, round_pause_ns(world));
@@ -136,15 +140,15 @@ int main(void)
         if (world.failure[0] != '\0') {
             failures++;
             diag("seed %llu (%u places, radix %u) at %.3f ms: %s", (unsigned long long)seed,
-                 world.places, world.radix, (double)sim_now_ns(world.cluster->sim) / 1e6,
-                 world.failure);
+                 world.places, world.radix,
+                 (double)virtual_network_now_ns(world.cluster->sim) / 1e6, world.failure);
             diag("replay: SEED=%llu TRACE=1 test/soak/overlay_soak.t", (unsigned long long)seed);
         }
         deaths += ranges_count(&world.killed);
         places += world.places;
         grown += world.population - world.places;
         left += ranges_count(&world.left);
-        frames += sim_frames_sent(world.cluster->sim);
+        frames += virtual_network_frames_sent(world.cluster->sim);
         world_fini(&world);
     }
     diag("%llu worlds, %llu places, %llu new ones, %llu asked to leave, %llu deaths, %llu frames",

@@ -188,7 +188,7 @@ void check_all(struct world *world)
 /* Everything has been told that will be told. */
 bool check_is_quiet(const struct world *world)
 {
-    if (!world->complete || sim_now_ns(world->cluster->sim) < world->settled_ns)
+    if (!world->complete || virtual_network_now_ns(world->cluster->sim) < world->settled_ns)
         return false;
     for (uint32_t set = 0; set < world->sets_count; set++) {
         const struct program *program = &world->sets[set];
@@ -211,7 +211,7 @@ bool check_is_quiet(const struct world *world)
 
 void check_healed(struct world *world)
 {
-    uint64_t now_ns = sim_now_ns(world->cluster->sim);
+    uint64_t now_ns = virtual_network_now_ns(world->cluster->sim);
     uint64_t since_ns = world->fault_ns > world->settled_ns ? world->fault_ns : world->settled_ns;
 
     if (now_ns > since_ns + HEAL_NS)

@@ -8,7 +8,7 @@
 
 static uint64_t now_ns(const struct world *world)
 {
-    return sim_now_ns(world->cluster->sim);
+    return virtual_network_now_ns(world->cluster->sim);
 }
 
 static void call_start_new(void *context, uint64_t place)
@@ -30,8 +30,8 @@ static void plan_newcomer(struct world *world, uint32_t place)
         plan_failed(world, place);
         return;
     }
-    sim_at(world->cluster->sim, now_ns(world) + world_below(world, 30 * (uint32_t)MS),
-           call_start_new, world, place);
+    virtual_network_at(world->cluster->sim, now_ns(world) + world_below(world, 30 * (uint32_t)MS),
+                       call_start_new, world, place);
     if (dice == 1)
         plan_kill(world, place, now_ns(world) + world_below(world, 60 * (uint32_t)MS));
 }
@@ -100,9 +100,9 @@ void plan_growth(struct world *world, uint64_t span_ns)
         uint32_t count = 1 + world_below(world, world_below(world, 2) == 0 ? 3 : world->capacity);
 
         if (i < grows)
-            sim_at(world->cluster->sim, at_ns, call_grow, world, count);
+            virtual_network_at(world->cluster->sim, at_ns, call_grow, world, count);
         else
-            sim_at(world->cluster->sim, at_ns, call_shrink, world, 0);
+            virtual_network_at(world->cluster->sim, at_ns, call_shrink, world, 0);
         if (world->settled_ns < at_ns)
             world->settled_ns = at_ns;
     }

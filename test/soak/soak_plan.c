@@ -20,8 +20,8 @@ static void begin_member(void *context, uint64_t what)
 
 void plan_begin(struct world *world, uint32_t set, uint32_t place, uint64_t at_ns)
 {
-    sim_work(world->cluster->sim, place, at_ns, 0, begin_member, world,
-             place + ((uint64_t)set << 32));
+    virtual_network_work(world->cluster->sim, place, at_ns, 0, begin_member, world,
+                         place + ((uint64_t)set << 32));
 }
 
 static void call_start(void *context, uint64_t place)
@@ -34,17 +34,18 @@ static void call_failed(void *context, uint64_t place)
     struct world *world = context;
 
     if (!world_survives(world, 0)) /* not up yet */
-        sim_at(world->cluster->sim, sim_now_ns(world->cluster->sim) + MS, call_failed, world,
-               place);
+        virtual_network_at(world->cluster->sim, virtual_network_now_ns(world->cluster->sim) + MS,
+                           call_failed, world, place);
     else
         node_place_failed(world->cluster->places[0].node, (uint32_t)place);
 }
 
 void plan_failed(struct world *world, uint32_t place)
 {
-    sim_at(world->cluster->sim,
-           sim_now_ns(world->cluster->sim) + world_below(world, 50 * (uint32_t)MS), call_failed,
-           world, place);
+    virtual_network_at(world->cluster->sim,
+                       virtual_network_now_ns(world->cluster->sim) +
+                           world_below(world, 50 * (uint32_t)MS),
+                       call_failed, world, place);
 }
 
 static void call_kill(void *context, uint64_t place)
@@ -209,7 +210,7 @@ void plan_kill(struct world *world, uint32_t place, uint64_t at_ns)
     if (place == 0 || place >= world->population)
         return;
     world->deaths_planned++;
-    sim_at(world->cluster->sim, at_ns, call_kill, world, place);
+    virtual_network_at(world->cluster->sim, at_ns, call_kill, world, place);
 }
 
 /* Single deaths, a parent with its heirs, or whole runs at almost the same time. */
@@ -245,7 +246,7 @@ static void call_break(void *context, uint64_t place)
     if (parent == TREE_NO_PLACE)
         return;
     ranges_add(&world->evictable, (uint32_t)place, (uint32_t)place);
-    sim_break(world->cluster->sim, (uint32_t)place, parent);
+    virtual_network_break(world->cluster->sim, (uint32_t)place, parent);
     world_disturb(world);
 }
 
@@ -254,7 +255,7 @@ static void call_stop(void *context, uint64_t place)
     struct world *world = context;
 
     if (world_survives(world, (uint32_t)place))
-        sim_stop(world->cluster->sim, (uint32_t)place);
+        virtual_network_stop(world->cluster->sim, (uint32_t)place);
 }
 
 static void call_continue(void *context, uint64_t place)
@@ -262,7 +263,7 @@ static void call_continue(void *context, uint64_t place)
     struct world *world = context;
 
     world_disturb(world);
-    sim_continue(world->cluster->sim, (uint32_t)place);
+    virtual_network_continue(world->cluster->sim, (uint32_t)place);
 }
 
 /* The child range of the root that a place is in. */
@@ -285,7 +286,7 @@ static struct range branch_of(const struct world *world, uint32_t place)
  * the root everybody. */
 void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t length_ns)
 {
-    struct sim *sim = world->cluster->sim;
+    struct virtual_network *sim = world->cluster->sim;
 
     if (place == 0 && (length_ns > STOP_NS || world->deaths_planned > 0)) {
         ranges_add(&world->evictable, 1, world->capacity - 1);
@@ -295,15 +296,15 @@ void plan_stop(struct world *world, uint32_t place, uint64_t at_ns, uint64_t len
         ranges_add(&world->evictable, place, place);
         ranges_add(&world->cut_off, branch.first, branch.last);
     }
-    sim_at(sim, at_ns, call_stop, world, place);
-    sim_at(sim, at_ns + length_ns, call_continue, world, place);
+    virtual_network_at(sim, at_ns, call_stop, world, place);
+    virtual_network_at(sim, at_ns + length_ns, call_continue, world, place);
     if (world->settled_ns < at_ns + length_ns)
         world->settled_ns = at_ns + length_ns;
 }
 
 void plan_break_tree(struct world *world, uint32_t place, uint64_t at_ns)
 {
-    sim_at(world->cluster->sim, at_ns, call_break, world, place);
+    virtual_network_at(world->cluster->sim, at_ns, call_break, world, place);
 }
 
 /* For less or more than it may be. */
@@ -389,7 +390,7 @@ static void call_break_lateral(void *context, uint64_t pair)
         return;
     if (world->deaths_planned > 0) /* it may be about to become one of the tree */
         ranges_add(&world->evictable, a > b ? a : b, a > b ? a : b);
-    sim_break(world->cluster->sim, a, b);
+    virtual_network_break(world->cluster->sim, a, b);
     world_disturb(world);
 }
 
@@ -399,8 +400,8 @@ void plan_break(struct world *world, uint32_t from, uint32_t to)
         return;
     world->breaks--;
     world->break_chunks = world_below(world, 50);
-    sim_at(world->cluster->sim, sim_now_ns(world->cluster->sim), call_break_lateral, world,
-           from + ((uint64_t)to << 32));
+    virtual_network_at(world->cluster->sim, virtual_network_now_ns(world->cluster->sim),
+                       call_break_lateral, world, from + ((uint64_t)to << 32));
 }
 
 void plan_broadcast(struct world *world, uint64_t at_ns)
@@ -412,7 +413,7 @@ void plan_broadcast(struct world *world, uint64_t at_ns)
     world->broadcasts_count++;
     if (world_below(world, 2) == 0)
         random_set(world, world->places, &world->broadcast_sets[id]);
-    sim_work(world->cluster->sim, 0, at_ns, 0, call_broadcast, world, id);
+    virtual_network_work(world->cluster->sim, 0, at_ns, 0, call_broadcast, world, id);
 }
 
 void plan_all(struct world *world)
@@ -421,10 +422,10 @@ void plan_all(struct world *world)
     uint32_t broadcasts = world_below(world, BROADCASTS_MAX - ROUNDS_MAX);
     uint64_t start_ns = world_below(world, 3) == 0 ? 1 : 30 * MS;
     uint64_t span_ns = (1 + world_below(world, 100)) * MS;
-    struct sim *sim = world->cluster->sim;
+    struct virtual_network *sim = world->cluster->sim;
 
     for (uint32_t place = 0; place < world->places; place++)
-        sim_at(sim, random_below(&world->random, start_ns), call_start, world, place);
+        virtual_network_at(sim, random_below(&world->random, start_ns), call_start, world, place);
     for (uint32_t i = 0; i < sets; i++)
         plan_set(world, span_ns);
     for (uint32_t i = 0; i < broadcasts; i++)
@@ -433,12 +434,12 @@ void plan_all(struct world *world)
     for (uint32_t i = 0; i < world->requests_count; i++) {
         world->requests[i].from = world_below(world, world->places);
         world->requests[i].to = world_below(world, world->places);
-        sim_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS), call_request, world,
-               i);
+        virtual_network_at(sim, start_ns + random_below(&world->random, span_ns + 40 * MS),
+                           call_request, world, i);
     }
     for (uint32_t i = 1; i < 20; i++)
-        sim_at(sim, start_ns + i * span_ns / 10, call_send, world, i);
-    sim_at(sim, LAZY_NS, call_check_lazy, world, 0);
+        virtual_network_at(sim, start_ns + i * span_ns / 10, call_send, world, i);
+    virtual_network_at(sim, LAZY_NS, call_check_lazy, world, 0);
     plan_kills(world, span_ns);
     plan_ambushes(world);
     world->breaks = world_below(world, 3) == 0 ? 1 + world_below(world, 4) : 0;

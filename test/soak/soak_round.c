@@ -12,7 +12,7 @@
 
 static uint64_t now_ns(const struct world *world)
 {
-    return sim_now_ns(world->cluster->sim);
+    return virtual_network_now_ns(world->cluster->sim);
 }
 
 /* The ends of a link close it within a few messages of each other; what is begun just before is on
@@ -48,7 +48,8 @@ static void call_delay(void *context, uint64_t place)
 {
     struct world *world = context;
 
-    sim_set_delay(world->cluster->sim, (uint32_t)place, random_below(&world->random, LEASE_NS / 8));
+    virtual_network_set_delay(world->cluster->sim, (uint32_t)place,
+                              random_below(&world->random, LEASE_NS / 8));
 }
 
 static void call_delay_ends(void *context, uint64_t place)
@@ -56,7 +57,7 @@ static void call_delay_ends(void *context, uint64_t place)
     struct world *world = context;
 
     world_disturb(world);
-    sim_set_delay(world->cluster->sim, (uint32_t)place, 0);
+    virtual_network_set_delay(world->cluster->sim, (uint32_t)place, 0);
 }
 
 /* What somebody says is late, by less than may cost anybody anything: timers come first. */
@@ -65,8 +66,8 @@ static void befall_delay(struct world *world, uint64_t at_ns)
     uint32_t place = world_below(world, world->population);
     uint64_t end_ns = at_ns + LEASE_NS / 4;
 
-    sim_at(world->cluster->sim, at_ns, call_delay, world, place);
-    sim_at(world->cluster->sim, end_ns, call_delay_ends, world, place);
+    virtual_network_at(world->cluster->sim, at_ns, call_delay, world, place);
+    virtual_network_at(world->cluster->sim, end_ns, call_delay_ends, world, place);
     if (world->settled_ns < end_ns + LEASE_NS / 8)
         world->settled_ns = end_ns + LEASE_NS / 8;
 }

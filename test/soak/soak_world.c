@@ -28,7 +28,7 @@ static struct world *world_of(const struct cluster *cluster)
 
 void world_disturb(struct world *world)
 {
-    world->fault_ns = sim_now_ns(world->cluster->sim);
+    world->fault_ns = virtual_network_now_ns(world->cluster->sim);
 }
 
 /* Who is counted as dead may do something as long as its lease can last, and no longer. */
@@ -36,9 +36,9 @@ static void check_lease(struct world *world, uint32_t place)
 {
     uint64_t dead_ns = world->told[place].dead_ns;
 
-    if (dead_ns > 0 && sim_now_ns(world->cluster->sim) > dead_ns + LEASE_NS / 2 * 3)
+    if (dead_ns > 0 && virtual_network_now_ns(world->cluster->sim) > dead_ns + LEASE_NS / 2 * 3)
         world_fault(world, "%u acts %.1f s after it was counted as dead", place,
-                    (double)(sim_now_ns(world->cluster->sim) - dead_ns) / 1e9);
+                    (double)(virtual_network_now_ns(world->cluster->sim) - dead_ns) / 1e9);
 }
 
 /* One draw in an expression: their order would be the compiler's, and a seed another world. */
@@ -301,7 +301,7 @@ static void note_gone(struct world *world, uint32_t place, const struct ranges *
         for (uint32_t gone = places->items[i].first; gone <= places->items[i].last; gone++) {
             append_number(&told->deaths, &told->deaths_count, gone | mark);
             if (place == 0)
-                world->told[gone].dead_ns = sim_now_ns(world->cluster->sim);
+                world->told[gone].dead_ns = virtual_network_now_ns(world->cluster->sim);
         }
     }
 }
@@ -420,7 +420,7 @@ void world_init(struct world *world, uint64_t seed)
     config.long_set_ranges = seed % 2; /* every second world holds all sets in slices */
     config.stall_ns = seed % 3 == 0 ? 0 : STALL_NEVER_NS; /* it heals what it should not have to */
     config.places = world->places;
-    config.sim = (struct sim_config){
+    config.sim = (struct virtual_network_config){
         .places = world->capacity, .seed = seed, .latency_ns = 20000 + world_below(world, 500000)};
     if (world_below(world, 2) == 1)
         config.sim.jitter_ns = world_below(world, 5000000);

@@ -105,7 +105,7 @@ static void on_ended(void *context, enum node_end end, const struct error *why)
 
     (void)why;
     at->ended = true;
-    sim_kill(at->cluster->sim, at->place); /* as a process that ends */
+    virtual_network_kill(at->cluster->sim, at->place); /* as a process that ends */
     at->end = end;
     if (at->cluster->config.events->ended != NULL)
         at->cluster->config.events->ended(at->cluster, at->place, end);
@@ -137,7 +137,7 @@ static uint32_t ancestors_of(const struct cluster *cluster, uint32_t place,
     while (place != 0) {
         place = tree_parent(&tree, place);
         ret_ancestors[count].place = place;
-        sim_address(place, &ret_ancestors[count].addresses);
+        virtual_network_address(place, &ret_ancestors[count].addresses);
         count++;
     }
     return count;
@@ -165,10 +165,11 @@ void cluster_start(struct cluster *cluster, uint32_t place)
     if (at->node != NULL || at->killed)
         return;
     config.ancestors_count = ancestors_of(cluster, place, ancestors);
-    sim_address(place, &config.own);
+    virtual_network_address(place, &config.own);
     at->node = node_create(&config, &node_events, at);
-    node_attach(at->node, sim_transport_ops(), sim_transport(cluster->sim, place));
-    sim_attach(cluster->sim, place, 1, node_transport_events(), at->node);
+    node_attach(at->node, virtual_network_transport_ops(),
+                virtual_network_transport(cluster->sim, place));
+    virtual_network_attach(cluster->sim, place, 1, node_transport_events(), at->node);
     node_start(at->node, NULL);
 }
 
@@ -179,7 +180,7 @@ struct cluster *cluster_create(const struct cluster_config *config)
     cluster->config = *config;
     if (config->places == 0)
         cluster->config.places = config->sim.places;
-    cluster->sim = sim_create(&config->sim);
+    cluster->sim = virtual_network_create(&config->sim);
     cluster->places = memory_allocate_zeroed(config->sim.places * sizeof(*cluster->places));
     for (uint32_t i = 0; i < config->sim.places; i++) {
         cluster->places[i].cluster = cluster;
@@ -192,7 +193,7 @@ void cluster_destroy(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->config.sim.places; i++)
         node_destroy(cluster->places[i].node);
-    sim_destroy(cluster->sim);
+    virtual_network_destroy(cluster->sim);
     free(cluster->places);
     free(cluster);
 }
@@ -200,7 +201,7 @@ void cluster_destroy(struct cluster *cluster)
 void cluster_kill(struct cluster *cluster, uint32_t place)
 {
     cluster->places[place].killed = true;
-    sim_kill(cluster->sim, place);
+    virtual_network_kill(cluster->sim, place);
 }
 
 bool cluster_is_alive(const struct cluster *cluster, uint32_t place)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fabric/sim.h"
+#include "fabric/virtual_network.h"
 #include "overlay/node.h"
 
 /* Of every place: a fifteenth of the default. */
@@ -41,8 +41,8 @@ struct cluster_events {
 };
 
 struct cluster_config {
-    struct sim_config sim; /* its places: so many there may be at most */
-    uint32_t places;       /* that the instance begins with; 0: all */
+    struct virtual_network_config sim; /* its places: so many there may be at most */
+    uint32_t places;                   /* that the instance begins with; 0: all */
     uint32_t radix;
     uint32_t long_set_ranges; /* node_config's, as the next */
     uint64_t stall_ns;
@@ -64,7 +64,7 @@ struct cluster_place {
 
 struct cluster {
     struct cluster_config config;
-    struct sim *sim;
+    struct virtual_network *sim;
     struct cluster_place *places;
 };
 

@@ -104,14 +104,14 @@ static int is_of_start(const struct frame *frame)
     return frame->type == OVERLAY_JOIN || frame->type == OVERLAY_WELCOME;
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     const struct scene *scene = context;
     struct buffer text = {0};
 
     (void)now_ns;
-    if (fact != SIM_FACT_SEND || frame->type == OVERLAY_LEASE ||
+    if (fact != VIRTUAL_NETWORK_FACT_SEND || frame->type == OVERLAY_LEASE ||
         frame->type == OVERLAY_LEASE_ECHO || frame->type == OVERLAY_ACK)
         return;
     if (!scene->has_all_frames && content_of(frame)[0] == '\0' &&
@@ -241,7 +241,7 @@ static void begin(struct scene *scene)
 {
     scene->config.allocation = &scene->allocation;
     scene->machine = sim_machine_create(&scene->config, &watch, scene);
-    sim_set_trace(sim_machine_world(scene->machine), on_fact, scene);
+    virtual_network_set_trace(sim_machine_world(scene->machine), on_fact, scene);
 }
 
 static void finish(struct scene *scene)

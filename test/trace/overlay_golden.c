@@ -39,7 +39,7 @@ struct scene {
 static void print_time(struct scene *scene)
 {
     buffer_printf(&scene->trace, "+%.2fms ",
-                  (double)(sim_now_ns(scene->cluster->sim) - scene->zero_ns) / 1e6);
+                  (double)(virtual_network_now_ns(scene->cluster->sim) - scene->zero_ns) / 1e6);
 }
 
 static struct scene *scene_of(struct cluster *cluster)
@@ -206,16 +206,16 @@ static bool is_written(struct scene *scene, uint32_t from, uint32_t to, const st
     return !seen;
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     struct scene *scene = context;
 
     (void)now_ns;
-    if (fact == SIM_FACT_KILL && cluster_is_alive(scene->cluster, from) == false &&
+    if (fact == VIRTUAL_NETWORK_FACT_KILL && cluster_is_alive(scene->cluster, from) == false &&
         !scene->cluster->places[from].ended)
         say(scene, from, "is killed");
-    if (fact != SIM_FACT_SEND)
+    if (fact != VIRTUAL_NETWORK_FACT_SEND)
         return;
     if (!scene->is_silent && is_written(scene, from, to, frame)) {
         print_time(scene);
@@ -241,15 +241,17 @@ static void scene_open(struct scene *scene, uint32_t places, uint64_t seed)
         .radix = 2, .merges = merges, .merges_count = 1, .events = &events, .context = scene};
 
     memset(scene, 0, sizeof(*scene));
-    config.sim = (struct sim_config){.places = places + MORE, .seed = seed, .latency_ns = MS / 10};
+    config.sim = (struct virtual_network_config){
+        .places = places + MORE, .seed = seed, .latency_ns = MS / 10};
     config.places = places;
     scene->cluster = cluster_create(&config);
-    sim_set_trace(scene->cluster->sim, on_fact, scene);
+    virtual_network_set_trace(scene->cluster->sim, on_fact, scene);
 }
 
 static void scene_run(struct scene *scene, uint64_t length_ns)
 {
-    sim_run_until(scene->cluster->sim, sim_now_ns(scene->cluster->sim) + length_ns);
+    virtual_network_run_until(scene->cluster->sim,
+                              virtual_network_now_ns(scene->cluster->sim) + length_ns);
 }
 
 /* A tree of seven that is complete; from here on it is written down. */
@@ -261,7 +263,7 @@ static void scene_begin_seed(struct scene *scene, uint64_t seed)
         cluster_start(scene->cluster, place);
     scene_run(scene, 100 * MS);
     scene->is_silent = false;
-    scene->zero_ns = sim_now_ns(scene->cluster->sim);
+    scene->zero_ns = virtual_network_now_ns(scene->cluster->sim);
 }
 
 static void scene_begin(struct scene *scene)
@@ -353,7 +355,7 @@ static void scene_lateral_breaks(struct scene *scene)
         contribute_much(scene, place);
     scene_run(scene, MS);
     say(scene, 3, "loses its link to 4");
-    sim_break(scene->cluster->sim, 3, 4);
+    virtual_network_break(scene->cluster->sim, 3, 4);
     scene_run(scene, 10 * MS);
 }
 
@@ -481,7 +483,7 @@ static void scene_missing(struct scene *scene)
         cluster_start(scene->cluster, place);
     scene_run(scene, 100 * MS);
     scene->is_silent = false;
-    scene->zero_ns = sim_now_ns(scene->cluster->sim);
+    scene->zero_ns = virtual_network_now_ns(scene->cluster->sim);
     contribute(scene, 2, 2, 6, 1);
     contribute(scene, 4, 2, 6, 1);
     scene_run(scene, 6000 * MS);
@@ -501,7 +503,7 @@ static void scene_silent(struct scene *scene)
     scene_begin(scene);
     contribute_each(scene, 2, 3, 2, 6, 1);
     scene_run(scene, MS);
-    sim_stop(scene->cluster->sim, 4);
+    virtual_network_stop(scene->cluster->sim, 4);
     node_ask(scene->cluster->places[0].node, &key);
     scene_run(scene, 1500 * MS);
 }
@@ -510,10 +512,10 @@ static void scene_silent(struct scene *scene)
 static void scene_told_again(struct scene *scene)
 {
     scene_begin(scene);
-    sim_damage(scene->cluster->sim, 3, SIM_DAMAGE_LOSE);
+    virtual_network_damage(scene->cluster->sim, 3, VIRTUAL_NETWORK_DAMAGE_LOSE);
     contribute_each(scene, 2, 5, 2, 5, 1);
     scene_run(scene, 5000 * MS + 4 * MS / 10);
-    sim_damage(scene->cluster->sim, 4, SIM_DAMAGE_LOSE);
+    virtual_network_damage(scene->cluster->sim, 4, VIRTUAL_NETWORK_DAMAGE_LOSE);
     scene_run(scene, 20000 * MS);
 }
 
@@ -522,8 +524,8 @@ static void scene_told_again(struct scene *scene)
 static void scene_heir_stopped(struct scene *scene)
 {
     scene_begin(scene);
-    sim_stop(scene->cluster->sim, 1);
-    sim_break(scene->cluster->sim, 3, 1);
+    virtual_network_stop(scene->cluster->sim, 1);
+    virtual_network_break(scene->cluster->sim, 3, 1);
     scene_run(scene, 12000 * MS);
 }
 

@@ -221,7 +221,7 @@ void simulate_faults_choose(struct simulation *simulation)
 
 static void partition_begins(struct simulation *simulation, const struct fault *fault)
 {
-    struct sim *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_world(simulation->machine);
 
     for (uint32_t place = 0; place < simulation->places; place++) {
         int side = place > 0 && place >= simulation->places / 2;
@@ -230,11 +230,11 @@ static void partition_begins(struct simulation *simulation, const struct fault *
             side = place == fault->place;
         else if (fault->partition != PARTITION_EVEN)
             side = place > 0 && random_chance(&simulation->random, 0.5);
-        sim_set_side(sim, place, side);
+        virtual_network_set_side(sim, place, side);
     }
-    sim_set_blocked(sim, 1, 0, 1);
+    virtual_network_set_blocked(sim, 1, 0, 1);
     if (fault->partition != PARTITION_ONEWAY)
-        sim_set_blocked(sim, 0, 1, 1);
+        virtual_network_set_blocked(sim, 0, 1, 1);
 }
 
 static uint32_t stranger_of(const struct simulation *simulation, const struct fault *fault)
@@ -253,7 +253,7 @@ static void stranger_comes(struct simulation *simulation, const struct fault *fa
     uint32_t stranger = stranger_of(simulation, fault);
 
     if (fault->kind == FAULT_SECRET)
-        sim_set_secret(sim_machine_world(machine), simulation->capacity + stranger, 1);
+        virtual_network_set_secret(sim_machine_world(machine), simulation->capacity + stranger, 1);
     sim_machine_claim_at(machine, sim_machine_now_ns(machine), stranger, fault->place);
 }
 
@@ -269,7 +269,7 @@ static void break_link(struct simulation *simulation, uint32_t place)
     const struct node *node = sim_machine_node(simulation->machine, place);
 
     if (node != NULL && node_parent(node) != UINT32_MAX)
-        sim_break(sim_machine_world(simulation->machine), place, node_parent(node));
+        virtual_network_break(sim_machine_world(simulation->machine), place, node_parent(node));
 }
 
 static void call_begins(void *context, uint64_t index)
@@ -277,7 +277,7 @@ static void call_begins(void *context, uint64_t index)
     struct simulation *simulation = context;
     const struct fault *fault = &simulation->faults[index];
     struct sim_machine *machine = simulation->machine;
-    struct sim *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_world(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
     assert(index < simulation->faults_count);
@@ -291,20 +291,20 @@ static void call_begins(void *context, uint64_t index)
         break_link(simulation, fault->place);
         break;
     case FAULT_DELAY:
-        sim_set_delay(sim, fault->place, fault->amount);
+        virtual_network_set_delay(sim, fault->place, fault->amount);
         break;
     case FAULT_SLOW:
-        sim_set_slow(sim, fault->place, (uint32_t)fault->amount);
+        virtual_network_set_slow(sim, fault->place, (uint32_t)fault->amount);
         break;
     case FAULT_PARTITION:
         partition_begins(simulation, fault);
         break;
     case FAULT_TRUNCATE:
-        sim_damage(sim, fault->place, SIM_DAMAGE_TRUNCATE);
+        virtual_network_damage(sim, fault->place, VIRTUAL_NETWORK_DAMAGE_TRUNCATE);
         simulation->is_damaged = true;
         break;
     case FAULT_MUTATE:
-        sim_damage(sim, fault->place, SIM_DAMAGE_MUTATE);
+        virtual_network_damage(sim, fault->place, VIRTUAL_NETWORK_DAMAGE_MUTATE);
         simulation->is_damaged = true;
         break;
     case FAULT_TWIN:
@@ -321,7 +321,7 @@ static void call_ends(void *context, uint64_t index)
     struct simulation *simulation = context;
     const struct fault *fault = &simulation->faults[index];
     struct sim_machine *machine = simulation->machine;
-    struct sim *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_world(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
     assert(index < simulation->faults_count && fault->duration_ns > 0);
@@ -333,14 +333,14 @@ static void call_ends(void *context, uint64_t index)
         sim_machine_restart_at(machine, now_ns, fault->place);
         break;
     case FAULT_DELAY:
-        sim_set_delay(sim, fault->place, 0);
+        virtual_network_set_delay(sim, fault->place, 0);
         break;
     case FAULT_SLOW:
-        sim_set_slow(sim, fault->place, 1);
+        virtual_network_set_slow(sim, fault->place, 1);
         break;
     case FAULT_PARTITION:
-        sim_set_blocked(sim, 0, 1, 0);
-        sim_set_blocked(sim, 1, 0, 0);
+        virtual_network_set_blocked(sim, 0, 1, 0);
+        virtual_network_set_blocked(sim, 1, 0, 0);
         break;
     default:
         break; /* already dead, or already done */
@@ -349,14 +349,15 @@ static void call_ends(void *context, uint64_t index)
 
 void simulate_faults_arm(struct simulation *simulation)
 {
-    struct sim *sim = sim_machine_world(simulation->machine);
-    uint64_t now_ns = sim_now_ns(sim);
+    struct virtual_network *sim = sim_machine_world(simulation->machine);
+    uint64_t now_ns = virtual_network_now_ns(sim);
 
     for (uint32_t i = 0; i < simulation->faults_count; i++) {
         const struct fault *fault = &simulation->faults[i];
 
-        sim_at(sim, now_ns + fault->when_ns, call_begins, simulation, i);
+        virtual_network_at(sim, now_ns + fault->when_ns, call_begins, simulation, i);
         if (fault->duration_ns > 0)
-            sim_at(sim, now_ns + fault->when_ns + fault->duration_ns, call_ends, simulation, i);
+            virtual_network_at(sim, now_ns + fault->when_ns + fault->duration_ns, call_ends,
+                               simulation, i);
     }
 }

@@ -185,7 +185,7 @@ struct outcome {
     uint64_t took_ns;
     uint64_t frames;
     uint64_t bytes;
-    struct sim_cpu_use cpu;
+    struct virtual_network_cpu_use cpu;
     uint32_t members;
     int status;                    /* 0, or the status that all members got */
     char text[OUTCOME_TEXT_BYTES]; /* "" if all is well */
@@ -272,7 +272,7 @@ int simulate_replay(const char *path, bool is_verbose, struct replay_result *ret
  * written. */
 int simulate_trace_open(const char *path, uint32_t places, struct simulate_trace **ret_trace,
                         struct error *error);
-void simulate_trace_attach(struct simulate_trace *trace, struct sim *sim);
+void simulate_trace_attach(struct simulate_trace *trace, struct virtual_network *sim);
 void simulate_trace_operation(struct simulate_trace *trace, const struct outcome *outcome);
 int simulate_trace_close(struct simulate_trace *trace, struct error *error);
 

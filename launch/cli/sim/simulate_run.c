@@ -261,7 +261,7 @@ static uint64_t local_ns(const struct simulation *simulation, uint32_t place)
 
 static void begin_exchange(struct simulation *simulation, uint64_t bytes)
 {
-    struct sim *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_world(simulation->machine);
     const struct ranges *set = &simulation->plan->set;
     struct ranges all = {0};
 
@@ -273,8 +273,8 @@ static void begin_exchange(struct simulation *simulation, uint64_t bytes)
     choose_sizes(simulation, set, bytes);
     for (uint32_t place = 0; place < simulation->places; place++)
         if (ranges_contains(set, place))
-            sim_work(sim, place, sim_now_ns(sim), local_ns(simulation, place), call_contribute,
-                     simulation, place);
+            virtual_network_work(sim, place, virtual_network_now_ns(sim),
+                                 local_ns(simulation, place), call_contribute, simulation, place);
     ranges_fini(&all);
 }
 
@@ -499,42 +499,43 @@ static void give_up(struct simulation *simulation)
         simulation_fail(simulation, "%s did not finish in time", name);
 }
 
-static struct sim_cpu_use cpu_since(const struct sim *sim, const struct sim_cpu_use *before)
+static struct virtual_network_cpu_use cpu_since(const struct virtual_network *sim,
+                                                const struct virtual_network_cpu_use *before)
 {
-    struct sim_cpu_use now = sim_cpu_used(sim);
+    struct virtual_network_cpu_use now = virtual_network_cpu_used(sim);
 
-    return (struct sim_cpu_use){.time_ns = now.time_ns - before->time_ns,
-                                .wakes = now.wakes - before->wakes,
-                                .reads = now.reads - before->reads,
-                                .writes = now.writes - before->writes};
+    return (struct virtual_network_cpu_use){.time_ns = now.time_ns - before->time_ns,
+                                            .wakes = now.wakes - before->wakes,
+                                            .reads = now.reads - before->reads,
+                                            .writes = now.writes - before->writes};
 }
 
 static void operate(struct simulation *simulation, const struct operation *operation)
 {
     struct sim_machine *machine = simulation->machine;
-    struct sim *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_world(machine);
     struct outcome *outcome = &simulation->outcomes[simulation->outcomes_count++];
-    uint64_t frames = sim_frames_sent(sim);
-    uint64_t bytes = sim_bytes_sent(sim);
-    struct sim_cpu_use cpu = sim_cpu_used(sim);
+    uint64_t frames = virtual_network_frames_sent(sim);
+    uint64_t bytes = virtual_network_bytes_sent(sim);
+    struct virtual_network_cpu_use cpu = virtual_network_cpu_used(sim);
     uint64_t deadline_ns;
 
     assert(simulation->current == NULL &&
            simulation->outcomes_count <= SIMULATE_OPERATIONS_MAX + 1);
-    *outcome = (struct outcome){.operation = *operation, .begun_ns = sim_now_ns(sim)};
+    *outcome = (struct outcome){.operation = *operation, .begun_ns = virtual_network_now_ns(sim)};
     simulation->current = outcome;
     simulation->has_digest = simulation->is_over = false;
     deadline_ns = outcome->begun_ns + simulation->plan->timeout_ns;
     begin(simulation, operation);
     while (!is_over(simulation) && simulation->failure[0] == '\0') {
-        if (!sim_machine_step(machine) || sim_now_ns(sim) > deadline_ns) {
+        if (!sim_machine_step(machine) || virtual_network_now_ns(sim) > deadline_ns) {
             give_up(simulation);
             break;
         }
     }
-    outcome->took_ns = sim_now_ns(sim) - outcome->begun_ns;
-    outcome->frames = sim_frames_sent(sim) - frames;
-    outcome->bytes = sim_bytes_sent(sim) - bytes;
+    outcome->took_ns = virtual_network_now_ns(sim) - outcome->begun_ns;
+    outcome->frames = virtual_network_frames_sent(sim) - frames;
+    outcome->bytes = virtual_network_bytes_sent(sim) - bytes;
     outcome->cpu = cpu_since(sim, &cpu);
     finish(simulation);
     simulation->current = NULL;
@@ -544,9 +545,9 @@ static void operate(struct simulation *simulation, const struct operation *opera
 
 static void settle(struct simulation *simulation)
 {
-    struct sim *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_world(simulation->machine);
 
-    sim_run_until(sim, sim_now_ns(sim) + simulation->plan->pause_ns);
+    virtual_network_run_until(sim, virtual_network_now_ns(sim) + simulation->plan->pause_ns);
 }
 
 /* ---- the machine ---- */

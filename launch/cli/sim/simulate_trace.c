@@ -82,23 +82,23 @@ static void put_message(struct simulate_trace *trace, uint64_t now_ns, uint32_t 
     buffer_fini(&text);
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
-    static const char *const facts[SIM_FACT_COUNT] = {
-        [SIM_FACT_UP] = "link up",           [SIM_FACT_DOWN] = "link down",
-        [SIM_FACT_KILL] = "killed or ended", [SIM_FACT_STOP] = "stopped",
-        [SIM_FACT_CONTINUE] = "continues",
+    static const char *const facts[VIRTUAL_NETWORK_FACT_COUNT] = {
+        [VIRTUAL_NETWORK_FACT_UP] = "link up",           [VIRTUAL_NETWORK_FACT_DOWN] = "link down",
+        [VIRTUAL_NETWORK_FACT_KILL] = "killed or ended", [VIRTUAL_NETWORK_FACT_STOP] = "stopped",
+        [VIRTUAL_NETWORK_FACT_CONTINUE] = "continues",
     };
     struct simulate_trace *trace = context;
 
     if (from >= trace->places || !next(trace))
         return;
-    if (fact == SIM_FACT_SEND) {
+    if (fact == VIRTUAL_NETWORK_FACT_SEND) {
         put_message(trace, now_ns, from, to, frame);
         return;
     }
-    assert(fact < SIM_FACT_COUNT && facts[fact] != NULL);
+    assert(fact < VIRTUAL_NETWORK_FACT_COUNT && facts[fact] != NULL);
     fprintf(trace->file,
             "{\"ph\":\"i\",\"s\":\"t\",\"pid\":2,\"tid\":%u,\"ts\":%.3f,\"name\":\"%s\","
             "\"args\":{\"peer\":%u}}",
@@ -129,9 +129,9 @@ int simulate_trace_open(const char *path, uint32_t places, struct simulate_trace
     return 0;
 }
 
-void simulate_trace_attach(struct simulate_trace *trace, struct sim *sim)
+void simulate_trace_attach(struct simulate_trace *trace, struct virtual_network *sim)
 {
-    sim_set_trace(sim, on_fact, trace);
+    virtual_network_set_trace(sim, on_fact, trace);
 }
 
 void simulate_trace_operation(struct simulate_trace *trace, const struct outcome *outcome)

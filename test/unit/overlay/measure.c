@@ -303,9 +303,9 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
 
 static void wait_ms(struct world *world, uint64_t ms)
 {
-    struct sim *sim = world->cluster->sim;
+    struct virtual_network *sim = world->cluster->sim;
 
-    sim_run_until(sim, sim_now_ns(sim) + ms * MS);
+    virtual_network_run_until(sim, virtual_network_now_ns(sim) + ms * MS);
 }
 
 static void world_open(struct world *world)
@@ -381,15 +381,16 @@ static void test_tree(void)
     wait_ms(&world, 4000);
     check_learned(&world, "learned");
     for (uint32_t place = 1; place < PLACES; place += 7) {
-        sim_stop(world.cluster->sim, place); /* 1 and 8, with whom everybody has to do */
+        virtual_network_stop(world.cluster->sim,
+                             place); /* 1 and 8, with whom everybody has to do */
         wait_ms(&world, 1030);
-        sim_continue(world.cluster->sim, place);
+        virtual_network_continue(world.cluster->sim, place);
     }
     exchange_begin(&world);
     wait_ms(&world, 5);
-    sim_stop(world.cluster->sim, 1);
+    virtual_network_stop(world.cluster->sim, 1);
     wait_ms(&world, 700);
-    sim_continue(world.cluster->sim, 1);
+    virtual_network_continue(world.cluster->sim, 1);
     exchange_end(&world);
     check_learned(&world, "just after stops");
     wait_ms(&world, 4000);

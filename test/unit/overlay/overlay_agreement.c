@@ -69,15 +69,15 @@ static bool counts(const struct frame *frame)
     return frame != NULL && frame->type != OVERLAY_LEASE && frame->type != OVERLAY_LEASE_ECHO;
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     struct play *play = context;
 
     (void)now_ns;
     for (int i = 0; i < 2; i++) {
         uint32_t victim = play->victims[i];
-        bool its = fact == SIM_FACT_SEND && (from == victim || to == victim);
+        bool its = fact == VIRTUAL_NETWORK_FACT_SEND && (from == victim || to == victim);
 
         if (play->after[i] == 0 || !its || !counts(frame) ||
             (i == 1 && cluster_is_alive(play->cluster, play->victims[0])) ||
@@ -89,7 +89,8 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
 
 static void run(struct play *play, uint64_t length_ns)
 {
-    sim_run_until(play->cluster->sim, sim_now_ns(play->cluster->sim) + length_ns);
+    virtual_network_run_until(play->cluster->sim,
+                              virtual_network_now_ns(play->cluster->sim) + length_ns);
 }
 
 static void contribute(struct play *play, const struct ranges *set, uint32_t place)
@@ -110,13 +111,13 @@ static void play_all(struct play *play, const struct ranges *set, uint64_t seed)
     struct cluster_config config = {
         .radix = 2, .merges = merges, .merges_count = 1, .events = &events, .context = play};
 
-    config.sim = (struct sim_config){
+    config.sim = (struct virtual_network_config){
         .places = PLACES, .seed = seed, .latency_ns = MS / 10, .jitter_ns = MS / 10};
     play->cluster = cluster_create(&config);
     for (uint32_t place = 0; place < PLACES; place++)
         cluster_start(play->cluster, place);
     run(play, 100 * MS);
-    sim_set_trace(play->cluster->sim, on_fact, play);
+    virtual_network_set_trace(play->cluster->sim, on_fact, play);
     for (uint32_t place = 0; place < PLACES; place++) {
         if (ranges_contains(set, place) && place % 4 != 3)
             contribute(play, set, place);

@@ -138,7 +138,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
     if (status != 0 || digest.bytes != cost->expected_bytes)
         cost->wrong++;
     cost->told++;
-    cost->last_ns = sim_now_ns(cluster->sim);
+    cost->last_ns = virtual_network_now_ns(cluster->sim);
 }
 
 static void on_broadcast(struct cluster *cluster, uint32_t place, struct message *payload)
@@ -149,7 +149,7 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
     if (payload->length_bytes != cost->expected_bytes)
         cost->wrong++;
     cost->told++;
-    cost->last_ns = sim_now_ns(cluster->sim);
+    cost->last_ns = virtual_network_now_ns(cluster->sim);
 }
 
 static const struct cluster_events events = {.complete = on_complete,
@@ -175,20 +175,22 @@ static void cost_open(struct cost *cost, uint32_t nodes, uint32_t radix)
     memset(cost, 0, sizeof(*cost));
     cost->places = nodes + 1;
     cost->radix = radix;
-    config.sim = (struct sim_config){.places = nodes + 1,
-                                     .seed = 1,
-                                     .latency_ns = HOP_NS,
-                                     .network = {.send_byte_ps = 1000,
-                                                 .receive_byte_ps = 1000,
-                                                 .cpu_send_ns = CPU_NS,
-                                                 .cpu_receive_ns = CPU_NS}};
+    config.sim = (struct virtual_network_config){.places = nodes + 1,
+                                                 .seed = 1,
+                                                 .latency_ns = HOP_NS,
+                                                 .network = {.send_byte_ps = 1000,
+                                                             .receive_byte_ps = 1000,
+                                                             .cpu_send_ns = CPU_NS,
+                                                             .cpu_receive_ns = CPU_NS}};
     cost->cluster = cluster_create(&config);
     for (uint32_t place = 0; place <= nodes; place++)
-        sim_at(cost->cluster->sim, 0, call_start, cost->cluster, place);
+        virtual_network_at(cost->cluster->sim, 0, call_start, cost->cluster, place);
     while (!cost->complete)
-        sim_run_until(cost->cluster->sim, sim_now_ns(cost->cluster->sim) + 10 * MS);
+        virtual_network_run_until(cost->cluster->sim,
+                                  virtual_network_now_ns(cost->cluster->sim) + 10 * MS);
     /* Past the noise of the start. */
-    sim_run_until(cost->cluster->sim, sim_now_ns(cost->cluster->sim) + 200 * MS);
+    virtual_network_run_until(cost->cluster->sim,
+                              virtual_network_now_ns(cost->cluster->sim) + 200 * MS);
 }
 
 static void cost_close(struct cost *cost)
@@ -200,14 +202,15 @@ static void cost_close(struct cost *cost)
 /* Runs until all have been told; ns since the start, 0 if it never ends. */
 static uint64_t run(struct cost *cost, uint64_t told)
 {
-    struct sim *sim = cost->cluster->sim;
-    uint64_t start_ns = sim_now_ns(sim);
+    struct virtual_network *sim = cost->cluster->sim;
+    uint64_t start_ns = virtual_network_now_ns(sim);
 
-    while (cost->told < told && sim_now_ns(sim) < start_ns + 20000 * MS)
-        sim_run_until(sim, sim_now_ns(sim) + MS);
+    while (cost->told < told && virtual_network_now_ns(sim) < start_ns + 20000 * MS)
+        virtual_network_run_until(sim, virtual_network_now_ns(sim) + MS);
     if (cost->told < told || cost->wrong > 0)
         return 0;
-    sim_run_until(sim, sim_now_ns(sim) + 50 * MS); /* what follows the result */
+    virtual_network_run_until(sim,
+                              virtual_network_now_ns(sim) + 50 * MS); /* what follows the result */
     return cost->last_ns - start_ns;
 }
 
@@ -299,7 +302,7 @@ static uint32_t lateral_links(const struct cost *cost)
 
 static void pass_time(struct cost *cost, uint64_t ns)
 {
-    sim_run_until(cost->cluster->sim, sim_now_ns(cost->cluster->sim) + ns);
+    virtual_network_run_until(cost->cluster->sim, virtual_network_now_ns(cost->cluster->sim) + ns);
 }
 
 /* The links of a series are opened once, and closed when it is forgotten. */

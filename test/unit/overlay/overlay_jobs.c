@@ -132,7 +132,7 @@ static void start_job(struct jobs *jobs)
 
 static void run_for(struct jobs *jobs, uint64_t ns)
 {
-    sim_run_until(jobs->cluster->sim, sim_now_ns(jobs->cluster->sim) + ns);
+    virtual_network_run_until(jobs->cluster->sim, virtual_network_now_ns(jobs->cluster->sim) + ns);
 }
 
 static void jobs_open(struct jobs *jobs, uint32_t count)
@@ -213,13 +213,13 @@ static struct price run_to(struct jobs *jobs, uint32_t count)
 
     while (jobs->started < count) {
         if (jobs->started == count - 500) {
-            frames = sim_frames_sent(jobs->cluster->sim);
+            frames = virtual_network_frames_sent(jobs->cluster->sim);
             before = cpu_s();
         }
         start_job(jobs);
         run_for(jobs, PACE_NS);
     }
-    price.frames = (double)(sim_frames_sent(jobs->cluster->sim) - frames) / 500;
+    price.frames = (double)(virtual_network_frames_sent(jobs->cluster->sim) - frames) / 500;
     price.cpu_us = (cpu_s() - before) / 500 * 1e6;
     price.kept = kept_by(jobs);
     price.bytes = mallinfo2().uordblks;

@@ -41,7 +41,7 @@ struct play {
     struct sent sent[FRAMES_MAX];
     uint32_t sent_count;
     struct sent victim;
-    enum sim_damage damage;
+    enum virtual_network_damage damage;
 };
 
 static struct play *play_of(struct cluster *cluster)
@@ -80,21 +80,21 @@ static bool is_of_an_operation(uint8_t type)
 
 static void damage_next(struct play *play, uint32_t place)
 {
-    if (play->damage != SIM_DAMAGE_NONE && place == play->victim.from &&
+    if (play->damage != VIRTUAL_NETWORK_DAMAGE_NONE && place == play->victim.from &&
         play->counts[place] == play->victim.number)
-        sim_damage(play->cluster->sim, place, play->damage);
+        virtual_network_damage(play->cluster->sim, place, play->damage);
 }
 
-static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from, uint32_t to,
-                    const struct frame *frame)
+static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fact, uint32_t from,
+                    uint32_t to, const struct frame *frame)
 {
     struct play *play = context;
 
     (void)now_ns;
     (void)to;
-    if (fact != SIM_FACT_SEND || !play->is_counting)
+    if (fact != VIRTUAL_NETWORK_FACT_SEND || !play->is_counting)
         return;
-    if (play->sent_count < FRAMES_MAX && play->damage == SIM_DAMAGE_NONE)
+    if (play->sent_count < FRAMES_MAX && play->damage == VIRTUAL_NETWORK_DAMAGE_NONE)
         play->sent[play->sent_count++] = (struct sent){from, play->counts[from], frame->type};
     play->counts[from]++;
     damage_next(play, from);
@@ -102,7 +102,8 @@ static void on_fact(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t
 
 static void run(struct play *play, uint64_t length_ns)
 {
-    sim_run_until(play->cluster->sim, sim_now_ns(play->cluster->sim) + length_ns);
+    virtual_network_run_until(play->cluster->sim,
+                              virtual_network_now_ns(play->cluster->sim) + length_ns);
 }
 
 static void contribute(struct play *play, uint32_t place, enum node_target target, size_t bytes)
@@ -201,30 +202,31 @@ static bool everybody_is_told(const struct play *play)
 }
 
 static void perform(struct play *play, const struct scenario *scenario, const struct sent *victim,
-                    enum sim_damage damage, uint64_t seed)
+                    enum virtual_network_damage damage, uint64_t seed)
 {
     struct cluster_config config = {
         .radix = 2, .merges = merges, .merges_count = 1, .events = &events, .context = play};
     uint64_t end_ns;
 
     memset(play, 0, sizeof(*play));
-    config.sim = (struct sim_config){.places = PLACES, .seed = seed, .latency_ns = MS / 10};
+    config.sim =
+        (struct virtual_network_config){.places = PLACES, .seed = seed, .latency_ns = MS / 10};
     config.places = PLACES;
     play->cluster = cluster_create(&config);
-    sim_set_trace(play->cluster->sim, on_fact, play);
+    virtual_network_set_trace(play->cluster->sim, on_fact, play);
     for (uint32_t place = 0; place < PLACES; place++)
         cluster_start(play->cluster, place);
     run(play, 100 * MS);
     play->is_counting = true;
     play->damage = damage;
-    if (damage != SIM_DAMAGE_NONE) {
+    if (damage != VIRTUAL_NETWORK_DAMAGE_NONE) {
         play->victim = *victim;
         damage_next(play, victim->from);
     }
     scenario->play(play);
     run(play, 200 * MS);
-    end_ns = sim_now_ns(play->cluster->sim) + WAIT_NS;
-    while (!everybody_is_told(play) && sim_now_ns(play->cluster->sim) < end_ns)
+    end_ns = virtual_network_now_ns(play->cluster->sim) + WAIT_NS;
+    while (!everybody_is_told(play) && virtual_network_now_ns(play->cluster->sim) < end_ns)
         run(play, 1000 * MS);
 }
 
@@ -274,7 +276,7 @@ static void test_scenario(const struct scenario *scenario)
     uint32_t harmed = 0;
     uint32_t hung = 0;
 
-    perform(&whole, scenario, NULL, SIM_DAMAGE_NONE, 1);
+    perform(&whole, scenario, NULL, VIRTUAL_NETWORK_DAMAGE_NONE, 1);
     ok(everybody_is_told(&whole), "%s: all are told", scenario->name);
     for (uint32_t i = 0; i < whole.sent_count; i++) {
         const struct sent *victim = &whole.sent[i];
@@ -282,12 +284,12 @@ static void test_scenario(const struct scenario *scenario)
         if (!is_of_an_operation(victim->type))
             continue;
         lost++;
-        perform(&play, scenario, victim, SIM_DAMAGE_LOSE, 1);
+        perform(&play, scenario, victim, VIRTUAL_NETWORK_DAMAGE_LOSE, 1);
         if (!(scenario->is_raced ? is_agreed(&play) : is_unharmed(&play, &whole)) && harmed++ < 3)
             complain(&play, scenario, victim, "lost", 1);
         cluster_destroy(play.cluster);
         for (uint64_t seed = 1; seed <= SPOILED; seed++) {
-            perform(&play, scenario, victim, SIM_DAMAGE_MUTATE, seed);
+            perform(&play, scenario, victim, VIRTUAL_NETWORK_DAMAGE_MUTATE, seed);
             if (!everybody_is_told(&play) && hung++ < 3)
                 complain(&play, scenario, victim, "spoiled", seed);
             cluster_destroy(play.cluster);

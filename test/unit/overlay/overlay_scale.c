@@ -95,13 +95,14 @@ struct deaths {
     uint32_t wrong;
 };
 
-static void count_frame(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
-                        uint32_t to, const struct frame *frame)
+static void count_frame(void *context, uint64_t now_ns, enum virtual_network_fact fact,
+                        uint32_t from, uint32_t to, const struct frame *frame)
 {
     struct deaths *deaths = context;
 
     (void)now_ns;
-    if (fact != SIM_FACT_SEND || frame->type == OVERLAY_LEASE || frame->type == OVERLAY_LEASE_ECHO)
+    if (fact != VIRTUAL_NETWORK_FACT_SEND || frame->type == OVERLAY_LEASE ||
+        frame->type == OVERLAY_LEASE_ECHO)
         return;
     (void)from;
     (void)to;
@@ -138,7 +139,8 @@ static const struct cluster_events events = {.complete = on_complete, .result = 
 
 static void run_for(struct deaths *deaths, uint64_t ms)
 {
-    sim_run_until(deaths->cluster->sim, sim_now_ns(deaths->cluster->sim) + ms * MS);
+    virtual_network_run_until(deaths->cluster->sim,
+                              virtual_network_now_ns(deaths->cluster->sim) + ms * MS);
 }
 
 static void call(struct deaths *deaths, uint32_t place)
@@ -189,7 +191,7 @@ static uint64_t kill_some(uint32_t count)
     uint64_t frames;
 
     deaths_open(&deaths);
-    sim_set_trace(deaths.cluster->sim, count_frame, &deaths);
+    virtual_network_set_trace(deaths.cluster->sim, count_frame, &deaths);
     for (uint32_t i = 0; i < count; i++) {
         (void)ranges_next(&deaths.victims, place + 1, &place);
         cluster_kill(deaths.cluster, place);
@@ -227,13 +229,13 @@ struct asking {
     bool silent; /* who is asked does not answer */
 };
 
-static void count_request(void *context, uint64_t now_ns, enum sim_fact fact, uint32_t from,
-                          uint32_t to, const struct frame *frame)
+static void count_request(void *context, uint64_t now_ns, enum virtual_network_fact fact,
+                          uint32_t from, uint32_t to, const struct frame *frame)
 {
     (void)now_ns;
     (void)from;
     (void)to;
-    if (fact == SIM_FACT_SEND && frame->type == OVERLAY_REQUEST)
+    if (fact == VIRTUAL_NETWORK_FACT_SEND && frame->type == OVERLAY_REQUEST)
         ((struct asking *)context)->requests++;
 }
 
@@ -263,7 +265,8 @@ static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int s
 
 static void let_pass(struct asking *asking, uint64_t ms)
 {
-    sim_run_until(asking->cluster->sim, sim_now_ns(asking->cluster->sim) + ms * MS);
+    virtual_network_run_until(asking->cluster->sim,
+                              virtual_network_now_ns(asking->cluster->sim) + ms * MS);
 }
 
 #define ASKED 50
@@ -290,7 +293,7 @@ static void test_requests(void)
     for (uint32_t i = 0; i < ASKED; i++)
         node_request(asking.cluster->places[PLACES - 1].node, 1, NULL);
     let_pass(&asking, 100);
-    sim_set_trace(asking.cluster->sim, count_request, &asking);
+    virtual_network_set_trace(asking.cluster->sim, count_request, &asking);
     for (uint32_t place = 200; place < 220; place++)
         cluster_kill(asking.cluster, place);
     let_pass(&asking, 15000);
@@ -360,15 +363,15 @@ static void test_wrap(void)
     wrap.cluster = cluster_create(&config);
     for (uint32_t place = 0; place < SMALL; place++)
         cluster_start(wrap.cluster, place);
-    sim_run_until(wrap.cluster->sim, 100 * MS);
+    virtual_network_run_until(wrap.cluster->sim, 100 * MS);
     for (uint32_t place = 2; place < SMALL; place++) {
         wrap.next[place] = FIRST;
         wrap_call(&wrap, place);
     }
-    sim_run_until(wrap.cluster->sim, 100 * MS + GENERATIONS / 2 * MS / 5);
+    virtual_network_run_until(wrap.cluster->sim, 100 * MS + GENERATIONS / 2 * MS / 5);
     ok(wrap.next[2] - FIRST > 8 && wrap.next[2] - FIRST < GENERATIONS, "in the middle of them");
     cluster_kill(wrap.cluster, 1);
-    sim_run_until(wrap.cluster->sim, 20000 * MS);
+    virtual_network_run_until(wrap.cluster->sim, 20000 * MS);
     for (uint32_t place = 2; place < SMALL; place++)
         over += wrap.next[place] == FIRST + GENERATIONS;
     ok(over == SMALL - 2 && wrap.wrong == 0, "%u fences around 2^32 end well, at %u places",
