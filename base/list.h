@@ -7,6 +7,7 @@
 #define BASE_LIST_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct list_node {
@@ -29,12 +30,12 @@ static inline void list_init(struct list *list)
     list_node_init(&list->head);
 }
 
-static inline int list_is_empty(const struct list *list)
+static inline bool list_is_empty(const struct list *list)
 {
     return list->head.next == &list->head;
 }
 
-static inline int list_node_is_linked(const struct list_node *node)
+static inline bool list_node_is_linked(const struct list_node *node)
 {
     return node->next != node;
 }

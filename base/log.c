@@ -25,7 +25,7 @@ void log_set_sink(log_sink_function *sink, void *context, enum log_level level)
     state.level = level;
 }
 
-int log_enabled(enum log_level level)
+bool log_enabled(enum log_level level)
 {
     return state.sink != NULL && level <= state.level;
 }

@@ -6,6 +6,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level {
     LOG_LEVEL_ERROR,
     LOG_LEVEL_WARNING,
@@ -21,7 +23,7 @@ typedef void log_sink_function(void *context, enum log_level level, const char *
 void log_set_sink(log_sink_function *sink, void *context, enum log_level level);
 
 /* 1 if a line of this level would be written: guards costly arguments. */
-int log_enabled(enum log_level level);
+bool log_enabled(enum log_level level);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

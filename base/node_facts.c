@@ -23,7 +23,7 @@ void node_facts_copy(struct node_facts *ret_copy, const struct node_facts *facts
     ret_copy->features = facts->features != NULL ? memory_copy_string(facts->features) : NULL;
 }
 
-int node_facts_knows(const struct node_facts *facts, enum fact fact)
+bool node_facts_knows(const struct node_facts *facts, enum fact fact)
 {
     return facts->known >> fact & 1;
 }
@@ -33,7 +33,7 @@ static const char *features_of(const struct node_facts *facts)
     return facts->features != NULL ? facts->features : "";
 }
 
-int node_facts_equal(const struct node_facts *a, const struct node_facts *b)
+bool node_facts_equal(const struct node_facts *a, const struct node_facts *b)
 {
     return a->known == b->known && a->memory_mib == b->memory_mib && a->gpus == b->gpus &&
            strcmp(a->architecture, b->architecture) == 0 && strcmp(a->system, b->system) == 0 &&
@@ -50,8 +50,8 @@ static int word_compare(const char *a, size_t a_bytes, const char *b, size_t b_b
 }
 
 /* Where a word is, or would stand; 1 and its offset, or 0. */
-static int feature_find(const char *features, const char *word, size_t word_bytes,
-                        size_t *ret_offset)
+static bool feature_find(const char *features, const char *word, size_t word_bytes,
+                         size_t *ret_offset)
 {
     const char *at = features;
 
@@ -67,10 +67,10 @@ static int feature_find(const char *features, const char *word, size_t word_byte
         at += *at == '|';
     }
     *ret_offset = (size_t)(at - features);
-    return 0;
+    return false;
 }
 
-int node_facts_has_feature(const struct node_facts *facts, const char *word, size_t word_bytes)
+bool node_facts_has_feature(const struct node_facts *facts, const char *word, size_t word_bytes)
 {
     size_t offset;
 

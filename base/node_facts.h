@@ -7,6 +7,7 @@
 #ifndef BASE_NODE_FACTS_H
 #define BASE_NODE_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,12 +41,12 @@ struct node_facts {
 
 void node_facts_fini(struct node_facts *facts);
 void node_facts_copy(struct node_facts *ret_copy, const struct node_facts *facts);
-int node_facts_knows(const struct node_facts *facts, enum fact fact);
-int node_facts_equal(const struct node_facts *a, const struct node_facts *b);
+bool node_facts_knows(const struct node_facts *facts, enum fact fact);
+bool node_facts_equal(const struct node_facts *a, const struct node_facts *b);
 /* 0, or -EINVAL for a word that cannot be one, -E2BIG for too many; the fact "features" is for the
  * caller to set in `known`. */
 int node_facts_add_feature(struct node_facts *facts, const char *word, size_t word_bytes);
-int node_facts_has_feature(const struct node_facts *facts, const char *word, size_t word_bytes);
+bool node_facts_has_feature(const struct node_facts *facts, const char *word, size_t word_bytes);
 /* Takes what the other knows beside; features are united. */
 void node_facts_merge(struct node_facts *facts, const struct node_facts *other);
 

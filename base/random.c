@@ -55,7 +55,7 @@ double random_unit(struct random_state *state)
     return (double)(random_next(state) >> 11) * 0x1.0p-53;
 }
 
-int random_chance(struct random_state *state, double probability)
+bool random_chance(struct random_state *state, double probability)
 {
     return random_unit(state) < probability;
 }

@@ -216,29 +216,29 @@ void ranges_intersect(const struct ranges *a, const struct ranges *b, struct ran
     }
 }
 
-int ranges_is_empty(const struct ranges *set)
+bool ranges_is_empty(const struct ranges *set)
 {
     return set->count == 0;
 }
 
-int ranges_contains(const struct ranges *set, uint32_t number)
+bool ranges_contains(const struct ranges *set, uint32_t number)
 {
     return ranges_overlap(set, number, number);
 }
 
-int ranges_contains_all(const struct ranges *set, const struct ranges *other)
+bool ranges_contains_all(const struct ranges *set, const struct ranges *other)
 {
     for (uint32_t j = 0; j < other->count; j++) {
         uint32_t i = ranges_search(set, other->items[j].first);
 
         if (i == set->count || set->items[i].first > other->items[j].first ||
             set->items[i].last < other->items[j].last)
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
-int ranges_overlap(const struct ranges *set, uint32_t first, uint32_t last)
+bool ranges_overlap(const struct ranges *set, uint32_t first, uint32_t last)
 {
     uint32_t i = ranges_search(set, first);
 
@@ -246,19 +246,19 @@ int ranges_overlap(const struct ranges *set, uint32_t first, uint32_t last)
     return i < set->count && set->items[i].first <= last;
 }
 
-int ranges_overlap_set(const struct ranges *a, const struct ranges *b)
+bool ranges_overlap_set(const struct ranges *a, const struct ranges *b)
 {
     const struct ranges *few = a->count < b->count ? a : b;
     const struct ranges *many = few == a ? b : a;
 
     for (uint32_t i = 0; i < few->count; i++) {
         if (ranges_overlap(many, few->items[i].first, few->items[i].last))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int ranges_equal(const struct ranges *a, const struct ranges *b)
+bool ranges_equal(const struct ranges *a, const struct ranges *b)
 {
     return a->count == b->count &&
            (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof(*a->items)) == 0);
@@ -287,29 +287,29 @@ uint64_t ranges_count_within(const struct ranges *set, uint32_t first, uint32_t 
     return count;
 }
 
-int ranges_first_gap(const struct ranges *set, uint32_t first, uint32_t last, uint32_t *ret_number)
+bool ranges_first_gap(const struct ranges *set, uint32_t first, uint32_t last, uint32_t *ret_number)
 {
     uint32_t i = ranges_search(set, first);
 
     if (i < set->count && set->items[i].first <= first) {
         if (set->items[i].last >= last)
-            return 0;
+            return false;
         first = set->items[i].last + 1;
     }
     if (first > last)
-        return 0;
+        return false;
     *ret_number = first;
-    return 1;
+    return true;
 }
 
-int ranges_next(const struct ranges *set, uint32_t from, uint32_t *ret_number)
+bool ranges_next(const struct ranges *set, uint32_t from, uint32_t *ret_number)
 {
     uint32_t i = ranges_search(set, from);
 
     if (i == set->count)
-        return 0;
+        return false;
     *ret_number = set->items[i].first > from ? set->items[i].first : from;
-    return 1;
+    return true;
 }
 
 uint32_t ranges_min(const struct ranges *set)

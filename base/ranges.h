@@ -8,6 +8,7 @@
 #ifndef BASE_RANGES_H
 #define BASE_RANGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,19 +40,20 @@ void ranges_clip(struct ranges *set, uint32_t first, uint32_t last);
 /* ret_set := a and b; ret_set must not be a or b. */
 void ranges_intersect(const struct ranges *a, const struct ranges *b, struct ranges *ret_set);
 
-int ranges_is_empty(const struct ranges *set);
-int ranges_contains(const struct ranges *set, uint32_t number);
-int ranges_contains_all(const struct ranges *set, const struct ranges *other);
-int ranges_overlap(const struct ranges *set, uint32_t first, uint32_t last);
-int ranges_overlap_set(const struct ranges *a, const struct ranges *b);
-int ranges_equal(const struct ranges *a, const struct ranges *b);
+bool ranges_is_empty(const struct ranges *set);
+bool ranges_contains(const struct ranges *set, uint32_t number);
+bool ranges_contains_all(const struct ranges *set, const struct ranges *other);
+bool ranges_overlap(const struct ranges *set, uint32_t first, uint32_t last);
+bool ranges_overlap_set(const struct ranges *a, const struct ranges *b);
+bool ranges_equal(const struct ranges *a, const struct ranges *b);
 uint64_t ranges_count(const struct ranges *set); /* how many numbers; O(k) */
 uint64_t ranges_count_within(const struct ranges *set, uint32_t first, uint32_t last);
 /* Smallest number of [first, last] that is NOT in the set; 1 and *ret_number if there is one.
  * O(log k).  This is "the first living place of a range" when set holds the dead. */
-int ranges_first_gap(const struct ranges *set, uint32_t first, uint32_t last, uint32_t *ret_number);
+bool ranges_first_gap(const struct ranges *set, uint32_t first, uint32_t last,
+                      uint32_t *ret_number);
 /* Smallest number >= from that is in the set; 1 and *ret_number if there is one. */
-int ranges_next(const struct ranges *set, uint32_t from, uint32_t *ret_number);
+bool ranges_next(const struct ranges *set, uint32_t from, uint32_t *ret_number);
 uint32_t ranges_min(const struct ranges *set); /* set must not be empty */
 uint32_t ranges_max(const struct ranges *set);
 

@@ -9,6 +9,7 @@
 #include "base/topology.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,7 +184,7 @@ void topology_encode(const struct topology *topology, struct buffer *out)
 }
 
 /* Every number from 0 to the highest is there: what is decoded is as topology_number left it. */
-static int is_dense(const uint32_t *objects, uint32_t threads, uint32_t count)
+static bool is_dense(const uint32_t *objects, uint32_t threads, uint32_t count)
 {
     uint8_t *seen = memory_allocate_zeroed(count + 1);
     uint32_t distinct = 0;
