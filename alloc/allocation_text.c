@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static int quoted_bytes(size_t bytes)
     return (int)(bytes < QUOTED_BYTES ? bytes : QUOTED_BYTES);
 }
 
-static int is_blank(char byte)
+static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t';
 }
@@ -61,7 +62,7 @@ static size_t skip_blanks(const struct source *source, size_t from, size_t to)
 
 /* ---- Names ---- */
 
-static int is_control(char byte)
+static bool is_control(char byte)
 {
     return (unsigned char)byte < 0x20 || byte == 0x7f;
 }
@@ -148,15 +149,15 @@ static int entry_slots(struct source *source, size_t colon, size_t to,
 /* ---- Entries: names[:slots] or [address][:slots] ---- */
 
 /* 1 if the entry is an IPv6 address in brackets; *ret_close is where it ends. */
-static int is_address(const struct source *source, size_t from, size_t to, size_t *ret_close)
+static bool is_address(const struct source *source, size_t from, size_t to, size_t *ret_close)
 {
     const char *close;
 
     if (from == to || source->text[from] != '[')
-        return 0;
+        return false;
     close = memchr(source->text + from, ']', to - from);
     if (close == NULL)
-        return 0;
+        return false;
     *ret_close = (size_t)(close - source->text);
     return memchr(source->text + from, ':', *ret_close - from) != NULL;
 }
@@ -226,8 +227,8 @@ struct cut {
 };
 
 /* Digits at *at, which is moved past them; 0 if there are none or too many. */
-static int digits_take(const struct source *source, size_t *at, size_t to, uint64_t maximum,
-                       uint64_t *ret_number)
+static bool digits_take(const struct source *source, size_t *at, size_t to, uint64_t maximum,
+                        uint64_t *ret_number)
 {
     size_t from = *at;
 

@@ -94,13 +94,13 @@ static int add_numbered(struct allocation_builder *builder, const struct allocat
     return rc < 0 ? rc : base_add(builder, nodes, index, slots, error);
 }
 
-static int is_empty(const struct host_choice *choice, const struct allocation_builder *builder,
-                    const struct allocation *nodes, uint32_t index)
+static bool is_empty(const struct host_choice *choice, const struct allocation_builder *builder,
+                     const struct allocation *nodes, uint32_t index)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
     if (choice->base->busy != NULL && ranges_contains(choice->base->busy, index))
-        return 0;
+        return false;
     hostlist_name(nodes->names, index, name);
     return name_index_find(builder->index, name, strlen(name)) < 0;
 }

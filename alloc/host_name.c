@@ -8,14 +8,14 @@
 
 #include "alloc/hostlist.h"
 
-int host_name_has_byte(char byte)
+bool host_name_has_byte(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
            (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '_' ||
            (unsigned char)byte >= 0x80;
 }
 
-int host_address_has_byte(char byte)
+bool host_address_has_byte(char byte)
 {
     return host_name_has_byte(byte) || byte == ':' || byte == '%';
 }
@@ -30,7 +30,7 @@ int host_name_byte_error(struct error *error, char byte)
 }
 
 /* Addresses have two colons at least; "name:4" is no name. */
-static int is_address(const char *name, size_t name_bytes)
+static bool is_address(const char *name, size_t name_bytes)
 {
     const char *colon = memchr(name, ':', name_bytes);
 

@@ -6,14 +6,15 @@
 #ifndef ALLOC_HOST_NAME_H
 #define ALLOC_HOST_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
 /* Letters, digits, '.', '-', '_' and bytes above 127. */
-int host_name_has_byte(char byte);
+bool host_name_has_byte(char byte);
 /* The same, and what stands in IPv6 addresses besides. */
-int host_address_has_byte(char byte);
+bool host_address_has_byte(char byte);
 /* What keeps bytes from being one name or an IPv6 address: 0, or -EINVAL with the reason and the
  * offset (from 0) of the byte. */
 int host_name_check(const char *name, size_t name_bytes, size_t *ret_offset, struct error *error);

@@ -86,7 +86,7 @@ struct host_run hostlist_run(const struct hostlist *list, uint32_t index)
 
 /* ---- Numbers in names ---- */
 
-static int is_digit(char byte)
+static bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
 }
@@ -118,14 +118,14 @@ static size_t number_write(uint64_t number, uint8_t width, char *out)
 }
 
 /* 1 if the text is a number of at most 64 bits. */
-static int number_read(const char *text, size_t bytes, uint64_t *ret_number)
+static bool number_read(const char *text, size_t bytes, uint64_t *ret_number)
 {
     uint64_t number = 0;
 
     for (size_t i = 0; i < bytes; i++) {
         if (!is_digit(text[i]) || __builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number))
-            return 0;
+            return false;
     }
     *ret_number = number;
     return bytes > 0;
@@ -157,39 +157,39 @@ size_t host_run_name_bytes(const struct host_run *run)
 }
 
 /* The number of a name of that prefix and suffix; width is set to how it is written. */
-static int host_run_number(const struct host_run *run, const char *name, size_t name_bytes,
-                           uint64_t *ret_number, uint8_t *ret_width)
+static bool host_run_number(const struct host_run *run, const char *name, size_t name_bytes,
+                            uint64_t *ret_number, uint8_t *ret_width)
 {
     size_t around_bytes = (size_t)run->prefix_bytes + run->suffix_bytes;
 
     if (run->width == 0 || name_bytes <= around_bytes ||
         memcmp(name, run->prefix, run->prefix_bytes) != 0 ||
         memcmp(name + name_bytes - run->suffix_bytes, run->suffix, run->suffix_bytes) != 0)
-        return 0;
+        return false;
     *ret_width = (uint8_t)(name_bytes - around_bytes);
     return number_read(name + run->prefix_bytes, name_bytes - around_bytes, ret_number);
 }
 
-int host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
-                  uint32_t *ret_offset)
+bool host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
+                   uint32_t *ret_offset)
 {
     uint64_t number;
     uint8_t width;
 
     if (run->width == 0) {
         if (name_bytes != run->prefix_bytes || memcmp(name, run->prefix, name_bytes) != 0)
-            return 0;
+            return false;
         *ret_offset = 0;
-        return 1;
+        return true;
     }
     if (!host_run_number(run, name, name_bytes, &number, &width) || number < run->first ||
         number - run->first >= run->count || width != digits_written(number, run->width))
-        return 0;
+        return false;
     *ret_offset = (uint32_t)(number - run->first);
-    return 1;
+    return true;
 }
 
-static int host_run_same_texts(const struct host_run *a, const struct host_run *b)
+static bool host_run_same_texts(const struct host_run *a, const struct host_run *b)
 {
     return a->prefix_bytes == b->prefix_bytes && a->suffix_bytes == b->suffix_bytes &&
            memcmp(a->prefix, b->prefix, a->prefix_bytes) == 0 &&
@@ -198,7 +198,7 @@ static int host_run_same_texts(const struct host_run *a, const struct host_run *
 
 /* 1 if b goes on where a ends and one width writes both.  If b's first number is written alike
  * with both widths, all later ones are. */
-static int host_run_continues(const struct host_run *a, const struct host_run *b)
+static bool host_run_continues(const struct host_run *a, const struct host_run *b)
 {
     return a->width > 0 && b->width > 0 && b->first != 0 && a->first + a->count == b->first &&
            digits_written(b->first, a->width) == digits_written(b->first, b->width) &&
@@ -218,8 +218,8 @@ static uint32_t text_add(struct hostlist *list, const char *text, size_t bytes)
 
 /* Where two names differ in one number only: its digits begin at *ret_from of both, and end at
  * *ret_to of the first. */
-static int names_differ_in_number(const char *a, size_t a_bytes, const char *b, size_t b_bytes,
-                                  size_t *ret_from, size_t *ret_to)
+static bool names_differ_in_number(const char *a, size_t a_bytes, const char *b, size_t b_bytes,
+                                   size_t *ret_from, size_t *ret_to)
 {
     size_t from = 0;
     size_t a_to, b_to;
@@ -236,10 +236,10 @@ static int names_differ_in_number(const char *a, size_t a_bytes, const char *b, 
     if (!number_read(a + from, a_to - from, &number) ||
         !number_read(b + from, b_to - from, &number) || a_bytes - a_to != b_bytes - b_to ||
         memcmp(a + a_to, b + b_to, a_bytes - a_to) != 0)
-        return 0;
+        return false;
     *ret_from = from;
     *ret_to = a_to;
-    return 1;
+    return true;
 }
 
 /* A last group that is one whole name is split around its number if the next run has another

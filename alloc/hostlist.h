@@ -8,6 +8,7 @@
 #ifndef ALLOC_HOSTLIST_H
 #define ALLOC_HOSTLIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,8 +65,8 @@ void hostlist_append_run(struct hostlist *list, const struct host_run *run);
 size_t host_run_name(const struct host_run *run, uint32_t offset,
                      char name[HOST_NAME_BYTES_MAX + 1]);
 /* Which host of the run has that name; 1 and *ret_offset if there is one. */
-int host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
-                  uint32_t *ret_offset);
+bool host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
+                   uint32_t *ret_offset);
 /* Length of the run's longest name. */
 size_t host_run_name_bytes(const struct host_run *run);
 

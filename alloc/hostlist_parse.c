@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,12 +66,12 @@ static int too_many_hosts(struct parser *parser, size_t offset)
                      HOSTLIST_HOSTS_MAX);
 }
 
-static int is_separator(char byte)
+static bool is_separator(char byte)
 {
     return byte == ',' || byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-static int is_control(char byte)
+static bool is_control(char byte)
 {
     return (unsigned char)byte < 0x20 || byte == 0x7f;
 }
@@ -214,7 +215,7 @@ static uint32_t bracket_of_run(const struct parser *parser)
 }
 
 /* Steps to the next combination of all brackets but the run's; 0 after the last. */
-static int combination_next(struct parser *parser, uint32_t run_bracket)
+static bool combination_next(struct parser *parser, uint32_t run_bracket)
 {
     for (uint32_t i = 0; i < parser->brackets_count; i++) {
         struct bracket *bracket = &parser->brackets[bracket_by_speed(parser, i)];
@@ -222,13 +223,13 @@ static int combination_next(struct parser *parser, uint32_t run_bracket)
         if (bracket == &parser->brackets[run_bracket])
             continue;
         if (++bracket->offset < parser->ranges[bracket->range].count)
-            return 1;
+            return true;
         bracket->offset = 0;
         if (++bracket->range < bracket->ranges_to)
-            return 1;
+            return true;
         bracket->range = bracket->ranges_from;
     }
-    return 0;
+    return false;
 }
 
 /* The number at which a bracket's walk is, as it is written. */

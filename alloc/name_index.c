@@ -66,7 +66,7 @@ void name_index_destroy(struct name_index *index)
     free(index);
 }
 
-static int is_digit(char byte)
+static bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
 }
@@ -201,18 +201,18 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-static int all_digits(const char *text, size_t bytes)
+static bool all_digits(const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
         if (!is_digit(text[i]))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 /* In a name of both runs, whose texts agree as far as both reach, the inner run's number lies in
  * that of the outer one, and so does what the inner texts have more: that must be digits. */
-static int number_may_lie_in(const struct host_run *inner, const struct host_run *outer)
+static bool number_may_lie_in(const struct host_run *inner, const struct host_run *outer)
 {
     assert(inner->suffix_bytes >= outer->suffix_bytes);
     assert(inner->prefix_bytes >= outer->prefix_bytes);
@@ -223,7 +223,7 @@ static int number_may_lie_in(const struct host_run *inner, const struct host_run
 
 /* 1 if runs of the same texts have a number in common that both write alike: with other widths
  * only numbers that need no padding are. */
-static int numbers_share(const struct host_run *a, const struct host_run *b)
+static bool numbers_share(const struct host_run *a, const struct host_run *b)
 {
     uint64_t a_last = a->first + a->count - 1;
     uint64_t b_last = b->first + b->count - 1;
@@ -232,13 +232,13 @@ static int numbers_share(const struct host_run *a, const struct host_run *b)
     struct host_run number = {.first = last, .count = 1, .width = 1};
 
     if (first > last)
-        return 0;
+        return false;
     return a->width == b->width ||
            host_run_name_bytes(&number) >= (a->width > b->width ? a->width : b->width);
 }
 
 /* 0 if surely no name is in both. */
-static int runs_may_share(const struct host_run *a, const struct host_run *b)
+static bool runs_may_share(const struct host_run *a, const struct host_run *b)
 {
     uint8_t prefix = lesser(a->prefix_bytes, b->prefix_bytes);
     uint8_t suffix = lesser(a->suffix_bytes, b->suffix_bytes);
@@ -246,45 +246,45 @@ static int runs_may_share(const struct host_run *a, const struct host_run *b)
     if (memcmp(a->prefix, b->prefix, prefix) != 0 ||
         memcmp(a->suffix + a->suffix_bytes - suffix, b->suffix + b->suffix_bytes - suffix,
                suffix) != 0)
-        return 0;
+        return false;
     if (a->prefix_bytes == b->prefix_bytes && a->suffix_bytes == b->suffix_bytes)
         return numbers_share(a, b);
     if (a->prefix_bytes == prefix && a->suffix_bytes == suffix)
         return number_may_lie_in(b, a);
     if (b->prefix_bytes == prefix && b->suffix_bytes == suffix)
         return number_may_lie_in(a, b);
-    return 1;
+    return true;
 }
 
 /* Runs of the same texts share a name only where their numbers overlap; of others all are asked. */
-static int prefix_may_hold(const struct name_index *index, const struct prefix_runs *list,
-                           const struct host_run *run, int is_same_prefix)
+static bool prefix_may_hold(const struct name_index *index, const struct prefix_runs *list,
+                            const struct host_run *run, int is_same_prefix)
 {
     int by_number = is_same_prefix && !list->is_mixed && list->suffix_bytes == run->suffix_bytes;
     uint32_t i = by_number ? runs_up_to(index, list, run->first + run->count - 1) : list->count;
 
     for (; i > 0 && (!by_number || list->reach[i - 1] >= run->first); i--) {
         if (runs_may_share(&index->runs[list->runs[i - 1]].run, run))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-static int long_runs_may_hold(const struct name_index *index, const struct host_run *run)
+static bool long_runs_may_hold(const struct name_index *index, const struct host_run *run)
 {
     if (map_get(index->digit_stems, run->prefix, run->prefix_bytes) != NULL)
-        return 1;
+        return true;
     for (size_t i = 0; i <= run->prefix_bytes; i++) {
         int begins = i == run->prefix_bytes || is_digit(run->prefix[i]);
         const struct prefix_runs *list = begins ? map_get(index->by_prefix, run->prefix, i) : NULL;
 
         if (list != NULL && prefix_may_hold(index, list, run, i == run->prefix_bytes))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int name_index_may_hold(const struct name_index *index, const struct host_run *run)
+bool name_index_may_hold(const struct name_index *index, const struct host_run *run)
 {
     size_t cursor = 0;
     const void *name;
@@ -292,14 +292,14 @@ int name_index_may_hold(const struct name_index *index, const struct host_run *r
     uint32_t offset;
 
     if (long_runs_may_hold(index, run))
-        return 1;
+        return true;
     if (map_count(index->names) > run->count)
-        return 1; /* looking up the run's names is cheaper */
+        return true; /* looking up the run's names is cheaper */
     while (map_next_entry(index->names, &cursor, &name, &name_bytes) != NULL) {
         if (host_run_find(run, name, name_bytes, &offset))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 struct name_index *name_index_of(const struct hostlist *list)

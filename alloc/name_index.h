@@ -8,6 +8,7 @@
 #ifndef ALLOC_NAME_INDEX_H
 #define ALLOC_NAME_INDEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/hostlist.h"
@@ -29,6 +30,6 @@ int64_t name_index_find(const struct name_index *index, const char *name, size_t
 void name_index_add(struct name_index *index, const struct host_run *run, uint32_t host);
 /* 0 if surely no name of the run is there.  O(long runs of its prefix + the lesser of single names
  * and run length). */
-int name_index_may_hold(const struct name_index *index, const struct host_run *run);
+bool name_index_may_hold(const struct name_index *index, const struct host_run *run);
 
 #endif

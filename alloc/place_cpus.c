@@ -4,6 +4,7 @@
 #include "alloc/place_cpus.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* The most slots of a node of the kind that takes part; 0 if there is none. */
@@ -54,8 +55,8 @@ static uint32_t least_cores(const struct topology *view, enum topology_level lev
     return least;
 }
 
-static int fits(const struct topology *view, const struct map_rule *rule, uint32_t slots,
-                uint32_t pe)
+static bool fits(const struct topology *view, const struct map_rule *rule, uint32_t slots,
+                 uint32_t pe)
 {
     uint64_t at_once = rule->policy == MAP_PER_OBJECT ? rule->per : 1;
 

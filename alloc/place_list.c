@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static int list_error(const struct list_reader *reader, const char *what, const 
                      bytes < 80 ? (int)bytes : 80, word);
 }
 
-static int is_blank(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -43,7 +44,7 @@ static void skip_blanks(struct list_reader *reader)
 }
 
 /* At the end of the line's words. */
-static int at_end(const struct list_reader *reader)
+static bool at_end(const struct list_reader *reader)
 {
     return *reader->position == '\0' || *reader->position == '\n' || *reader->position == '#';
 }

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ static void fill_cores(struct desk *desk)
     desk->units = desk->view->counts[TOPOLOGY_CORE];
 }
 
-static int thread_is_taken(const struct desk *desk, uint32_t thread)
+static bool thread_is_taken(const struct desk *desk, uint32_t thread)
 {
     return ranges_contains(&desk->kind->taken, desk->view->os[thread]);
 }
@@ -133,7 +134,7 @@ static void desk_set_level(struct desk *desk, enum topology_level level)
     }
 }
 
-static int has_free(const struct desk *desk, uint32_t object, uint32_t wanted)
+static bool has_free(const struct desk *desk, uint32_t object, uint32_t wanted)
 {
     uint32_t found = 0;
 
@@ -658,13 +659,13 @@ void place_sorts_destroy(struct place_sorts *sorts)
 }
 
 /* Lists may name other cores on every node. */
-static int has_list_of_cores(const struct place_map *map)
+static bool has_list_of_cores(const struct place_map *map)
 {
     for (uint32_t i = 0; i < map->apps_count; i++) {
         if (map->apps[i].rule->list != NULL && map->apps[i].rule->list->cores != NULL)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t node,

@@ -294,7 +294,7 @@ uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t loc
     return 0;
 }
 
-int place_map_is_contiguous(const struct place_map *map)
+bool place_map_is_contiguous(const struct place_map *map)
 {
     const struct map_app *app = &map->apps[0];
 

@@ -11,6 +11,7 @@
 #ifndef ALLOC_PLACE_MAP_H
 #define ALLOC_PLACE_MAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/allocation.h"
@@ -67,7 +68,7 @@ uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t loc
 void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_node,
                     uint32_t *ret_local_index);
 /* 1 if the ranks of each node follow each other, and those of the next node them. */
-int place_map_is_contiguous(const struct place_map *map);
+bool place_map_is_contiguous(const struct place_map *map);
 /* Number of the application of a rank. */
 uint32_t place_map_app(const struct place_map *map, uint32_t rank);
 /* Places (index + 1) of the nodes that have processes. */

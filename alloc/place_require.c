@@ -130,18 +130,18 @@ int require_parse(const char *text, struct require *ret_require, struct error *e
 
 /* ---- Judging ---- */
 
-static int word_is(const struct node_facts *facts, enum fact fact, const char *word, size_t bytes)
+static bool word_is(const struct node_facts *facts, enum fact fact, const char *word, size_t bytes)
 {
     const char *own = fact == FACT_SYSTEM ? facts->system : facts->architecture;
 
     if (fact == FACT_FEATURES)
         return node_facts_has_feature(facts, word, bytes);
     if (strlen(own) != bytes)
-        return 0;
+        return false;
     return fact == FACT_SYSTEM ? strncasecmp(own, word, bytes) == 0 : memcmp(own, word, bytes) == 0;
 }
 
-static int word_holds(const struct require_term *term, const struct node_facts *facts)
+static bool word_holds(const struct require_term *term, const struct node_facts *facts)
 {
     const char *word = term->words, *end = term->words + term->words_bytes;
 
@@ -149,47 +149,47 @@ static int word_holds(const struct require_term *term, const struct node_facts *
         size_t bytes = strcspn(word, "|,");
 
         if (word_is(facts, term->fact, word, bytes))
-            return 1;
+            return true;
         word += bytes + 1;
     }
-    return 0;
+    return false;
 }
 
 /* 1 if what is known decides the term: a known feature does so although there may be others that
  * are not known. */
-static int is_decided(const struct require_term *term, const struct node_facts *facts)
+static bool is_decided(const struct require_term *term, const struct node_facts *facts)
 {
     return node_facts_knows(facts, term->fact) ||
            (term->fact == FACT_FEATURES && word_holds(term, facts));
 }
 
-int require_term_holds(const struct require_term *term, const struct node_facts *facts)
+bool require_term_holds(const struct require_term *term, const struct node_facts *facts)
 {
     uint64_t number = term->fact == FACT_MEMORY ? facts->memory_mib : facts->gpus;
 
     if (!is_decided(term, facts))
-        return 0;
+        return false;
     if (term->fact == FACT_MEMORY || term->fact == FACT_GPUS)
         return term->low <= number && number <= term->high;
     return word_holds(term, facts) != term->is_not;
 }
 
-int require_holds(const struct require *require, const struct node_facts *facts)
+bool require_holds(const struct require *require, const struct node_facts *facts)
 {
     for (uint32_t i = 0; i < require->count; i++) {
         if (!require_term_holds(&require->terms[i], facts))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
-int require_asks(const struct require *require, enum fact fact)
+bool require_asks(const struct require *require, enum fact fact)
 {
     for (uint32_t i = 0; i < require->count; i++) {
         if (require->terms[i].fact == fact)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* ---- What a node reports ---- */
@@ -265,22 +265,22 @@ static void find_candidates(const struct placement *placement, const struct allo
     ranges_remove_all(ret_nodes, &placement->excluded);
 }
 
-int place_require_wanted(const struct placement *placement)
+bool place_require_wanted(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         if (placement->rules[i].require != NULL)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-static int decides(const struct require *require, const struct node_facts *facts)
+static bool decides(const struct require *require, const struct node_facts *facts)
 {
     for (uint32_t i = 0; i < require->count; i++) {
         if (!is_decided(&require->terms[i], facts))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 static void remove_decided(const struct placement *placement, const struct require *require,
@@ -312,16 +312,16 @@ int place_require_open(const struct placement *placement, const struct allocatio
 }
 
 /* 1 if a text has that term. */
-static int has_term(const char *text, const struct require_term *term)
+static bool has_term(const char *text, const struct require_term *term)
 {
     for (const char *at = text; *at != '\0'; at += *at == ',') {
         size_t bytes = strcspn(at, ",");
 
         if (bytes == term->text_bytes && memcmp(at, term->text, bytes) == 0)
-            return 1;
+            return true;
         at += bytes;
     }
-    return 0;
+    return false;
 }
 
 void place_require_all(const struct placement *placement, struct buffer *out)

@@ -8,6 +8,8 @@
 #ifndef ALLOC_PLACE_REQUIRE_H
 #define ALLOC_PLACE_REQUIRE_H
 
+#include <stdbool.h>
+
 #include "alloc/allocation.h"
 #include "alloc/facts_table.h"
 #include "alloc/placement.h"
@@ -33,11 +35,11 @@ struct require {
 
 /* "none" is no term.  -EINVAL with the column. */
 int require_parse(const char *text, struct require *ret_require, struct error *error);
-int require_term_holds(const struct require_term *term, const struct node_facts *facts);
+bool require_term_holds(const struct require_term *term, const struct node_facts *facts);
 /* 1 if all hold. */
-int require_holds(const struct require *require, const struct node_facts *facts);
+bool require_holds(const struct require *require, const struct node_facts *facts);
 /* 1 if a term asks for that fact. */
-int require_asks(const struct require *require, enum fact fact);
+bool require_asks(const struct require *require, enum fact fact);
 /* Leaves of the facts what can decide the terms, and memory rounded down to whole GiB, or less where a
  * term would be judged differently: nodes that are alike become equal. */
 void require_reduce(const struct require *require, struct node_facts *facts);
@@ -45,7 +47,7 @@ void require_reduce(const struct require *require, struct node_facts *facts);
 /* ---- Of a placement ---- */
 
 /* 1 if an application requires something. */
-int place_require_wanted(const struct placement *placement);
+bool place_require_wanted(const struct placement *placement);
 /* 1 if something is required that is not known of all nodes that may take part. */
 int place_require_open(const struct placement *placement, const struct allocation *allocation);
 /* The terms of all applications as one text, appended to an empty buffer. */

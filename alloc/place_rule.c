@@ -31,7 +31,7 @@ static const char *const device_names[MAP_DEVICE_COUNT] = {
 };
 
 /* In upper or lower case, as PRRTE and Open MPI take them. */
-static int is_word(const char *text, size_t bytes, const char *word)
+static bool is_word(const char *text, size_t bytes, const char *word)
 {
     return strlen(word) == bytes && strncasecmp(text, word, bytes) == 0;
 }
@@ -476,7 +476,7 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
 
 /* ---- What follows from a rule ---- */
 
-int map_rule_wants_topology(const struct map_rule *rule)
+bool map_rule_wants_topology(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
            rule->policy == MAP_BY_CPUS || rule->policy == MAP_BY_DEVICE ||
@@ -485,7 +485,7 @@ int map_rule_wants_topology(const struct map_rule *rule)
            rule->memory != MAP_MEMORY_NONE || (rule->list != NULL && rule->list->cores != NULL);
 }
 
-int map_rule_wants_threads(const struct map_rule *rule)
+bool map_rule_wants_threads(const struct map_rule *rule)
 {
     return (rule->level == TOPOLOGY_THREAD &&
             (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)) ||
@@ -501,7 +501,7 @@ enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
     return rule->span ? MAP_RANK_BY_SPAN : MAP_RANK_BY_SLOT;
 }
 
-int map_rule_lists_cores(const struct map_rule *rule)
+bool map_rule_lists_cores(const struct map_rule *rule)
 {
     return rule->policy == MAP_BY_CPUS || (rule->list != NULL && rule->list->cores != NULL);
 }

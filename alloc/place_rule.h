@@ -6,6 +6,7 @@
 #ifndef ALLOC_PLACE_RULE_H
 #define ALLOC_PLACE_RULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
@@ -111,9 +112,9 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out);
 const char *map_rank_by_name(enum map_rank_by rank_by);
 
 /* 1 if the nodes' topologies must be known. */
-int map_rule_wants_topology(const struct map_rule *rule);
+bool map_rule_wants_topology(const struct map_rule *rule);
 /* 1 if its units are hardware threads. */
-int map_rule_wants_threads(const struct map_rule *rule);
+bool map_rule_wants_threads(const struct map_rule *rule);
 /* MAP_RANK_DEFAULT resolved. */
 enum map_rank_by map_rule_rank_by(const struct map_rule *rule);
 /* The level whose objects processes are dealt to; by core and by hardware thread the units themselves
@@ -130,7 +131,7 @@ void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores);
 uint32_t map_rule_cpus_count(const struct map_rule *rule);
 /* 1 if a rank file names the cores, or pe-list: its processes are bound to them even on an overloaded
  * node. */
-int map_rule_lists_cores(const struct map_rule *rule);
+bool map_rule_lists_cores(const struct map_rule *rule);
 
 void map_rule_encode(const struct map_rule *rule, struct buffer *out);
 /* 0 or -EBADMSG; the caller owns what the rule does. */

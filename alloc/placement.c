@@ -49,33 +49,33 @@ uint32_t placement_processes(const struct placement *placement)
     return processes;
 }
 
-int placement_wants_topology(const struct placement *placement)
+bool placement_wants_topology(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         if (map_rule_wants_topology(&placement->rules[i]))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int placement_wants_devices(const struct placement *placement)
+bool placement_wants_devices(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
             placement->rules[i].policy == MAP_BY_DEVICE)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
-int placement_rule_binds(const struct map_rule *rule, int in_threads)
+bool placement_rule_binds(const struct map_rule *rule, int in_threads)
 {
     return rule->bind != MAP_BIND_NONE &&
            (rule->policy == MAP_BY_CPUS || rule->policy == MAP_BY_DEVICE ||
             map_rule_lists_cores(rule) || map_rule_bind_level(rule, in_threads) != TOPOLOGY_NODE);
 }
 
-int placement_binds(const struct placement *placement)
+bool placement_binds(const struct placement *placement)
 {
     int in_threads = 0;
 
@@ -83,8 +83,8 @@ int placement_binds(const struct placement *placement)
         in_threads |= map_rule_wants_threads(&placement->rules[i]);
     for (uint32_t i = 0; i < placement->rules_count; i++)
         if (placement_rule_binds(&placement->rules[i], in_threads))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 void placement_encode(const struct placement *placement, struct buffer *out)

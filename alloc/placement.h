@@ -6,6 +6,8 @@
 #ifndef ALLOC_PLACEMENT_H
 #define ALLOC_PLACEMENT_H
 
+#include <stdbool.h>
+
 #include "alloc/facts_table.h"
 #include "alloc/place_machines.h"
 #include "alloc/place_rule.h"
@@ -26,13 +28,13 @@ void placement_add(struct placement *placement, const struct map_rule *rule);
 void placement_copy(struct placement *ret_placement, const struct placement *source);
 /* Processes of all applications; 0 if one of them is not known yet. */
 uint32_t placement_processes(const struct placement *placement);
-int placement_wants_topology(const struct placement *placement);
-/* 1 if these must say which devices are near which cores, too. */
-int placement_wants_devices(const struct placement *placement);
+bool placement_wants_topology(const struct placement *placement);
+/* true if these must say which devices are near which cores, too. */
+bool placement_wants_devices(const struct placement *placement);
 /* 1 if processes of a rule are bound to something, unless their node is overloaded; and if those of one
  * of the rules are. */
-int placement_rule_binds(const struct map_rule *rule, int in_threads);
-int placement_binds(const struct placement *placement);
+bool placement_rule_binds(const struct map_rule *rule, int in_threads);
+bool placement_binds(const struct placement *placement);
 void placement_encode(const struct placement *placement, struct buffer *out);
 /* 0 or -EBADMSG; initialises ret_placement, which is empty on failure. */
 int placement_decode(struct placement *ret_placement, struct wire_reader *reader);

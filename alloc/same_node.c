@@ -23,13 +23,13 @@ static size_t short_bytes_of(const char *name)
     return bytes;
 }
 
-int same_node_is_here(const char *name, const char *host_name)
+bool same_node_is_here(const char *name, const char *host_name)
 {
     size_t short_bytes = strcspn(host_name, ".");
 
     for (size_t i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++) {
         if (strcmp(name, own_names[i]) == 0)
-            return 1;
+            return true;
     }
     return strcmp(name, host_name) == 0 ||
            (strlen(name) == short_bytes && memcmp(name, host_name, short_bytes) == 0);
@@ -77,7 +77,7 @@ static uint32_t find_here(const struct allocation *allocation, const char *host_
 }
 
 /* 1 if there are names with a dot and names without one: else none is short for another. */
-static int has_both_forms(const struct allocation *allocation)
+static bool has_both_forms(const struct allocation *allocation)
 {
     int has_full = 0, has_short = 0;
 

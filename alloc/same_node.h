@@ -7,10 +7,12 @@
 #ifndef ALLOC_SAME_NODE_H
 #define ALLOC_SAME_NODE_H
 
+#include <stdbool.h>
+
 #include "alloc/allocation.h"
 
 /* 1 if a name is one of this machine. */
-int same_node_is_here(const char *name, const char *host_name);
+bool same_node_is_here(const char *name, const char *host_name);
 /* The node keeps the place and the name that come first.  O(runs) if there is nothing to join, else
  * O(nodes). */
 void same_node_join(struct allocation *allocation, const char *host_name);

@@ -5,16 +5,17 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define SHOWN_BYTES_MAX 40
 
-static int is_blank(char byte)
+static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t';
 }
 
-static int is_digit(char byte)
+static bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
 }
