@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 
 struct long_run {
     struct host_run run; /* its texts are copies, one block */
@@ -27,9 +27,9 @@ struct prefix_runs {
 /* A name of two runs begins with both prefixes, and the longer one goes on with a digit where the
  * shorter one's number begins. */
 struct name_index {
-    struct map *names;       /* to host + 1 */
-    struct map *by_prefix;   /* to struct prefix_runs */
-    struct map *digit_stems; /* what stands before each digit of the prefixes; to anything */
+    struct hash_map *names;       /* to host + 1 */
+    struct hash_map *by_prefix;   /* to struct prefix_runs */
+    struct hash_map *digit_stems; /* what stands before each digit of the prefixes; to anything */
     struct long_run *runs;
     uint32_t runs_count;
     uint32_t runs_capacity;
@@ -39,9 +39,9 @@ struct name_index *name_index_create(void)
 {
     struct name_index *index = memory_allocate_zeroed(sizeof(*index));
 
-    index->names = map_create();
-    index->by_prefix = map_create();
-    index->digit_stems = map_create();
+    index->names = hash_map_create();
+    index->by_prefix = hash_map_create();
+    index->digit_stems = hash_map_create();
     return index;
 }
 
@@ -52,7 +52,7 @@ void name_index_destroy(struct name_index *index)
 
     if (index == NULL)
         return;
-    while ((list = map_next(index->by_prefix, &cursor)) != NULL) {
+    while ((list = hash_map_next(index->by_prefix, &cursor)) != NULL) {
         free(list->runs);
         free(list->reach);
         free(list);
@@ -60,9 +60,9 @@ void name_index_destroy(struct name_index *index)
     for (uint32_t i = 0; i < index->runs_count; i++)
         free((char *)index->runs[i].run.prefix);
     free(index->runs);
-    map_destroy(index->names);
-    map_destroy(index->by_prefix);
-    map_destroy(index->digit_stems);
+    hash_map_destroy(index->names);
+    hash_map_destroy(index->by_prefix);
+    hash_map_destroy(index->digit_stems);
     free(index);
 }
 
@@ -113,14 +113,14 @@ static int64_t find_in_prefix(const struct name_index *index, const struct prefi
 
 int64_t name_index_find(const struct name_index *index, const char *name, size_t name_bytes)
 {
-    void *value = map_get(index->names, name, name_bytes);
+    void *value = hash_map_get(index->names, name, name_bytes);
     int64_t host = -1;
 
     if (value != NULL)
         return (int64_t)(uintptr_t)value - 1;
     for (size_t i = 0; host < 0 && index->runs_count > 0 && i < name_bytes; i++) {
         const struct prefix_runs *list =
-            is_digit(name[i]) ? map_get(index->by_prefix, name, i) : NULL;
+            is_digit(name[i]) ? hash_map_get(index->by_prefix, name, i) : NULL;
 
         if (list != NULL)
             host = find_in_prefix(index, list, name, name_bytes, i);
@@ -156,7 +156,7 @@ static void prefix_runs_add(struct name_index *index, struct prefix_runs *list, 
 static void long_run_add(struct name_index *index, const struct host_run *run, uint32_t host)
 {
     char *texts = memory_allocate((size_t)run->prefix_bytes + run->suffix_bytes);
-    struct prefix_runs *list = map_get(index->by_prefix, run->prefix, run->prefix_bytes);
+    struct prefix_runs *list = hash_map_get(index->by_prefix, run->prefix, run->prefix_bytes);
     struct long_run *made;
 
     memcpy(texts, run->prefix, run->prefix_bytes);
@@ -171,12 +171,12 @@ static void long_run_add(struct name_index *index, const struct host_run *run, u
     made->run.suffix = texts + run->prefix_bytes;
     if (list == NULL) {
         list = memory_allocate_zeroed(sizeof(*list));
-        map_put(index->by_prefix, texts, run->prefix_bytes, list);
+        hash_map_put(index->by_prefix, texts, run->prefix_bytes, list);
     }
     prefix_runs_add(index, list, index->runs_count - 1);
     for (size_t i = 0; i < run->prefix_bytes; i++) {
         if (is_digit(texts[i]))
-            map_put(index->digit_stems, texts, i, texts);
+            hash_map_put(index->digit_stems, texts, i, texts);
     }
 }
 
@@ -192,7 +192,7 @@ void name_index_add(struct name_index *index, const struct host_run *run, uint32
     for (uint32_t i = 0; i < run->count; i++) {
         size_t name_bytes = host_run_name(run, i, name);
 
-        map_put(index->names, name, name_bytes, (void *)((uintptr_t)host + i + 1));
+        hash_map_put(index->names, name, name_bytes, (void *)((uintptr_t)host + i + 1));
     }
 }
 
@@ -272,11 +272,12 @@ static bool prefix_may_hold(const struct name_index *index, const struct prefix_
 
 static bool long_runs_may_hold(const struct name_index *index, const struct host_run *run)
 {
-    if (map_get(index->digit_stems, run->prefix, run->prefix_bytes) != NULL)
+    if (hash_map_get(index->digit_stems, run->prefix, run->prefix_bytes) != NULL)
         return true;
     for (size_t i = 0; i <= run->prefix_bytes; i++) {
         int begins = i == run->prefix_bytes || is_digit(run->prefix[i]);
-        const struct prefix_runs *list = begins ? map_get(index->by_prefix, run->prefix, i) : NULL;
+        const struct prefix_runs *list =
+            begins ? hash_map_get(index->by_prefix, run->prefix, i) : NULL;
 
         if (list != NULL && prefix_may_hold(index, list, run, i == run->prefix_bytes))
             return true;
@@ -293,9 +294,9 @@ bool name_index_may_hold(const struct name_index *index, const struct host_run *
 
     if (long_runs_may_hold(index, run))
         return true;
-    if (map_count(index->names) > run->count)
+    if (hash_map_count(index->names) > run->count)
         return true; /* looking up the run's names is cheaper */
-    while (map_next_entry(index->names, &cursor, &name, &name_bytes) != NULL) {
+    while (hash_map_next_entry(index->names, &cursor, &name, &name_bytes) != NULL) {
         if (host_run_find(run, name, name_bytes, &offset))
             return true;
     }

@@ -10,7 +10,7 @@
 
 #include "alloc/name_index.h"
 #include "alloc/place_require.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 
 /* The nodes of one insertion are numbered consecutively, so a node of a cell is found by a walk
  * over its insertions. */
@@ -24,7 +24,7 @@ struct cell {
     char *name;
     struct hostlist *names;
     struct name_index *index; /* by name, to the index in names */
-    struct map *aliases;      /* to node + 1 */
+    struct hash_map *aliases; /* to node + 1 */
     struct insertion *insertions;
     uint32_t insertions_count;
 };
@@ -48,8 +48,8 @@ struct node_pool {
     uint32_t count;
     struct cell *cells;
     uint32_t cells_count;
-    struct map *jobs;   /* struct pool_job, by number */
-    struct ranges used; /* numbers that are or were a job's */
+    struct hash_map *jobs; /* struct pool_job, by number */
+    struct ranges used;    /* numbers that are or were a job's */
     struct ranges preferred;
     struct facts_table facts;
 };
@@ -65,7 +65,7 @@ struct node_pool *node_pool_create(void)
 {
     struct node_pool *pool = memory_allocate_zeroed(sizeof(*pool));
 
-    pool->jobs = map_create();
+    pool->jobs = hash_map_create();
     return pool;
 }
 
@@ -74,7 +74,7 @@ static void cell_fini(struct cell *cell)
     free(cell->name);
     hostlist_destroy(cell->names);
     name_index_destroy(cell->index);
-    map_destroy(cell->aliases);
+    hash_map_destroy(cell->aliases);
     free(cell->insertions);
 }
 
@@ -91,9 +91,9 @@ void node_pool_destroy(struct node_pool *pool)
 
     if (pool == NULL)
         return;
-    while ((job = map_next(pool->jobs, &cursor)) != NULL)
+    while ((job = hash_map_next(pool->jobs, &cursor)) != NULL)
         job_free(job);
-    map_destroy(pool->jobs);
+    hash_map_destroy(pool->jobs);
     for (uint32_t i = 0; i < pool->cells_count; i++)
         cell_fini(&pool->cells[i]);
     free(pool->cells);
@@ -136,7 +136,7 @@ static struct cell *cell_get(struct node_pool *pool, const char *name, struct er
     *cell = (struct cell){.name = memory_copy_string(name),
                           .names = hostlist_create(),
                           .index = name_index_create(),
-                          .aliases = map_create()};
+                          .aliases = hash_map_create()};
     return cell;
 }
 
@@ -146,7 +146,7 @@ static int64_t cell_lookup(const struct cell *cell, const char *name)
     int64_t index = name_index_find(cell->index, name, strlen(name));
 
     if (index < 0)
-        return (int64_t)(uintptr_t)map_get(cell->aliases, name, strlen(name)) - 1;
+        return (int64_t)(uintptr_t)hash_map_get(cell->aliases, name, strlen(name)) - 1;
     for (uint32_t i = 0; i < cell->insertions_count; i++) {
         const struct insertion *insertion = &cell->insertions[i];
 
@@ -183,7 +183,7 @@ static int check_new(const struct cell *cell, const struct allocation *nodes, st
     for (uint32_t i = 0; i < hostlist_runs(nodes->names); i++) {
         struct host_run run = hostlist_run(nodes->names, i);
 
-        if (!name_index_may_hold(cell->index, &run) && map_count(cell->aliases) == 0)
+        if (!name_index_may_hold(cell->index, &run) && hash_map_count(cell->aliases) == 0)
             continue;
         for (uint32_t k = 0; k < run.count; k++) {
             host_run_name(&run, k, name);
@@ -269,7 +269,7 @@ int node_pool_alias(struct node_pool *pool, uint32_t node, const char *alias, st
         node_name(pool, (uint32_t)found, name);
         return error_set(error, -EEXIST, "%.80s is already node %s", alias, name);
     }
-    map_put(cell->aliases, alias, strlen(alias), (void *)((uintptr_t)node + 1));
+    hash_map_put(cell->aliases, alias, strlen(alias), (void *)((uintptr_t)node + 1));
     return 0;
 }
 
@@ -354,7 +354,7 @@ void node_pool_query(const struct node_pool *pool, const struct node_query *quer
                      struct ranges *ret_nodes)
 {
     const struct cell *cell = query->cell != NULL ? cell_find(pool, query->cell) : NULL;
-    const struct pool_job *job = query->job > 0 ? map_get_u64(pool->jobs, query->job) : NULL;
+    const struct pool_job *job = query->job > 0 ? hash_map_get_u64(pool->jobs, query->job) : NULL;
     uint32_t first = 0;
 
     ranges_clear(ret_nodes);
@@ -376,7 +376,7 @@ void node_pool_jobs_of(const struct node_pool *pool, uint32_t node, struct range
     size_t cursor = 0;
 
     ranges_clear(ret_jobs);
-    while ((job = map_next(pool->jobs, &cursor)) != NULL) {
+    while ((job = hash_map_next(pool->jobs, &cursor)) != NULL) {
         if (job_has(job, node))
             ranges_add(ret_jobs, job->number, job->number);
     }
@@ -396,7 +396,7 @@ int node_pool_job_add(struct node_pool *pool, uint32_t wanted, uint32_t *ret_job
     ranges_add(&pool->used, wanted, wanted);
     job = memory_allocate_zeroed(sizeof(*job));
     job->number = wanted;
-    map_put_u64(pool->jobs, wanted, job);
+    hash_map_put_u64(pool->jobs, wanted, job);
     *ret_job = wanted;
     return 0;
 }
@@ -447,7 +447,7 @@ static int share_take(struct node_pool *pool, const struct pool_share *share, bo
 int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_share *shares,
                    uint32_t shares_count, bool oversubscribe, struct error *error)
 {
-    struct pool_job *job = map_get_u64(pool->jobs, number);
+    struct pool_job *job = hash_map_get_u64(pool->jobs, number);
     uint32_t taken = 0;
     int rc = 0;
 
@@ -474,7 +474,7 @@ int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_sh
 
 void node_pool_give_back(struct node_pool *pool, uint32_t number)
 {
-    struct pool_job *job = map_remove_u64(pool->jobs, number);
+    struct pool_job *job = hash_map_remove_u64(pool->jobs, number);
 
     if (job == NULL)
         return;

@@ -12,7 +12,7 @@
 #include "alloc/place_device.h"
 #include "alloc/place_map_internal.h"
 #include "base/hash.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 
 /* Use of a unit whose core another job is bound to: what the job has itself is preferred to it. */
 #define USE_OF_OTHERS (UINT32_MAX / 2)
@@ -628,7 +628,7 @@ void place_seats_fini(struct place_seats *seats)
 
 struct place_sorts {
     const struct place_map *map;
-    struct map *seats; /* kind and counts -> place_seats */
+    struct hash_map *seats; /* kind and counts -> place_seats */
     uint32_t *key;
 };
 
@@ -637,7 +637,7 @@ struct place_sorts *place_sorts_create(const struct place_map *map)
     struct place_sorts *sorts = memory_allocate_zeroed(sizeof(*sorts));
 
     sorts->map = map;
-    sorts->seats = map_create();
+    sorts->seats = hash_map_create();
     sorts->key = memory_allocate_zeroed((map->apps_count + 2) * sizeof(*sorts->key));
     return sorts;
 }
@@ -649,11 +649,11 @@ void place_sorts_destroy(struct place_sorts *sorts)
 
     if (sorts == NULL)
         return;
-    while ((seats = map_next(sorts->seats, &cursor)) != NULL) {
+    while ((seats = hash_map_next(sorts->seats, &cursor)) != NULL) {
         place_seats_fini(seats);
         free(seats);
     }
-    map_destroy(sorts->seats);
+    hash_map_destroy(sorts->seats);
     free(sorts->key);
     free(sorts);
 }
@@ -680,7 +680,7 @@ const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t no
     sorts->key[1] = has_list_of_cores(map) ? node : 0;
     for (uint32_t i = 0; i < map->apps_count; i++)
         sorts->key[i + 2] = place_map_count_app(map, i, node);
-    seats = map_get(sorts->seats, sorts->key, key_bytes);
+    seats = hash_map_get(sorts->seats, sorts->key, key_bytes);
     if (seats != NULL)
         return seats;
     seats = memory_allocate_zeroed(sizeof(*seats));
@@ -688,7 +688,7 @@ const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t no
         free(seats);
         return NULL;
     }
-    (void)map_put(sorts->seats, sorts->key, key_bytes, seats);
+    (void)hash_map_put(sorts->seats, sorts->key, key_bytes, seats);
     return seats;
 }
 

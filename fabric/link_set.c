@@ -70,7 +70,7 @@ void link_set_log_refused(struct link_set *set, const struct error *why)
 
 struct peer *link_set_peer(struct link_set *set, uint32_t place)
 {
-    return map_get_u64(set->peers, place);
+    return hash_map_get_u64(set->peers, place);
 }
 
 static struct peer *make_peer(struct link_set *set, uint32_t place)
@@ -80,7 +80,7 @@ static struct peer *make_peer(struct link_set *set, uint32_t place)
     if (peer == NULL) {
         peer = memory_allocate_zeroed(sizeof(*peer));
         peer->place = place;
-        map_put_u64(set->peers, place, peer);
+        hash_map_put_u64(set->peers, place, peer);
     }
     return peer;
 }
@@ -89,7 +89,7 @@ void link_set_drop_peer_if_idle(struct link_set *set, struct peer *peer)
 {
     if (peer->link != NULL || peer->attempt != NULL)
         return;
-    map_remove_u64(set->peers, peer->place);
+    hash_map_remove_u64(set->peers, peer->place);
     free(peer);
 }
 
@@ -505,7 +505,7 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
     list_init(&set->settled);
     list_init(&set->dirty);
     list_init(&set->patient);
-    set->peers = map_create();
+    set->peers = hash_map_create();
     set->secret = secret_create(LINK_SECRET_BYTES);
     set->clock_ns = UINT64_MAX;
     init_host(set);
@@ -549,9 +549,9 @@ void link_set_destroy(struct link_set *set)
     while (set->host.socks != NULL && banyan_sock_set_wait(set->host.socks, 0, &event) == 1)
         take_event(set, &event);
     assert(set->link_count == 0);
-    while ((peer = map_next(set->peers, &cursor)) != NULL)
+    while ((peer = hash_map_next(set->peers, &cursor)) != NULL)
         free(peer);
-    map_destroy(set->peers);
+    hash_map_destroy(set->peers);
     loop_watch_destroy(set->watch);
     banyan_sock_set_destroy(set->host.socks);
     loop_timer_destroy(set->timer);
@@ -650,7 +650,7 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
     set->finished = finished;
     set->finished_context = context;
     link_listen_stop(set);
-    while ((peer = map_next(set->peers, &cursor)) != NULL)
+    while ((peer = hash_map_next(set->peers, &cursor)) != NULL)
         set_close(set, peer->place);
     for (struct list_node *node = set->unsettled.head.next; node != &set->unsettled.head;
          node = node->next) {
@@ -664,7 +664,7 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
 int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t from, uint32_t to,
                         unsigned char *ret_key)
 {
-    const struct peer *peer = map_get_u64(set->peers, place);
+    const struct peer *peer = hash_map_get_u64(set->peers, place);
 
     if (peer == NULL || peer->link == NULL)
         return -ENOTCONN;

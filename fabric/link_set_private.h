@@ -7,7 +7,7 @@
 #define FABRIC_LINK_SET_PRIVATE_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "fabric/link.h"
 #include "fabric/link_set.h"
 #include "fabric/loop.h"
@@ -40,13 +40,13 @@ struct link_set {
     int listener_count;
     struct addresses addresses; /* of the listeners, as the system has made them */
     int accept_paused;
-    struct map *peers;     /* struct peer by place */
-    struct list attempts;  /* struct attempt: under way */
-    struct list failed;    /* struct attempt: to be reported */
-    struct list unsettled; /* struct link: not up yet, closing or dead; oldest first */
-    struct list settled;   /* struct link: up */
-    struct list dirty;     /* struct link: to be flushed */
-    struct list patient;   /* struct link: to be flushed at patient_ns, or with more */
+    struct hash_map *peers; /* struct peer by place */
+    struct list attempts;   /* struct attempt: under way */
+    struct list failed;     /* struct attempt: to be reported */
+    struct list unsettled;  /* struct link: not up yet, closing or dead; oldest first */
+    struct list settled;    /* struct link: up */
+    struct list dirty;      /* struct link: to be flushed */
+    struct list patient;    /* struct link: to be flushed at patient_ns, or with more */
     uint64_t patient_ns;
     size_t link_count; /* of both lists */
     size_t half_open_count;

@@ -26,7 +26,7 @@ static void do_work(void *context);
 
 static struct rail_peer *peer_of(const struct rail *rail, uint32_t place)
 {
-    return map_get_u64(rail->peers, place);
+    return hash_map_get_u64(rail->peers, place);
 }
 
 static struct tls_seal *make_seal(const struct rail *rail, uint32_t peer, uint32_t from,
@@ -58,7 +58,7 @@ static struct rail_peer *make_peer(struct rail *rail, uint32_t place)
         list_init(&peer->classes[class].queue);
         list_init(&peer->classes[class].early);
     }
-    map_put_u64(rail->peers, place, peer);
+    hash_map_put_u64(rail->peers, place, peer);
     return peer;
 }
 
@@ -78,7 +78,7 @@ static void bury(struct rail_peer *peer)
     struct rail *rail = peer->rail;
 
     assert(!peer->is_orphan);
-    map_remove_u64(rail->peers, peer->place);
+    hash_map_remove_u64(rail->peers, peer->place);
     rail_drop_out(peer);
     rail_drop_in(peer);
     if (peer->address != RAIL_NO_PEER)
@@ -174,7 +174,7 @@ static void end_failed(struct rail *rail)
     if (rail->failed_count == 0)
         return;
     rail->failed_count = 0;
-    while ((peer = map_next(rail->peers, &cursor)) != NULL) {
+    while ((peer = hash_map_next(rail->peers, &cursor)) != NULL) {
         if (!peer->is_failed)
             continue;
         if (peer->is_up)
@@ -320,7 +320,7 @@ static void do_work(void *context)
     free_orphans(rail, 0);
     if (!is_idle)
         rail_schedule(rail);
-    if (rail->finished != NULL && map_count(rail->peers) == 0) {
+    if (rail->finished != NULL && hash_map_count(rail->peers) == 0) {
         void (*finished)(void *) = rail->finished;
         rail->finished = NULL;
         link_set_finish(rail->links, finished, rail->finished_context);
@@ -371,7 +371,7 @@ static void on_clock(void *context)
     size_t cursor = 0;
 
     rail->clock_ns = UINT64_MAX;
-    while ((peer = map_next(rail->peers, &cursor)) != NULL) {
+    while ((peer = hash_map_next(rail->peers, &cursor)) != NULL) {
         int is_due = now_ns >= peer->deadline_ns;
         check_time(peer, now_ns);
         if (is_due)
@@ -456,10 +456,10 @@ void rail_finish(struct rail *rail, void (*finished)(void *context), void *conte
     assert(finished != NULL);
     rail->finished = finished;
     rail->finished_context = context;
-    while ((peer = map_next(rail->peers, &cursor)) != NULL) {
-        size_t count = map_count(rail->peers);
+    while ((peer = hash_map_next(rail->peers, &cursor)) != NULL) {
+        size_t count = hash_map_count(rail->peers);
         rail_close(rail, peer->place);
-        if (map_count(rail->peers) != count)
+        if (hash_map_count(rail->peers) != count)
             cursor = 0;
     }
     rail_schedule(rail);
@@ -487,7 +487,7 @@ int rail_create(const struct rail_config *config, struct rail **ret_rail, struct
     rail->renew_after = config->renew_after > 0 ? config->renew_after : RAIL_RENEW_DEFAULT;
     rail->stuck_ns = config->stuck_ns > 0 ? config->stuck_ns : RAIL_STUCK_NS;
     rail->clock_ns = UINT64_MAX;
-    rail->peers = map_create();
+    rail->peers = hash_map_create();
     list_init(&rail->ready);
     list_init(&rail->orphans);
     rail->watch =
@@ -515,10 +515,10 @@ void rail_destroy(struct rail *rail)
     loop_timer_destroy(rail->clock);
     loop_defer_cancel(rail->loop, rail);
     rail->table->close(rail->ofi);
-    while ((peer = map_next(rail->peers, &cursor)) != NULL)
+    while ((peer = hash_map_next(rail->peers, &cursor)) != NULL)
         free_peer(peer);
     free_orphans(rail, 1);
-    map_destroy(rail->peers);
+    hash_map_destroy(rail->peers);
     free(rail);
 }
 

@@ -174,7 +174,7 @@ void rail_received(void *context, const unsigned char *data, size_t bytes)
     struct rail_header header;
 
     if (decode_header(data, bytes, &header) == 0)
-        peer = map_get_u64(rail->peers, header.place);
+        peer = hash_map_get_u64(rail->peers, header.place);
     if (peer == NULL || header.number <= peer->number_in ||
         open_message(peer, &header, data, bytes, rail->text) < 0) {
         rail->messages_refused++;

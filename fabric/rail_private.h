@@ -6,7 +6,7 @@
 #define FABRIC_RAIL_PRIVATE_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/message.h"
 #include "fabric/frame_wire.h"
 #include "fabric/loop.h"
@@ -99,9 +99,9 @@ struct rail {
     uint32_t place;
     uint32_t renew_after;
     uint64_t stuck_ns;
-    struct map *peers;   /* struct rail_peer by place */
-    struct list ready;   /* struct rail_peer */
-    struct list orphans; /* struct rail_peer */
+    struct hash_map *peers; /* struct rail_peer by place */
+    struct list ready;      /* struct rail_peer */
+    struct list orphans;    /* struct rail_peer */
     size_t failed_count;
     int work_is_due;
     void (*finished)(void *context);

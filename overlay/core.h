@@ -107,7 +107,7 @@ struct stream_large;
 struct operation;
 struct series;
 struct held;
-struct map;
+struct hash_map;
 
 enum join_state {
     JOIN_IDLE,       /* not started, the root, or ended */
@@ -173,14 +173,14 @@ struct broadcast {
 };
 
 struct collective {
-    struct map *by_set;     /* the first series of each set; NULL if there are none, as below */
-    struct map *by_owner;   /* and of each owner */
-    struct map *forgetting; /* owners of the FORGETs that are kept */
-    struct list open;       /* series with an operation not decided here */
-    struct list at_rest;    /* the others */
-    uint64_t *dead_before;  /* number of places of `dead` before its i-th range */
-    uint32_t *forgotten;    /* ring of owners, allocated on first use */
-    uint32_t dead_ranges;   /* for which dead_before was made; 0: must be rebuilt */
+    struct hash_map *by_set;   /* the first series of each set; NULL if there are none, as below */
+    struct hash_map *by_owner; /* and of each owner */
+    struct hash_map *forgetting; /* owners of the FORGETs that are kept */
+    struct list open;            /* series with an operation not decided here */
+    struct list at_rest;         /* the others */
+    uint64_t *dead_before;       /* number of places of `dead` before its i-th range */
+    uint32_t *forgotten;         /* ring of owners, allocated on first use */
+    uint32_t dead_ranges;        /* for which dead_before was made; 0: must be rebuilt */
     uint32_t forgotten_next;
     uint32_t forgotten_count;
     uint32_t calls; /* our own that have not ended */
@@ -207,7 +207,7 @@ struct route {
     struct held *last;
     uint32_t held_count;
     uint64_t held_bytes;
-    struct map *requests; /* outstanding, by id; NULL before the first */
+    struct hash_map *requests; /* outstanding, by id; NULL before the first */
 };
 
 struct roll;

@@ -19,16 +19,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "overlay/series.h"
 
 #define FORGOTTEN_MAX 256
 
 bool forget_is_under_way(const struct overlay *overlay, uint32_t owner)
 {
-    const struct map *forgetting = overlay->collective.forgetting;
+    const struct hash_map *forgetting = overlay->collective.forgetting;
 
-    return forgetting != NULL && map_get_u64(forgetting, owner) != NULL;
+    return forgetting != NULL && hash_map_get_u64(forgetting, owner) != NULL;
 }
 
 bool forget_is_done(const struct overlay *overlay, uint32_t owner)
@@ -44,17 +44,17 @@ bool forget_is_done(const struct overlay *overlay, uint32_t owner)
 
 void forget_kept(struct overlay *overlay, uint32_t owner, int change)
 {
-    struct map *forgetting = overlay->collective.forgetting;
+    struct hash_map *forgetting = overlay->collective.forgetting;
     uintptr_t count;
 
     if (forgetting == NULL)
-        forgetting = overlay->collective.forgetting = map_create();
-    count = (uintptr_t)map_get_u64(forgetting, owner);
+        forgetting = overlay->collective.forgetting = hash_map_create();
+    count = (uintptr_t)hash_map_get_u64(forgetting, owner);
     count = (uintptr_t)((intptr_t)count + change);
     if (count > 0)
-        (void)map_put_u64(forgetting, owner, (void *)count);
+        (void)hash_map_put_u64(forgetting, owner, (void *)count);
     else
-        (void)map_remove_u64(forgetting, owner);
+        (void)hash_map_remove_u64(forgetting, owner);
 }
 
 static void remember(struct overlay *overlay, uint32_t owner)
@@ -94,7 +94,7 @@ void forget_take(struct overlay *overlay, uint32_t owner, bool is_member)
     struct series *series = NULL;
 
     if (overlay->collective.by_owner != NULL)
-        series = map_remove_u64(overlay->collective.by_owner, owner);
+        series = hash_map_remove_u64(overlay->collective.by_owner, owner);
     while (series != NULL) {
         struct series *sibling = series->sibling;
 

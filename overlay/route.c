@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "overlay/core.h"
 #include "overlay/limits.h"
 
@@ -178,14 +178,14 @@ static void request_destroy(struct request *request)
 static void request_end(struct overlay *overlay, uint32_t place, uint32_t id, int status,
                         struct message *payload)
 {
-    struct map *requests = overlay->route.requests;
-    struct request *request = requests != NULL ? map_get_u64(requests, id) : NULL;
+    struct hash_map *requests = overlay->route.requests;
+    struct request *request = requests != NULL ? hash_map_get_u64(requests, id) : NULL;
 
     if (request == NULL || request->place != place) {
         message_release(payload);
         return;
     }
-    map_remove_u64(requests, id);
+    hash_map_remove_u64(requests, id);
     tell_reply(overlay, id, status, payload);
     request_destroy(request);
 }
@@ -295,8 +295,8 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
         return;
     }
     if (overlay->route.requests == NULL)
-        overlay->route.requests = map_create();
-    if (map_count(overlay->route.requests) >= OVERLAY_REQUESTS_MAX) {
+        overlay->route.requests = hash_map_create();
+    if (hash_map_count(overlay->route.requests) >= OVERLAY_REQUESTS_MAX) {
         tell_reply(overlay, event->id, -EAGAIN, NULL);
         return;
     }
@@ -304,7 +304,7 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
     request->id = event->id;
     request->place = event->place;
     request->payload = message_reference(event->payload);
-    map_put_u64(overlay->route.requests, request->id, request);
+    hash_map_put_u64(overlay->route.requests, request->id, request);
     request_send(overlay, request);
 }
 
@@ -338,7 +338,7 @@ void route_dying(struct overlay *overlay, const struct ranges *places)
 
     if (overlay->route.requests == NULL)
         return;
-    while ((request = map_next(overlay->route.requests, &cursor)) != NULL) {
+    while ((request = hash_map_next(overlay->route.requests, &cursor)) != NULL) {
         if (ranges_contains(&overlay->dead, request->place))
             continue; /* it ends */
         request->is_hit = request->is_hit || places == NULL ||
@@ -355,7 +355,7 @@ void route_death(struct overlay *overlay)
     route_flush(overlay);
     if (overlay->route.requests == NULL)
         return;
-    while ((request = map_next(overlay->route.requests, &cursor)) != NULL) {
+    while ((request = hash_map_next(overlay->route.requests, &cursor)) != NULL) {
         bool is_hit = request->is_hit;
 
         request->is_hit = false;
@@ -397,7 +397,7 @@ void route_fini(struct overlay *overlay)
     }
     if (overlay->route.requests == NULL)
         return;
-    while ((request = map_next(overlay->route.requests, &cursor)) != NULL)
+    while ((request = hash_map_next(overlay->route.requests, &cursor)) != NULL)
         request_destroy(request);
-    map_destroy(overlay->route.requests);
+    hash_map_destroy(overlay->route.requests);
 }

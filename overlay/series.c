@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "overlay/limits.h"
 #include "overlay/stream.h"
 
@@ -24,7 +24,7 @@ struct series *series_find(const struct overlay *overlay, const struct node_key 
     struct series *series = NULL;
 
     if (overlay->collective.by_set != NULL)
-        series = map_get_u64(overlay->collective.by_set, key->set_id);
+        series = hash_map_get_u64(overlay->collective.by_set, key->set_id);
     while (series != NULL && !keys_match(&series->key, key))
         series = series->twin;
     return series;
@@ -185,11 +185,11 @@ struct series *series_create(struct overlay *overlay, const struct node_key *key
     series->covering = series_covering(overlay, key, set);
     series->attempt = dead_within(overlay, series->covering);
     if (overlay->collective.by_set == NULL) {
-        overlay->collective.by_set = map_create();
-        overlay->collective.by_owner = map_create();
+        overlay->collective.by_set = hash_map_create();
+        overlay->collective.by_owner = hash_map_create();
     }
-    series->twin = map_put_u64(overlay->collective.by_set, key->set_id, series);
-    series->sibling = map_put_u64(overlay->collective.by_owner, key->owner, series);
+    series->twin = hash_map_put_u64(overlay->collective.by_set, key->set_id, series);
+    series->sibling = hash_map_put_u64(overlay->collective.by_owner, key->owner, series);
     list_prepend(&overlay->collective.at_rest, &series->node);
     return series;
 }
@@ -266,7 +266,7 @@ void series_drop_stable(struct overlay *overlay, struct series *series)
 /* Removes it from the chain of its set. */
 static void unlink_twin(struct overlay *overlay, const struct series *series)
 {
-    struct series *first = map_get_u64(overlay->collective.by_set, series->key.set_id);
+    struct series *first = hash_map_get_u64(overlay->collective.by_set, series->key.set_id);
     struct series *twin = first;
 
     if (first != series) {
@@ -274,9 +274,9 @@ static void unlink_twin(struct overlay *overlay, const struct series *series)
             twin = twin->twin;
         twin->twin = series->twin;
     } else if (series->twin != NULL) {
-        (void)map_put_u64(overlay->collective.by_set, series->key.set_id, series->twin);
+        (void)hash_map_put_u64(overlay->collective.by_set, series->key.set_id, series->twin);
     } else {
-        (void)map_remove_u64(overlay->collective.by_set, series->key.set_id);
+        (void)hash_map_remove_u64(overlay->collective.by_set, series->key.set_id);
     }
 }
 
@@ -365,9 +365,9 @@ void collective_fini(struct overlay *overlay)
 {
     destroy_all(overlay, &overlay->collective.open);
     destroy_all(overlay, &overlay->collective.at_rest);
-    map_destroy(overlay->collective.by_set);
-    map_destroy(overlay->collective.by_owner);
-    map_destroy(overlay->collective.forgetting);
+    hash_map_destroy(overlay->collective.by_set);
+    hash_map_destroy(overlay->collective.by_owner);
+    hash_map_destroy(overlay->collective.forgetting);
     free(overlay->collective.dead_before);
     free(overlay->collective.forgotten);
 }
@@ -408,7 +408,7 @@ uint32_t overlay_kept_series(const struct overlay *overlay)
 
 int overlay_knows_owner(const struct overlay *overlay, uint32_t owner)
 {
-    const struct map *by_owner = overlay->collective.by_owner;
+    const struct hash_map *by_owner = overlay->collective.by_owner;
 
-    return by_owner != NULL && map_get_u64(by_owner, owner) != NULL;
+    return by_owner != NULL && hash_map_get_u64(by_owner, owner) != NULL;
 }

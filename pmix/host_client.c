@@ -162,7 +162,7 @@ static void abort_run(struct host *host, struct host_call *call)
 
     assert(abort->id == 0);
     abort->id = host_next_id(host);
-    map_put_u64(host->aborts, abort->id, abort);
+    hash_map_put_u64(host->aborts, abort->id, abort);
     caller = host_job_pmi(host, &abort->caller);
     targets = host_job_pmi_all(host, abort->targets, abort->targets_count);
     /* The answer may come at once: abort is not touched after this. */
@@ -193,8 +193,8 @@ pmix_status_t host_client_abort(const pmix_proc_t *proc, void *object, int statu
 
 static void abort_answer(struct host *host, struct host_abort *abort, int status)
 {
-    assert(status <= 0 && map_get_u64(host->aborts, abort->id) == abort);
-    map_remove_u64(host->aborts, abort->id);
+    assert(status <= 0 && hash_map_get_u64(host->aborts, abort->id) == abort);
+    hash_map_remove_u64(host->aborts, abort->id);
     if (abort->callback != NULL)
         abort->callback(host_status_from_errno(status), abort->context);
     abort_free(abort);
@@ -202,7 +202,7 @@ static void abort_answer(struct host *host, struct host_abort *abort, int status
 
 void host_client_abort_done(struct host *host, uint64_t id, int status)
 {
-    struct host_abort *abort = map_get_u64(host->aborts, id);
+    struct host_abort *abort = hash_map_get_u64(host->aborts, id);
 
     if (abort != NULL)
         abort_answer(host, abort, status);
@@ -213,7 +213,7 @@ void host_client_fail(struct host *host, const char *namespace, int status)
     struct host_abort *abort;
     size_t cursor = 0;
 
-    while ((abort = map_next(host->aborts, &cursor)) != NULL) {
+    while ((abort = hash_map_next(host->aborts, &cursor)) != NULL) {
         if (strcmp(abort->caller.namespace, namespace) == 0)
             abort_answer(host, abort, status);
     }

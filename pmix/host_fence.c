@@ -96,7 +96,7 @@ static void fence_ask(struct host_fence *fence, const void *data, size_t data_by
         .data_bytes = data_bytes,
         .timeout_ms = fence->timeout_ms,
     };
-    map_put_u64(host->fences, fence->id, fence);
+    hash_map_put_u64(host->fences, fence->id, fence);
     pthread_mutex_unlock(&host->mutex);
     /* The answer may come at once, on the main thread: fence is not touched after this. */
     host->ops.collective(host->ops.context, &collective);
@@ -177,7 +177,7 @@ int host_fence_done(struct host *host, uint64_t id, int status, const void *data
     struct host_fence *fence;
 
     pthread_mutex_lock(&host->mutex);
-    fence = map_remove_u64(host->fences, id);
+    fence = hash_map_remove_u64(host->fences, id);
     pthread_mutex_unlock(&host->mutex);
     assert(fence == NULL || fence->id == id);
     if (fence != NULL)
@@ -200,10 +200,10 @@ static struct host_fence *fence_take(struct host *host, const char *namespace)
     size_t cursor = 0;
 
     pthread_mutex_lock(&host->mutex);
-    while ((fence = map_next(host->fences, &cursor)) != NULL && !fence_has(fence, namespace))
+    while ((fence = hash_map_next(host->fences, &cursor)) != NULL && !fence_has(fence, namespace))
         ;
     if (fence != NULL)
-        map_remove_u64(host->fences, fence->id);
+        hash_map_remove_u64(host->fences, fence->id);
     pthread_mutex_unlock(&host->mutex);
     return fence;
 }

@@ -95,11 +95,11 @@ struct host *host_state_create(const struct host_config *config)
     assert(self == NULL && config->ops != NULL && config->node_name != NULL);
     pthread_mutex_init(&host->mutex, NULL);
     host->ops = *config->ops;
-    host->jobs = map_create();
-    host->fences = map_create();
-    host->modexes = map_create();
-    host->fetches = map_create();
-    host->aborts = map_create();
+    host->jobs = hash_map_create();
+    host->fences = hash_map_create();
+    host->modexes = hash_map_create();
+    host->fetches = hash_map_create();
+    host->aborts = hash_map_create();
     host->node_name = memory_copy_string(config->node_name);
     self = host;
     return host;

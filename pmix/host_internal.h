@@ -16,7 +16,7 @@
 #include <pmix_server.h>
 #include <pthread.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "pmix/host.h"
 
 /* A process as named by libpmix. */
@@ -28,13 +28,13 @@ struct host_process {
 struct host {
     struct pmi_ops ops;
     pthread_mutex_t
-        mutex;           /* guards jobs, which only the main thread changes, fences, and last_id */
-    struct map *jobs;    /* namespace -> struct host_registration */
-    struct map *fences;  /* id -> struct host_fence */
-    struct map *modexes; /* id -> struct host_modex: our requests to others */
-    struct map *fetches; /* id -> struct host_fetch: requests of others to us; ids are the
+        mutex; /* guards jobs, which only the main thread changes, fences, and last_id */
+    struct hash_map *jobs;    /* namespace -> struct host_registration */
+    struct hash_map *fences;  /* id -> struct host_fence */
+    struct hash_map *modexes; /* id -> struct host_modex: our requests to others */
+    struct hash_map *fetches; /* id -> struct host_fetch: requests of others to us; ids are the
                           * daemon's */
-    struct map *aborts;  /* id -> struct host_abort */
+    struct hash_map *aborts;  /* id -> struct host_abort */
     uint64_t last_id;
     char *node_name;
 };

@@ -89,7 +89,7 @@ static uint32_t node_rank_base(const struct host *host)
     uint32_t base = 0;
     size_t cursor = 0;
 
-    while ((registration = map_next(host->jobs, &cursor)) != NULL)
+    while ((registration = hash_map_next(host->jobs, &cursor)) != NULL)
         base += registration->local_count;
     return base;
 }
@@ -319,7 +319,7 @@ static void remember(struct host *host, const struct pmi_job *job)
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
     registration->gone = memory_allocate_zeroed(job->local_count);
     pthread_mutex_lock(&host->mutex);
-    map_put(host->jobs, job->namespace, name_bytes, registration);
+    hash_map_put(host->jobs, job->namespace, name_bytes, registration);
     pthread_mutex_unlock(&host->mutex);
 }
 
@@ -338,7 +338,7 @@ static void forget_in_libpmix(const char *name)
 
 static struct host_registration *find(const struct host *host, const char *namespace)
 {
-    return map_get(host->jobs, namespace, strlen(namespace) + 1);
+    return hash_map_get(host->jobs, namespace, strlen(namespace) + 1);
 }
 
 static struct host_registration *find_number(const struct host *host, uint32_t number)
@@ -346,7 +346,7 @@ static struct host_registration *find_number(const struct host *host, uint32_t n
     struct host_registration *registration;
     size_t cursor = 0;
 
-    while ((registration = map_next(host->jobs, &cursor)) != NULL) {
+    while ((registration = hash_map_next(host->jobs, &cursor)) != NULL) {
         if (registration->number == number)
             break;
     }
@@ -394,7 +394,7 @@ static void deregister(struct host *host, struct host_registration *registration
     if (!registration->is_spoiled)
         forget_in_libpmix(namespace);
     pthread_mutex_lock(&host->mutex);
-    map_remove(host->jobs, namespace, strlen(namespace) + 1);
+    hash_map_remove(host->jobs, namespace, strlen(namespace) + 1);
     pthread_mutex_unlock(&host->mutex);
     free(registration->local_ranks);
     free(registration->gone);

@@ -80,7 +80,7 @@ static void modex_run(struct host *host, struct host_call *call)
 
     assert(modex->id == 0);
     modex->id = host_next_id(host);
-    map_put_u64(host->modexes, modex->id, modex);
+    hash_map_put_u64(host->modexes, modex->id, modex);
     process = host_job_pmi(host, &modex->process);
     /* The answer may come at once, and frees modex: its key is used before. */
     host->ops.fetch(host->ops.context, modex->id, &process, modex->key, modex->timeout_ms);
@@ -118,7 +118,7 @@ pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[
 
 int host_modex_done(struct host *host, uint64_t id, int status, const void *data, size_t data_bytes)
 {
-    struct host_modex *modex = map_remove_u64(host->modexes, id);
+    struct host_modex *modex = hash_map_remove_u64(host->modexes, id);
 
     assert(modex == NULL || modex->id == id);
     if (modex != NULL)
@@ -129,7 +129,7 @@ int host_modex_done(struct host *host, uint64_t id, int status, const void *data
 static void fetch_answer(struct host *host, uint64_t id, int status, const void *data,
                          size_t data_bytes)
 {
-    struct host_fetch *fetch = map_remove_u64(host->fetches, id);
+    struct host_fetch *fetch = hash_map_remove_u64(host->fetches, id);
     uint32_t job;
 
     if (fetch == NULL)
@@ -178,7 +178,7 @@ static int has_key(const char *blob, size_t blob_bytes, const char *key)
 static void fetched_run(struct host *host, struct host_call *call)
 {
     struct host_fetched *fetched = (struct host_fetched *)call;
-    const struct host_fetch *fetch = map_get_u64(host->fetches, fetched->id);
+    const struct host_fetch *fetch = hash_map_get_u64(host->fetches, fetched->id);
 
     if (fetch != NULL && fetched->status == 0 && fetch->key[0] != '\0' &&
         !host_job_is_gone(host, &fetch->process) &&
@@ -211,7 +211,7 @@ static struct host_fetch *fetch_find(struct host *host, const char *namespace, u
     struct host_fetch *fetch;
     size_t cursor = 0;
 
-    while ((fetch = map_next(host->fetches, &cursor)) != NULL) {
+    while ((fetch = hash_map_next(host->fetches, &cursor)) != NULL) {
         if (strcmp(fetch->process.namespace, namespace) == 0 &&
             (rank == PMI_RANK_ALL || fetch->process.rank == rank) && fetch->asked <= until)
             break;
@@ -271,7 +271,7 @@ void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process
         host->ops.provided(host->ops.context, wanted->job, id, -ENOENT, NULL, 0);
         return;
     }
-    assert(map_get_u64(host->fetches, id) == NULL); /* ids are never used again */
+    assert(hash_map_get_u64(host->fetches, id) == NULL); /* ids are never used again */
     fetch = memory_allocate_zeroed(sizeof(*fetch));
     fetched = memory_allocate_zeroed(sizeof(*fetched));
     fetch->id = id;
@@ -279,7 +279,7 @@ void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process
     fetch->asked = host_next_id(host);
     fetch->process = process;
     fetch->key = memory_copy_string(key);
-    map_put_u64(host->fetches, id, fetch);
+    hash_map_put_u64(host->fetches, id, fetch);
     fetched->call.run = fetched_run;
     fetched->id = id;
     host_process_to_pmix(&process, &proc);
@@ -302,10 +302,10 @@ void host_modex_fail(struct host *host, const char *namespace, int status)
     size_t cursor = 0;
 
     assert(status < 0);
-    while ((modex = map_next(host->modexes, &cursor)) != NULL) {
+    while ((modex = hash_map_next(host->modexes, &cursor)) != NULL) {
         if (strcmp(modex->process.namespace, namespace) != 0)
             continue;
-        map_remove_u64(host->modexes, modex->id);
+        hash_map_remove_u64(host->modexes, modex->id);
         modex_answer(modex, status, NULL, 0);
     }
     fetch_fail(host, namespace, PMI_RANK_ALL, UINT64_MAX, status);

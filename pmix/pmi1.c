@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/wire.h"
 #include "pmix/pmi1_wire.h"
 
@@ -43,7 +43,7 @@ struct pmi1_server {
     uint32_t *local_ranks;
     uint32_t *local_apps;
     struct pmi1_client *clients;
-    struct map *values;       /* key -> value, both with their NUL */
+    struct hash_map *values;  /* key -> value, both with their NUL */
     struct buffer puts;       /* of this node since the last barrier */
     uint32_t in_barrier;      /* clients that wait */
     uint64_t barriers;        /* so far; also the id of the last */
@@ -60,14 +60,14 @@ struct pmi1_command {
 
 static const char *value_get(const struct pmi1_server *server, const char *key)
 {
-    return map_get(server->values, key, strlen(key) + 1);
+    return hash_map_get(server->values, key, strlen(key) + 1);
 }
 
 /* A later put of a key replaces the earlier one. */
 static void value_set(struct pmi1_server *server, const char *key, const char *value)
 {
     assert(key[0] != '\0');
-    free(map_put(server->values, key, strlen(key) + 1, memory_copy_string(value)));
+    free(hash_map_put(server->values, key, strlen(key) + 1, memory_copy_string(value)));
 }
 
 /* ---- answers ---- */
@@ -477,7 +477,7 @@ struct pmi1_server *pmi1_create(const struct pmi1_config *config)
     server->local_apps =
         memory_copy(config->local_apps, config->local_count * sizeof(*config->local_apps));
     server->clients = memory_allocate_zeroed(config->local_count * sizeof(*server->clients));
-    server->values = map_create();
+    server->values = hash_map_create();
     if (config->process_mapping != NULL && config->process_mapping[0] != '\0')
         value_set(server, "PMI_process_mapping", config->process_mapping);
     return server;
@@ -490,9 +490,9 @@ void pmi1_destroy(struct pmi1_server *server)
 
     if (server == NULL)
         return;
-    while ((value = map_next(server->values, &cursor)) != NULL)
+    while ((value = hash_map_next(server->values, &cursor)) != NULL)
         free(value);
-    map_destroy(server->values);
+    hash_map_destroy(server->values);
     for (uint32_t i = 0; i < server->local_count; i++)
         buffer_fini(&server->clients[i].line);
     buffer_fini(&server->puts);

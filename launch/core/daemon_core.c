@@ -506,7 +506,7 @@ void daemon_core_destroy(struct daemon_core *core)
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);
-    map_destroy(core->requests);
+    hash_map_destroy(core->requests);
     free(core);
 }
 
@@ -517,8 +517,8 @@ uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t pl
 
     assert(job > 0);
     if (core->requests == NULL)
-        core->requests = map_create();
-    (void)map_put_u64(core->requests, id, (void *)(uintptr_t)job);
+        core->requests = hash_map_create();
+    (void)hash_map_put_u64(core->requests, id, (void *)(uintptr_t)job);
     return id;
 }
 
@@ -544,7 +544,7 @@ bool daemon_core_has_failed(const struct daemon_core *core)
 
 uint32_t daemon_core_kept_requests(const struct daemon_core *core)
 {
-    return core->requests != NULL ? (uint32_t)map_count(core->requests) : 0;
+    return core->requests != NULL ? (uint32_t)hash_map_count(core->requests) : 0;
 }
 
 void daemon_core_fail(struct daemon_core *core, const char *why)

@@ -9,7 +9,7 @@
 #define LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/core/daemon_core.h"
 
 struct clients;
@@ -37,7 +37,7 @@ struct daemon_core {
     struct instance *instance;
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */
-    struct map *requests;        /* id -> number of the requesting job; NULL: no request yet */
+    struct hash_map *requests;   /* id -> number of the requesting job; NULL: no request yet */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;

@@ -129,7 +129,7 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
     uint32_t job = 0;
 
     if (core->requests != NULL)
-        job = (uint32_t)(uintptr_t)map_remove_u64(core->requests, event->id);
+        job = (uint32_t)(uintptr_t)hash_map_remove_u64(core->requests, event->id);
     if (job > 0)
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
     else if (daemon_core_is_root(core))

@@ -8,7 +8,7 @@
 #define LAUNCH_DAEMON_DAEMON_INTERNAL_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "fabric/link_set.h"
 #include "fabric/rail.h"
 #include "fabric/loop.h"
@@ -65,7 +65,7 @@ struct daemon {
     enum instance_policy policy;     /* root */
     struct loop_timer *lease_timer;
     struct loop_timer *timers[DAEMON_TIMER_COUNT]; /* but those of jobs */
-    struct map *job_timers;                        /* job -> struct job_timer that runs */
+    struct hash_map *job_timers;                   /* job -> struct job_timer that runs */
     struct loop_watch *starter_watch;              /* until it has joined or its starter is gone */
     struct loop_timer *starter_timer;              /* NULL once it has joined */
     struct join_root *join_root; /* at place 0, if daemons join by tokens; else NULL */

@@ -64,11 +64,11 @@ static void job_timer_free(struct job_timer *timer)
 
 static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline_ns)
 {
-    struct job_timer *timer = map_get_u64(daemon->job_timers, job);
+    struct job_timer *timer = hash_map_get_u64(daemon->job_timers, job);
 
     if (deadline_ns == UINT64_MAX) {
         if (timer != NULL)
-            job_timer_free(map_remove_u64(daemon->job_timers, job));
+            job_timer_free(hash_map_remove_u64(daemon->job_timers, job));
         return;
     }
     if (timer == NULL) {
@@ -76,7 +76,7 @@ static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline
         timer->daemon = daemon;
         timer->job = job;
         timer->timer = loop_timer_create(daemon->loop, job_over, timer);
-        (void)map_put_u64(daemon->job_timers, job, timer);
+        (void)hash_map_put_u64(daemon->job_timers, job, timer);
     }
     loop_timer_set(timer->timer, deadline_ns);
 }
@@ -94,7 +94,7 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint
 
 static void open_timers(struct daemon *daemon)
 {
-    daemon->job_timers = map_create();
+    daemon->job_timers = hash_map_create();
     daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, end_over, daemon);
     daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, stalls_over, daemon);
 }
@@ -104,9 +104,9 @@ static void close_timers(struct daemon *daemon)
     struct job_timer *timer;
     size_t cursor = 0;
 
-    while ((timer = map_next(daemon->job_timers, &cursor)) != NULL)
+    while ((timer = hash_map_next(daemon->job_timers, &cursor)) != NULL)
         job_timer_free(timer);
-    map_destroy(daemon->job_timers);
+    hash_map_destroy(daemon->job_timers);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_END]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
 }

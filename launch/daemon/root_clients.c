@@ -15,7 +15,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/exec/descriptor.h"
 
 #define FLUSH_MS       1000
@@ -32,7 +32,7 @@ struct root_client {
 struct root {
     int channel_fd;       /* of the first client, until root_open */
     struct list channels; /* struct root_client */
-    struct map *by_number;
+    struct hash_map *by_number;
     uint32_t last_client;
     int listen_fd; /* -1: nobody but the first client comes */
     struct loop_watch *listen_watch;
@@ -45,7 +45,7 @@ struct root *root_create(int channel_fd)
     root->channel_fd = channel_fd;
     root->listen_fd = -1;
     list_init(&root->channels);
-    root->by_number = map_create();
+    root->by_number = hash_map_create();
     return root;
 }
 
@@ -53,12 +53,12 @@ struct root *root_create(int channel_fd)
 
 static struct root_client *client_find(const struct daemon *daemon, uint32_t number)
 {
-    return daemon->root ? map_get_u64(daemon->root->by_number, number) : NULL;
+    return daemon->root ? hash_map_get_u64(daemon->root->by_number, number) : NULL;
 }
 
 static void client_free(struct root_client *client, uint32_t flush_ms)
 {
-    (void)map_remove_u64(client->daemon->root->by_number, client->number);
+    (void)hash_map_remove_u64(client->daemon->root->by_number, client->number);
     list_remove(&client->node);
     channel_destroy(client->channel, flush_ms);
     free(client);
@@ -103,7 +103,7 @@ static void client_open(struct daemon *daemon, int fd)
     client->number = ++root->last_client;
     client->channel = channel_create(daemon->loop, fd, &events, client);
     list_append(&root->channels, &client->node);
-    (void)map_put_u64(root->by_number, client->number, client);
+    (void)hash_map_put_u64(root->by_number, client->number, client);
     event.place = client->number;
     daemon_core_step(daemon->core, &event);
 }
@@ -268,6 +268,6 @@ void root_close(struct daemon *daemon)
     if (root->listen_fd >= 0)
         close(root->listen_fd);
     daemon->root = NULL;
-    map_destroy(root->by_number);
+    hash_map_destroy(root->by_number);
     free(root);
 }

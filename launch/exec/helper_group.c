@@ -90,7 +90,7 @@ static void signal_workers(struct helper_state *state, uint32_t number, int sign
     size_t cursor = 0;
     struct worker *worker;
 
-    while ((worker = map_next(state->by_pid, &cursor)) != NULL)
+    while ((worker = hash_map_next(state->by_pid, &cursor)) != NULL)
         if (worker->group == number)
             worker_signal(worker, signal_number);
 }
@@ -156,7 +156,7 @@ void workers_kill(struct helper_state *state)
     size_t cursor = 0;
     struct worker *worker;
 
-    while ((worker = map_next(state->by_pid, &cursor)) != NULL)
+    while ((worker = hash_map_next(state->by_pid, &cursor)) != NULL)
         worker_signal(worker, SIGKILL);
 }
 
@@ -213,7 +213,7 @@ static size_t kill_orphans(struct helper_state *state)
 
     for (size_t i = 0; i < count; i++) {
         struct group *group = NULL;
-        if (map_get_u64(state->by_pid, (uint64_t)pids[i]) != NULL ||
+        if (hash_map_get_u64(state->by_pid, (uint64_t)pids[i]) != NULL ||
             !must_end(state, pids[i], &group))
             continue;
         orphan_kill(pids[i]);

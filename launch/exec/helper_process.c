@@ -104,14 +104,14 @@ static struct worker *add_worker(struct helper_state *state, const struct helper
 {
     struct worker *worker = memory_allocate_zeroed(sizeof(*worker));
 
-    assert(pid > 0 && map_get_u64(state->by_pid, (uint64_t)pid) == NULL);
+    assert(pid > 0 && hash_map_get_u64(state->by_pid, (uint64_t)pid) == NULL);
     worker->id = request->id;
     worker->group = request->group;
     worker->pid = pid;
     worker->report_fd = -1;
     list_node_init(&worker->starting);
-    map_put_u64(state->by_id, worker->id, worker);
-    map_put_u64(state->by_pid, (uint64_t)pid, worker);
+    hash_map_put_u64(state->by_id, worker->id, worker);
+    hash_map_put_u64(state->by_pid, (uint64_t)pid, worker);
     if (worker->group > 0)
         group_get(state, worker->group)->living++;
     return worker;
@@ -354,7 +354,7 @@ static void start_survey(struct helper_state *state, const struct helper_order *
 
 static void signal_worker(struct helper_state *state, uint64_t id, int number)
 {
-    struct worker *worker = map_get_u64(state->by_id, id);
+    struct worker *worker = hash_map_get_u64(state->by_id, id);
 
     if (worker != NULL)
         worker_signal(worker, number);
@@ -376,11 +376,11 @@ static void let_daemons_go(struct helper_state *state)
     size_t cursor = 0;
     struct worker *worker;
 
-    while ((worker = map_next(state->by_pid, &cursor)) != NULL) {
+    while ((worker = hash_map_next(state->by_pid, &cursor)) != NULL) {
         if (!worker->outlives)
             continue;
-        map_remove_u64(state->by_pid, (uint64_t)worker->pid);
-        map_remove_u64(state->by_id, worker->id);
+        hash_map_remove_u64(state->by_pid, (uint64_t)worker->pid);
+        hash_map_remove_u64(state->by_id, worker->id);
         free(worker);
     }
 }
@@ -522,9 +522,9 @@ static void read_requests(struct helper_state *state)
 static void remove_worker(struct helper_state *state, struct worker *worker)
 {
     assert(worker->report_fd < 0 && !list_node_is_linked(&worker->starting));
-    map_remove_u64(state->by_pid, (uint64_t)worker->pid);
-    if (map_get_u64(state->by_id, worker->id) == worker)
-        map_remove_u64(state->by_id, worker->id);
+    hash_map_remove_u64(state->by_pid, (uint64_t)worker->pid);
+    if (hash_map_get_u64(state->by_id, worker->id) == worker)
+        hash_map_remove_u64(state->by_id, worker->id);
     if (worker->group > 0)
         group_worker_gone(state, worker->group);
     else
@@ -534,7 +534,7 @@ static void remove_worker(struct helper_state *state, struct worker *worker)
 
 static void reap_one(struct helper_state *state, pid_t pid, int status)
 {
-    struct worker *worker = map_get_u64(state->by_pid, (uint64_t)pid);
+    struct worker *worker = hash_map_get_u64(state->by_pid, (uint64_t)pid);
 
     if (WIFSIGNALED(status) && (worker == NULL || worker->group == 0))
         state->clean = 1;
@@ -590,7 +590,7 @@ static void close_step(struct helper_state *state)
     workers_kill(state);
     groups_kill(state);
     groups_step(state);
-    if ((map_count(state->by_pid) > 0 || state->look) && helper_now_ns() < state->give_up_ns)
+    if ((hash_map_count(state->by_pid) > 0 || state->look) && helper_now_ns() < state->give_up_ns)
         return;
     if (!remove_directories(state) && helper_now_ns() < state->give_up_ns)
         return;
@@ -724,8 +724,8 @@ void helper_process_run(const struct helper_setup *setup)
     list_init(&state.groups);
     list_init(&state.directories);
     list_init(&state.starting);
-    state.by_id = map_create();
-    state.by_pid = map_create();
+    state.by_id = hash_map_create();
+    state.by_pid = hash_map_create();
     state.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     watch(&state, state.setup.socket_fd, &state.socket_open);
     watch(&state, state.signal_fd, &state.signal_fd);

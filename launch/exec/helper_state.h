@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/exec/helper_child.h"
 #include "launch/exec/helper_process.h"
 #include "launch/exec/helper_wire.h"
@@ -54,8 +54,8 @@ struct helper_state {
     int signal_fd;
     int null_fd;
     int socket_open;
-    struct map *by_id;
-    struct map *by_pid;
+    struct hash_map *by_id;
+    struct hash_map *by_pid;
     struct list starting; /* struct worker whose report_fd is not watched yet */
     uint32_t starting_count;
     uint64_t starting_ns; /* when they are looked at, UINT64_MAX: there are none */

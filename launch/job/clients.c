@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/proto/exit_status.h"
 #include "launch/proto/job_wire.h"
 
@@ -40,7 +40,7 @@ struct client_job {
     uint32_t unacked_first;
     uint32_t unacked_count;
     uint32_t unacked_capacity;
-    struct map *credits; /* place -> bytes consumed but not yet granted (uintptr_t) */
+    struct hash_map *credits; /* place -> bytes consumed but not yet granted (uintptr_t) */
 };
 
 struct clients {
@@ -48,9 +48,9 @@ struct clients {
     struct clients_ops ops;
     void *context;
     struct list clients;
-    struct map *by_number;
+    struct hash_map *by_number;
     struct list jobs;
-    struct map *jobs_by_number;
+    struct hash_map *jobs_by_number;
 };
 
 static void job_check(const struct client_job *job)
@@ -65,18 +65,18 @@ static void job_check(const struct client_job *job)
 /* What is listed is found by its number, and nothing else. */
 static void clients_check(const struct clients *clients)
 {
-    assert(list_is_empty(&clients->clients) == (map_count(clients->by_number) == 0));
-    assert(list_is_empty(&clients->jobs) == (map_count(clients->jobs_by_number) == 0));
+    assert(list_is_empty(&clients->clients) == (hash_map_count(clients->by_number) == 0));
+    assert(list_is_empty(&clients->jobs) == (hash_map_count(clients->jobs_by_number) == 0));
 }
 
 static struct client *client_find(const struct clients *clients, uint32_t number)
 {
-    return map_get_u64(clients->by_number, number);
+    return hash_map_get_u64(clients->by_number, number);
 }
 
 static struct client_job *job_find(const struct clients *clients, uint32_t number)
 {
-    return map_get_u64(clients->jobs_by_number, number);
+    return hash_map_get_u64(clients->jobs_by_number, number);
 }
 
 struct clients *clients_create(const struct clients_config *config, const struct clients_ops *ops,
@@ -89,16 +89,16 @@ struct clients *clients_create(const struct clients_config *config, const struct
     clients->context = context;
     list_init(&clients->clients);
     list_init(&clients->jobs);
-    clients->by_number = map_create();
-    clients->jobs_by_number = map_create();
+    clients->by_number = hash_map_create();
+    clients->jobs_by_number = hash_map_create();
     return clients;
 }
 
 static void job_free(struct clients *clients, struct client_job *job)
 {
-    (void)map_remove_u64(clients->jobs_by_number, job->number);
+    (void)hash_map_remove_u64(clients->jobs_by_number, job->number);
     list_remove(&job->node);
-    map_destroy(job->credits);
+    hash_map_destroy(job->credits);
     free(job->subscribers);
     free(job->unacked);
     free(job);
@@ -106,7 +106,7 @@ static void job_free(struct clients *clients, struct client_job *job)
 
 static void client_free(struct clients *clients, struct client *client)
 {
-    (void)map_remove_u64(clients->by_number, client->number);
+    (void)hash_map_remove_u64(clients->by_number, client->number);
     list_remove(&client->node);
     free(client);
 }
@@ -121,19 +121,19 @@ void clients_destroy(struct clients *clients)
         job_free(clients, list_entry(node, struct client_job, node));
     while ((node = list_first(&clients->clients)) != NULL)
         client_free(clients, list_entry(node, struct client, node));
-    map_destroy(clients->by_number);
-    map_destroy(clients->jobs_by_number);
+    hash_map_destroy(clients->by_number);
+    hash_map_destroy(clients->jobs_by_number);
     free(clients);
 }
 
 uint32_t clients_count(const struct clients *clients)
 {
-    return (uint32_t)map_count(clients->by_number);
+    return (uint32_t)hash_map_count(clients->by_number);
 }
 
 uint32_t clients_jobs(const struct clients *clients)
 {
-    return (uint32_t)map_count(clients->jobs_by_number);
+    return (uint32_t)hash_map_count(clients->jobs_by_number);
 }
 
 /* ---- sending ---- */
@@ -178,13 +178,13 @@ static void refuse(struct clients *clients, uint32_t client, uint32_t request, c
 static void credit_add(struct clients *clients, struct client_job *job, uint32_t place,
                        uint32_t bytes)
 {
-    uintptr_t sum = (uintptr_t)map_get_u64(job->credits, place) + bytes;
+    uintptr_t sum = (uintptr_t)hash_map_get_u64(job->credits, place) + bytes;
 
     if (sum >= clients->config.piece_bytes) {
         clients->ops.credit(clients->context, job->number, place, (uint32_t)sum);
-        (void)map_remove_u64(job->credits, place);
+        (void)hash_map_remove_u64(job->credits, place);
     } else if (sum > 0) {
-        (void)map_put_u64(job->credits, place, (void *)sum);
+        (void)hash_map_put_u64(job->credits, place, (void *)sum);
     }
 }
 
@@ -241,7 +241,7 @@ void clients_join(struct clients *clients, uint32_t number)
     client->number = number;
     client->holds = number == FIRST_CLIENT;
     list_append(&clients->clients, &client->node);
-    (void)map_put_u64(clients->by_number, number, client);
+    (void)hash_map_put_u64(clients->by_number, number, client);
 }
 
 static void unsubscribe(struct client_job *job, uint32_t client)
@@ -497,9 +497,9 @@ static void accepted(struct clients *clients, const struct job_action *action)
     assert(job_find(clients, action->job) == NULL);
     job->number = action->job;
     job->owner = (uint32_t)(action->token >> 32);
-    job->credits = map_create();
+    job->credits = hash_map_create();
     list_append(&clients->jobs, &job->node);
-    (void)map_put_u64(clients->jobs_by_number, job->number, job);
+    (void)hash_map_put_u64(clients->jobs_by_number, job->number, job);
     wire_put_u32(&payload, (uint32_t)action->token);
     wire_put_u32(&payload, job->number);
     send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);

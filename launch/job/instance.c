@@ -36,7 +36,7 @@ void instance_destroy(struct instance *instance)
         return;
     list_for_each(&instance->parts, node, spare)
         job_part_destroy(list_entry(node, struct job_part, node));
-    map_destroy(instance->parts_by_number);
+    hash_map_destroy(instance->parts_by_number);
     job_survey_close(instance);
     instance_root_destroy(instance->root);
     allocation_fini(&instance->own_roster);
@@ -117,12 +117,12 @@ uint32_t instance_jobs(const struct instance *instance)
 
 uint32_t instance_kept_jobs(const struct instance *instance)
 {
-    return instance->root ? (uint32_t)map_count(instance->root->jobs_by_number) : 0;
+    return instance->root ? (uint32_t)hash_map_count(instance->root->jobs_by_number) : 0;
 }
 
 uint32_t instance_parts(const struct instance *instance)
 {
-    return instance->parts_by_number ? (uint32_t)map_count(instance->parts_by_number) : 0;
+    return instance->parts_by_number ? (uint32_t)hash_map_count(instance->parts_by_number) : 0;
 }
 
 enum instance_policy instance_policy(const struct instance *instance)

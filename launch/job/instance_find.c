@@ -8,7 +8,7 @@
 struct job_part *instance_find_part(const struct instance *instance, uint32_t number)
 {
     struct job_part *part =
-        instance->parts_by_number ? map_get_u64(instance->parts_by_number, number) : NULL;
+        instance->parts_by_number ? hash_map_get_u64(instance->parts_by_number, number) : NULL;
 
     assert(part == NULL || part->local.number == number);
     return part;
@@ -16,7 +16,8 @@ struct job_part *instance_find_part(const struct instance *instance, uint32_t nu
 
 struct job *instance_find_job(const struct instance *instance, uint32_t number)
 {
-    struct job *job = instance->root ? map_get_u64(instance->root->jobs_by_number, number) : NULL;
+    struct job *job =
+        instance->root ? hash_map_get_u64(instance->root->jobs_by_number, number) : NULL;
 
     assert(job == NULL || job->number == number);
     return job;

@@ -32,7 +32,7 @@ struct instance_root *instance_root_create(const struct allocation *allocation,
     assert(policy < INSTANCE_POLICY_COUNT);
     root->policy = policy;
     list_init(&root->jobs);
-    root->jobs_by_number = map_create();
+    root->jobs_by_number = hash_map_create();
     root->book = job_book_create(allocation);
     root->deadline_ns = UINT64_MAX;
     return root;
@@ -45,7 +45,7 @@ void instance_root_destroy(struct instance_root *root)
     if (root == NULL)
         return;
     list_for_each(&root->jobs, node, spare) job_destroy(list_entry(node, struct job, node));
-    map_destroy(root->jobs_by_number);
+    hash_map_destroy(root->jobs_by_number);
     node_pool_destroy(root->book);
     job_machines_fini(&root->machines);
     ranges_fini(&root->dead);
@@ -71,7 +71,7 @@ static void give(struct instance *instance, struct job *job, enum job_input inpu
     if (job->phase != JOB_OVER)
         return;
     node_pool_give_back(root->book, job->number);
-    (void)map_remove_u64(root->jobs_by_number, job->number);
+    (void)hash_map_remove_u64(root->jobs_by_number, job->number);
     list_remove(&job->node);
     job_destroy(job);
 }
@@ -252,7 +252,7 @@ static struct job *add_job(struct instance *instance, const struct job_event *ev
     (void)node_pool_job_add(root->book, 0, &number, NULL); /* numbers do not run out */
     job = job_create(instance, number, event->spec);
     list_append(&root->jobs, &job->node);
-    (void)map_put_u64(root->jobs_by_number, number, job);
+    (void)hash_map_put_u64(root->jobs_by_number, number, job);
     root->unreported++;
     root->has_run = 1;
     job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
@@ -466,8 +466,8 @@ static void root_check(const struct instance *instance)
 
     assert(instance->place == 0 && instance->allocation != NULL);
     assert(root->phase < INSTANCE_PHASE_COUNT && root->policy < INSTANCE_POLICY_COUNT);
-    assert(root->unreported <= map_count(root->jobs_by_number));
-    assert(root->has_run || map_count(root->jobs_by_number) == 0);
+    assert(root->unreported <= hash_map_count(root->jobs_by_number));
+    assert(root->has_run || hash_map_count(root->jobs_by_number) == 0);
     assert(root->phase != INSTANCE_LEAVING || root->unreported == 0);
     assert((instance->roster_version > 0) || root->phase != INSTANCE_UP);
     assert(root->start_failures_count <= root->start_failures_total);

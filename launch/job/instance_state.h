@@ -7,7 +7,7 @@
 #define LAUNCH_JOB_INSTANCE_STATE_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/job/job_machines.h"
 #include "launch/job/job_state.h"
 
@@ -40,7 +40,7 @@ struct instance_root {
     enum instance_phase phase;
     enum instance_policy policy;
     struct list jobs; /* struct job */
-    struct map *jobs_by_number;
+    struct hash_map *jobs_by_number;
     uint32_t unreported;
     uint8_t has_run; /* whether it has ever run a job */
     struct node_pool *book;
@@ -62,7 +62,7 @@ struct instance {
     const struct allocation *allocation; /* NULL until known */
     uint32_t roster_version;             /* 0: none */
     struct list parts;                   /* struct job_part */
-    struct map *parts_by_number;
+    struct hash_map *parts_by_number;
     struct list asked;          /* struct job_asked */
     struct instance_root *root; /* NULL except at place 0 */
 };

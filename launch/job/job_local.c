@@ -214,7 +214,7 @@ void job_local_result(struct instance *instance, const struct job_event *event,
     if (!part || event->key->kind != JOB_OPERATION_ENDED || part->phase != JOB_PART_ENDED ||
         (event->status < 0 && event->status != -ECANCELED))
         return;
-    (void)map_remove_u64(instance->parts_by_number, part->local.number);
+    (void)hash_map_remove_u64(instance->parts_by_number, part->local.number);
     list_remove(&part->node);
     job_actions_add(actions, JOB_ACTION_CLOSE, part->local.number)->part = part;
 }

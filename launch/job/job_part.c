@@ -15,9 +15,9 @@ struct job_part *job_part_create(struct instance *instance, uint32_t number)
     part->ended_generation = 1;
     job_spec_init(&part->local.spec);
     if (instance->parts_by_number == NULL)
-        instance->parts_by_number = map_create();
+        instance->parts_by_number = hash_map_create();
     list_append(&instance->parts, &part->node);
-    (void)map_put_u64(instance->parts_by_number, number, part);
+    (void)hash_map_put_u64(instance->parts_by_number, number, part);
     return part;
 }
 

@@ -8,7 +8,7 @@
 
 #include "alloc/place_cores.h"
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/job/job.h"
 #include "launch/job/job_book.h"
 

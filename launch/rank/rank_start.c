@@ -10,20 +10,20 @@
 #include <unistd.h>
 
 #include "alloc/place_device.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 
 /* Variables of a process: ours first, then the job's, of which the last of a name wins. */
 struct environment {
     char **items;
     size_t count;
     size_t capacity;
-    struct map *positions; /* name -> index + 1 */
+    struct hash_map *positions; /* name -> index + 1 */
 };
 
 static void environment_set(struct environment *environment, char *variable)
 {
     size_t name_bytes = strcspn(variable, "=");
-    uintptr_t position = (uintptr_t)map_get(environment->positions, variable, name_bytes);
+    uintptr_t position = (uintptr_t)hash_map_get(environment->positions, variable, name_bytes);
 
     assert(position <= environment->count);
     if (position > 0) {
@@ -37,7 +37,7 @@ static void environment_set(struct environment *environment, char *variable)
     }
     environment->items[environment->count++] = variable;
     environment->items[environment->count] = NULL;
-    (void)map_put(environment->positions, variable, name_bytes, (void *)environment->count);
+    (void)hash_map_put(environment->positions, variable, name_bytes, (void *)environment->count);
 }
 
 static void put(struct buffer *out, const char *name, const char *value)
@@ -160,7 +160,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
     const struct place_seat *seat = seat_of(start);
     struct helper_fd fds[HELPER_FDS_MAX];
-    struct environment environment = {.positions = map_create()};
+    struct environment environment = {.positions = hash_map_create()};
     struct buffer text = {0};
     struct helper_process process = {
         .id = HELPER_RANK_ID(start->job->number, start->index),
@@ -187,7 +187,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         helper_start(start->helper, &process);
         close_all(fds, own);
     }
-    map_destroy(environment.positions);
+    hash_map_destroy(environment.positions);
     free(environment.items);
     buffer_fini(&text);
     return rc;

@@ -117,13 +117,13 @@ static struct node_key make_key(const struct services *services, enum pmi_kind k
 static uint32_t generation_next(struct services *services, const struct node_key *key,
                                 const struct ranges *places)
 {
-    struct collective_set *set = map_get_u64(services->sets, key->set_id);
+    struct collective_set *set = hash_map_get_u64(services->sets, key->set_id);
 
     if (!set) {
         set = memory_allocate_zeroed(sizeof *set);
         set->operation = key->kind;
         ranges_copy(&set->places, places);
-        (void)map_put_u64(services->sets, key->set_id, set);
+        (void)hash_map_put_u64(services->sets, key->set_id, set);
     }
     assert(set->operation == key->kind);
     return ++set->generation;
@@ -131,7 +131,7 @@ static uint32_t generation_next(struct services *services, const struct node_key
 
 uint32_t services_last_generation(const struct services *services, uint64_t set_id)
 {
-    const struct collective_set *set = map_get_u64(services->sets, set_id);
+    const struct collective_set *set = hash_map_get_u64(services->sets, set_id);
 
     return set ? set->generation : 0;
 }
@@ -154,7 +154,7 @@ void services_collective_stand_in(struct services *services)
     const struct collective_set *set;
     uint64_t members;
 
-    while ((set = map_next_entry(services->sets, &cursor, &name, &name_bytes)) != NULL) {
+    while ((set = hash_map_next_entry(services->sets, &cursor, &name, &name_bytes)) != NULL) {
         struct node_key key = make_key(services, PMI_FENCE, 0);
 
         memcpy(&key.set_id, name, sizeof key.set_id);
@@ -191,7 +191,7 @@ void services_collective(struct speaker *speaker, const struct pmi_collective *w
     if (rc == 0 && services_stands_in(services, key.set_id))
         rc = -ESRCH; /* ranks have ended meanwhile */
     if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
-        !map_get_u64(services->pmix.connected, members))
+        !hash_map_get_u64(services->pmix.connected, members))
         rc = -ENOTCONN;
     if (rc < 0) {
         services_answer(speaker, wanted->id, rc, NULL, 0);
@@ -219,9 +219,9 @@ static void connection_change(struct services *services, const struct collective
     static char present;
 
     if (collective->kind == PMI_CONNECT)
-        (void)map_put_u64(services->pmix.connected, collective->members, &present);
+        (void)hash_map_put_u64(services->pmix.connected, collective->members, &present);
     else if (collective->kind == PMI_DISCONNECT)
-        (void)map_remove_u64(services->pmix.connected, collective->members);
+        (void)hash_map_remove_u64(services->pmix.connected, collective->members);
 }
 
 void services_collective_result(struct services *services, const struct node_key *key, int status,
@@ -250,8 +250,8 @@ void services_collective_result(struct services *services, const struct node_key
 void services_collective_open(struct services *services)
 {
     list_init(&services->collectives);
-    services->sets = map_create();
-    services->pmix.connected = map_create();
+    services->sets = hash_map_create();
+    services->pmix.connected = hash_map_create();
 }
 
 void services_collective_close(struct services *services)
@@ -262,10 +262,10 @@ void services_collective_close(struct services *services)
 
     while ((node = list_first(&services->collectives)) != NULL)
         collective_free(list_entry(node, struct collective, node));
-    while ((set = map_next(services->sets, &cursor)) != NULL) {
+    while ((set = hash_map_next(services->sets, &cursor)) != NULL) {
         ranges_fini(&set->places);
         free(set);
     }
-    map_destroy(services->sets);
-    map_destroy(services->pmix.connected);
+    hash_map_destroy(services->sets);
+    hash_map_destroy(services->pmix.connected);
 }

@@ -61,7 +61,7 @@ static void modex_timed_out(void *context)
     const struct speaker *speaker = modex->speaker;
     uint64_t id = modex->id;
 
-    (void)map_remove_u64(speaker->services->pmix.requests, modex->request);
+    (void)hash_map_remove_u64(speaker->services->pmix.requests, modex->request);
     modex_free(modex);
     services_answer(speaker, id, -ETIMEDOUT, NULL, 0);
 }
@@ -95,12 +95,12 @@ void services_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
         modex->timer = loop_timer_create(services->config.loop, modex_timed_out, modex);
         loop_timer_set(modex->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
     }
-    (void)map_put_u64(services->pmix.requests, modex->request, modex);
+    (void)hash_map_put_u64(services->pmix.requests, modex->request, modex);
 }
 
 void services_reply(struct services *services, uint32_t id, int status, struct message *payload)
 {
-    struct modex_wait *modex = map_remove_u64(services->pmix.requests, id);
+    struct modex_wait *modex = hash_map_remove_u64(services->pmix.requests, id);
     struct wire_reader reader;
 
     if (!modex)
@@ -276,7 +276,7 @@ void services_request(struct services *services, uint32_t source, uint32_t id,
 void services_fetch_open(struct services *services)
 {
     list_init(&services->pmix.fetches);
-    services->pmix.requests = map_create();
+    services->pmix.requests = hash_map_create();
 }
 
 void services_fetch_close(struct services *services)
@@ -290,7 +290,7 @@ void services_fetch_close(struct services *services)
         loop_timer_destroy(pmix->fetch_timer);
     while ((node = list_first(&pmix->fetches)) != NULL)
         fetch_free(list_entry(node, struct fetch_wait, node));
-    while ((waiting = map_next(pmix->requests, &cursor)) != NULL)
+    while ((waiting = hash_map_next(pmix->requests, &cursor)) != NULL)
         modex_free(waiting);
-    map_destroy(pmix->requests);
+    hash_map_destroy(pmix->requests);
 }

@@ -6,7 +6,7 @@
 #define LAUNCH_RANK_SERVICES_INTERNAL_H
 
 #include "base/list.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "launch/rank/services.h"
 #include "launch/rank/services_door.h"
 #include "pmix/pmi.h"
@@ -51,9 +51,9 @@ struct services_pmix {
     enum server_state state;
     uint8_t is_eager; /* no rank may start before it is open */
     uint8_t told_of_events;
-    struct map *connected; /* name of a set of processes -> it is connected */
-    struct map *requests;  /* overlay request id -> struct modex_wait */
-    struct list fetches;   /* struct fetch_wait, open */
+    struct hash_map *connected; /* name of a set of processes -> it is connected */
+    struct hash_map *requests;  /* overlay request id -> struct modex_wait */
+    struct list fetches;        /* struct fetch_wait, open */
     uint32_t fetch_next;
     struct loop_timer
         *fetch_timer; /* checks for fetches that have waited long; NULL before the first */
@@ -70,7 +70,7 @@ struct services {
     struct client *clients;
     struct pmi1_server *pmi1; /* from a client's first message on */
     struct speaker speakers[SPEAKER_COUNT];
-    struct map *sets;        /* set_id -> struct collective_set seen here */
+    struct hash_map *sets;   /* set_id -> struct collective_set seen here */
     struct list collectives; /* struct collective, open */
     struct services_pmix pmix;
     struct list stand_ins; /* struct stand_in */

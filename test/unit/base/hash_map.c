@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "test/support/tap.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define ROUNDS 60000
 
 struct model {
-    struct map *map;
+    struct hash_map *map;
     char keys[KEYS][24]; /* short ones stand in the entry, long ones beside it */
     char values[KEYS][2];
     void *value[KEYS];    /* NULL: not in the map */
@@ -27,7 +27,7 @@ struct model {
 static void model_put(struct model *model, uint32_t key, uint32_t which, int *held)
 {
     void *value = &model->values[key][which];
-    void *replaced = map_put(model->map, model->keys[key], strlen(model->keys[key]), value);
+    void *replaced = hash_map_put(model->map, model->keys[key], strlen(model->keys[key]), value);
 
     *held = *held && replaced == model->value[key];
     if (model->value[key] == NULL)
@@ -37,7 +37,7 @@ static void model_put(struct model *model, uint32_t key, uint32_t which, int *he
 
 static void model_remove(struct model *model, uint32_t key, int *held)
 {
-    void *removed = map_remove(model->map, model->keys[key], strlen(model->keys[key]));
+    void *removed = hash_map_remove(model->map, model->keys[key], strlen(model->keys[key]));
     uint32_t kept = 0;
 
     *held = *held && removed == model->value[key];
@@ -58,13 +58,13 @@ static int walk_agrees(const struct model *model)
 
     for (uint32_t i = 0; i < model->count; i++) {
         const char *expected = model->keys[model->order[i]];
-        void *value = map_next_entry(model->map, &cursor, &key, &key_bytes);
+        void *value = hash_map_next_entry(model->map, &cursor, &key, &key_bytes);
 
         if (value != model->value[model->order[i]] || key_bytes != strlen(expected) ||
             memcmp(key, expected, key_bytes) != 0)
             return 0;
     }
-    return map_next(model->map, &cursor) == NULL && map_next(model->map, &cursor) == NULL;
+    return hash_map_next(model->map, &cursor) == NULL && hash_map_next(model->map, &cursor) == NULL;
 }
 
 static void test_random(void)
@@ -74,7 +74,7 @@ static void test_random(void)
     int held = 1, walks = 1;
 
     random_init(&random, 1);
-    model.map = map_create();
+    model.map = hash_map_create();
     for (uint32_t i = 0; i < KEYS; i++)
         snprintf(model.keys[i], sizeof(model.keys[i]), i % 2 ? "%u" : "a-long-key-%u", i);
     for (int round = 0; round < ROUNDS; round++) {
@@ -87,72 +87,74 @@ static void test_random(void)
         else
             model_remove(&model, key, &held);
         key = (uint32_t)random_below(&random, KEYS);
-        held = held && map_count(model.map) == model.count &&
-               map_get(model.map, model.keys[key], strlen(model.keys[key])) == model.value[key];
+        held =
+            held && hash_map_count(model.map) == model.count &&
+            hash_map_get(model.map, model.keys[key], strlen(model.keys[key])) == model.value[key];
         if (round % 50 == 0)
             walks = walks && walk_agrees(&model);
     }
     ok(held, "put, get and remove as the model does");
     ok(walks, "a walk is in insertion order, with keys");
-    map_destroy(model.map);
+    hash_map_destroy(model.map);
 }
 
 static void test_numbers(void)
 {
-    struct map *map = map_create();
+    struct hash_map *map = hash_map_create();
     int held = 1;
 
     for (uintptr_t i = 1; i <= 100000; i++)
-        held = held && map_put_u64(map, i << 40, (void *)i) == NULL;
+        held = held && hash_map_put_u64(map, i << 40, (void *)i) == NULL;
     for (uintptr_t i = 1; i <= 100000; i++)
-        held = held && map_get_u64(map, i << 40) == (void *)i;
-    ok(held && map_count(map) == 100000, "100,000 numbers that differ in high bits only");
+        held = held && hash_map_get_u64(map, i << 40) == (void *)i;
+    ok(held && hash_map_count(map) == 100000, "100,000 numbers that differ in high bits only");
     for (uintptr_t i = 1; i <= 100000; i++)
-        held = held && map_remove_u64(map, i << 40) == (void *)i;
-    ok(held && map_count(map) == 0, "and out again");
-    map_destroy(map);
+        held = held && hash_map_remove_u64(map, i << 40) == (void *)i;
+    ok(held && hash_map_count(map) == 0, "and out again");
+    hash_map_destroy(map);
 }
 
 /* A queue: the first goes, another comes; it must not grow slow or large. */
 static void test_queue(void)
 {
-    struct map *map = map_create();
+    struct hash_map *map = hash_map_create();
     uintptr_t put = 0, expected = 0;
     int held = 1;
 
     while (put < 50000)
-        put++, map_put_u64(map, put, (void *)put);
+        put++, hash_map_put_u64(map, put, (void *)put);
     for (; expected < 400000; expected++) {
         size_t cursor = 0;
 
-        held = held && map_next(map, &cursor) == (void *)(expected + 1);
-        map_remove_u64(map, expected + 1);
+        held = held && hash_map_next(map, &cursor) == (void *)(expected + 1);
+        hash_map_remove_u64(map, expected + 1);
         put++;
-        map_put_u64(map, put, (void *)put);
+        hash_map_put_u64(map, put, (void *)put);
     }
-    ok(held && map_count(map) == 50000, "the first of 50,000 is found 400,000 times");
-    map_destroy(map);
+    ok(held && hash_map_count(map) == 50000, "the first of 50,000 is found 400,000 times");
+    hash_map_destroy(map);
 }
 
 static void test_edges(void)
 {
-    struct map *map = map_create();
+    struct hash_map *map = hash_map_create();
     size_t cursor = 0;
     char a, b;
 
-    ok(map_get(map, "k", 1) == NULL && map_remove(map, "k", 1) == NULL, "an empty map has no key");
-    ok(map_next(map, &cursor) == NULL, "and nothing to walk");
-    map_put(map, "", 0, &a);
-    map_put(map, "\0", 1, &b);
-    ok(map_get(map, "", 0) == &a && map_get(map, "\0", 1) == &b,
+    ok(hash_map_get(map, "k", 1) == NULL && hash_map_remove(map, "k", 1) == NULL,
+       "an empty map has no key");
+    ok(hash_map_next(map, &cursor) == NULL, "and nothing to walk");
+    hash_map_put(map, "", 0, &a);
+    hash_map_put(map, "\0", 1, &b);
+    ok(hash_map_get(map, "", 0) == &a && hash_map_get(map, "\0", 1) == &b,
        "no byte and one NUL are two keys");
-    ok(map_put(map, "", 0, &b) == &a && map_count(map) == 2, "a value is replaced");
+    ok(hash_map_put(map, "", 0, &b) == &a && hash_map_count(map) == 2, "a value is replaced");
     cursor = 0;
-    map_next(map, &cursor);
-    map_remove(map, "", 0);
-    ok(map_next(map, &cursor) == &b, "the value just walked may be removed");
-    map_destroy(map);
-    map_destroy(NULL);
+    hash_map_next(map, &cursor);
+    hash_map_remove(map, "", 0);
+    ok(hash_map_next(map, &cursor) == &b, "the value just walked may be removed");
+    hash_map_destroy(map);
+    hash_map_destroy(NULL);
     pass("no map can be destroyed");
 }
 

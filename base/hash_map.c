@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "base/map.h"
+#include "base/hash_map.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct entry {
     } key;
 };
 
-struct map {
+struct hash_map {
     struct entry *entries;
     uint32_t *slots;   /* entry index + 1, 0 = free; 2 * capacity of them */
     uint32_t capacity; /* a power of two, or 0 before the first put */
@@ -38,9 +38,9 @@ struct map {
     uint32_t count;    /* living */
 };
 
-struct map *map_create(void)
+struct hash_map *hash_map_create(void)
 {
-    return memory_allocate_zeroed(sizeof(struct map));
+    return memory_allocate_zeroed(sizeof(struct hash_map));
 }
 
 static void entry_fini(struct entry *entry)
@@ -56,7 +56,7 @@ static const unsigned char *entry_key(const struct entry *entry)
     return entry->key_bytes > INLINE_KEY_BYTES ? entry->key.memory : entry->key.bytes;
 }
 
-void map_destroy(struct map *map)
+void hash_map_destroy(struct hash_map *map)
 {
     if (map == NULL)
         return;
@@ -67,13 +67,13 @@ void map_destroy(struct map *map)
     free(map);
 }
 
-size_t map_count(const struct map *map)
+size_t hash_map_count(const struct hash_map *map)
 {
     return map->count;
 }
 
-static struct entry *map_search(const struct map *map, const void *key, size_t key_bytes,
-                                uint64_t hash)
+static struct entry *hash_map_search(const struct hash_map *map, const void *key, size_t key_bytes,
+                                     uint64_t hash)
 {
     uint32_t mask = 2 * map->capacity - 1;
 
@@ -89,7 +89,7 @@ static struct entry *map_search(const struct map *map, const void *key, size_t k
     return NULL;
 }
 
-static void map_check(const struct map *map)
+static void hash_map_check(const struct hash_map *map)
 {
     assert((map->capacity & (map->capacity - 1)) == 0);
     assert(map->count <= map->used && map->used <= map->capacity);
@@ -97,7 +97,7 @@ static void map_check(const struct map *map)
     assert(map->capacity == 0 || (map->entries != NULL && map->slots != NULL));
 }
 
-static void map_link(struct map *map, uint32_t index)
+static void hash_map_link(struct hash_map *map, uint32_t index)
 {
     uint32_t mask = 2 * map->capacity - 1;
     uint32_t slot = (uint32_t)map->entries[index].hash & mask;
@@ -109,7 +109,7 @@ static void map_link(struct map *map, uint32_t index)
 }
 
 /* Packs the living entries, in order, into arrays with room for as many again. */
-static void map_rebuild(struct map *map)
+static void hash_map_rebuild(struct hash_map *map)
 {
     struct entry *old = map->entries;
     uint32_t old_used = map->used;
@@ -127,47 +127,47 @@ static void map_rebuild(struct map *map)
         if (old[i].value == NULL)
             continue;
         map->entries[map->used] = old[i];
-        map_link(map, map->used);
+        hash_map_link(map, map->used);
         map->used++;
     }
     free(old);
 }
 
-static void map_append(struct map *map, const void *key, size_t key_bytes, uint64_t hash,
-                       void *value)
+static void hash_map_append(struct hash_map *map, const void *key, size_t key_bytes, uint64_t hash,
+                            void *value)
 {
     struct entry *entry;
 
     if (map->used == map->capacity)
-        map_rebuild(map);
+        hash_map_rebuild(map);
     entry = &map->entries[map->used];
     *entry = (struct entry){.hash = hash, .value = value, .key_bytes = key_bytes};
     if (key_bytes > INLINE_KEY_BYTES)
         entry->key.memory = memory_copy(key, key_bytes);
     else if (key_bytes > 0)
         memcpy(entry->key.bytes, key, key_bytes);
-    map_link(map, map->used);
+    hash_map_link(map, map->used);
     map->used++;
     map->count++;
-    map_check(map);
+    hash_map_check(map);
 }
 
-void *map_get(const struct map *map, const void *key, size_t key_bytes)
+void *hash_map_get(const struct hash_map *map, const void *key, size_t key_bytes)
 {
-    const struct entry *entry = map_search(map, key, key_bytes, hash_bytes(key, key_bytes, 0));
+    const struct entry *entry = hash_map_search(map, key, key_bytes, hash_bytes(key, key_bytes, 0));
 
     return entry != NULL ? entry->value : NULL;
 }
 
-void *map_put(struct map *map, const void *key, size_t key_bytes, void *value)
+void *hash_map_put(struct hash_map *map, const void *key, size_t key_bytes, void *value)
 {
     uint64_t hash = hash_bytes(key, key_bytes, 0);
-    struct entry *entry = map_search(map, key, key_bytes, hash);
+    struct entry *entry = hash_map_search(map, key, key_bytes, hash);
     void *replaced;
 
     assert(value != NULL);
     if (entry == NULL) {
-        map_append(map, key, key_bytes, hash, value);
+        hash_map_append(map, key, key_bytes, hash, value);
         return NULL;
     }
     replaced = entry->value;
@@ -175,9 +175,9 @@ void *map_put(struct map *map, const void *key, size_t key_bytes, void *value)
     return replaced;
 }
 
-void *map_remove(struct map *map, const void *key, size_t key_bytes)
+void *hash_map_remove(struct hash_map *map, const void *key, size_t key_bytes)
 {
-    struct entry *entry = map_search(map, key, key_bytes, hash_bytes(key, key_bytes, 0));
+    struct entry *entry = hash_map_search(map, key, key_bytes, hash_bytes(key, key_bytes, 0));
     void *value;
 
     if (entry == NULL)
@@ -187,32 +187,32 @@ void *map_remove(struct map *map, const void *key, size_t key_bytes)
     map->count--;
     while (map->first < map->used && map->entries[map->first].value == NULL)
         map->first++;
-    map_check(map);
+    hash_map_check(map);
     return value;
 }
 
-void *map_get_u64(const struct map *map, uint64_t key)
+void *hash_map_get_u64(const struct hash_map *map, uint64_t key)
 {
-    return map_get(map, &key, sizeof(key));
+    return hash_map_get(map, &key, sizeof(key));
 }
 
-void *map_put_u64(struct map *map, uint64_t key, void *value)
+void *hash_map_put_u64(struct hash_map *map, uint64_t key, void *value)
 {
-    return map_put(map, &key, sizeof(key), value);
+    return hash_map_put(map, &key, sizeof(key), value);
 }
 
-void *map_remove_u64(struct map *map, uint64_t key)
+void *hash_map_remove_u64(struct hash_map *map, uint64_t key)
 {
-    return map_remove(map, &key, sizeof(key));
+    return hash_map_remove(map, &key, sizeof(key));
 }
 
-void *map_next(const struct map *map, size_t *cursor)
+void *hash_map_next(const struct hash_map *map, size_t *cursor)
 {
-    return map_next_entry(map, cursor, NULL, NULL);
+    return hash_map_next_entry(map, cursor, NULL, NULL);
 }
 
-void *map_next_entry(const struct map *map, size_t *cursor, const void **ret_key,
-                     size_t *ret_key_bytes)
+void *hash_map_next_entry(const struct hash_map *map, size_t *cursor, const void **ret_key,
+                          size_t *ret_key_bytes)
 {
     size_t index = *cursor > map->first ? *cursor : map->first;
 
