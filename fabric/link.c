@@ -133,8 +133,8 @@ static struct link *create(struct link_host *host, struct tls *tls)
 {
     struct link *link = memory_allocate_zeroed(sizeof(*link));
 
-    list_node_init(&link->node);
-    list_node_init(&link->dirty_node);
+    list_link_init(&link->node);
+    list_link_init(&link->dirty_node);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
         list_init(&link->classes[class].queue);
         link->classes[class].window_bytes = link_limits[class].window_bytes;
@@ -190,8 +190,8 @@ static void destroy(struct link *link)
 {
     link->host->gone(link);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
-        struct list_node *node;
-        struct list_node *spare;
+        struct list_link *node;
+        struct list_link *spare;
         list_for_each(&link->classes[class].queue, node, spare)
             link_queued_free(list_entry(node, struct queued, node));
         message_release(link->classes[class].parts);

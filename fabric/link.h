@@ -132,8 +132,8 @@ struct link_piece {
 };
 
 struct link {
-    struct list_node node;       /* the owner's */
-    struct list_node dirty_node; /* the owner's: dirty or patient */
+    struct list_link node;       /* the owner's */
+    struct list_link dirty_node; /* the owner's: dirty or patient */
     void *attempt;               /* the owner's */
     int half_open;               /* the owner's */
     int is_guest;                /* the owner's: output is wiped once written */

@@ -16,7 +16,7 @@
 #define NEXT_ADDRESS_NS (200 * NS_PER_MS)
 
 struct attempt {
-    struct list_node node;
+    struct list_link node;
     uint32_t place;
     struct addresses addresses;
     unsigned int next_address;
@@ -34,7 +34,7 @@ static void attempt_check(const struct attempt *attempt)
     assert(attempt->addresses.count <= ADDRESSES_MAX);
     assert(attempt->next_address <= attempt->addresses.count);
     assert(attempt->duplicates <= TRANSPORT_RETRIES_MAX);
-    assert(list_node_is_linked(&attempt->node));
+    assert(list_is_linked(&attempt->node));
 }
 
 void link_attempt_start(struct link_set *set, struct peer *peer, const struct addresses *addresses)
@@ -58,8 +58,8 @@ int link_attempt_is_alive(const struct attempt *attempt)
 void link_attempt_end(struct link_set *set, struct attempt *attempt)
 {
     struct peer *peer = link_set_peer(set, attempt->place);
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     assert(peer != NULL && peer->attempt == attempt);
     list_for_each(&set->unsettled, node, spare)
@@ -88,7 +88,7 @@ static void fail_attempt(struct link_set *set, struct attempt *attempt)
 
 void link_attempt_tell_failed(struct link_set *set)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&set->failed)) != NULL) {
         struct attempt *attempt = list_entry(node, struct attempt, node);
@@ -115,8 +115,8 @@ static void add_reason(struct attempt *attempt, const struct error *why)
 /* Timed out: adds the addresses that have not answered. */
 static void add_silent(struct link_set *set, struct attempt *attempt)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
     int silent = 0;
 
     list_for_each(&set->unsettled, node, spare)
@@ -222,8 +222,8 @@ void link_attempt_lose(struct link_set *set, struct attempt *attempt, enum link_
 
 void link_attempt_advance_all(struct link_set *set, uint64_t now_ns)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&set->attempts, node, spare)
         advance_attempt(set, list_entry(node, struct attempt, node), now_ns);
@@ -231,7 +231,7 @@ void link_attempt_advance_all(struct link_set *set, uint64_t now_ns)
 
 void link_attempt_end_all(struct link_set *set)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&set->attempts)) != NULL || (node = list_first(&set->failed)) != NULL)
         link_attempt_end(set, list_entry(node, struct attempt, node));
@@ -239,8 +239,8 @@ void link_attempt_end_all(struct link_set *set)
 
 void link_attempt_choose(struct link_set *set, struct attempt *attempt, const struct link *link)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     assert(attempt->live > 0 && link->attempt == attempt);
     attempt->next_ns = UINT64_MAX;

@@ -87,7 +87,7 @@ static void on_dirty(struct link *link)
 {
     struct visit *visit = link->host->context;
 
-    if (!list_node_is_linked(&link->dirty_node))
+    if (!list_is_linked(&link->dirty_node))
         list_append(&visit->dirty, &link->dirty_node);
 }
 
@@ -133,7 +133,7 @@ static void connect_to(struct visit *visit, const struct link_guest *guest,
 
 static void flush(struct visit *visit)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&visit->dirty)) != NULL) {
         list_remove(node);

@@ -21,8 +21,8 @@
 /* The oldest half-open connection is the least likely to be an honest one. */
 static int drop_oldest_half_open(struct link_set *set, int with_tls)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&set->unsettled, node, spare)
     {

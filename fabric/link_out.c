@@ -82,7 +82,7 @@ static uint32_t next_bytes(const struct queued *queued)
 static struct queued *next_of_class(struct link *link, int class)
 {
     struct link_class *state = &link->classes[class];
-    struct list_node *node = list_first(&state->queue);
+    struct list_link *node = list_first(&state->queue);
     struct queued *queued;
     uint32_t bytes;
 

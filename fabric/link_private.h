@@ -22,7 +22,7 @@ enum link_event {
 };
 
 struct queued {
-    struct list_node node;
+    struct list_link node;
     struct frame_header header;
     struct message *payload;
     size_t offset; /* of a large frame: bytes already sent */

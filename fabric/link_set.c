@@ -119,7 +119,7 @@ void link_set_end_half_open(struct link_set *set, struct link *link)
 void link_set_close(struct link_set *set, struct link *link, enum link_goodbye reason,
                     const char *text)
 {
-    assert(list_node_is_linked(&link->node));
+    assert(list_is_linked(&link->node));
     link_set_end_half_open(set, link);
     list_remove(&link->node);
     list_append(&set->unsettled, &link->node);
@@ -305,7 +305,7 @@ static void on_patient(struct link *link)
 {
     struct link_set *set = set_of(link);
 
-    if (list_node_is_linked(&link->dirty_node))
+    if (list_is_linked(&link->dirty_node))
         return;
     if (list_is_empty(&set->patient)) {
         set->patient_ns = loop_now_ns() + PATIENCE_NS;
@@ -316,7 +316,7 @@ static void on_patient(struct link *link)
 
 static void end_patience(struct link_set *set, uint64_t now_ns)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (list_is_empty(&set->patient))
         return;
@@ -341,7 +341,7 @@ static void flush_links(struct link_set *set)
         list_remove(&set->dirty.head);
     }
     while (!list_is_empty(&links)) {
-        struct list_node *node = list_first(&links);
+        struct list_link *node = list_first(&links);
         list_remove(node);
         link_flush(list_entry(node, struct link, dirty_node));
     }
@@ -372,8 +372,8 @@ static void do_work(void *context)
 /* Ends one at a time: the callback may close others. */
 static struct link *end_unanswered(struct link_set *set)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&set->settled, node, spare)
     {
@@ -401,8 +401,8 @@ static void on_clock(void *context)
 {
     struct link_set *set = context;
     uint64_t now_ns = loop_now_ns();
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     link_set_check(set);
     set->clock_ns = UINT64_MAX;
@@ -527,8 +527,8 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
 
 static void drop_all(struct link_set *set, struct list *links)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(links, node, spare) link_drop(list_entry(node, struct link, node));
 }
@@ -652,7 +652,7 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
     link_listen_stop(set);
     while ((peer = hash_map_next(set->peers, &cursor)) != NULL)
         set_close(set, peer->place);
-    for (struct list_node *node = set->unsettled.head.next; node != &set->unsettled.head;
+    for (struct list_link *node = set->unsettled.head.next; node != &set->unsettled.head;
          node = node->next) {
         struct link *link = list_entry(node, struct link, node);
         if (link->half_open)
@@ -680,7 +680,7 @@ size_t link_set_count(const struct link_set *set)
 {
     size_t count = 0;
 
-    for (const struct list_node *node = set->settled.head.next; node != &set->settled.head;
+    for (const struct list_link *node = set->settled.head.next; node != &set->settled.head;
          node = node->next)
         count++;
     return count;

@@ -63,7 +63,7 @@ struct loop_timer {
 };
 
 struct loop_signal {
-    struct list_node node;
+    struct list_link node;
     struct loop *loop;
     int number;
     int was_blocked;
@@ -105,7 +105,7 @@ struct loop *loop_create(struct error *error)
 
 void loop_destroy(struct loop *loop)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (loop == NULL)
         return;
@@ -291,8 +291,8 @@ void loop_defer_cancel(struct loop *loop, void *context)
 
 static struct loop_signal *find_signal(struct loop *loop, int number)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&loop->signals, node, spare)
     {

@@ -53,7 +53,7 @@ static struct rail_peer *make_peer(struct rail *rail, uint32_t place)
     peer->is_up = 1;
     peer->seal_out = make_seal(rail, place, rail->place, place);
     peer->seal_in = make_seal(rail, place, place, rail->place);
-    list_node_init(&peer->ready);
+    list_link_init(&peer->ready);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
         list_init(&peer->classes[class].queue);
         list_init(&peer->classes[class].early);
@@ -91,8 +91,8 @@ static void bury(struct rail_peer *peer)
 
 static void free_orphans(struct rail *rail, int all)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&rail->orphans, node, spare)
     {

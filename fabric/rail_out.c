@@ -23,7 +23,7 @@ int rail_has_to_send(const struct rail_peer *peer)
 
 void rail_make_ready(struct rail_peer *peer)
 {
-    if (list_node_is_linked(&peer->ready) || peer->under_way >= RAIL_UNDER_WAY_MAX ||
+    if (list_is_linked(&peer->ready) || peer->under_way >= RAIL_UNDER_WAY_MAX ||
         !rail_has_to_send(peer))
         return;
     list_append(&peer->rail->ready, &peer->ready);
@@ -206,7 +206,7 @@ void rail_pump(struct rail *rail)
     if (!list_is_empty(&blocked))
         rail_arm(rail, loop_now_ns() + RETRY_NS);
     while (!list_is_empty(&blocked)) {
-        struct list_node *node = list_first(&blocked);
+        struct list_link *node = list_first(&blocked);
         list_remove(node);
         list_append(&rail->ready, node);
     }

@@ -42,7 +42,7 @@ struct rail_header {
 };
 
 struct rail_frame {
-    struct list_node node;
+    struct list_link node;
     struct frame frame;
     size_t sent_bytes; /* of its payload */
     int is_begun;
@@ -60,7 +60,7 @@ struct rail_class {
 };
 
 struct rail_peer {
-    struct list_node ready; /* rail->ready: has something to send and is allowed to; or
+    struct list_link ready; /* rail->ready: has something to send and is allowed to; or
                              * rail->orphans */
     struct rail *rail;
     uint32_t place;

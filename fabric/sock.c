@@ -38,7 +38,7 @@ uint64_t sock_next_id(void)
 static void operation_check(const struct operation *operation)
 {
     assert(operation->state <= DONE);
-    assert((operation->state == DONE) == list_node_is_linked(&operation->node));
+    assert((operation->state == DONE) == list_is_linked(&operation->node));
 }
 
 static void sock_check(const struct banyan_sock *sock)
@@ -209,7 +209,7 @@ int banyan_sock_set_create(struct banyan_sock_set **ret_set, struct error *error
     set->wake_fd = wake_fd;
     set->id = sock_next_id();
     list_init(&set->ready);
-    list_node_init(&set->wakeup.node);
+    list_link_init(&set->wakeup.node);
     set->wakeup.kind = BANYAN_SOCK_WAKEUP;
     *ret_set = set;
     return 0;
@@ -290,7 +290,7 @@ static int poll_set(struct banyan_sock_set *set, int timeout_ms)
 
 static int take_event(struct banyan_sock_set *set, struct banyan_sock_event *ret_event)
 {
-    struct list_node *node = list_first(&set->ready);
+    struct list_link *node = list_first(&set->ready);
     struct operation *operation;
     struct banyan_sock *sock;
 

@@ -24,7 +24,7 @@
 static void init_operation(struct operation *operation, struct banyan_sock *sock,
                            enum banyan_sock_operation kind)
 {
-    list_node_init(&operation->node);
+    list_link_init(&operation->node);
     operation->sock = sock;
     operation->kind = kind;
 }

@@ -17,7 +17,7 @@
 enum operation_state { IDLE, POSTED, DONE };
 
 struct operation {
-    struct list_node node;    /* in set->ready while DONE */
+    struct list_link node;    /* in set->ready while DONE */
     struct banyan_sock *sock; /* NULL of a wake-up */
     enum banyan_sock_operation kind;
     enum operation_state state;

@@ -39,7 +39,7 @@ struct virtual_network_flow {
 
 /* One end of a link. */
 struct end {
-    struct list_node node; /* of its place's links */
+    struct list_link node; /* of its place's links */
     struct virtual_network_link *link;
     uint32_t slot;
     uint32_t place;  /* that it claims to be */

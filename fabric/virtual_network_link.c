@@ -50,7 +50,7 @@ static void end_open(struct virtual_network *net, struct virtual_network_link *l
 {
     struct end *end = &link->ends[side];
 
-    assert(!list_node_is_linked(&end->node));
+    assert(!list_is_linked(&end->node));
     end->state = (uint8_t)state;
     list_prepend(&net->places[end->slot].links, &end->node);
     link->references++;
@@ -61,7 +61,7 @@ void virtual_network_end_close(struct virtual_network_link *link, int side)
 {
     struct end *end = &link->ends[side];
 
-    assert(list_node_is_linked(&end->node));
+    assert(list_is_linked(&end->node));
     end->state = END_CLOSED;
     list_remove(&end->node);
     virtual_network_link_release(link);
@@ -104,8 +104,8 @@ static void schedule_timeout(struct virtual_network *net, struct virtual_network
 struct end *virtual_network_end_find(const struct virtual_network *net, uint32_t slot,
                                      uint32_t peer)
 {
-    struct list_node *node;
-    struct list_node *spare;
+    struct list_link *node;
+    struct list_link *spare;
 
     list_for_each(&net->places[slot].links, node, spare)
     {
@@ -129,7 +129,7 @@ static struct virtual_network_link *link_create(const struct virtual_network_pla
         link->ends[side].place = side == 0 ? from->place : to->place;
         link->incarnations[side] = side == 0 ? from->incarnation : to->incarnation;
         link->ends[side].cut_ns = UINT64_MAX;
-        list_node_init(&link->ends[side].node);
+        list_link_init(&link->ends[side].node);
     }
     return link;
 }

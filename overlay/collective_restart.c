@@ -21,7 +21,7 @@ static void restart_all(struct overlay *overlay, struct series *series)
 
 static void restart_list(struct overlay *overlay, struct list *list, const struct ranges *places)
 {
-    struct list_node *spare;
+    struct list_link *spare;
     struct series *series;
 
     series_for_each(list, series, spare)
@@ -43,7 +43,7 @@ void collective_death(struct overlay *overlay, const struct ranges *places)
 
 static void forget_sent(struct list *list)
 {
-    struct list_node *spare;
+    struct list_link *spare;
     struct series *series;
 
     series_for_each(list, series, spare)
@@ -66,7 +66,7 @@ void collective_joined(struct overlay *overlay)
 
 static void advance_list(struct overlay *overlay, struct list *list)
 {
-    struct list_node *spare;
+    struct list_link *spare;
     struct series *series;
     struct operation *next;
 
@@ -89,7 +89,7 @@ void collective_ready(struct overlay *overlay)
 void collective_linked(struct overlay *overlay, struct child *child)
 {
     uint32_t index = (uint32_t)(child - overlay->children);
-    struct list_node *spare;
+    struct list_link *spare;
     struct series *series;
 
     series_for_each(&overlay->collective.open, series, spare)

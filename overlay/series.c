@@ -376,7 +376,7 @@ void collective_fini(struct overlay *overlay)
 
 static uint32_t count_operations(const struct list *list)
 {
-    const struct list_node *spare;
+    const struct list_link *spare;
     const struct series *series;
     uint32_t count = 0;
 
@@ -398,7 +398,7 @@ uint32_t overlay_kept_operations(const struct overlay *overlay)
 uint32_t overlay_kept_series(const struct overlay *overlay)
 {
     uint32_t count = 0;
-    const struct list_node *spare;
+    const struct list_link *spare;
     const struct series *series;
 
     series_for_each(&overlay->collective.open, series, spare) count++;

@@ -87,7 +87,7 @@ struct operation {
 };
 
 struct series {
-    struct list_node node;  /* of all that are open, or at rest */
+    struct list_link node;  /* of all that are open, or at rest */
     struct series *twin;    /* the next of the same set */
     struct series *sibling; /* the next of the same owner */
     uint32_t count;         /* of operations */

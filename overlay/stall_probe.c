@@ -342,7 +342,7 @@ static void check_operation(struct overlay *overlay, struct series *series,
 
 static void check_list(struct overlay *overlay, struct list *list)
 {
-    struct list_node *spare;
+    struct list_link *spare;
     struct series *series;
 
     series_for_each(list, series, spare)

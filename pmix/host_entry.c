@@ -29,7 +29,7 @@
 
 /* A client being handed over. */
 struct entry {
-    struct list_node node;
+    struct list_link node;
     uint64_t id;
     int client;
     int ours; /* our end of the connection that announces it */
@@ -218,7 +218,7 @@ static void reply_pass_on(const struct entry *entry)
 /* Several processes may connect as one rank; libpmix takes them in order. */
 void host_entry_connected(const struct host_process *process)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     pthread_mutex_lock(&door.mutex);
     list_for_each(&door.entries, node, spare)
@@ -239,7 +239,7 @@ void host_entry_connected(const struct host_process *process)
 
 static struct entry *entry_take(uint64_t id)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&door.entries, node, spare)
     {

@@ -15,14 +15,14 @@
 #define KEEP_BYTES_MAX (1024u * 1024)
 
 struct open_job {
-    struct list_node node;
+    struct list_link node;
     uint32_t number;
     struct pmi_ops ops;
 };
 
 /* A descriptor that goes with a byte of the output. */
 struct mark {
-    struct list_node node;
+    struct list_link node;
     uint64_t at; /* as sent_bytes counts */
     int fd;
 };
@@ -40,7 +40,7 @@ struct pmi_remote {
 
 static struct open_job *job_find(const struct pmi_remote *remote, uint32_t number)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&remote->jobs, node, spare)
     {
@@ -92,7 +92,7 @@ static void mark_remove(struct mark *mark)
 
 void pmi_remote_destroy(struct pmi_remote *remote)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (remote == NULL)
         return;
@@ -191,7 +191,7 @@ const struct pmi_events pmi_remote_events = {
 void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_piece)
 {
     size_t bytes = remote->out.length_bytes - remote->out_sent_bytes;
-    struct list_node *node = list_first(&remote->marks);
+    struct list_link *node = list_first(&remote->marks);
     const struct mark *mark = node != NULL ? list_entry(node, struct mark, node) : NULL;
 
     assert(remote->out_sent_bytes <= remote->out.length_bytes);
@@ -212,7 +212,7 @@ void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_pi
 
 void pmi_remote_sent(struct pmi_remote *remote, size_t bytes)
 {
-    struct list_node *node = list_first(&remote->marks);
+    struct list_link *node = list_first(&remote->marks);
     struct buffer *out = &remote->out;
 
     if (bytes == 0)
@@ -357,7 +357,7 @@ int pmi_remote_input(struct pmi_remote *remote, const void *data, size_t bytes)
 
 void pmi_remote_lose(struct pmi_remote *remote, const char *why)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&remote->jobs)) != NULL) {
         struct open_job *job = list_entry(node, struct open_job, node);
@@ -371,7 +371,7 @@ void pmi_remote_lose(struct pmi_remote *remote, const char *why)
 
 uint32_t pmi_remote_jobs(const struct pmi_remote *remote)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     uint32_t count = 0;
 
     list_for_each(&remote->jobs, node, spare) count++;

@@ -18,7 +18,7 @@
 
 /* An event posted from within a step, with copies of everything that it points to. */
 struct kept_event {
-    struct list_node node;
+    struct list_link node;
     struct daemon_event event;
     struct job_event job_event;
     struct node_key key;
@@ -446,7 +446,7 @@ static void handle(struct daemon_core *core, const struct daemon_event *event)
 
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (core->is_stepping) {
         keep(core, event);
@@ -496,7 +496,7 @@ void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *
 
 void daemon_core_destroy(struct daemon_core *core)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (core == NULL)
         return;

@@ -32,7 +32,7 @@ struct group {
 enum { STATE_SILENT = JOB_ROLL_STATE_COUNT, STATE_UNJOINED };
 
 struct roll {
-    struct list_node node;
+    struct list_link node;
     struct job_stalled stalled;
     struct {
         uint32_t id; /* of the request, 0: answered */
@@ -77,7 +77,7 @@ static void roll_free(struct stall_report *report, struct roll *roll)
 
 static struct roll *roll_find(struct stall_report *report, const struct node_key *key)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
@@ -293,7 +293,7 @@ static void roll_ask(struct stall_report *report, struct roll *roll)
 void stall_report_due(struct stall_report *report)
 {
     uint64_t next_ns = UINT64_MAX;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
@@ -371,7 +371,7 @@ static void roll_answered(struct stall_report *report, struct roll *roll, uint32
 void stall_report_reply(struct stall_report *report, uint32_t id, int status,
                         const struct message *payload)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
@@ -387,7 +387,7 @@ void stall_report_reply(struct stall_report *report, uint32_t id, int status,
 
 const char *stall_report_line(const struct stall_report *report, uint32_t job)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
@@ -401,7 +401,7 @@ const char *stall_report_line(const struct stall_report *report, uint32_t job)
 
 void stall_report_job_ended(struct stall_report *report, uint32_t job)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
@@ -425,7 +425,7 @@ struct stall_report *stall_report_create(struct daemon_core *core)
 
 void stall_report_destroy(struct stall_report *report)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (report == NULL)
         return;

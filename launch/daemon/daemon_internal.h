@@ -34,7 +34,7 @@ struct join_root;
 
 /* The part of a job on this node, as far as the world has to do with it. */
 struct daemon_job {
-    struct list_node node;
+    struct list_link node;
     struct daemon *daemon;
     uint32_t number;
     const struct job_local *local; /* the job logic's, until CLOSE has been carried out */

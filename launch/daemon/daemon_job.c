@@ -192,7 +192,7 @@ static void open_input(struct daemon_job *job)
 
 struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&daemon->jobs, node, spare)
     {
@@ -246,7 +246,7 @@ void daemon_job_event(struct daemon *daemon, struct job_event *event)
 
 void daemon_jobs_close(struct daemon *daemon)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&daemon->jobs)) != NULL)
         job_close(list_entry(node, struct daemon_job, node));
@@ -291,7 +291,7 @@ static void ops_end(void *context, uint32_t number, uint32_t grace_ms)
 static void ops_end_all(void *context)
 {
     struct daemon *daemon = context;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&daemon->jobs, node, spare)
     {
@@ -321,7 +321,7 @@ static void ops_credit(void *context, uint32_t number, uint32_t bytes)
 static void ops_renew_credit(void *context)
 {
     const struct daemon *daemon = context;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&daemon->jobs, node, spare)
         output_credit_renew(list_entry(node, struct daemon_job, node)->output);

@@ -85,7 +85,7 @@ static void on_interrupt(void *context)
 
 static void forward(struct daemon *daemon, int number)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&daemon->jobs, node, spare)
     {

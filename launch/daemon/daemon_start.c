@@ -133,7 +133,7 @@ void daemon_start_more(void *context)
 void daemon_start_all(void *context)
 {
     struct daemon *daemon = context;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&daemon->jobs, node, spare)
         daemon_start_more(list_entry(node, struct daemon_job, node));

@@ -22,7 +22,7 @@
 #define SURVEY_PIECE_BYTES (64u * 1024)
 
 struct daemon_survey {
-    struct list_node node;
+    struct list_link node;
     struct daemon *daemon;
     uint32_t job;
     uint64_t id; /* of its process */
@@ -45,7 +45,7 @@ static void survey_close(struct daemon_survey *survey)
 
 void daemon_surveys_close(struct daemon *daemon)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&daemon->surveys)) != NULL)
         survey_close(list_entry(node, struct daemon_survey, node));

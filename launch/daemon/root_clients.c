@@ -22,7 +22,7 @@
 #define LISTEN_BACKLOG 256
 
 struct root_client {
-    struct list_node node;
+    struct list_link node;
     struct daemon *daemon;
     struct channel *channel;
     uint32_t number;
@@ -256,7 +256,7 @@ int root_open(struct daemon *daemon, struct error *error)
 void root_close(struct daemon *daemon)
 {
     struct root *root = daemon->root;
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&root->channels)) != NULL) {
         struct root_client *client = list_entry(node, struct root_client, node);

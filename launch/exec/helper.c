@@ -40,7 +40,7 @@
 
 /* A packet that the socket had no room for. */
 struct packet {
-    struct list_node node;
+    struct list_link node;
     uint64_t id; /* of its request */
     size_t bytes;
     uint32_t fds_count;
@@ -171,7 +171,7 @@ static void packet_destroy(struct helper *helper, struct packet *packet)
 
 static void drop_queue(struct helper *helper)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&helper->queue)) != NULL)
         packet_destroy(helper, list_entry(node, struct packet, node));
@@ -224,7 +224,7 @@ static void refuse(struct helper *helper, uint64_t id, int code)
  * descriptors can be refused: the first packet of a start. */
 static void refuse_first(struct helper *helper, int code)
 {
-    struct list_node *node;
+    struct list_link *node;
     int more = 1;
 
     refuse(helper, list_entry(list_first(&helper->queue), struct packet, node)->id, code);
@@ -240,7 +240,7 @@ static void refuse_first(struct helper *helper, int code)
 /* Sends what waits. */
 static void flush_queue(struct helper *helper)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&helper->queue)) != NULL) {
         struct packet *packet = list_entry(node, struct packet, node);

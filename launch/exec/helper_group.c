@@ -28,7 +28,7 @@ static void group_check(const struct group *group)
 
 struct group *group_find(struct helper_state *state, uint32_t number)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node, spare)
     {
@@ -145,7 +145,7 @@ void group_worker_gone(struct helper_state *state, uint32_t number)
 
 void groups_kill(struct helper_state *state)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node, spare)
         group_kill(state, list_entry(node, struct group, node));
@@ -168,7 +168,7 @@ static int group_is_over(const struct group *group)
 /* Whether any job still has started processes here. */
 static int any_group_lives(const struct helper_state *state)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node,
                   spare) if (!group_is_over(list_entry(node, struct group, node))) return 1;
@@ -225,7 +225,7 @@ static size_t kill_orphans(struct helper_state *state)
 
 static void report_empty(struct helper_state *state)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node, spare)
     {
@@ -244,7 +244,7 @@ static void report_empty(struct helper_state *state)
 static void kill_overdue(struct helper_state *state)
 {
     uint64_t now_ns = helper_now_ns();
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node, spare)
     {
@@ -270,7 +270,7 @@ void groups_step(struct helper_state *state)
 uint64_t groups_deadline_ns(const struct helper_state *state)
 {
     uint64_t deadline_ns = state->look ? helper_now_ns() + RETRY_MS * NS_PER_MS : UINT64_MAX;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->groups, node, spare)
     {

@@ -109,7 +109,7 @@ static struct worker *add_worker(struct helper_state *state, const struct helper
     worker->group = request->group;
     worker->pid = pid;
     worker->report_fd = -1;
-    list_node_init(&worker->starting);
+    list_link_init(&worker->starting);
     hash_map_put_u64(state->by_id, worker->id, worker);
     hash_map_put_u64(state->by_pid, (uint64_t)pid, worker);
     if (worker->group > 0)
@@ -152,7 +152,7 @@ static void watch_report(struct helper_state *state, struct worker *worker)
 
 static void stop_waiting(struct helper_state *state, struct worker *worker)
 {
-    if (!list_node_is_linked(&worker->starting))
+    if (!list_is_linked(&worker->starting))
         return;
     assert(state->starting_count > 0);
     list_remove(&worker->starting);
@@ -192,7 +192,7 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
 /* Looks at all that have been started a moment ago; waits for those whose exec takes longer. */
 static void finish_starts(struct helper_state *state)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&state->starting, node, spare)
     {
@@ -208,7 +208,7 @@ static void finish_starts(struct helper_state *state)
  * wake-up less of helper and daemon and one message less up the tree: 0.05 ms a node). */
 static void wait_for_start(struct helper_state *state, struct worker *worker)
 {
-    assert(!list_node_is_linked(&worker->starting));
+    assert(!list_is_linked(&worker->starting));
     list_append(&state->starting, &worker->starting);
     if (state->starting_count++ == 0)
         state->starting_ns = helper_now_ns() + STARTING_MS * NS_PER_MS;
@@ -521,7 +521,7 @@ static void read_requests(struct helper_state *state)
 
 static void remove_worker(struct helper_state *state, struct worker *worker)
 {
-    assert(worker->report_fd < 0 && !list_node_is_linked(&worker->starting));
+    assert(worker->report_fd < 0 && !list_is_linked(&worker->starting));
     hash_map_remove_u64(state->by_pid, (uint64_t)worker->pid);
     if (hash_map_get_u64(state->by_id, worker->id) == worker)
         hash_map_remove_u64(state->by_id, worker->id);
@@ -569,7 +569,7 @@ static void reap(struct helper_state *state)
 /* 0: one is still being written to, as by the daemon's PMIx server, which dies with it and not with us. */
 static int remove_directories(struct helper_state *state)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     int all = 1;
 
     list_for_each(&state->directories, node, spare)

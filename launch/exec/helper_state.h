@@ -23,7 +23,7 @@ struct worker {
     pid_t pid;
     int report_fd; /* -1 once it is known whether exec went well */
     int watched;   /* the loop waits for report_fd */
-    struct list_node starting;
+    struct list_link starting;
     struct child_start *start;
     int outlives;    /* a daemon that goes on without ours */
     int failed;      /* FAILED was sent instead of STARTED */
@@ -32,7 +32,7 @@ struct worker {
 
 /* A job's processes here.  Dying: nothing of it may stay alive. */
 struct group {
-    struct list_node node;
+    struct list_link node;
     uint32_t number;
     uint32_t living; /* workers */
     int sealed;      /* the daemon has named all its processes */
@@ -44,7 +44,7 @@ struct group {
 };
 
 struct owned_directory {
-    struct list_node node;
+    struct list_link node;
     char *path;
 };
 

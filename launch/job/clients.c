@@ -17,7 +17,7 @@
 #define FIRST_CLIENT 1u
 
 struct client {
-    struct list_node node;
+    struct list_link node;
     uint32_t number;
     uint8_t greeted;
     uint8_t wants; /* CONTROL_WANTS_* */
@@ -31,7 +31,7 @@ struct unacked {
 };
 
 struct client_job {
-    struct list_node node;
+    struct list_link node;
     uint32_t number;
     uint32_t owner; /* 0: detached, or disconnected */
     uint32_t *subscribers;
@@ -113,7 +113,7 @@ static void client_free(struct clients *clients, struct client *client)
 
 void clients_destroy(struct clients *clients)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (clients == NULL)
         return;
@@ -265,7 +265,7 @@ void clients_gone(struct clients *clients, uint32_t number)
     struct control_end end = {.status = EXIT_STATUS_TERMINATED,
                               .reason = "the front end went away"};
     struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     int holds;
 
     if (client == NULL)
@@ -522,7 +522,7 @@ static void ended(struct clients *clients, uint32_t number, const struct control
 /* To all clients subscribed to the instance; returns whether there are any. */
 static int send_instance(struct clients *clients, uint8_t type, const struct buffer *payload)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     int any = 0;
 
     list_for_each(&clients->clients, node, spare)
@@ -576,7 +576,7 @@ static void failed(struct clients *clients, const char *why)
 void clients_failed(struct clients *clients, const char *why)
 {
     struct control_job_end end = {.status = EXIT_STATUS_FAILED, .banyan_failed = 1};
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     int has_jobs = !list_is_empty(&clients->jobs);
 
     snprintf(end.text, sizeof(end.text), "the root cannot go on: %s", why);

@@ -30,7 +30,7 @@ struct instance *instance_create(const struct instance_spec *spec, uint32_t plac
 
 void instance_destroy(struct instance *instance)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     if (instance == NULL)
         return;

@@ -40,7 +40,7 @@ struct instance_root *instance_root_create(const struct allocation *allocation,
 
 void instance_root_destroy(struct instance_root *root)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     if (root == NULL)
         return;
@@ -79,7 +79,7 @@ static void give(struct instance *instance, struct job *job, enum job_input inpu
 static void give_all(struct instance *instance, enum job_input input, const struct job_event *event,
                      struct job_actions *actions)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&instance->root->jobs, node, spare)
         give(instance, list_entry(node, struct job, node), input, event, actions);

@@ -237,7 +237,7 @@ static void failure_found(struct job_part *part, struct job_failure *failure,
 /* A relay that died may have lost the report of our failure, so that nothing would end the job. */
 void job_local_lost(struct instance *instance, struct job_actions *actions)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&instance->parts, node, spare)
     {

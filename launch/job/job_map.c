@@ -24,7 +24,7 @@
 static int is_shared(const struct job *job)
 {
     const struct instance_root *root = job->instance->root;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     if (root->policy == INSTANCE_STAYS && !ranges_is_empty(&root->dead))
         return 1;
@@ -46,7 +46,7 @@ static void view_left(const struct job *job, const struct ranges *without,
                       struct job_view *ret_view)
 {
     const struct instance_root *root = job->instance->root;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     struct ranges dead = {0};
 
     job_view_init(ret_view, job->instance->allocation);
@@ -204,7 +204,7 @@ static int is_settled(const struct job *job, const struct ranges *unknown)
 
 static uint64_t slots_used(const struct job *job)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     uint64_t used = 0;
 
     list_for_each(&job->instance->root->jobs, node, spare)
@@ -273,7 +273,7 @@ static void give_machines(struct job *job)
 {
     struct placement *placement = &job->spec.placement;
     const struct instance_root *root = job->instance->root;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     place_machines_fini(&placement->machines);
     if (!placement_wants_topology(placement))

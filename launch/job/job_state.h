@@ -29,7 +29,7 @@ enum job_part_phase {
 struct job_part {
     struct job_local local;
     struct instance *instance;
-    struct list_node node;
+    struct list_link node;
     enum job_part_phase phase;
     uint8_t *rank_states; /* enum rank_state, per local rank */
     uint8_t *abnormal;    /* per local rank: left PMI without finalize */
@@ -51,7 +51,7 @@ struct job_part {
 
 /* A survey of this node for a job. */
 struct job_asked {
-    struct list_node node;
+    struct list_link node;
     uint32_t number;
     uint32_t generation;
     struct ranges places; /* who was asked with this node */
@@ -105,7 +105,7 @@ enum job_loss {
 
 struct job {
     struct instance *instance;
-    struct list_node node;
+    struct list_link node;
     enum job_phase phase;
     enum job_cause cause;
     uint32_t number;

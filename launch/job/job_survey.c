@@ -126,7 +126,7 @@ static void asked_free(struct job_asked *asked)
 
 void job_survey_close(struct instance *instance)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&instance->asked)) != NULL)
         asked_free(list_entry(node, struct job_asked, node));
@@ -163,7 +163,7 @@ void job_survey_asked(struct instance *instance, struct wire_reader *reader,
 void job_survey_answer(struct instance *instance, const struct job_event *event,
                        struct job_actions *actions)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
     struct job_action *action;
 
     list_for_each(&instance->asked, node, spare)

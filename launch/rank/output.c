@@ -22,13 +22,13 @@
 struct stream {
     struct output *output;
     struct loop_watch *watch; /* NULL once the stream has ended */
-    struct list_node waiting; /* not being read: for credit, or for the end of a long line */
+    struct list_link waiting; /* not being read: for credit, or for the end of a long line */
     int fd;
     uint32_t index;
     uint8_t number;     /* 1 or 2 */
     uint8_t inside;     /* part of its line has been forwarded */
     struct buffer tail; /* an unfinished line, less than OUTPUT_TAIL_BYTES */
-    struct list_node tails;
+    struct list_link tails;
     uint64_t tail_since_ns;
     size_t left_bytes; /* cut_over: what remains to be read */
 };
@@ -85,9 +85,9 @@ static void output_check(const struct output *output)
 static void stream_check(const struct stream *stream)
 {
     assert(stream->number == 1 || stream->number == 2);
-    assert((stream->tail.length_bytes > 0) == list_node_is_linked(&stream->tails));
+    assert((stream->tail.length_bytes > 0) == list_is_linked(&stream->tails));
     assert(stream->tail.length_bytes < OUTPUT_TAIL_BYTES);
-    assert(stream->watch != NULL || !list_node_is_linked(&stream->waiting));
+    assert(stream->watch != NULL || !list_is_linked(&stream->waiting));
 }
 
 static void deferred_check(void *context)
@@ -155,8 +155,8 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
     stream->fd = ends[0];
     stream->index = index;
     stream->number = number;
-    list_node_init(&stream->waiting);
-    list_node_init(&stream->tails);
+    list_link_init(&stream->waiting);
+    list_link_init(&stream->tails);
     stream->watch = loop_watch_create(output->loop, ends[0], LOOP_READ, stream_ready, stream);
     output->open++;
     *ret_write_fd = ends[1];
@@ -194,14 +194,14 @@ static void set_timer(struct output *output, uint64_t deadline_ns)
 
 static void stream_wait(struct stream *stream, struct list *list)
 {
-    assert(stream->watch != NULL && !list_node_is_linked(&stream->waiting));
+    assert(stream->watch != NULL && !list_is_linked(&stream->waiting));
     loop_watch_set(stream->watch, 0);
     list_append(list, &stream->waiting);
 }
 
 static void streams_go_on(struct output *output, struct list *list)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(list)) != NULL) {
         list_remove(node);
@@ -270,7 +270,7 @@ static void stream_end(struct stream *stream)
         output->events->line_ended(output->context, stream->index, stream->number);
     loop_watch_destroy(stream->watch);
     stream->watch = NULL;
-    if (list_node_is_linked(&stream->waiting))
+    if (list_is_linked(&stream->waiting))
         list_remove(&stream->waiting);
     if (line_of(stream)->stream == stream)
         line_release(output, line_of(stream));
@@ -352,7 +352,7 @@ static void stream_ready(void *context, int fd, unsigned int ready)
 
 static void tails_flush(struct output *output, uint64_t now_ns)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&output->tails)) != NULL) {
         struct stream *stream = list_entry(node, struct stream, tails);

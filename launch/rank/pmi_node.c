@@ -46,7 +46,7 @@ struct pmi_node {
 
 /* Has been killed, and not been waited for. */
 struct past_server {
-    struct list_node node;
+    struct list_link node;
     pid_t pid;
 };
 
@@ -137,7 +137,7 @@ static void forget_past(struct past_server *past)
 static void child_ended(void *context)
 {
     struct pmi_node *node = context;
-    struct list_node *entry, *spare;
+    struct list_link *entry, *spare;
 
     list_for_each(&node->past, entry, spare)
     {
@@ -433,7 +433,7 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
 
 void pmi_node_destroy(struct pmi_node *node)
 {
-    struct list_node *entry, *spare;
+    struct list_link *entry, *spare;
 
     if (node == NULL)
         return;

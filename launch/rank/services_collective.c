@@ -17,7 +17,7 @@
 
 /* One that waits for the other nodes. */
 struct collective {
-    struct list_node node;
+    struct list_link node;
     const struct speaker *speaker;
     struct loop_timer *timer; /* NULL: no time-out */
     uint64_t id;              /* the speaker's */
@@ -227,7 +227,7 @@ static void connection_change(struct services *services, const struct collective
 void services_collective_result(struct services *services, const struct node_key *key, int status,
                                 struct message *payload)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&services->collectives, node, spare)
     {
@@ -256,7 +256,7 @@ void services_collective_open(struct services *services)
 
 void services_collective_close(struct services *services)
 {
-    struct list_node *node;
+    struct list_link *node;
     struct collective_set *set;
     size_t cursor = 0;
 

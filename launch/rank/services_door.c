@@ -36,7 +36,7 @@ struct door {
 };
 
 struct visitor {
-    struct list_node node;
+    struct list_link node;
     struct door *door;
     struct loop_watch *watch;
     int fd;
@@ -139,7 +139,7 @@ static void watch_set(struct door *door)
 
 static void timer_set(struct door *door)
 {
-    struct list_node *first = list_first(&door->visitors);
+    struct list_link *first = list_first(&door->visitors);
 
     if (door->is_out)
         loop_timer_set(door->timer, loop_now_ns() + NO_MORE_NS);
@@ -151,7 +151,7 @@ static void timer_run(void *context)
 {
     struct door *door = context;
     uint64_t now_ns = loop_now_ns();
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&door->visitors, node, spare)
     {
@@ -244,7 +244,7 @@ struct door *door_open(struct loop *loop, door_function *function, void *context
 
 void door_close(struct door *door)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     if (door == NULL)
         return;

@@ -34,7 +34,7 @@ struct modex_wait {
 
 /* A blob of a local process, requested by another node. */
 struct fetch_wait {
-    struct list_node node;
+    struct list_link node;
     struct services *services;
     struct loop_timer *timer; /* retries, since the key was missing */
     char *key;                /* or "" */
@@ -164,7 +164,7 @@ static void fetch_later(struct fetch_wait *fetch)
 void services_provided(struct services *services, uint64_t id, int status, const void *data,
                        size_t data_bytes)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&services->pmix.fetches, node, spare)
     {
@@ -203,7 +203,7 @@ static void fetches_late(void *context)
     struct services *services = context;
     struct services_pmix *pmix = &services->pmix;
     uint64_t now_ns = loop_now_ns();
-    struct list_node *node, *spare, *other, *other_spare;
+    struct list_link *node, *spare, *other, *other_spare;
 
     list_for_each(&pmix->fetches, node, spare)
     {
@@ -282,7 +282,7 @@ void services_fetch_open(struct services *services)
 void services_fetch_close(struct services *services)
 {
     struct services_pmix *pmix = &services->pmix;
-    struct list_node *node;
+    struct list_link *node;
     struct modex_wait *waiting;
     size_t cursor = 0;
 

@@ -14,7 +14,7 @@
 #define STAND_INS_MAX 256 /* sets; operations of others stall, which the roll call reports */
 
 struct stand_in {
-    struct list_node node;
+    struct list_link node;
     struct node_key key; /* of the operation contributed to last */
     struct ranges places;
 };
@@ -27,7 +27,7 @@ static void stand_in_contribute(struct services *services, const struct stand_in
 
 static struct stand_in *stand_in_find(const struct services *services, uint64_t set_id)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&services->stand_ins, node, spare)
     {
@@ -76,7 +76,7 @@ void services_stand_in_result(struct services *services, const struct node_key *
 
 void services_stand_in_close(struct services *services)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&services->stand_ins)) != NULL) {
         struct stand_in *stand_in = list_entry(node, struct stand_in, node);

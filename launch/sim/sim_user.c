@@ -17,7 +17,7 @@
 /* ---- what clients send ---- */
 
 struct sent {
-    struct list_node node; /* of those that the root has yet to hear */
+    struct list_link node; /* of those that the root has yet to hear */
     struct sim_machine *machine;
     uint32_t client;
     uint8_t type;
@@ -86,7 +86,7 @@ static void call_sent(void *context, uint64_t argument)
 
 void sim_user_forget(struct sim_machine *machine)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&machine->sent)) != NULL)
         sent_free(list_entry(node, struct sent, node));

@@ -40,7 +40,7 @@ struct many {
 };
 
 struct start {
-    struct list_node node;
+    struct list_link node;
     struct starter *starter;
     uint32_t id;
     uint32_t place;
@@ -87,7 +87,7 @@ static void starter_check(const struct starter *starter)
 
 static void start_check(const struct start *start)
 {
-    assert(list_node_is_linked(&start->node) && start->id <= start->starter->last_id);
+    assert(list_is_linked(&start->node) && start->id <= start->starter->last_id);
     assert(start->progress <= PROGRESS_CLEANING);
     assert(start->input == NULL || start->input_fd >= 0);
     assert((start->output == NULL) == (start->output_fd < 0));
@@ -628,7 +628,7 @@ void starter_clean(struct starter *starter, const struct instance_spec *instance
 
 void starter_joined(struct starter *starter, uint32_t place)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     starter_check(starter);
     list_for_each(&starter->starts, node, spare)
@@ -655,7 +655,7 @@ void starter_expect_end(struct starter *starter)
 
 void starter_let_go(struct starter *starter)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&starter->starts)) != NULL) {
         struct start *start = list_entry(node, struct start, node);
@@ -667,7 +667,7 @@ void starter_let_go(struct starter *starter)
 
 void starter_kill(struct starter *starter)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&starter->starts, node, spare)
         helper_signal(starter->helper, list_entry(node, struct start, node)->id, SIGKILL);
@@ -681,7 +681,7 @@ uint32_t starter_running(const struct starter *starter)
 
 static struct start *find_start(const struct starter *starter, uint32_t id)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&starter->starts, node, spare)
     {
@@ -708,7 +708,7 @@ void starter_process_started(struct starter *starter, uint32_t id, pid_t pid)
 
 pid_t starter_daemon_pid(const struct starter *starter, uint32_t place)
 {
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(&starter->starts, node, spare)
     {

@@ -26,7 +26,7 @@
 
 /* Output of a rank while another one's line was open.  No bytes: its stream has ended. */
 struct piece {
-    struct list_node node;
+    struct list_link node;
     uint64_t arrival_ns;
     uint32_t rank;
     uint8_t stream;
@@ -184,7 +184,7 @@ static void sink_accept_piece(struct sink *sink, struct piece *piece)
 /* Appends the owner's later output to its open line, until the line ends. */
 static void sink_accept_owner(struct sink *sink)
 {
-    struct list_node *node, *next;
+    struct list_link *node, *next;
 
     list_for_each(&sink->held, node, next)
     {
@@ -218,7 +218,7 @@ static void sink_release(struct sink *sink, int all)
 {
     int overflow = sink->held_bytes > HELD_BYTES_MAX || sink->held_count > HELD_PIECES_MAX;
     uint64_t now_ns = loop_now_ns();
-    struct list_node *node;
+    struct list_link *node;
 
     if (all)
         sink_end_line(sink, sink->line_rank, sink->line_stream);
@@ -275,7 +275,7 @@ static void sink_put(struct sink *sink, uint32_t rank, uint8_t stream, const voi
 
 static void sink_drop(struct sink *sink)
 {
-    struct list_node *node;
+    struct list_link *node;
 
     while ((node = list_first(&sink->held)) != NULL) {
         list_remove(node);

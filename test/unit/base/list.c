@@ -8,7 +8,7 @@
 
 struct item {
     char letter;
-    struct list_node node;
+    struct list_link node;
 };
 
 /* The letters of the list in order, forwards, checked backwards. */
@@ -16,7 +16,7 @@ static const char *letters(const struct list *list)
 {
     static char text[16];
     size_t length = 0;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_for_each(list, node, spare)
     {
@@ -32,11 +32,11 @@ int main(void)
 {
     struct item items[4] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}, {.letter = 'd'}};
     struct list list;
-    struct list_node *node, *spare;
+    struct list_link *node, *spare;
 
     list_init(&list);
     for (int i = 0; i < 4; i++)
-        list_node_init(&items[i].node);
+        list_link_init(&items[i].node);
     ok(list_is_empty(&list) && list_first(&list) == NULL, "a new list is empty");
     is_string(letters(&list), "", "and has nothing to walk");
     list_append(&list, &items[1].node);
@@ -48,8 +48,7 @@ int main(void)
     ok(list_first(&list) == &items[0].node, "the first");
     list_remove(&items[3].node);
     is_string(letters(&list), "abc", "remove");
-    ok(!list_node_is_linked(&items[3].node) && list_node_is_linked(&items[1].node),
-       "linked or not");
+    ok(!list_is_linked(&items[3].node) && list_is_linked(&items[1].node), "linked or not");
     list_remove(&items[3].node);
     is_string(letters(&list), "abc", "removing one that is in no list does nothing");
     list_for_each(&list, node, spare) list_remove(node);
