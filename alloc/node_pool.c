@@ -29,7 +29,7 @@ struct cell {
     uint32_t insertions_count;
 };
 
-struct node {
+struct endpoint {
     uint32_t slots_given;
     uint32_t slots_used;
     uint32_t topology;
@@ -44,7 +44,7 @@ struct pool_job {
 };
 
 struct node_pool {
-    struct node *nodes;
+    struct endpoint *nodes;
     uint32_t count;
     struct cell *cells;
     uint32_t cells_count;
@@ -202,7 +202,7 @@ static void nodes_append(struct node_pool *pool, uint16_t cell, const struct all
     for (uint32_t i = 0; i < nodes->runs_count; i++) {
         for (uint32_t k = 0; k < nodes->runs[i].nodes; k++)
             pool->nodes[pool->count++] =
-                (struct node){.slots_given = nodes->runs[i].slots, .cell = cell};
+                (struct endpoint){.slots_given = nodes->runs[i].slots, .cell = cell};
     }
 }
 
@@ -242,7 +242,7 @@ int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct
 
 void node_pool_node(const struct node_pool *pool, uint32_t number, struct node_record *ret_record)
 {
-    const struct node *node = &pool->nodes[number];
+    const struct endpoint *node = &pool->nodes[number];
 
     assert(number < pool->count);
     *ret_record = (struct node_record){
@@ -334,7 +334,7 @@ static bool has_required(const struct node_pool *pool, const struct node_query *
 static bool matches(const struct node_pool *pool, const struct node_query *query, uint32_t number,
                     const struct cell *cell, const struct pool_job *job)
 {
-    const struct node *node = &pool->nodes[number];
+    const struct endpoint *node = &pool->nodes[number];
     uint32_t free_slots =
         node->slots_given > node->slots_used ? node->slots_given - node->slots_used : 0;
 
@@ -405,7 +405,7 @@ static int check_node(const struct node_pool *pool, uint32_t number, uint32_t sl
                       bool oversubscribe, struct error *error)
 {
     static const char *const states[] = {"up", "down", "draining", "rebooting"};
-    const struct node *node = &pool->nodes[number];
+    const struct endpoint *node = &pool->nodes[number];
     char name[HOST_NAME_BYTES_MAX + 1];
 
     assert(number < pool->count && node->state < NODE_STATE_COUNT);

@@ -8,7 +8,7 @@ BEGIN {
     may["base"]    = ""
     may["alloc"]   = "base"
     may["overlay"] = "base"
-    may["node"]    = "base overlay fabric"      # overlay/node.[ch], the one staircase
+    may["endpoint"] = "base overlay fabric"     # overlay/endpoint.[ch], the one staircase
     may["fabric"]  = "base"
     may["pmix"]    = "base"
     may["launch"]  = "base alloc overlay fabric pmix"
@@ -58,7 +58,7 @@ function broken(rule) { print rule "\t" FILENAME ":" FNR ": " raw }
 function start_file(    parts, n, stem) {
     n = split(FILENAME, parts, "/")
     folder = parts[1]
-    floor = FILENAME ~ /^overlay\/node\.[ch]$/ ? "node" : folder
+    floor = FILENAME ~ /^overlay\/endpoint\.[ch]$/ ? "endpoint" : folder
     is_source = FILENAME ~ /\.c$/
     own = FILENAME
     sub(/\.c$/, ".h", own)
@@ -118,7 +118,7 @@ function check_project(name,    parts, there, words) {
     list(may[floor] " " folder, words)
     if (!(there in words))
         broken("table")
-    if (name == "overlay/node.h" && floor == "overlay")
+    if (name == "overlay/endpoint.h" && floor == "overlay")
         broken("table")
 }
 

@@ -12,7 +12,7 @@ import re
 import sys
 
 FLOORS = ["base", "alloc", "overlay", "fabric", "pmix"]
-TREE = ["overlay/node_types.h", "overlay/tree.h"]
+TREE = ["overlay/endpoint_types.h", "overlay/tree.h"]
 BELOW_CLI = FLOORS + ["launch/" + room for room in
                       ("proto", "job", "exec", "start", "rank", "doctor", "sim")]
 
@@ -21,7 +21,7 @@ BELOW_CLI = FLOORS + ["launch/" + room for room in
 MAY_INCLUDE = {
     "launch/proto": ["alloc"] + TREE,
     "launch/job": ["alloc", "launch/proto"] + TREE,
-    "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/node.h"] + TREE,
+    "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/endpoint.h"] + TREE,
     "launch/exec": ["alloc", "fabric", "launch/proto", "pmix/host.h"],
     "launch/start": ["alloc", "fabric", "launch/proto", "launch/exec"] + TREE,
     "launch/rank": ["alloc", "fabric", "pmix", "launch/proto", "launch/job", "launch/exec"],
@@ -48,7 +48,7 @@ PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h std
 
 # The ways into a folder for who stands above it.
 DOORS = {
-    "overlay": ["overlay/node.h"] + TREE,
+    "overlay": ["overlay/endpoint.h"] + TREE,
     "pmix": ["pmix/pmi.h", "pmix/host.h"],
 }
 # Names that stay in one room.
@@ -194,7 +194,7 @@ def check_cycles(sources, found):
             if there != source.room:
                 includes.setdefault(source.room, set()).add(there)
     for room in includes:
-        # overlay/node.c is the one staircase down to fabric, which knows nothing of overlay.
+        # overlay/endpoint.c is the one staircase down to fabric, which knows nothing of overlay.
         seen, todo = set(), list(includes[room])
         while todo:
             at = todo.pop()

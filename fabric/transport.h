@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the overlay's driver (overlay/node.c) and a world that carries frames
+ * The contract between the overlay's driver (overlay/endpoint.c) and a world that carries frames
  * between places: TLS links over sock (fabric/link_set.c), the simulator (fabric/virtual_network.c), later
  * libfabric.  All calls and upcalls happen on the one thread of the daemon; upcalls never happen
  * inside a call of ops.

@@ -126,7 +126,7 @@ static void probe_close(struct overlay *overlay, struct probe *probe)
     *probe = (struct probe){0};
 }
 
-static void report_dead(struct overlay *overlay, uint32_t place, enum node_loss loss,
+static void report_dead(struct overlay *overlay, uint32_t place, enum endpoint_loss loss,
                         uint64_t silent_ns)
 {
     deaths_report(overlay, &(struct overlay_death){.range = {place, place},
@@ -135,16 +135,17 @@ static void report_dead(struct overlay *overlay, uint32_t place, enum node_loss 
 }
 
 /* Handles the outcome of an attempt; the death itself comes with the log. */
-static void probe_result(struct overlay *overlay, struct probe *probe, enum node_loss loss)
+static void probe_result(struct overlay *overlay, struct probe *probe, enum endpoint_loss loss)
 {
     uint32_t place = probe->place;
 
     probe->is_connecting = false;
-    probe->is_silent = loss == NODE_LOSS_SILENT;
+    probe->is_silent = loss == ENDPOINT_LOSS_SILENT;
     probe->is_well = false;
     probe->due_ns = overlay->now_ns + overlay->heartbeat_ns / 2;
     look_at(overlay, probe->due_ns);
-    if (loss != NODE_LOSS_CLOSED && loss != NODE_LOSS_REFUSED && loss != NODE_LOSS_UNREACHABLE) {
+    if (loss != ENDPOINT_LOSS_CLOSED && loss != ENDPOINT_LOSS_REFUSED &&
+        loss != ENDPOINT_LOSS_UNREACHABLE) {
         probe->misses = 0;
     } else if (++probe->misses >= MISSES_MAX && overlay_is_ready(overlay) && !overlay->leaving) {
         *probe = (struct probe){0};
@@ -166,7 +167,7 @@ void absence_up(struct overlay *overlay, uint32_t place)
     probe->due_ns = overlay->now_ns + LOOK_AGAIN * overlay->heartbeat_ns;
 }
 
-bool absence_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
+bool absence_down(struct overlay *overlay, uint32_t place, enum endpoint_loss loss)
 {
     struct probe *probe = place != 0 ? probe_find(overlay, place) : NULL;
 
@@ -197,7 +198,7 @@ static void probe_step(struct overlay *overlay, struct probe *probe,
     }
     if (probe->is_connecting) { /* for too long: a refusal would be quicker */
         overlay_act(overlay, OVERLAY_ACTION_CLOSE)->place = probe->place;
-        probe_result(overlay, probe, NODE_LOSS_SILENT);
+        probe_result(overlay, probe, ENDPOINT_LOSS_SILENT);
         return;
     }
     if (overlay_has_link(overlay, probe->place) || lateral_is_known(overlay, probe->place)) {
@@ -256,7 +257,7 @@ static void judge_head(struct overlay *overlay, struct child *child, const struc
         uint32_t place = child->head;
 
         probe_close(overlay, probe);
-        report_dead(overlay, place, NODE_LOSS_SILENT, silent_ns);
+        report_dead(overlay, place, ENDPOINT_LOSS_SILENT, silent_ns);
     } else if (!child->is_noticed && silent_ns >= lease_notice_ns(overlay)) {
         child->is_noticed = true;
         lease_tell_silent(overlay, child->head, silent_ns);
@@ -330,7 +331,7 @@ static void judge_unknown(struct overlay *overlay, struct child *child,
         report_unknown(overlay, child, present);
     } else if (since_ns >= patience_ns(overlay, child) && !child->is_judged) {
         child->is_judged = true;
-        report_dead(overlay, child->head, NODE_LOSS_UNKNOWN, 0);
+        report_dead(overlay, child->head, ENDPOINT_LOSS_UNKNOWN, 0);
     }
     look_when(overlay, child->since_ns + patience_ns(overlay, child));
     look_when(overlay, child->since_ns + patience_below_ns(overlay, child));

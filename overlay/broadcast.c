@@ -462,7 +462,7 @@ static bool is_our_end(struct overlay *overlay, const struct overlay_entry *entr
         return false;
     if (entry->kind == OVERLAY_ENTRY_DEATH) {
         /* Not forwarded: places below learn it from their next parent, in order. */
-        overlay_end(overlay, NODE_END_EVICTED, "the instance considers this place dead");
+        overlay_end(overlay, ENDPOINT_END_EVICTED, "the instance considers this place dead");
         return true;
     }
     if (entry->kind != OVERLAY_ENTRY_DEPARTURE)

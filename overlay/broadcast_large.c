@@ -322,7 +322,7 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
         ret_size->algorithm = STREAM_MAIN_TREE;
     ret_size->chunk_bytes =
         stream_chunk_bytes(&shape, (enum stream_algorithm)ret_size->algorithm, bytes);
-    return bytes > NODE_PAYLOAD_BYTES_MAX ||
+    return bytes > ENDPOINT_PAYLOAD_BYTES_MAX ||
            (bytes > STREAM_CHUNK_BYTES_MIN && release_ns > (main_ns < two_ns ? main_ns : two_ns));
 }
 

@@ -41,7 +41,7 @@ void cancel_take(struct overlay *overlay, struct series *series, struct operatio
     operation_advance(overlay, series, operation);
 }
 
-void collective_cancel(struct overlay *overlay, const struct node_key *key)
+void collective_cancel(struct overlay *overlay, const struct operation_name *key)
 {
     struct series *series = series_find(overlay, key);
     struct operation *operation = series != NULL ? series_operation(series, key->generation) : NULL;

@@ -74,7 +74,7 @@ static void encode_release(const struct series *series, const struct operation *
                                       .lost = operation->lost,
                                       .payload = bytes_of(operation->result)};
 
-    if (series->key.target == NODE_TARGET_ROOT)
+    if (series->key.target == ENDPOINT_TARGET_ROOT)
         release.payload = (struct wire_bytes){NULL, 0}; /* members get the status only */
     overlay_encode_release(&release, operation->attempt, ret_frame);
 }
@@ -166,10 +166,10 @@ static uint8_t merge_all(struct overlay *overlay, const struct series *series,
     for (uint32_t i = 0; i < operation->parts_count; i++) {
         collective_merge_one(overlay, series, merged, operation->parts[i].payload);
         if (operation->parts[i].status == OVERLAY_STATUS_TOO_LARGE ||
-            merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
+            merged->length_bytes > ENDPOINT_PAYLOAD_BYTES_MAX)
             status = OVERLAY_STATUS_TOO_LARGE;
     }
-    if (merged->length_bytes > NODE_PAYLOAD_BYTES_MAX)
+    if (merged->length_bytes > ENDPOINT_PAYLOAD_BYTES_MAX)
         status = OVERLAY_STATUS_TOO_LARGE;
     if (large_bytes(operation) > STREAM_BYTES_MAX)
         status = OVERLAY_STATUS_TOO_LARGE;
@@ -200,7 +200,7 @@ uint32_t collective_low(const struct overlay *overlay, const struct series *seri
 static void deliver(struct overlay *overlay, const struct series *series,
                     const struct operation *operation)
 {
-    bool at_root = series->key.target == NODE_TARGET_ROOT && overlay_is_root(overlay);
+    bool at_root = series->key.target == ENDPOINT_TARGET_ROOT && overlay_is_root(overlay);
     struct overlay_action *action;
 
     assert(operation_is_decided(operation));
@@ -213,7 +213,7 @@ static void deliver(struct overlay *overlay, const struct series *series,
     ranges_copy(&action->places, &operation->lost);
     if (operation->stream != NULL)
         action->payload = stream_merge(operation->stream, overlay->merges[series->key.merge]);
-    else if (series->key.target == NODE_TARGET_ALL || at_root)
+    else if (series->key.target == ENDPOINT_TARGET_ALL || at_root)
         action->payload = message_reference(operation->result);
 }
 
@@ -314,7 +314,7 @@ static void collect(struct overlay *overlay, struct series *series, struct opera
         put_bytes(contribute, OVERLAY_PART_STORED, large_bytes(operation), out);
     else if (somebody_is_absent(overlay, series, operation))
         contribute->state = OVERLAY_PART_ABSENT;
-    else if (series->key.target == NODE_TARGET_ROOT ||
+    else if (series->key.target == ENDPOINT_TARGET_ROOT ||
              operation_is_hopeless(overlay, series, operation))
         contribute->status = merge_all(overlay, series, operation, out);
     else if (!large_fold(overlay, series, operation, out))
@@ -362,7 +362,7 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
 
     if (large_is_held(operation)) {
         small = false;
-    } else if (series->key.target == NODE_TARGET_ALL &&
+    } else if (series->key.target == ENDPOINT_TARGET_ALL &&
                !operation_is_hopeless(overlay, series, operation)) {
         small = large_fold(overlay, series, operation, &folded) ||
                 large_bytes(operation) > STREAM_BYTES_MAX ||
@@ -503,7 +503,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     return operation;
 }
 
-static void refuse_call(struct overlay *overlay, const struct node_key *key, int status)
+static void refuse_call(struct overlay *overlay, const struct operation_name *key, int status)
 {
     struct overlay_action *action = overlay_act(overlay, OVERLAY_ACTION_RESULT);
 
@@ -516,7 +516,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     struct series *series = series_find(overlay, &event->key);
     struct operation *operation;
 
-    assert(event->key.target < NODE_TARGET_COUNT && event->key.merge < overlay->merges_count);
+    assert(event->key.target < ENDPOINT_TARGET_COUNT && event->key.merge < overlay->merges_count);
     assert(ranges_contains(event->set, overlay->place) &&
            ranges_max(event->set) < overlay->population);
     if (forget_is_done(overlay, event->key.owner))
@@ -554,7 +554,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
 
 /* ---- frames ---- */
 
-static bool is_sane(const struct overlay *overlay, const struct node_key *key,
+static bool is_sane(const struct overlay *overlay, const struct operation_name *key,
                     const struct ranges *set)
 {
     return !ranges_is_empty(set) && ranges_max(set) < overlay->population &&
@@ -563,7 +563,7 @@ static bool is_sane(const struct overlay *overlay, const struct node_key *key,
 
 /* The series of a peer's frame, made if necessary; NULL with *ret_rc < 0 if the frame is invalid,
  * with 0 if it must be ignored.  query: of our parent, or NULL. */
-static struct series *series_of_frame(struct overlay *overlay, const struct node_key *key,
+static struct series *series_of_frame(struct overlay *overlay, const struct operation_name *key,
                                       const struct ranges *set, const struct overlay_query *query,
                                       uint32_t attempt, int *ret_rc)
 {
@@ -587,7 +587,7 @@ static struct series *series_of_frame(struct overlay *overlay, const struct node
     return *ret_rc < 0 ? NULL : series;
 }
 
-struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
+struct operation *collective_open(struct overlay *overlay, const struct operation_name *key,
                                   const struct ranges *set, struct series **ret_series, int *ret_rc)
 {
     *ret_series = series_of_frame(overlay, key, set, NULL, 0, ret_rc);
@@ -711,7 +711,7 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         return rc;
     series = series_of_frame(overlay, &query.key, &query.set, &query, frame->attempt, &rc);
     operation = series != NULL ? operation_open(overlay, series, query.key.generation) : NULL;
-    if (series != NULL && operation == NULL && series->key.target == NODE_TARGET_ALL)
+    if (series != NULL && operation == NULL && series->key.target == ENDPOINT_TARGET_ALL)
         large_tell_ended(overlay, series, query.key.generation);
     if (operation != NULL && query.want == OVERLAY_WANT_RESULT &&
         operation->phase == OPERATION_DECIDED && collective_can_contribute(overlay, series)) {

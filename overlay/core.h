@@ -238,8 +238,8 @@ struct overlay {
     uint64_t first_join_ns;
     uint64_t stall_ns;
     uint32_t inline_bytes;
-    struct node_costs costs; /* of the configuration: measure_costs has the ones in use */
-    node_merge_function *const *merges;
+    struct endpoint_costs costs; /* of the configuration: measure_costs has the ones in use */
+    endpoint_merge_function *const *merges;
     uint32_t merges_count;
     struct measure measure;
     bool started;
@@ -300,7 +300,7 @@ void overlay_close(struct overlay *overlay, uint32_t place);
 /* A link to the place is up, for any purpose. */
 bool overlay_has_link(const struct overlay *overlay, uint32_t place);
 /* Ends this place: closes all links; its last operation. */
-void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
+void overlay_end(struct overlay *overlay, enum endpoint_end end, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Joined, and has everything the log had for our range: may answer for it. */
 bool overlay_is_ready(const struct overlay *overlay);
@@ -319,7 +319,7 @@ void join_up(struct overlay *overlay, uint32_t place);
  * and we join it over this link. */
 bool join_sought(struct overlay *overlay, uint32_t place);
 /* The parent or the target is lost; look for another. */
-void join_down(struct overlay *overlay, enum node_loss loss);
+void join_down(struct overlay *overlay, enum endpoint_loss loss);
 /* The same for a place that leaves: it no longer needs one. */
 void join_part(struct overlay *overlay);
 /* The parent, which leaves, is about to count as dead. */
@@ -353,11 +353,11 @@ void membership_waiting(const struct overlay *overlay, struct ranges *ret_waitin
 bool membership_release_guest(struct overlay *overlay, uint32_t place, uint32_t *ret_incarnation);
 void membership_close_guests(struct overlay *overlay);
 void membership_up(struct overlay *overlay, uint32_t place, uint32_t incarnation);
-void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss);
+void membership_down(struct overlay *overlay, uint32_t place, enum endpoint_loss loss);
 /* A child has sent something that only a child sends. */
 void membership_heard(struct overlay *overlay, uint32_t place);
 /* Closes the link to a silent child and reports it. */
-void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss);
+void membership_drop(struct overlay *overlay, struct child *child, enum endpoint_loss loss);
 /* The starter reports that a place has ended. */
 void membership_failed(struct overlay *overlay, uint32_t place);
 /* Installs deaths of the log, or departures. */
@@ -407,7 +407,7 @@ void absence_recheck(struct overlay *overlay);
 void absence_timer(struct overlay *overlay);
 /* A connection that may belong to a probe. */
 void absence_up(struct overlay *overlay, uint32_t place);
-bool absence_down(struct overlay *overlay, uint32_t place, enum node_loss loss); /* it was */
+bool absence_down(struct overlay *overlay, uint32_t place, enum endpoint_loss loss); /* it was */
 void absence_close(struct overlay *overlay); /* at this place's end: closes open ones */
 
 /* heirs.c */
@@ -507,7 +507,7 @@ void broadcast_large_fini(struct overlay *overlay);
 /* collective.c */
 void collective_check(const struct overlay *overlay);
 void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
-void collective_cancel(struct overlay *overlay, const struct node_key *key);
+void collective_cancel(struct overlay *overlay, const struct operation_name *key);
 /* These have been added to `dead`. */
 void collective_death(struct overlay *overlay, const struct ranges *places);
 void collective_joined(struct overlay *overlay); /* a new parent has got nothing yet */
@@ -519,7 +519,7 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
 int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame);
 /* The record of an operation that a peer refers to, made if necessary, and its series; NULL if it
  * has ended, does not concern us, or is invalid: then *ret_rc < 0. */
-struct operation *collective_open(struct overlay *overlay, const struct node_key *key,
+struct operation *collective_open(struct overlay *overlay, const struct operation_name *key,
                                   const struct ranges *set, struct series **ret_series,
                                   int *ret_rc);
 /* The same for a frame of overlay_encode_named(); below 0 if the peer must be dropped. */
@@ -592,7 +592,7 @@ bool lateral_lost(struct overlay *overlay, uint32_t place); /* by the other end:
 void lateral_give_up(struct overlay *overlay, uint32_t place);
 /* A stream no longer needs its edge to the place; it was of an operation of `key` or (NULL) of the
  * log. */
-void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key *key);
+void lateral_used(struct overlay *overlay, uint32_t place, const struct operation_name *key);
 /* No series of the owner is left. */
 void lateral_forget(struct overlay *overlay, uint32_t owner);
 /* Turns an existing lateral link into one of the tree. */

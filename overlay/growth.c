@@ -80,7 +80,7 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
 static void depart_check(struct overlay *overlay)
 {
     if (membership_is_deserted(overlay))
-        overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");
+        overlay_end(overlay, ENDPOINT_END_LEFT, "this place was asked to leave");
 }
 
 void growth_depart(struct overlay *overlay)
@@ -96,7 +96,7 @@ static void depart_down(struct overlay *overlay, uint32_t place)
     if (place == overlay->join.target)
         join_part(overlay);
     else
-        membership_down(overlay, place, NODE_LOSS_UNKNOWN);
+        membership_down(overlay, place, ENDPOINT_LOSS_UNKNOWN);
 }
 
 /* Routed frames are forwarded; for anything else it is too late. */

@@ -79,7 +79,7 @@ static uint32_t round_width(const struct overlay *overlay)
 
 static void join_give_up(struct overlay *overlay)
 {
-    overlay_end(overlay, NODE_END_ORPHAN, "no living ancestor could be reached in %.1f s",
+    overlay_end(overlay, ENDPOINT_END_ORPHAN, "no living ancestor could be reached in %.1f s",
                 (double)(overlay->now_ns - overlay->join.since_ns) / 1e9);
 }
 
@@ -270,29 +270,30 @@ static void join_is_near(struct overlay *overlay)
     overlay->join.end_ns = overlay->now_ns + overlay->rejoin_ns;
 }
 
-void join_down(struct overlay *overlay, enum node_loss loss)
+void join_down(struct overlay *overlay, enum endpoint_loss loss)
 {
     struct join *join = &overlay->join;
 
     if (join->state == JOIN_JOINED && overlay->leaving) {
-        overlay_end(overlay, NODE_END_LEFT, "the parent has left");
+        overlay_end(overlay, ENDPOINT_END_LEFT, "the parent has left");
         return;
     }
-    if (loss != NODE_LOSS_REFUSED)
+    if (loss != ENDPOINT_LOSS_REFUSED)
         join->refused = false;
     if (join->held && join->state == JOIN_ASKING)
         join_is_near(overlay); /* it had a path to the root a moment ago */
     join->held = false;
     join->doubtful = join->doubtful || join->state == JOIN_ASKING;
-    if ((join->state == JOIN_ASKING || loss == NODE_LOSS_SILENT || loss == NODE_LOSS_UNREACHABLE) &&
+    if ((join->state == JOIN_ASKING || loss == ENDPOINT_LOSS_SILENT ||
+         loss == ENDPOINT_LOSS_UNREACHABLE) &&
         join->round < FIRST_NEAR_ROUNDS)
         join->round = FIRST_NEAR_ROUNDS; /* it has started, so there is no need to wait for it */
-    if (loss == NODE_LOSS_SILENT) {
+    if (loss == ENDPOINT_LOSS_SILENT) {
         join->doubted = true;
         join->doubt_round = join->round;
     }
     if (join->state == JOIN_JOINED) {
-        join->silent = loss == NODE_LOSS_SILENT ? join->target : TREE_NO_PLACE;
+        join->silent = loss == ENDPOINT_LOSS_SILENT ? join->target : TREE_NO_PLACE;
         join_seek(overlay, join->target);
         lease_beat(overlay);
     } else if (join->redirects > 0) {
@@ -379,7 +380,7 @@ void join_timer(struct overlay *overlay)
         join_next(overlay);
     } else if (overlay->now_ns >= patience_end_ns(overlay)) {
         overlay_close(overlay, join->target);
-        join_down(overlay, NODE_LOSS_SILENT);
+        join_down(overlay, ENDPOINT_LOSS_SILENT);
     }
 }
 
@@ -476,10 +477,10 @@ int join_on_redirect(struct overlay *overlay, uint32_t from, const struct frame 
 
 int join_on_refuse(struct overlay *overlay, uint32_t from, const struct frame *frame)
 {
-    static const enum node_end ends[] = {
-        [OVERLAY_REFUSAL_EVICTED] = NODE_END_EVICTED,
-        [OVERLAY_REFUSAL_LEFT] = NODE_END_LEFT,
-        [OVERLAY_REFUSAL_MISMATCH] = NODE_END_REFUSED,
+    static const enum endpoint_end ends[] = {
+        [OVERLAY_REFUSAL_EVICTED] = ENDPOINT_END_EVICTED,
+        [OVERLAY_REFUSAL_LEFT] = ENDPOINT_END_LEFT,
+        [OVERLAY_REFUSAL_MISMATCH] = ENDPOINT_END_REFUSED,
     };
     struct overlay_refuse refuse;
 

@@ -138,12 +138,12 @@ uint64_t large_bytes_said(const struct overlay_contribute *contribute)
 bool large_is_said_well(const struct overlay_contribute *contribute)
 {
     if (contribute->state == OVERLAY_PART_OVER)
-        return contribute->key.target == NODE_TARGET_ALL;
+        return contribute->key.target == ENDPOINT_TARGET_ALL;
     if (contribute->state == OVERLAY_PART_STORED)
-        return contribute->key.target == NODE_TARGET_ALL && large_bytes_said(contribute) > 0 &&
+        return contribute->key.target == ENDPOINT_TARGET_ALL && large_bytes_said(contribute) > 0 &&
                large_bytes_said(contribute) <= STREAM_BYTES_MAX;
     return contribute->state != OVERLAY_PART_SIZED ||
-           (contribute->key.target == NODE_TARGET_ALL && large_bytes_said(contribute) > 0);
+           (contribute->key.target == ENDPOINT_TARGET_ALL && large_bytes_said(contribute) > 0);
 }
 
 /* ---- the choice ---- */
@@ -169,7 +169,7 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
     struct stream_shape shape = shape_of(overlay, series);
     uint64_t release_ns = stream_cost_release(&shape, bytes);
 
-    return bytes <= NODE_PAYLOAD_BYTES_MAX &&
+    return bytes <= ENDPOINT_PAYLOAD_BYTES_MAX &&
            (shape.depth == 0 || (release_ns <= stream_cost_main_tree(&shape, bytes) &&
                                  release_ns <= stream_cost_two_trees(&shape, bytes)));
 }
@@ -402,7 +402,7 @@ static void reroute(struct overlay *overlay, struct series *series, struct opera
 }
 
 /* The operation of a frame, if the attempt matches and GO may concern it. */
-static struct operation *operation_of(struct overlay *overlay, const struct node_key *key,
+static struct operation *operation_of(struct overlay *overlay, const struct operation_name *key,
                                       uint32_t attempt, struct series **ret_series)
 {
     struct series *series = series_find(overlay, key);
@@ -433,7 +433,7 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
     operation = operation_of(overlay, &go.name.key, frame->attempt, &series);
     is_first = operation != NULL && operation->sent == operation->attempt && frame->stream == 0 &&
                operation_phase_allows(operation->phase, OPERATION_EVENT_GO);
-    if (go.name.entry > 0 || go.name.key.target != NODE_TARGET_ALL ||
+    if (go.name.entry > 0 || go.name.key.target != ENDPOINT_TARGET_ALL ||
         (is_first && !go.result && large_bytes(operation) > go.total_bytes - go.base))
         rc = -EBADMSG;
     if (rc == 0 && is_first) {
@@ -540,7 +540,7 @@ static bool is_done(const struct overlay *overlay, const struct series *series,
 static void say_done(struct overlay *overlay, const struct series *series,
                      const struct operation *operation)
 {
-    struct node_key key = operation_key(series, operation);
+    struct operation_name key = operation_key(series, operation);
     struct frame frame;
 
     stream_encode_done(&key, operation->attempt, &frame);
@@ -590,7 +590,7 @@ int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *fr
 {
     struct operation *operation;
     struct series *series;
-    struct node_key key;
+    struct operation_name key;
     uint32_t index;
     int rc = stream_decode_done(frame, &key);
 

@@ -8,10 +8,10 @@
  *
  * A link used by a series of operations is kept while the owner of that series lives (until
  * forget.c), so that the next operation finds it open however much later it comes.  Each link
- * remembers the last NODE_LATERAL_OWNERS_MAX owners that used it.  A link without any, as after a
+ * remembers the last ENDPOINT_LATERAL_OWNERS_MAX owners that used it.  A link without any, as after a
  * broadcast, is closed after some seconds without use.
  *
- * There are at most NODE_LATERALS_USED_MAX per place, whichever side asked; of those that no stream
+ * There are at most ENDPOINT_LATERALS_USED_MAX per place, whichever side asked; of those that no stream
  * uses, the least recently used one is closed, kept or not.  Only the lower end may close a link:
  * the other may have heard of a stream that the lower place has yet to hear of, and could not ask
  * again.  So links that only the other end may close do not count; when there are as many of these,
@@ -44,7 +44,7 @@ struct lateral {
     enum lateral_state state;
     uint64_t since_ns; /* asked, or last known to be in use */
     bool is_unwanted;  /* the lower end has been asked to close it, since then */
-    uint32_t owners[NODE_LATERAL_OWNERS_MAX]; /* of series that have used it, the latest last */
+    uint32_t owners[ENDPOINT_LATERAL_OWNERS_MAX]; /* of series that have used it, the latest last */
     uint32_t owners_count;
     struct addresses *again; /* UP: requested again, by the end that has closed it; else NULL */
     uint64_t again_ns;       /* when; it waits as long as for any other link */
@@ -57,7 +57,7 @@ static void lateral_check_one(const struct overlay *overlay, const struct latera
     assert(lateral->state != LATERAL_ASKING || overlay->place < lateral->place);
     assert(lateral->state != LATERAL_CONNECTING || lateral->place < overlay->place);
     assert(lateral->state <= LATERAL_UP);
-    assert(lateral->owners_count <= NODE_LATERAL_OWNERS_MAX);
+    assert(lateral->owners_count <= ENDPOINT_LATERAL_OWNERS_MAX);
     assert(lateral->again == NULL || lateral->state == LATERAL_UP);
     assert(lateral->since_ns <= overlay->now_ns && lateral->again_ns <= overlay->now_ns);
 }
@@ -72,7 +72,7 @@ void lateral_check(const struct overlay *overlay)
         lateral_check_one(overlay, lateral);
         count++;
     }
-    assert(count == overlay->laterals.count && count <= NODE_LATERALS_MAX);
+    assert(count == overlay->laterals.count && count <= ENDPOINT_LATERALS_MAX);
 }
 
 static struct lateral *lateral_find(const struct overlay *overlay, uint32_t place)
@@ -166,7 +166,7 @@ static bool make_room(struct overlay *overlay)
     struct lateral *theirs = NULL;
     uint32_t theirs_count = 0;
 
-    if (overlay->laterals.count < NODE_LATERALS_USED_MAX)
+    if (overlay->laterals.count < ENDPOINT_LATERALS_USED_MAX)
         return true;
     for (struct lateral *lateral = overlay->laterals.first; lateral != NULL;
          lateral = lateral->next) {
@@ -180,10 +180,10 @@ static bool make_room(struct overlay *overlay)
         if (!lateral->is_unwanted)
             take_older(&theirs, lateral);
     }
-    if (theirs_count >= NODE_LATERALS_IDLE_MAX && theirs != NULL)
+    if (theirs_count >= ENDPOINT_LATERALS_IDLE_MAX && theirs != NULL)
         ask_to_close(overlay, theirs);
-    if (overlay->laterals.count - theirs_count < NODE_LATERALS_USED_MAX &&
-        theirs_count < NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX)
+    if (overlay->laterals.count - theirs_count < ENDPOINT_LATERALS_USED_MAX &&
+        theirs_count < ENDPOINT_LATERALS_IDLE_MAX + ENDPOINT_LATERALS_ASKED_MAX)
         return true;
     if (ours != NULL)
         lateral_drop(overlay, ours);
@@ -322,7 +322,7 @@ bool lateral_lost(struct overlay *overlay, uint32_t place)
     return true;
 }
 
-void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key *key)
+void lateral_used(struct overlay *overlay, uint32_t place, const struct operation_name *key)
 {
     struct lateral *lateral = lateral_find(overlay, place);
 
@@ -333,7 +333,7 @@ void lateral_used(struct overlay *overlay, uint32_t place, const struct node_key
     if (key == NULL)
         return;
     remove_owner(lateral, key->owner);
-    if (lateral->owners_count == NODE_LATERAL_OWNERS_MAX)
+    if (lateral->owners_count == ENDPOINT_LATERAL_OWNERS_MAX)
         remove_owner(lateral, lateral->owners[0]);
     lateral->owners[lateral->owners_count++] = key->owner;
 }
@@ -441,15 +441,15 @@ uint32_t overlay_lateral_links(const struct overlay *overlay)
 }
 
 uint32_t overlay_laterals(const struct overlay *overlay,
-                          struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+                          struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     uint32_t count = 0;
 
     for (const struct lateral *lateral = overlay->laterals.first; lateral != NULL;
          lateral = lateral->next) {
-        struct node_lateral *told = &ret_laterals[count++];
+        struct endpoint_lateral *told = &ret_laterals[count++];
 
-        assert(count <= NODE_LATERALS_MAX);
+        assert(count <= ENDPOINT_LATERALS_MAX);
         told->place = lateral->place;
         told->owners_count = lateral->owners_count;
         memcpy(told->owners, lateral->owners, sizeof(told->owners));

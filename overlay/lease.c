@@ -166,7 +166,7 @@ static void check_children(struct overlay *overlay)
         if (!child->is_noticed && overlay->now_ns >= child_due_ns(overlay, child))
             notice_child(overlay, child);
         if (overlay->now_ns >= child_due_ns(overlay, child))
-            membership_drop(overlay, child, NODE_LOSS_SILENT);
+            membership_drop(overlay, child, ENDPOINT_LOSS_SILENT);
         else
             overlay->lease.watch_ns =
                 earlier(overlay->lease.watch_ns, child_due_ns(overlay, child));
@@ -282,9 +282,9 @@ void lease_check(const struct overlay *overlay)
 void lease_expire(struct overlay *overlay)
 {
     if (overlay->now_ns >= lease_end_ns(overlay) && overlay->departing)
-        overlay_end(overlay, NODE_END_LEFT, "this place was asked to leave");
+        overlay_end(overlay, ENDPOINT_END_LEFT, "this place was asked to leave");
     else if (overlay->now_ns >= lease_end_ns(overlay))
-        overlay_end(overlay, NODE_END_LEASE, "no heartbeat from the root for %.1f s",
+        overlay_end(overlay, ENDPOINT_END_LEASE, "no heartbeat from the root for %.1f s",
                     (double)(overlay->now_ns - overlay->lease.bound_ns) / 1e9);
 }
 
@@ -295,7 +295,7 @@ void lease_timer(struct overlay *overlay)
     if (join_has_parent(overlay) &&
         overlay->now_ns >= lease->heard_ns + silence_of_parent_ns(overlay)) {
         overlay_close(overlay, overlay->join.target);
-        join_down(overlay, NODE_LOSS_SILENT);
+        join_down(overlay, ENDPOINT_LOSS_SILENT);
         if (overlay->ended)
             return;
     }

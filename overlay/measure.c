@@ -175,10 +175,10 @@ static uint32_t hop_of(uint64_t trip_ns, uint32_t message_ns)
     return (uint32_t)(half_ns > 2ull * message_ns ? half_ns - message_ns : half_ns / 2);
 }
 
-struct node_costs measure_costs(const struct overlay *overlay)
+struct endpoint_costs measure_costs(const struct overlay *overlay)
 {
     struct measured usual = measure_usual(overlay);
-    struct node_costs costs = overlay->costs;
+    struct endpoint_costs costs = overlay->costs;
 
     if (costs.byte_ps == 0 && usual.rate == 0)
         return stream_costs(&costs);

@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 #define MEASURE_RATES 5
 /* The size of a stream; in a smaller one nearly all of the time would be latency. */
@@ -56,6 +56,6 @@ void measure_stream(struct overlay *overlay, struct stream *stream);
 struct measured measure_usual(const struct overlay *overlay);
 /* For a choice: the configuration's costs, and where it has none, as measured or the default.
  * O(children). */
-struct node_costs measure_costs(const struct overlay *overlay);
+struct endpoint_costs measure_costs(const struct overlay *overlay);
 
 #endif

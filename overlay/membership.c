@@ -605,13 +605,13 @@ static void child_strayed(struct overlay *overlay, struct child *child)
     child->was_closed = true;
 }
 
-static void child_lost(struct overlay *overlay, struct child *child, enum node_loss loss)
+static void child_lost(struct overlay *overlay, struct child *child, enum endpoint_loss loss)
 {
     struct overlay_death death = {
         .range = {child->head, child->head},
         .incarnation = child->incarnation,
         .loss = (uint8_t)loss,
-        .silent_ns = loss == NODE_LOSS_SILENT ? overlay->now_ns - child->since_ns : 0};
+        .silent_ns = loss == ENDPOINT_LOSS_SILENT ? overlay->now_ns - child->since_ns : 0};
 
     if (overlay->leaving || overlay->departing) {
         child_set_state(overlay, child, CHILD_GONE);
@@ -619,21 +619,21 @@ static void child_lost(struct overlay *overlay, struct child *child, enum node_l
             membership_changed(overlay);
         return;
     }
-    if (!child->is_heard && loss != NODE_LOSS_SILENT) {
+    if (!child->is_heard && loss != ENDPOINT_LOSS_SILENT) {
         child_strayed(overlay, child);
         return;
     }
     if (lease_is_abandoned(overlay) && !overlay_is_root(overlay)) {
-        overlay_end(overlay, NODE_END_EVICTED,
+        overlay_end(overlay, ENDPOINT_END_EVICTED,
                     "this daemon did nothing for so long that place %u has left it", child->head);
         return;
     }
     child_cut_off(overlay, child, CHILD_LOST);
-    child->was_closed = loss != NODE_LOSS_SILENT;
+    child->was_closed = loss != ENDPOINT_LOSS_SILENT;
     deaths_report(overlay, &death);
 }
 
-void membership_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
+void membership_down(struct overlay *overlay, uint32_t place, enum endpoint_loss loss)
 {
     struct child *child = membership_linked(overlay, place);
     struct guest *guest = guest_find(overlay, place);
@@ -646,7 +646,7 @@ void membership_down(struct overlay *overlay, uint32_t place, enum node_loss los
     }
 }
 
-void membership_drop(struct overlay *overlay, struct child *child, enum node_loss loss)
+void membership_drop(struct overlay *overlay, struct child *child, enum endpoint_loss loss)
 {
     overlay_close(overlay, child->head);
     child_lost(overlay, child, loss);
@@ -660,10 +660,10 @@ void membership_failed(struct overlay *overlay, uint32_t place)
 
     if (!overlay->leaving || child == NULL || child->head != place || child->state == CHILD_LOST ||
         child->state == CHILD_HEIR)
-        deaths_report(overlay,
-                      &(struct overlay_death){.range = {place, place}, .loss = NODE_LOSS_ENDED});
+        deaths_report(
+            overlay, &(struct overlay_death){.range = {place, place}, .loss = ENDPOINT_LOSS_ENDED});
     else if (child->state == CHILD_LINKED)
-        membership_drop(overlay, child, NODE_LOSS_ENDED);
+        membership_drop(overlay, child, ENDPOINT_LOSS_ENDED);
 }
 
 static void evict_guests(struct overlay *overlay, const struct ranges *places)
@@ -693,7 +693,7 @@ void membership_gone(struct overlay *overlay, const struct ranges *places, bool 
                      overlay->join.is_kept ? 0 : overlay->broadcast.base);
     if (is_of_target) {
         overlay_close(overlay, overlay->join.target);
-        join_down(overlay, NODE_LOSS_UNKNOWN);
+        join_down(overlay, ENDPOINT_LOSS_UNKNOWN);
     }
     if (overlay->ended)
         return;
@@ -751,7 +751,7 @@ void membership_leave_check(struct overlay *overlay)
             overlay->now_ns - child->since_ns <= overlay->lease_ns)
             return;
     }
-    overlay_end(overlay, NODE_END_LEFT, "the instance has left");
+    overlay_end(overlay, ENDPOINT_END_LEFT, "the instance has left");
 }
 
 void membership_timer(struct overlay *overlay)

@@ -103,7 +103,7 @@ static struct message *pack_addresses(const struct addresses *addresses)
     return message;
 }
 
-static struct message *pack_ancestors(const struct node_config *config)
+static struct message *pack_ancestors(const struct endpoint_config *config)
 {
     struct buffer packed = {0};
     struct message *message;
@@ -122,7 +122,7 @@ static uint64_t or_default(uint64_t value, uint64_t fallback)
     return value > 0 ? value : fallback;
 }
 
-struct overlay *overlay_create(const struct node_config *config)
+struct overlay *overlay_create(const struct endpoint_config *config)
 {
     struct overlay *overlay = memory_allocate_zeroed(sizeof(*overlay));
 
@@ -197,7 +197,7 @@ static void close_all(struct overlay *overlay)
         overlay_close(overlay, overlay->join.target);
 }
 
-void overlay_end(struct overlay *overlay, enum node_end end, const char *format, ...)
+void overlay_end(struct overlay *overlay, enum endpoint_end end, const char *format, ...)
 {
     struct overlay_action *action;
     char line[OVERLAY_TEXT_BYTES_MAX];
@@ -328,7 +328,7 @@ static const struct {
     [OVERLAY_OVER] = {large_on_over, ROLE_PARENT},
 };
 
-static void on_down(struct overlay *overlay, uint32_t place, enum node_loss loss)
+static void on_down(struct overlay *overlay, uint32_t place, enum endpoint_loss loss)
 {
     if (absence_down(overlay, place, loss))
         return;
@@ -377,7 +377,7 @@ static void on_frame(struct overlay *overlay, uint32_t from, const struct frame 
     /* An invalid frame drops the peer. */
     if (rc < 0 && !overlay->ended) {
         overlay_close(overlay, from);
-        on_down(overlay, from, NODE_LOSS_UNKNOWN);
+        on_down(overlay, from, ENDPOINT_LOSS_UNKNOWN);
     }
 }
 
@@ -427,7 +427,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     switch (event->kind) {
     case OVERLAY_EVENT_BROADCAST:
         assert(overlay_is_root(overlay) && overlay_may_broadcast(overlay) == 0);
-        assert(event->payload == NULL || event->payload->length_bytes <= NODE_LARGE_BYTES_MAX);
+        assert(event->payload == NULL || event->payload->length_bytes <= ENDPOINT_LARGE_BYTES_MAX);
         broadcast_user(overlay, event->set, event->payload);
         break;
     case OVERLAY_EVENT_LEAVE:

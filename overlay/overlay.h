@@ -2,7 +2,7 @@
 /*
  * The core of the overlay: one place's part in the tree as a pure function.  An event goes in, with
  * the time; actions come out, to be performed in order.  No socket, clock or thread: the same
- * object runs in the daemon (overlay/node.c) and in the simulator.  doc/protocol.rst has the rules.
+ * object runs in the daemon (overlay/endpoint.c) and in the simulator.  doc/protocol.rst has the rules.
  *
  * Memory of a place: O(radix) for its child ranges, O(open operations), the entries of the log that
  * its subtree has not acknowledged, and what is pending.  Only `dead` and `arrived` can grow with
@@ -21,7 +21,7 @@
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/ranges.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 struct overlay;
 
@@ -56,8 +56,8 @@ struct overlay_event {
     uint32_t incarnation;
     uint32_t id;
     enum frame_class class;
-    enum node_loss loss;
-    struct node_key key;
+    enum endpoint_loss loss;
+    struct operation_name key;
     const struct frame *frame;
     const struct addresses *own;
     const struct ranges *set;
@@ -78,7 +78,7 @@ enum overlay_action_kind {
     OVERLAY_ACTION_RECEIVED,  /* place, class, payload */
     OVERLAY_ACTION_REQUEST,   /* place, id, payload */
     OVERLAY_ACTION_REPLY,     /* id, status, payload */
-    OVERLAY_ACTION_SEEN,      /* places, id: enum node_loss, deadline_ns: how long silent */
+    OVERLAY_ACTION_SEEN,      /* places, id: enum endpoint_loss, deadline_ns: how long silent */
     OVERLAY_ACTION_SILENT,    /* place, deadline_ns: for how long */
     OVERLAY_ACTION_DEAD,      /* places */
     OVERLAY_ACTION_GROWN,     /* places */
@@ -97,9 +97,9 @@ struct overlay_action {
     uint32_t id;
     int status; /* negative errno */
     enum frame_class class;
-    enum node_end end;
+    enum endpoint_end end;
     uint64_t deadline_ns;
-    struct node_key key;
+    struct operation_name key;
     struct frame frame;
     struct message *payload;
     struct ranges places;
@@ -118,7 +118,7 @@ void overlay_actions_fini(struct overlay_actions *actions); /* including actions
                                                              * taken */
 
 /* config is copied.  Nothing happens before OVERLAY_EVENT_START. */
-struct overlay *overlay_create(const struct node_config *config);
+struct overlay *overlay_create(const struct endpoint_config *config);
 void overlay_destroy(struct overlay *overlay);
 /* Appends to actions, which starts empty (zeroed) or with actions not yet performed.  After
  * OVERLAY_ACTION_ENDED every event is ignored. */
@@ -155,7 +155,7 @@ uint32_t overlay_kept_series(const struct overlay *overlay);
 uint32_t overlay_lateral_links(const struct overlay *overlay); /* up, or requested */
 /* The same, each with the owners of series for whose next operation it is kept. */
 uint32_t overlay_laterals(const struct overlay *overlay,
-                          struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
+                          struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX]);
 /* A series of the owner exists here. */
 int overlay_knows_owner(const struct overlay *overlay, uint32_t owner);
 /* Of streams, with their records: at rest 0, whether or not their sets are forgotten. */

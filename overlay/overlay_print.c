@@ -29,9 +29,10 @@ static void print_payload(struct wire_bytes payload, struct buffer *out)
         buffer_printf(out, " %zuB", payload.length_bytes);
 }
 
-static void print_key(const struct node_key *key, const struct frame *frame, struct buffer *out)
+static void print_key(const struct operation_name *key, const struct frame *frame,
+                      struct buffer *out)
 {
-    if (key->target == NODE_TARGET_ROOT)
+    if (key->target == ENDPOINT_TARGET_ROOT)
         buffer_append_string(out, " to=root");
     buffer_printf(out, " gen=%u attempt=%u", key->generation, frame->attempt);
 }
@@ -416,7 +417,7 @@ static int print_broken(const struct frame *frame, struct buffer *out)
 
 static int print_done(const struct frame *frame, struct buffer *out)
 {
-    struct node_key key;
+    struct operation_name key;
 
     if (stream_decode_done(frame, &key) < 0)
         return -1;

@@ -367,7 +367,7 @@ int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost
     ret_lost->items = memory_allocate_zeroed(ret_lost->count * sizeof(*ret_lost->items));
     for (uint32_t i = 0; i < ret_lost->count; i++) {
         get_death(&reader, &ret_lost->items[i]);
-        ret_lost->items[i].loss = (uint8_t)wire_get_varint_max(&reader, NODE_LOSS_COUNT - 1);
+        ret_lost->items[i].loss = (uint8_t)wire_get_varint_max(&reader, ENDPOINT_LOSS_COUNT - 1);
         ret_lost->items[i].silent_ns = wire_get_varint(&reader);
     }
     if (wire_finish(&reader) < 0)
@@ -471,7 +471,7 @@ int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)
     return wire_finish(&reader);
 }
 
-void wire_put_key(const struct node_key *key, struct buffer *out)
+void wire_put_key(const struct operation_name *key, struct buffer *out)
 {
     wire_put_u64(out, key->set_id);
     wire_put_varint(out, key->generation);
@@ -481,7 +481,7 @@ void wire_put_key(const struct node_key *key, struct buffer *out)
     wire_put_u8(out, key->target);
 }
 
-void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
+void wire_get_key(struct wire_reader *reader, struct operation_name *ret_key)
 {
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->set_id = wire_get_u64(reader);
@@ -490,7 +490,7 @@ void wire_get_key(struct wire_reader *reader, struct node_key *ret_key)
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);
-    if (ret_key->target >= NODE_TARGET_COUNT)
+    if (ret_key->target >= ENDPOINT_TARGET_COUNT)
         wire_fail(reader);
 }
 
@@ -759,9 +759,9 @@ int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll
     wire_open(frame, &reader);
     memset(ret_roll, 0, sizeof(*ret_roll));
     wire_get_key(&reader, &ret_roll->key);
-    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.absent);
-    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.unjoined);
-    ranges_decode(&reader, NODE_MISSING_RANGES_MAX, &ret_roll->missing.silent);
+    ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.absent);
+    ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.unjoined);
+    ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.silent);
     ret_roll->missing.more = wire_get_varint_max(&reader, UINT32_MAX);
     if (wire_finish(&reader) < 0)
         overlay_roll_fini(ret_roll);

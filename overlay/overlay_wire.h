@@ -16,7 +16,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "overlay/measure.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 #define OVERLAY_VERSION        9
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
@@ -128,7 +128,7 @@ struct overlay_refuse {
 struct overlay_death {
     struct range range;
     uint32_t incarnation; /* 0: any */
-    uint8_t loss;         /* enum node_loss; of LOST only, like the next */
+    uint8_t loss;         /* enum endpoint_loss; of LOST only, like the next */
     uint64_t silent_ns;   /* how long they had been silent */
 };
 
@@ -190,7 +190,7 @@ int overlay_status_errno(uint8_t status); /* 0 or negative errno */
 
 /* frame.attempt carries the attempt of these three. */
 struct overlay_contribute {
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
     uint8_t state;      /* enum overlay_part_state */
     uint32_t low;       /* lowest generation of the series not yet ended in the sender's subtree */
@@ -207,7 +207,7 @@ enum overlay_want {
 };
 
 struct overlay_query {
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;   /* in `within` all members; beyond, the first and the last of all */
     struct range within; /* everything, for a set of few ranges */
     uint8_t want;        /* enum overlay_want */
@@ -215,7 +215,7 @@ struct overlay_query {
 };
 
 struct overlay_release {
-    struct node_key key;
+    struct operation_name key;
     uint8_t status;  /* enum overlay_status */
     uint32_t stable; /* generations below it have ended at every member */
     struct ranges lost;
@@ -233,22 +233,22 @@ struct overlay_data {
 
 /* Asks which members have not contributed to an operation. */
 struct overlay_roll_call {
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
     uint64_t patience_ns; /* how long the answer is useful */
 };
 
 /* UNANSWERED and AGAIN (overlay/retell.c); frame.attempt carries the attempt. */
 struct overlay_again {
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
     uint64_t dead;  /* hash of the dead in the covering range */
     uint64_t bytes; /* up: bytes offered to a stream */
 };
 
 struct overlay_roll {
-    struct node_key key;
-    struct node_missing missing;
+    struct operation_name key;
+    struct endpoint_missing missing;
 };
 
 /* What the encoders and decoders share.  wire_frame_of frees the payload's buffer. */
@@ -257,8 +257,8 @@ void wire_frame_of(enum overlay_message type, enum frame_class class, struct buf
 void wire_open(const struct frame *frame, struct wire_reader *ret_reader);
 uint32_t wire_get_varint32(struct wire_reader *reader);
 struct wire_bytes wire_get_rest(struct wire_reader *reader);
-void wire_put_key(const struct node_key *key, struct buffer *out);
-void wire_get_key(struct wire_reader *reader, struct node_key *ret_key);
+void wire_put_key(const struct operation_name *key, struct buffer *out);
+void wire_get_key(struct wire_reader *reader, struct operation_name *ret_key);
 
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);

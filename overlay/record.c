@@ -60,7 +60,7 @@ static struct message *get_message(struct wire_reader *reader)
     return wire_status(reader) == 0 ? message_create(bytes.data, bytes.length_bytes) : NULL;
 }
 
-static void put_key(struct buffer *out, const struct node_key *key)
+static void put_key(struct buffer *out, const struct operation_name *key)
 {
     wire_put_u64(out, key->set_id);
     wire_put_u32(out, key->generation);
@@ -70,7 +70,7 @@ static void put_key(struct buffer *out, const struct node_key *key)
     wire_put_u8(out, key->target);
 }
 
-static void get_key(struct wire_reader *reader, struct node_key *ret_key)
+static void get_key(struct wire_reader *reader, struct operation_name *ret_key)
 {
     ret_key->set_id = wire_get_u64(reader);
     ret_key->generation = wire_get_u32(reader);
@@ -106,7 +106,7 @@ static void get_frame(struct wire_reader *reader, struct frame *ret_frame)
 
 /* ---- configuration ---- */
 
-void record_encode_config(const struct node_config *config, struct buffer *out)
+void record_encode_config(const struct endpoint_config *config, struct buffer *out)
 {
     struct buffer text = {0};
 
@@ -135,11 +135,11 @@ void record_encode_config(const struct node_config *config, struct buffer *out)
     buffer_fini(&text);
 }
 
-int record_decode_config(struct wire_reader *reader, struct node_config *ret_config,
-                         struct node_ancestor **ret_ancestors)
+int record_decode_config(struct wire_reader *reader, struct endpoint_config *ret_config,
+                         struct endpoint_ancestor **ret_ancestors)
 {
-    struct node_config config = *ret_config;
-    struct node_ancestor *ancestors;
+    struct endpoint_config config = *ret_config;
+    struct endpoint_ancestor *ancestors;
 
     config.place = (uint32_t)wire_get_u32(reader);
     config.places = wire_get_u32(reader);
@@ -214,7 +214,7 @@ static void get_event(struct wire_reader *reader, struct record_step *step)
     event->incarnation = wire_get_u32(reader);
     event->id = wire_get_u32(reader);
     event->class = (enum frame_class)wire_get_varint_max(reader, FRAME_CLASS_COUNT - 1);
-    event->loss = (enum node_loss)wire_get_varint_max(reader, NODE_LOSS_COUNT - 1);
+    event->loss = (enum endpoint_loss)wire_get_varint_max(reader, ENDPOINT_LOSS_COUNT - 1);
     get_key(reader, &event->key);
     if (wire_get_varint_max(reader, 1)) {
         get_frame(reader, &step->frame);

@@ -39,10 +39,10 @@ struct record_step {
 };
 
 /* The start of a recording, including its first line. */
-void record_encode_config(const struct node_config *config, struct buffer *out);
+void record_encode_config(const struct endpoint_config *config, struct buffer *out);
 /* 0 or -EBADMSG; ancestors must be freed.  merges are not recorded and stay unchanged. */
-int record_decode_config(struct wire_reader *reader, struct node_config *ret_config,
-                         struct node_ancestor **ret_ancestors);
+int record_decode_config(struct wire_reader *reader, struct endpoint_config *ret_config,
+                         struct endpoint_ancestor **ret_ancestors);
 /* Appends an entry with its length. */
 void record_encode_step(const struct overlay_event *event, const struct overlay_actions *actions,
                         struct buffer *out);

@@ -233,7 +233,7 @@ static void originate(struct overlay *overlay, enum overlay_message type, enum f
         return;
     }
     data.payload = bytes_of(payload);
-    if (data.payload.length_bytes > NODE_PAYLOAD_BYTES_MAX) {
+    if (data.payload.length_bytes > ENDPOINT_PAYLOAD_BYTES_MAX) {
         if (type != OVERLAY_REPLY)
             return; /* the caller has not checked the limit */
         data.status = OVERLAY_STATUS_TOO_LARGE;
@@ -290,7 +290,7 @@ void route_request(struct overlay *overlay, const struct overlay_event *event)
         tell_reply(overlay, event->id, -EHOSTDOWN, NULL);
         return;
     }
-    if (event->payload != NULL && event->payload->length_bytes > NODE_PAYLOAD_BYTES_MAX) {
+    if (event->payload != NULL && event->payload->length_bytes > ENDPOINT_PAYLOAD_BYTES_MAX) {
         tell_reply(overlay, event->id, -EMSGSIZE, NULL);
         return;
     }

@@ -13,13 +13,13 @@
 
 /* ---- records ---- */
 
-static int keys_match(const struct node_key *a, const struct node_key *b)
+static int keys_match(const struct operation_name *a, const struct operation_name *b)
 {
     return a->set_id == b->set_id && a->owner == b->owner && a->kind == b->kind &&
            a->merge == b->merge && a->target == b->target;
 }
 
-struct series *series_find(const struct overlay *overlay, const struct node_key *key)
+struct series *series_find(const struct overlay *overlay, const struct operation_name *key)
 {
     struct series *series = NULL;
 
@@ -30,12 +30,12 @@ struct series *series_find(const struct overlay *overlay, const struct node_key 
     return series;
 }
 
-struct range series_covering(const struct overlay *overlay, const struct node_key *key,
+struct range series_covering(const struct overlay *overlay, const struct operation_name *key,
                              const struct ranges *set)
 {
     struct tree tree = overlay_tree(overlay);
 
-    if (key->target == NODE_TARGET_ROOT)
+    if (key->target == ENDPOINT_TARGET_ROOT)
         return tree_covering(&tree, 0, ranges_max(set));
     return tree_covering(&tree, ranges_min(set), ranges_max(set));
 }
@@ -60,9 +60,9 @@ void series_check(const struct overlay *overlay, const struct series *series)
     assert((series->count == 0) == (series->operations == NULL));
     assert(!ranges_is_empty(&series->set) && series->within.first <= series->within.last);
     assert(series->covering.first <= overlay->place && overlay->place <= series->covering.last);
-    assert(series->key.generation == 0 && series->key.target < NODE_TARGET_COUNT);
+    assert(series->key.generation == 0 && series->key.target < ENDPOINT_TARGET_COUNT);
     assert(series->key.merge < overlay->merges_count);
-    assert(series->narrow_ns == 0 || series->key.target == NODE_TARGET_ALL);
+    assert(series->narrow_ns == 0 || series->key.target == ENDPOINT_TARGET_ALL);
 }
 
 static void stream_of_operation_check(const struct operation *operation)
@@ -171,7 +171,7 @@ void series_count_open(struct overlay *overlay, struct series *series, int chang
     list_prepend(is_open ? &overlay->collective.open : &overlay->collective.at_rest, &series->node);
 }
 
-struct series *series_create(struct overlay *overlay, const struct node_key *key,
+struct series *series_create(struct overlay *overlay, const struct operation_name *key,
                              const struct ranges *set, struct range within)
 {
     struct series *series = memory_allocate_zeroed(sizeof(*series));
@@ -223,9 +223,9 @@ struct part *operation_part(struct overlay *overlay, struct operation *operation
     return &operation->parts[index];
 }
 
-struct node_key operation_key(const struct series *series, const struct operation *operation)
+struct operation_name operation_key(const struct series *series, const struct operation *operation)
 {
-    struct node_key key = series->key;
+    struct operation_name key = series->key;
 
     key.generation = operation->generation;
     return key;

@@ -62,7 +62,7 @@ struct operation {
     struct operation *next; /* ascending generations */
     uint32_t generation;
     enum operation_phase phase; /* changed by operation_step alone */
-    bool called;                /* our own node_contribute has been called: late calls find the
+    bool called;                /* our own endpoint_contribute has been called: late calls find the
                                  * decision */
     enum cancel_state cancel;   /* relevant until there is a decision */
     uint32_t attempt;           /* for which waiting counts */
@@ -87,16 +87,16 @@ struct operation {
 };
 
 struct series {
-    struct list_link node;  /* of all that are open, or at rest */
-    struct series *twin;    /* the next of the same set */
-    struct series *sibling; /* the next of the same owner */
-    uint32_t count;         /* of operations */
-    uint32_t undecided;     /* of them; open: more than 0 */
-    uint32_t attempt;       /* current: number of deaths in covering */
-    bool has_dead;          /* of set */
-    struct node_key key;    /* generation 0 */
-    struct ranges set;      /* in `within` all members; beyond, the first and the last of all */
-    struct range within;    /* series_set.c has these seven */
+    struct list_link node;     /* of all that are open, or at rest */
+    struct series *twin;       /* the next of the same set */
+    struct series *sibling;    /* the next of the same owner */
+    uint32_t count;            /* of operations */
+    uint32_t undecided;        /* of them; open: more than 0 */
+    uint32_t attempt;          /* current: number of deaths in covering */
+    bool has_dead;             /* of set */
+    struct operation_name key; /* generation 0 */
+    struct ranges set;         /* in `within` all members; beyond, the first and the last of all */
+    struct range within;       /* series_set.c has these seven */
     bool is_long;
     bool lossy;   /* a member has died, according to a place that knows all members */
     bool is_warm; /* an operation was large: links opened for the next one serve later ones, too */
@@ -121,10 +121,10 @@ struct series {
 void series_check(const struct overlay *overlay, const struct series *series);
 void operation_check(const struct overlay *overlay, const struct series *series,
                      const struct operation *operation);
-struct series *series_find(const struct overlay *overlay, const struct node_key *key);
-struct range series_covering(const struct overlay *overlay, const struct node_key *key,
+struct series *series_find(const struct overlay *overlay, const struct operation_name *key);
+struct range series_covering(const struct overlay *overlay, const struct operation_name *key,
                              const struct ranges *set);
-struct series *series_create(struct overlay *overlay, const struct node_key *key,
+struct series *series_create(struct overlay *overlay, const struct operation_name *key,
                              const struct ranges *set, struct range within);
 /* The caller handles its sibling. */
 void series_destroy(struct overlay *overlay, struct series *series);
@@ -146,7 +146,7 @@ static inline bool part_counts(const struct part *part)
     return part->state == OVERLAY_PART_ABSENT || part->state == OVERLAY_PART_COLLECTED ||
            part->state == OVERLAY_PART_SIZED || part->state == OVERLAY_PART_STORED;
 }
-struct node_key operation_key(const struct series *series, const struct operation *operation);
+struct operation_name operation_key(const struct series *series, const struct operation *operation);
 static inline void operation_step(struct operation *operation, enum operation_event event)
 {
     operation->phase = operation_phase_next(operation->phase, event);

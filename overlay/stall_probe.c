@@ -31,7 +31,7 @@
 
 struct roll {
     struct roll *next;
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
     bool is_ours;        /* we are the meeting point: it is reported by an upcall */
     uint64_t due_ns;     /* places without an answer by then are silent */
@@ -56,13 +56,13 @@ static void roll_destroy(struct roll *roll)
     free(roll);
 }
 
-static bool keys_equal(const struct node_key *a, const struct node_key *b)
+static bool keys_equal(const struct operation_name *a, const struct operation_name *b)
 {
     return a->set_id == b->set_id && a->owner == b->owner && a->generation == b->generation &&
            a->kind == b->kind && a->merge == b->merge && a->target == b->target;
 }
 
-static struct roll *roll_find(const struct overlay *overlay, const struct node_key *key)
+static struct roll *roll_find(const struct overlay *overlay, const struct operation_name *key)
 {
     struct roll *roll = overlay->stall_probe.first;
 
@@ -78,13 +78,13 @@ static uint64_t bound_set(struct ranges *set)
 {
     uint64_t before = ranges_count(set);
 
-    if (set->count > NODE_MISSING_RANGES_MAX)
-        ranges_clip(set, 0, set->items[NODE_MISSING_RANGES_MAX - 1].last);
+    if (set->count > ENDPOINT_MISSING_RANGES_MAX)
+        ranges_clip(set, 0, set->items[ENDPOINT_MISSING_RANGES_MAX - 1].last);
     return before - ranges_count(set);
 }
 
 /* Adds the answer of a child range. */
-static void merge(struct node_missing *sum, struct node_missing *part, struct range range)
+static void merge(struct endpoint_missing *sum, struct endpoint_missing *part, struct range range)
 {
     ranges_clip(&part->absent, range.first, range.last);
     ranges_clip(&part->unjoined, range.first, range.last);
@@ -121,7 +121,7 @@ static bool is_settled(const struct overlay *overlay, const struct roll *roll)
 static void roll_finish(struct overlay *overlay, struct roll *roll)
 {
     struct roll **link = &overlay->stall_probe.first;
-    struct node_missing *missing = &roll->result.missing;
+    struct endpoint_missing *missing = &roll->result.missing;
     struct frame frame;
 
     while (*link != roll)
@@ -202,7 +202,7 @@ static bool is_waited_for(const struct operation *operation, uint32_t index)
                                   operation->parts[index].state == OVERLAY_PART_NONE));
 }
 
-static void roll_start(struct overlay *overlay, const struct node_key *key,
+static void roll_start(struct overlay *overlay, const struct operation_name *key,
                        const struct ranges *set, bool is_ours, uint64_t patience_ns)
 {
     const struct series *series = series_find(overlay, key);
@@ -291,7 +291,7 @@ void stall_probe_decided(struct overlay *overlay, const struct series *series,
 {
     struct overlay_action *action;
 
-    if (operation->stalls == 0 || series->key.target != NODE_TARGET_ALL ||
+    if (operation->stalls == 0 || series->key.target != ENDPOINT_TARGET_ALL ||
         !series_meets_here(overlay, series))
         return;
     action = overlay_act(overlay, OVERLAY_ACTION_MISSING); /* no longer waiting */
@@ -306,7 +306,7 @@ static void stalled(struct overlay *overlay, struct series *series, struct opera
     struct frame frame;
 
     assert(!operation_is_decided(operation) && operation->stalls <= TOLD_MAX);
-    if (series->key.target != NODE_TARGET_ALL)
+    if (series->key.target != ENDPOINT_TARGET_ALL)
         return; /* a gather may take as long as a job */
     call.key.generation = operation->generation;
     if (series_meets_here(overlay, series)) {

@@ -78,7 +78,7 @@ struct stream *stream_create(struct overlay *overlay, const struct stream_name *
 
 static void drop_edges(struct overlay *overlay, struct stream *stream)
 {
-    const struct node_key *key = stream->name.entry > 0 ? NULL : &stream->name.key;
+    const struct operation_name *key = stream->name.entry > 0 ? NULL : &stream->name.key;
 
     for (uint32_t i = 0; i < stream->edges_count; i++) {
         if (stream->lateral)

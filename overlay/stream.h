@@ -139,7 +139,7 @@ void stream_go(struct overlay *overlay, struct stream *stream);
 bool stream_is_complete(const struct stream *stream);
 /* The pieces of a complete stream, each with its length before it, merged in order of offsets; NULL
  * if there are none or they are invalid. */
-struct message *stream_merge(const struct stream *stream, node_merge_function *merge);
+struct message *stream_merge(const struct stream *stream, endpoint_merge_function *merge);
 /* The bytes as they are. */
 struct message *stream_bytes(const struct stream *stream);
 

@@ -15,9 +15,9 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
     return value < limit ? value : limit;
 }
 
-struct node_costs stream_costs(const struct node_costs *costs)
+struct endpoint_costs stream_costs(const struct endpoint_costs *costs)
 {
-    struct node_costs filled = *costs;
+    struct endpoint_costs filled = *costs;
 
     if (filled.hop_ns == 0)
         filled.hop_ns = HOP_NS;

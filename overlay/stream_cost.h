@@ -13,15 +13,15 @@
 
 struct stream_shape {
     uint32_t members;
-    uint32_t depth;          /* of the main tree over them */
-    uint32_t radix;          /* maximum children of a place in it */
-    bool one_source;         /* at the top; else every member is one */
-    bool is_warm;            /* lateral links are open, or will serve later operations, too */
-    struct node_costs costs; /* by stream_costs */
+    uint32_t depth;              /* of the main tree over them */
+    uint32_t radix;              /* maximum children of a place in it */
+    bool one_source;             /* at the top; else every member is one */
+    bool is_warm;                /* lateral links are open, or will serve later operations, too */
+    struct endpoint_costs costs; /* by stream_costs */
 };
 
 /* Replaces fields that are 0 by the defaults. */
-struct node_costs stream_costs(const struct node_costs *costs);
+struct endpoint_costs stream_costs(const struct endpoint_costs *costs);
 
 /* ns; for the data only: sizes have been gathered already. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes);

@@ -118,7 +118,7 @@ static int read_piece(struct chunk_reader *reader, struct wire_bytes *ret_piece)
     return 0;
 }
 
-struct message *stream_merge(const struct stream *stream, node_merge_function *merge)
+struct message *stream_merge(const struct stream *stream, endpoint_merge_function *merge)
 {
     struct chunk_reader reader = {.sorted = sort_chunks(stream), .count = stream->chunks_count};
     struct buffer merged = {0};

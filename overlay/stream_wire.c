@@ -264,7 +264,7 @@ int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name
     return wire_finish(&reader);
 }
 
-void stream_encode_done(const struct node_key *key, uint32_t attempt, struct frame *ret_frame)
+void stream_encode_done(const struct operation_name *key, uint32_t attempt, struct frame *ret_frame)
 {
     struct buffer out = {0};
 
@@ -273,7 +273,7 @@ void stream_encode_done(const struct node_key *key, uint32_t attempt, struct fra
     stamp(ret_frame, attempt, 0);
 }
 
-int stream_decode_done(const struct frame *frame, struct node_key *ret_key)
+int stream_decode_done(const struct frame *frame, struct operation_name *ret_key)
 {
     struct wire_reader reader;
 

@@ -9,7 +9,7 @@
 
 #include "overlay/overlay_wire.h"
 
-#define STREAM_BYTES_MAX       NODE_LARGE_BYTES_MAX /* of one stream */
+#define STREAM_BYTES_MAX       ENDPOINT_LARGE_BYTES_MAX /* of one stream */
 #define STREAM_CHUNK_BYTES_MAX (256u * 1024)
 #define STREAM_CHUNK_BYTES_MIN 4096u
 #define STREAM_PIECES_MAX      65536 /* attached to one GO */
@@ -17,8 +17,8 @@
 
 /* What is streamed: an operation, or the payload of an entry of the log. */
 struct stream_name {
-    uint64_t entry;      /* sequence; 0: an operation */
-    struct node_key key; /* entry == 0 */
+    uint64_t entry;            /* sequence; 0: an operation */
+    struct operation_name key; /* entry == 0 */
 };
 
 enum stream_algorithm {
@@ -80,7 +80,7 @@ struct stream_large {
 };
 
 struct stream_over {
-    struct node_key key;
+    struct operation_name key;
     uint32_t stable;
 };
 
@@ -107,8 +107,9 @@ void stream_encode_broken(const struct stream_name *name, uint32_t attempt, uint
                           struct frame *ret_frame);
 int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name);
 /* All members below have the whole of it. */
-void stream_encode_done(const struct node_key *key, uint32_t attempt, struct frame *ret_frame);
-int stream_decode_done(const struct frame *frame, struct node_key *ret_key);
+void stream_encode_done(const struct operation_name *key, uint32_t attempt,
+                        struct frame *ret_frame);
+int stream_decode_done(const struct frame *frame, struct operation_name *ret_key);
 /* All members have it: it will never be requested again. */
 void stream_encode_over(const struct stream_over *over, uint32_t attempt, struct frame *ret_frame);
 int stream_decode_over(const struct frame *frame, struct stream_over *ret_over);

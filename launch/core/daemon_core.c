@@ -21,7 +21,7 @@ struct kept_event {
     struct list_link node;
     struct daemon_event event;
     struct job_event job_event;
-    struct node_key key;
+    struct operation_name key;
     struct ranges places;
     struct job_spec spec;
     struct control_end end;
@@ -48,7 +48,8 @@ static const char *keep_text(struct kept_event *kept, const char *text)
     return kept->text;
 }
 
-static const struct node_key *keep_key(struct kept_event *kept, const struct node_key *key)
+static const struct operation_name *keep_key(struct kept_event *kept,
+                                             const struct operation_name *key)
 {
     if (key != NULL)
         kept->key = *key;
@@ -200,7 +201,7 @@ static void on_signalled(struct daemon_core *core, const struct daemon_event *ev
         return;
     if (!daemon_core_is_root(core) && !core->has_joined) {
         snprintf(why, sizeof(why), "it received signal %d before it joined", (int)event->number);
-        daemon_core_end_begin(core, NODE_END_ORPHAN, why);
+        daemon_core_end_begin(core, ENDPOINT_END_ORPHAN, why);
         return;
     }
     wire_put_u8(&payload, JOB_MESSAGE_CANCEL);
@@ -220,7 +221,7 @@ static void on_signalled(struct daemon_core *core, const struct daemon_event *ev
 static void on_helper_lost(struct daemon_core *core, const struct daemon_event *event)
 {
     (void)event;
-    daemon_core_end_begin(core, NODE_END_EVICTED, "the helper process was killed");
+    daemon_core_end_begin(core, ENDPOINT_END_EVICTED, "the helper process was killed");
     if (daemon_core_is_root(core))
         core->has_failed = true;
     daemon_core_end_check_idle(core);
@@ -394,7 +395,7 @@ static void on_leave(struct daemon_core *core, const struct daemon_event *event)
 
 static void on_end(struct daemon_core *core, const struct daemon_event *event)
 {
-    daemon_core_end_begin(core, (enum node_end)event->status, event->text);
+    daemon_core_end_begin(core, (enum endpoint_end)event->status, event->text);
 }
 
 static void on_finished(struct daemon_core *core, const struct daemon_event *event)

@@ -24,12 +24,12 @@
 #include "base/message.h"
 #include "base/ranges.h"
 #include "launch/job/instance.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 struct daemon_core;
 
 enum daemon_event_kind {
-    /* from the tree (overlay/node.h, struct node_events) */
+    /* from the tree (overlay/endpoint.h, struct endpoint_events) */
     DAEMON_EVENT_JOINED,
     DAEMON_EVENT_LINKED,    /* place */
     DAEMON_EVENT_UNLINKED,  /* place, status, text */
@@ -39,7 +39,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_RECEIVED,  /* place: source, message */
     DAEMON_EVENT_REQUEST,   /* place: source, id, message */
     DAEMON_EVENT_REPLY,     /* id, status, message or NULL */
-    DAEMON_EVENT_SEEN,      /* places, status: enum node_loss, number: ns */
+    DAEMON_EVENT_SEEN,      /* places, status: enum endpoint_loss, number: ns */
     DAEMON_EVENT_SILENT,    /* place, number: ns */
     DAEMON_EVENT_LOST,      /* places */
     DAEMON_EVENT_MISSING,   /* key, places: set, missing or NULL */
@@ -63,7 +63,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_TIMER, /* id: enum daemon_timer, job */
     /* ending */
     DAEMON_EVENT_LEAVE,    /* root: all leave; number: limit in ms */
-    DAEMON_EVENT_END,      /* status: enum node_end, text: why, or NULL */
+    DAEMON_EVENT_END,      /* status: enum endpoint_end, text: why, or NULL */
     DAEMON_EVENT_FINISHED, /* the links have written what was queued */
     DAEMON_EVENT_KIND_COUNT
 };
@@ -79,9 +79,9 @@ struct daemon_event {
     const char *text;
     const void *data;
     size_t data_bytes;
-    const struct node_key *key;
+    const struct operation_name *key;
     const struct ranges *places;
-    const struct node_missing *missing;
+    const struct endpoint_missing *missing;
     struct message *message;     /* not taken */
     struct job_event *job_event; /* its spec is taken */
 };
@@ -95,11 +95,11 @@ enum daemon_timer {
     DAEMON_TIMER_COUNT
 };
 
-/* The operations on the tree (overlay/node.h, called by launch/core/daemon_tree.c).  They take
+/* The operations on the tree (overlay/endpoint.h, called by launch/core/daemon_tree.c).  They take
  * ownership of messages. */
 struct daemon_tree_ops {
     int (*broadcast)(void *context, const struct ranges *places, struct message *message);
-    void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
+    void (*contribute)(void *context, const struct operation_name *key, const struct ranges *places,
                        struct message *message);
     void (*forget)(void *context, uint32_t owner, const struct ranges *places);
     void (*send)(void *context, uint32_t place, enum frame_class class, struct message *message);
@@ -131,16 +131,16 @@ struct daemon_rank_ops {
 
 /* The PMI servers of a part; -ENOENT, or false, where there are none. */
 struct daemon_pmi_ops {
-    void (*result)(void *context, const struct node_key *key, int status,
+    void (*result)(void *context, const struct operation_name *key, int status,
                    struct message *message); /* message is not taken */
     int (*request)(void *context, uint32_t job, uint32_t source, uint32_t id,
                    struct wire_reader *reader);
     void (*reply)(void *context, uint32_t job, uint32_t id, int status,
                   struct message *message); /* message is not taken */
     bool (*is_served)(void *context, uint32_t job);
-    enum job_roll_state (*rank_state)(void *context, uint32_t job, const struct node_key *key,
+    enum job_roll_state (*rank_state)(void *context, uint32_t job, const struct operation_name *key,
                                       uint32_t index);
-    void (*stand_in)(void *context, uint32_t job, const struct node_key *key,
+    void (*stand_in)(void *context, uint32_t job, const struct operation_name *key,
                      const struct ranges *places);
 };
 

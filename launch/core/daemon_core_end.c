@@ -83,11 +83,11 @@ void daemon_core_end_check_idle(struct daemon_core *core)
         daemon_core_end_step(core, DAEMON_OUT_IDLE);
 }
 
-void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const char *why)
+void daemon_core_end_begin(struct daemon_core *core, enum endpoint_end end, const char *why)
 {
     if (daemon_core_is_ending(core))
         return;
-    if (end != NODE_END_LEFT) {
+    if (end != ENDPOINT_END_LEFT) {
         log_info("this daemon ends: %s", why != NULL ? why : "");
         core->has_failed = true;
         if (daemon_core_is_root(core))

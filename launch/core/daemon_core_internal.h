@@ -78,7 +78,7 @@ enum daemon_step_out {
 void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what);
 /* Takes DAEMON_OUT_IDLE if the starter is idle. */
 void daemon_core_end_check_idle(struct daemon_core *core);
-void daemon_core_end_begin(struct daemon_core *core, enum node_end end, const char *why);
+void daemon_core_end_begin(struct daemon_core *core, enum endpoint_end end, const char *why);
 void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms);
 
 /* daemon_core_silence.c */

@@ -39,8 +39,8 @@ static void broadcast(void *context, struct message *payload)
     daemon_core_step(context, &event);
 }
 
-static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
-                   struct message *payload)
+static void result(void *context, const struct operation_name *key, int status,
+                   const struct ranges *lost, struct message *payload)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_RESULT,
                                  .key = key,
@@ -76,7 +76,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     daemon_core_step(context, &event);
 }
 
-static void seen(void *context, const struct ranges *places, enum node_loss loss,
+static void seen(void *context, const struct ranges *places, enum endpoint_loss loss,
                  uint64_t silent_ns)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_SEEN,
@@ -102,8 +102,8 @@ static void lost(void *context, const struct ranges *places)
     daemon_core_step(context, &event);
 }
 
-static void missing(void *context, const struct node_key *key, const struct ranges *set,
-                    const struct node_missing *who)
+static void missing(void *context, const struct operation_name *key, const struct ranges *set,
+                    const struct endpoint_missing *who)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_MISSING, .key = key, .places = set, .missing = who};
@@ -111,7 +111,7 @@ static void missing(void *context, const struct node_key *key, const struct rang
     daemon_core_step(context, &event);
 }
 
-static void ended(void *context, enum node_end end, const struct error *why)
+static void ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_END, .status = (int)end, .text = why != NULL ? why->text : NULL};
@@ -119,7 +119,7 @@ static void ended(void *context, enum node_end end, const struct error *why)
     daemon_core_step(context, &event);
 }
 
-const struct node_events daemon_tree_events = {
+const struct endpoint_events daemon_tree_events = {
     .joined = joined,
     .linked = linked,
     .unlinked = unlinked,
@@ -141,62 +141,62 @@ const struct node_events daemon_tree_events = {
 
 static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
 {
-    return node_broadcast(context, places, message);
+    return endpoint_broadcast(context, places, message);
 }
 
-static void tree_contribute(void *context, const struct node_key *key, const struct ranges *places,
-                            struct message *message)
+static void tree_contribute(void *context, const struct operation_name *key,
+                            const struct ranges *places, struct message *message)
 {
-    node_contribute(context, key, places, message);
+    endpoint_contribute(context, key, places, message);
 }
 
 static void tree_forget(void *context, uint32_t owner, const struct ranges *places)
 {
-    node_forget(context, owner, places);
+    endpoint_forget(context, owner, places);
 }
 
 static void tree_send(void *context, uint32_t place, enum frame_class class,
                       struct message *message)
 {
-    node_send(context, place, class, message);
+    endpoint_send(context, place, class, message);
 }
 
 static uint32_t tree_request(void *context, uint32_t place, struct message *message)
 {
-    return node_request(context, place, message);
+    return endpoint_request(context, place, message);
 }
 
 static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
 {
-    node_reply(context, source, id, message);
+    endpoint_reply(context, source, id, message);
 }
 
 static void tree_place_failed(void *context, uint32_t place)
 {
-    node_place_failed(context, place);
+    endpoint_place_failed(context, place);
 }
 
 static void tree_leave(void *context)
 {
-    node_leave(context);
+    endpoint_leave(context);
 }
 
 static int tree_is_complete(void *context)
 {
-    return node_is_complete(context);
+    return endpoint_is_complete(context);
 }
 
 static bool tree_is_departing(void *context)
 {
-    return node_is_departing(context);
+    return endpoint_is_departing(context);
 }
 
 static void tree_missing(void *context, struct ranges *ret_places)
 {
-    node_missing(context, ret_places);
+    endpoint_missing(context, ret_places);
 }
 
-void daemon_tree_attach(struct daemon_core *core, struct node *node)
+void daemon_tree_attach(struct daemon_core *core, struct endpoint *endpoint)
 {
     static const struct daemon_tree_ops ops = {
         .broadcast = tree_broadcast,
@@ -212,5 +212,5 @@ void daemon_tree_attach(struct daemon_core *core, struct node *node)
         .missing = tree_missing,
     };
 
-    daemon_core_attach(core, &ops, node);
+    daemon_core_attach(core, &ops, endpoint);
 }

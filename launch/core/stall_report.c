@@ -75,7 +75,7 @@ static void roll_free(struct stall_report *report, struct roll *roll)
     free(roll);
 }
 
-static struct roll *roll_find(struct stall_report *report, const struct node_key *key)
+static struct roll *roll_find(struct stall_report *report, const struct operation_name *key)
 {
     struct list_link *node, *spare;
 
@@ -147,7 +147,7 @@ static uint64_t ranks_of(const struct place_map *map, const struct ranges *place
 static void print_arrived(const struct stall_report *report, const struct roll *roll,
                           struct buffer *out)
 {
-    const struct node_missing *missing = &roll->stalled.missing;
+    const struct endpoint_missing *missing = &roll->stalled.missing;
     struct ranges arrived = {0};
 
     ranges_copy(&arrived, &roll->stalled.set);
@@ -236,7 +236,7 @@ static int is_of_job(const struct stall_report *report, const struct job_stalled
 
 static void roll_say(struct stall_report *report, struct roll *roll)
 {
-    const struct node_missing *missing = &roll->stalled.missing;
+    const struct endpoint_missing *missing = &roll->stalled.missing;
     struct ranges rest = {0};
     char line[LINE_BYTES];
 

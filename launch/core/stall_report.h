@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reports which ranks a stalled exchange waits for.  After a while the overlay at the meeting point
- * reports the places it waits for (node_events.missing); this goes to the root, which asks the first
+ * reports the places it waits for (endpoint_events.missing); this goes to the root, which asks the first
  * of these nodes for the state of their ranks and prints one line: `fence 3 of job 1: waiting for rank
  * 5 on v6 (alive, stopped in state T); 7 arrived`.  It repeats the line only when it has changed.
  *
@@ -16,7 +16,7 @@
 
 #include "base/message.h"
 #include "base/wire.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 struct daemon_core;
 struct stall_report;
@@ -24,7 +24,7 @@ struct stall_report;
 #define STALL_NAME_BYTES 64
 
 /* "fence 3 of job 1" */
-void stall_report_name(const struct node_key *key, uint32_t job, char text[STALL_NAME_BYTES]);
+void stall_report_name(const struct operation_name *key, uint32_t job, char text[STALL_NAME_BYTES]);
 
 /* Every daemon: answers JOB_MESSAGE_ROLL of the root; reader stands after the kind. */
 int stall_report_answer(struct daemon_core *core, uint32_t id, struct wire_reader *reader);

@@ -10,7 +10,7 @@
 #include "base/wire.h"
 #include "launch/core/daemon_core_internal.h"
 
-void stall_report_name(const struct node_key *key, uint32_t job, char text[STALL_NAME_BYTES])
+void stall_report_name(const struct operation_name *key, uint32_t job, char text[STALL_NAME_BYTES])
 {
     snprintf(text, STALL_NAME_BYTES, "%s %u of job %u",
              key->kind == JOB_OPERATION_PMI1 ? "barrier" : "fence", key->generation, job);
@@ -29,7 +29,7 @@ static void roll_add(struct job_roll *roll, uint32_t rank, uint8_t state, uint8_
 
 /* Whether any rank could still join. */
 static bool roll_of_node(const struct daemon_core *core, const struct job_local *part,
-                         const struct node_key *key, struct job_roll *ret_roll)
+                         const struct operation_name *key, struct job_roll *ret_roll)
 {
     const struct daemon_ops *ops = core->ops;
     bool is_any_left = false;

@@ -66,7 +66,7 @@ void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
     daemon_core_step(daemon->core, &event);
 }
 
-void daemon_end(struct daemon *daemon, enum node_end end, const char *why)
+void daemon_end(struct daemon *daemon, enum endpoint_end end, const char *why)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_END, .status = (int)end, .text = why};
 
@@ -80,7 +80,8 @@ static void lease_renew(void *context)
     struct daemon *daemon = context;
     uint64_t now_ns = loop_now_ns();
     uint64_t left_ns = daemon->record.instance.lease_ms * NS_PER_MS;
-    uint64_t end_ns = daemon->node != NULL ? node_lease_end_ns(daemon->node) : UINT64_MAX;
+    uint64_t end_ns =
+        daemon->endpoint != NULL ? endpoint_lease_end_ns(daemon->endpoint) : UINT64_MAX;
 
     if (end_ns != UINT64_MAX && end_ns < now_ns + left_ns)
         left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
@@ -115,7 +116,8 @@ static int listen_addresses(const struct daemon *daemon, struct addresses *ret_a
     return address_parse(text, &ret_addresses->items[0], error);
 }
 
-static int open_node(struct daemon *daemon, const struct node_config *config, struct error *error)
+static int open_node(struct daemon *daemon, const struct endpoint_config *config,
+                     struct error *error)
 {
     const struct instance_spec *instance = &daemon->record.instance;
 
@@ -125,19 +127,19 @@ static int open_node(struct daemon *daemon, const struct node_config *config, st
             return error->code;
     }
     if (daemon->doctor != NULL)
-        daemon->node = node_create(config, &doctor_node_events, daemon);
+        daemon->endpoint = endpoint_create(config, &doctor_node_events, daemon);
     else
-        daemon->node = node_create(config, &daemon_tree_events, daemon->core);
-    daemon_tree_attach(daemon->core, daemon->node);
+        daemon->endpoint = endpoint_create(config, &daemon_tree_events, daemon->core);
+    daemon_tree_attach(daemon->core, daemon->endpoint);
     if (daemon->recorder != NULL)
-        node_observe(daemon->node, recorder_step, daemon->recorder);
+        endpoint_observe(daemon->endpoint, recorder_step, daemon->recorder);
     return 0;
 }
 
 /* One port for the whole instance, where it can be had: the root's, who is the furthest ancestor. */
 static uint16_t root_port(const struct boot_record *record)
 {
-    const struct node_ancestor *root =
+    const struct endpoint_ancestor *root =
         record->ancestors_count > 0 ? &record->ancestors[record->ancestors_count - 1] : NULL;
 
     return root != NULL && root->addresses.count > 0 ? address_port(&root->addresses.items[0]) : 0;
@@ -146,7 +148,7 @@ static uint16_t root_port(const struct boot_record *record)
 static int open_tree(struct daemon *daemon, struct error *error)
 {
     const struct boot_record *record = &daemon->record;
-    struct node_config node_config = {
+    struct endpoint_config endpoint_config = {
         .place = record->place,
         .places = record->instance.places,
         .radix = record->instance.radix,
@@ -177,13 +179,13 @@ static int open_tree(struct daemon *daemon, struct error *error)
     }
     if (rc < 0)
         return rc;
-    rc = open_node(daemon, &node_config, error);
+    rc = open_node(daemon, &endpoint_config, error);
     if (rc == 0)
         rc = daemon_open_links(daemon, &link_config, error);
     if (rc < 0)
         return rc;
-    link_set_addresses(daemon->links, &node_config.own);
-    node_start(daemon->node, &node_config.own);
+    link_set_addresses(daemon->links, &endpoint_config.own);
+    endpoint_start(daemon->endpoint, &endpoint_config.own);
     return 0;
 }
 
@@ -270,7 +272,7 @@ static void close_parts(struct daemon *daemon)
     starter_destroy(daemon->starter);
     join_root_destroy(daemon->join_root);
     daemon_close_links(daemon);
-    node_destroy(daemon->node);
+    endpoint_destroy(daemon->endpoint);
     recorder_close(daemon->recorder);
     daemon_forget_starter(daemon);
     daemon_close_core(daemon);

@@ -22,8 +22,8 @@ static int open_rail(struct daemon *daemon, const struct link_set_config *links,
         .loop = daemon->loop,
         .provider = provider[0] != '\0' ? provider : NULL,
         .place = links->place,
-        .events = node_transport_events(),
-        .context = daemon->node,
+        .events = endpoint_transport_events(),
+        .context = daemon->endpoint,
     };
     struct address address;
     int rc;
@@ -46,8 +46,8 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
 {
     int rc = 0;
 
-    config->events = node_transport_events();
-    config->context = daemon->node;
+    config->events = endpoint_transport_events();
+    config->context = daemon->endpoint;
     if (daemon->record.instance.fabric != NULL) {
         rc = open_rail(daemon, config, error);
         config->events = rail_link_events();
@@ -58,11 +58,11 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
     if (daemon->links == NULL)
         return error->code ? error->code : -EIO;
     if (daemon->rail == NULL) {
-        node_attach(daemon->node, link_set_ops(), daemon->links);
+        endpoint_attach(daemon->endpoint, link_set_ops(), daemon->links);
         return 0;
     }
     rail_attach(daemon->rail, daemon->links);
-    node_attach(daemon->node, rail_ops(), daemon->rail);
+    endpoint_attach(daemon->endpoint, rail_ops(), daemon->rail);
     return 0;
 }
 

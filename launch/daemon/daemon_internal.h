@@ -23,7 +23,7 @@
 #include "launch/rank/services.h"
 #include "launch/exec/session.h"
 #include "launch/start/starter.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 #include "overlay/tree.h"
 
 /* Ids of processes at the helper that are no ranks: the starter's are below. */
@@ -57,7 +57,7 @@ struct daemon {
     struct loop *loop;
     struct link_set *links;
     struct rail *rail; /* NULL: the links carry everything */
-    struct node *node;
+    struct endpoint *endpoint;
     struct recorder *recorder; /* NULL: nothing is recorded */
     struct starter *starter;
     struct daemon_core *core;
@@ -86,7 +86,7 @@ struct daemon {
 
 /* daemon.c */
 int daemon_run(struct daemon *daemon, struct error *error);
-void daemon_end(struct daemon *daemon, enum node_end end, const char *why);
+void daemon_end(struct daemon *daemon, enum endpoint_end end, const char *why);
 /* Root: asks everyone to leave and ends, at the latest some patience later. */
 void daemon_leave(struct daemon *daemon, uint32_t patience_ms);
 /* A process of the starter has ended: the way out, if it is the time. */

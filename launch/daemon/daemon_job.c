@@ -58,17 +58,17 @@ static void stdin_taken(void *context, uint32_t bytes)
     daemon_core_step(job->daemon->core, &event);
 }
 
-static void services_contribute(void *context, const struct node_key *key,
+static void services_contribute(void *context, const struct operation_name *key,
                                 const struct ranges *places, struct message *payload)
 {
     struct daemon_job *job = context;
 
-    node_contribute(job->daemon->node, key, places, payload);
+    endpoint_contribute(job->daemon->endpoint, key, places, payload);
 }
 
-static void services_cancel(void *context, const struct node_key *key)
+static void services_cancel(void *context, const struct operation_name *key)
 {
-    node_cancel(((struct daemon_job *)context)->daemon->node, key);
+    endpoint_cancel(((struct daemon_job *)context)->daemon->endpoint, key);
 }
 
 static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
@@ -81,7 +81,7 @@ static uint32_t services_send_request(void *context, uint32_t place, struct mess
 static void services_send_reply(void *context, uint32_t source, uint32_t id,
                                 struct message *payload)
 {
-    node_reply(((struct daemon_job *)context)->daemon->node, source, id, payload);
+    endpoint_reply(((struct daemon_job *)context)->daemon->endpoint, source, id, payload);
 }
 
 static void services_aborted(void *context, uint32_t index, int status, const char *message)
@@ -129,7 +129,7 @@ static void services_ready(void *context)
     daemon_start_more(context);
 }
 
-static void services_missed(void *context, const struct node_key *key)
+static void services_missed(void *context, const struct operation_name *key)
 {
     const struct daemon_job *job = context;
     struct daemon_event event = {.kind = DAEMON_EVENT_MISSED, .job = job->number, .key = key};
@@ -366,7 +366,7 @@ static struct services *services_of(const struct daemon *daemon, uint32_t number
     return job != NULL ? job->services : NULL;
 }
 
-static void pmi_result(void *context, const struct node_key *key, int status,
+static void pmi_result(void *context, const struct operation_name *key, int status,
                        struct message *message)
 {
     struct services *services = services_of(context, key->owner);
@@ -401,12 +401,12 @@ static bool pmi_is_served(void *context, uint32_t number)
 }
 
 static enum job_roll_state pmi_rank_state(void *context, uint32_t number,
-                                          const struct node_key *key, uint32_t index)
+                                          const struct operation_name *key, uint32_t index)
 {
     return services_roll_state(services_of(context, number), key, index);
 }
 
-static void pmi_stand_in(void *context, uint32_t number, const struct node_key *key,
+static void pmi_stand_in(void *context, uint32_t number, const struct operation_name *key,
                          const struct ranges *places)
 {
     services_stand_in(services_of(context, number), key, places);

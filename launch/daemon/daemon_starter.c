@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 
 #define STARTER_GONE_MS 1500
 
@@ -24,7 +24,7 @@ static void end_unjoined(void *context)
     struct daemon *daemon = context;
 
     if (!daemon_core_has_joined(daemon->core))
-        daemon_end(daemon, NODE_END_ORPHAN, "its starter exited before it joined");
+        daemon_end(daemon, ENDPOINT_END_ORPHAN, "its starter exited before it joined");
 }
 
 /* Nothing comes on a pipe's end for writing but its breaking; a socket may be our input, too. */

@@ -52,11 +52,11 @@ static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_lev
 static void contribute(struct doctor *doctor)
 {
     /* Each generation is of another set, which has its own name. */
-    struct node_key key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
-                           .generation = doctor->generation,
-                           .kind = JOB_OPERATION_DOCTOR,
-                           .merge = JOB_MERGE_DOCTOR,
-                           .target = NODE_TARGET_ROOT};
+    struct operation_name key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
+                                 .generation = doctor->generation,
+                                 .kind = JOB_OPERATION_DOCTOR,
+                                 .merge = JOB_MERGE_DOCTOR,
+                                 .target = ENDPOINT_TARGET_ROOT};
     struct buffer payload = {0};
 
     if (!doctor->is_examined || !doctor->is_clock_told || doctor->generation == 0 ||
@@ -65,7 +65,8 @@ static void contribute(struct doctor *doctor)
     loop_timer_cancel(doctor->timer);
     doctor->contributed = doctor->generation;
     doctor_report_encode(&doctor->report, &payload);
-    node_contribute(doctor->daemon->node, &key, &doctor->set, message_from_buffer(&payload));
+    endpoint_contribute(doctor->daemon->endpoint, &key, &doctor->set,
+                        message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -155,7 +156,7 @@ static void add_peer(struct doctor_request *request, uint32_t place,
 static void add_peers(struct doctor *doctor, struct doctor_request *request)
 {
     const struct boot_record *record = &doctor->daemon->record;
-    uint32_t parent = node_parent(doctor->daemon->node);
+    uint32_t parent = endpoint_parent(doctor->daemon->endpoint);
     char name[HOST_NAME_BYTES_MAX + 1];
     struct addresses addresses;
     uint32_t place;
@@ -166,7 +167,7 @@ static void add_peers(struct doctor *doctor, struct doctor_request *request)
         add_peer(request, parent, &record->ancestors[i].addresses, "");
         request->has_parent = 1;
     }
-    for (uint32_t i = 0; node_child(doctor->daemon->node, i, &place, &addresses); i++)
+    for (uint32_t i = 0; endpoint_child(doctor->daemon->endpoint, i, &place, &addresses); i++)
         if (addresses.count > 0)
             add_peer(request, place, &addresses, daemon_place_name(doctor->daemon, place, name));
 }
@@ -247,7 +248,8 @@ static void clock_answer(struct doctor *doctor, const struct doctor_asker *asker
     wire_put_u64(&payload, (uint64_t)real_time_ns());
     wire_put_u64(&payload, (uint64_t)doctor->offset_ns);
     wire_put_u64(&payload, (uint64_t)doctor->error_ns);
-    node_reply(doctor->daemon->node, asker->place, asker->id, message_from_buffer(&payload));
+    endpoint_reply(doctor->daemon->endpoint, asker->place, asker->id,
+                   message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -286,8 +288,9 @@ static void clock_ask(struct doctor *doctor)
 
     wire_put_u8(&payload, JOB_MESSAGE_CLOCK);
     doctor->clock_asked_ns = real_time_ns();
-    doctor->clock_request = node_request(doctor->daemon->node, node_parent(doctor->daemon->node),
-                                         message_from_buffer(&payload));
+    doctor->clock_request =
+        endpoint_request(doctor->daemon->endpoint, endpoint_parent(doctor->daemon->endpoint),
+                         message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -296,7 +299,7 @@ static void clock_start(struct doctor *doctor)
     if (doctor->root != NULL) {
         doctor->is_clock_known = 1;
         clock_done(doctor);
-    } else if (node_parent(doctor->daemon->node) != TREE_NO_PLACE) {
+    } else if (endpoint_parent(doctor->daemon->endpoint) != TREE_NO_PLACE) {
         clock_ask(doctor);
     }
 }
@@ -395,8 +398,8 @@ static void broadcast(void *context, struct message *payload)
     contribute(doctor);
 }
 
-static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
-                   struct message *payload)
+static void result(void *context, const struct operation_name *key, int status,
+                   const struct ranges *lost, struct message *payload)
 {
     struct doctor *doctor = ((struct daemon *)context)->doctor;
 
@@ -483,10 +486,10 @@ static void starter_failed(void *context, uint32_t place, const struct error *wh
         wire_put_u8(&payload, JOB_MESSAGE_PLACE_FAILED);
         wire_put_u32(&payload, place);
         wire_put_bytes(&payload, why->text, strnlen(why->text, DOCTOR_TEXT_BYTES_MAX - 1));
-        node_send(daemon->node, 0, FRAME_CONTROL, message_from_buffer(&payload));
+        endpoint_send(daemon->endpoint, 0, FRAME_CONTROL, message_from_buffer(&payload));
         buffer_fini(&payload);
     }
-    node_place_failed(daemon->node, place);
+    endpoint_place_failed(daemon->endpoint, place);
     if (!ranges_contains(&doctor->linked, place) &&
         !starter_is_one_shot(daemon->record.instance.starter))
         start_in_stead(doctor, place);
@@ -519,12 +522,12 @@ static void unlinked(void *context, uint32_t place, const struct error *why)
     daemon_tree_events.unlinked(((struct daemon *)context)->core, place, why);
 }
 
-static void ended(void *context, enum node_end end, const struct error *why)
+static void ended(void *context, enum endpoint_end end, const struct error *why)
 {
     daemon_tree_events.ended(((struct daemon *)context)->core, end, why);
 }
 
-const struct node_events doctor_node_events = {
+const struct endpoint_events doctor_node_events = {
     .joined = joined,
     .linked = linked,
     .unlinked = unlinked,

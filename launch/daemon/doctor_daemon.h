@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "launch/proto/doctor_report.h"
 #include "launch/start/starter.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 
 struct daemon;
 struct doctor_root;
@@ -56,7 +56,7 @@ struct doctor {
     uint32_t askers_count;
 };
 
-extern const struct node_events doctor_node_events;
+extern const struct endpoint_events doctor_node_events;
 extern const struct starter_events doctor_starter_events;
 
 void doctor_open(struct daemon *daemon);

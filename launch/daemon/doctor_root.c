@@ -62,10 +62,10 @@ static void tell(struct doctor *doctor, const struct doctor_report *gathered)
 
 static void absent(const struct doctor *doctor, struct ranges *ret_places)
 {
-    const struct node *node = doctor->daemon->node;
+    const struct endpoint *endpoint = doctor->daemon->endpoint;
 
-    node_missing(node, ret_places);
-    ranges_add_all(ret_places, node_dead(node));
+    endpoint_missing(endpoint, ret_places);
+    ranges_add_all(ret_places, endpoint_dead(endpoint));
 }
 
 /* Everyone who lives and has joined, in a new generation of the gather. */
@@ -84,7 +84,7 @@ static void gather(struct doctor *doctor)
     buffer_append(&payload, root->asked.data, root->asked.length_bytes);
     if (root->generation == 1)
         loop_timer_set(root->timer, loop_now_ns() + GATHER_MS * NS_PER_MS);
-    node_broadcast(doctor->daemon->node, &places, message_from_buffer(&payload));
+    endpoint_broadcast(doctor->daemon->endpoint, &places, message_from_buffer(&payload));
     buffer_fini(&payload);
     ranges_fini(&places);
     ranges_fini(&left_out);
@@ -96,7 +96,7 @@ static void tell_absent(struct doctor *doctor)
     struct doctor_root *root = doctor->root;
     struct ranges places = {0}, missing = {0};
 
-    node_missing(doctor->daemon->node, &missing);
+    endpoint_missing(doctor->daemon->endpoint, &missing);
     absent(doctor, &places);
     ranges_remove_all(&places, &root->failed);
     ranges_remove_all(&places, &missing);

@@ -56,7 +56,7 @@ static void end_in_order(int number)
 
     snprintf(why, sizeof(why), "it received %s", strsignal(number));
     fprintf(stderr, "banyand: %s: leaving the instance and killing its processes\n", why);
-    daemon_end(daemon, NODE_END_ORPHAN, why);
+    daemon_end(daemon, ENDPOINT_END_ORPHAN, why);
     daemon->exit_status = EXIT_STATUS_SIGNAL + number;
 }
 

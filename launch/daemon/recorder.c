@@ -47,7 +47,7 @@ static void put(struct recorder *recorder, const struct buffer *text)
 }
 
 struct recorder *recorder_open(const char *directory, const char *session,
-                               const struct node_config *config, struct error *error)
+                               const struct endpoint_config *config, struct error *error)
 {
     char *path = memory_printf("%s/banyan-%s-%u.record", directory, session, config->place);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

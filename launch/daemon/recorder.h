@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 
 #define RECORDER_BYTES_MAX (256u * 1024 * 1024)
 
@@ -19,9 +19,9 @@ struct recorder;
 
 /* DIRECTORY/banyan-SESSION-PLACE.record, for the user's eyes only.  NULL if it cannot be made. */
 struct recorder *recorder_open(const char *directory, const char *session,
-                               const struct node_config *config, struct error *error);
+                               const struct endpoint_config *config, struct error *error);
 void recorder_close(struct recorder *recorder); /* NULL is fine */
-/* A node_observer; context is the recorder. */
+/* A endpoint_observer; context is the recorder. */
 void recorder_step(void *context, const struct overlay_event *event,
                    const struct overlay_actions *actions);
 

@@ -24,7 +24,7 @@ struct start_failure {
 /* How the loss of places was noticed. */
 struct job_seen {
     struct ranges places;
-    enum node_loss loss;
+    enum endpoint_loss loss;
     uint64_t silent_ns;
 };
 

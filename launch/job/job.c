@@ -21,7 +21,7 @@ static void concatenate(struct buffer *merged, const void *other, size_t other_b
     buffer_append(merged, other, other_bytes);
 }
 
-node_merge_function *const job_merges[JOB_MERGE_COUNT] = {
+endpoint_merge_function *const job_merges[JOB_MERGE_COUNT] = {
     [JOB_MERGE_CONCATENATE] = concatenate,   [JOB_MERGE_LAUNCHED] = job_launched_merge,
     [JOB_MERGE_ENDED] = job_ended_merge,     [JOB_MERGE_SURVEY] = survey_merge,
     [JOB_MERGE_DOCTOR] = doctor_report_fold,
@@ -101,7 +101,7 @@ uint64_t job_set_id(uint32_t number, enum job_operation operation)
     return hash_mix(((uint64_t)operation << 32) | number);
 }
 
-struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t generation)
+struct operation_name job_key(uint32_t number, enum job_operation operation, uint32_t generation)
 {
     static const uint8_t merges[] = {
         [JOB_OPERATION_LAUNCHED] = JOB_MERGE_LAUNCHED, [JOB_OPERATION_ENDED] = JOB_MERGE_ENDED,
@@ -114,12 +114,12 @@ struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t 
     /* After a loss it is another set, and other nodes are asked the second time. */
     if (operation == JOB_OPERATION_ENDED || operation == JOB_OPERATION_SURVEY)
         set_id = hash_mix(set_id + generation);
-    return (struct node_key){
+    return (struct operation_name){
         .set_id = set_id,
         .owner = number,
         .generation = generation,
         .kind = (uint8_t)operation,
         .merge = merges[operation],
-        .target = gather ? NODE_TARGET_ROOT : NODE_TARGET_ALL,
+        .target = gather ? ENDPOINT_TARGET_ROOT : ENDPOINT_TARGET_ALL,
     };
 }

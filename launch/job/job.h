@@ -29,7 +29,7 @@
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 #include "launch/proto/spec.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 struct job_part;
 
@@ -45,8 +45,8 @@ enum job_event_kind {
     JOB_EVENT_BROADCAST, /* message */
     JOB_EVENT_RESULT,    /* key, status, places (lost), message */
     JOB_EVENT_RECEIVED,  /* place (source), message: RANK_FAILED, PLACE_FAILED ... */
-    JOB_EVENT_SEEN,     /* root: places whose loss comes next, status: enum node_loss, number: ns */
-    JOB_EVENT_LOST,     /* places */
+    JOB_EVENT_SEEN, /* root: places whose loss comes next, status: enum endpoint_loss, number: ns */
+    JOB_EVENT_LOST, /* places */
     JOB_EVENT_COMPLETE, /* root: the tree is complete */
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
@@ -86,7 +86,7 @@ struct job_event {
     int status;
     enum start_step step;
     const char *text;
-    const struct node_key *key;
+    const struct operation_name *key;
     const struct ranges *places;
     struct message *message; /* not taken */
     struct job_spec *spec;   /* taken: content moved out */
@@ -127,7 +127,7 @@ struct job_action {
     struct message *message; /* owned; may be taken by setting it to NULL */
     struct ranges places;    /* owned */
     union {
-        struct node_key key;
+        struct operation_name key;
         uint32_t place;
         uint32_t want;
         struct {
@@ -176,7 +176,7 @@ struct job_local {
     uint32_t nodes;           /* their number */
 };
 
-/* The merge functions of the gathers, for node_config.merges: index = enum job_merge. */
+/* The merge functions of the gathers, for endpoint_config.merges: index = enum job_merge. */
 enum job_merge {
     JOB_MERGE_CONCATENATE,
     JOB_MERGE_LAUNCHED,
@@ -185,9 +185,9 @@ enum job_merge {
     JOB_MERGE_DOCTOR,
     JOB_MERGE_COUNT
 };
-extern node_merge_function *const job_merges[JOB_MERGE_COUNT];
+extern endpoint_merge_function *const job_merges[JOB_MERGE_COUNT];
 
-/* node_key.kind of operations */
+/* operation_name.kind of operations */
 enum job_operation {
     JOB_OPERATION_LAUNCHED = 1,
     JOB_OPERATION_ENDED,

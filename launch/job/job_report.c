@@ -204,13 +204,13 @@ void job_report_seen(struct instance_root *root, const struct job_event *event)
     struct job_seen *seen = NULL;
 
     for (uint32_t i = 0; i < root->seen_count && seen == NULL; i++)
-        if (root->seen[i].loss == (enum node_loss)event->status &&
+        if (root->seen[i].loss == (enum endpoint_loss)event->status &&
             root->seen[i].silent_ns == (uint64_t)event->number)
             seen = &root->seen[i];
     if (seen == NULL && root->seen_count < SEEN_MAX) {
         root->seen = memory_resize(root->seen, (root->seen_count + 1) * sizeof *root->seen);
         seen = &root->seen[root->seen_count++];
-        *seen = (struct job_seen){.loss = (enum node_loss)event->status,
+        *seen = (struct job_seen){.loss = (enum endpoint_loss)event->status,
                                   .silent_ns = (uint64_t)event->number};
     }
     if (seen != NULL)
@@ -219,12 +219,12 @@ void job_report_seen(struct instance_root *root, const struct job_event *event)
 
 void job_report_loss(const struct instance_root *root, uint32_t place, struct buffer *out)
 {
-    static const char *const texts[NODE_LOSS_COUNT] = {
-        [NODE_LOSS_UNKNOWN] = "its connection broke",
-        [NODE_LOSS_ENDED] = "its daemon exited",
-        [NODE_LOSS_CLOSED] = "its daemon closed the connection",
-        [NODE_LOSS_REFUSED] = "nobody listens there",
-        [NODE_LOSS_UNREACHABLE] = "its machine does not respond",
+    static const char *const texts[ENDPOINT_LOSS_COUNT] = {
+        [ENDPOINT_LOSS_UNKNOWN] = "its connection broke",
+        [ENDPOINT_LOSS_ENDED] = "its daemon exited",
+        [ENDPOINT_LOSS_CLOSED] = "its daemon closed the connection",
+        [ENDPOINT_LOSS_REFUSED] = "nobody listens there",
+        [ENDPOINT_LOSS_UNREACHABLE] = "its machine does not respond",
     };
     const struct job_seen *seen = NULL;
 
@@ -232,8 +232,8 @@ void job_report_loss(const struct instance_root *root, uint32_t place, struct bu
         if (ranges_contains(&root->seen[i].places, place))
             seen = &root->seen[i];
     if (seen == NULL)
-        buffer_append_string(out, texts[NODE_LOSS_UNKNOWN]);
-    else if (seen->loss == NODE_LOSS_SILENT)
+        buffer_append_string(out, texts[ENDPOINT_LOSS_UNKNOWN]);
+    else if (seen->loss == ENDPOINT_LOSS_SILENT)
         buffer_printf(out, "silent for %.1f s", (double)seen->silent_ns / 1e9);
     else
         buffer_append_string(out, texts[seen->loss]);

@@ -88,7 +88,7 @@ static void blank_controls(char *text)
         text[--length] = 0;
 }
 
-/* Its places and those surveyed before the launch, including dead ones: node_forget. */
+/* Its places and those surveyed before the launch, including dead ones: endpoint_forget. */
 static void forget(struct job *job, struct job_actions *actions)
 {
     if (!ranges_is_empty(&job->concerned))

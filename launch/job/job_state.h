@@ -136,7 +136,7 @@ void job_actions_broadcast(struct job_actions *actions, uint32_t job, const stru
                            struct buffer *payload);
 void job_actions_text(struct job_actions *actions, uint32_t job, uint8_t level, const char *text);
 void job_actions_timer(struct job_actions *actions, uint32_t job, uint64_t deadline_ns);
-struct node_key job_key(uint32_t number, enum job_operation operation, uint32_t generation);
+struct operation_name job_key(uint32_t number, enum job_operation operation, uint32_t generation);
 
 /* ---- job_part.c: what a node has of a job ---- */
 

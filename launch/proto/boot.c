@@ -64,13 +64,13 @@ static struct hostlist *get_names(struct wire_reader *reader, uint32_t expected)
     return names;
 }
 
-static void put_ancestor(struct buffer *out, const struct node_ancestor *ancestor)
+static void put_ancestor(struct buffer *out, const struct endpoint_ancestor *ancestor)
 {
     wire_put_varint(out, ancestor->place);
     address_wire_put(&ancestor->addresses, out);
 }
 
-static void get_ancestor(struct wire_reader *reader, struct node_ancestor *ret_ancestor)
+static void get_ancestor(struct wire_reader *reader, struct endpoint_ancestor *ret_ancestor)
 {
     ret_ancestor->place = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
     address_wire_get(reader, &ret_ancestor->addresses);

@@ -18,7 +18,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/spec.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 #define BOOT_PROTOCOL_VERSION 1
 #define BOOT_RECORD_BYTES_MAX (64u * 1024 * 1024)
@@ -30,10 +30,10 @@ struct boot_record {
     struct instance_spec instance;
     uint32_t place;
     uint32_t incarnation;
-    char name[HOST_NAME_BYTES_MAX + 1]; /* of this node, as in the allocation */
-    struct range range;                 /* of places: this subtree */
-    struct hostlist *names;             /* of the places of range but 0, in order; its own */
-    struct node_ancestor *ancestors;    /* nearest first */
+    char name[HOST_NAME_BYTES_MAX + 1];  /* of this node, as in the allocation */
+    struct range range;                  /* of places: this subtree */
+    struct hostlist *names;              /* of the places of range but 0, in order; its own */
+    struct endpoint_ancestor *ancestors; /* nearest first */
     uint32_t ancestors_count;
 };
 

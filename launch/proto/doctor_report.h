@@ -82,7 +82,7 @@ void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const 
 int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
                        struct doctor_report *report);
 
-/* merged := merged + other, both encoded (node_merge_function). */
+/* merged := merged + other, both encoded (endpoint_merge_function). */
 void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes);
 
 /* The table, and the output of --json.  names: of places 1 and on. */

@@ -145,9 +145,9 @@ int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *read
     wire_get_key(reader, &message.key);
     message.over = (uint8_t)wire_get_varint_max(reader, 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
-    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.absent);
-    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.unjoined);
-    ranges_decode(reader, NODE_MISSING_RANGES_MAX, &message.missing.silent);
+    ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.absent);
+    ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.unjoined);
+    ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.silent);
     message.missing.more = wire_get_varint_max(reader, UINT32_MAX);
     if (wire_finish(reader) < 0) {
         job_stalled_fini(&message);

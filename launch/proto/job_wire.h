@@ -14,7 +14,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/start_step.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 enum job_message {
     JOB_MESSAGE_NONE,
@@ -100,18 +100,18 @@ struct job_end_message {
     struct ranges places; /* the participants */
 };
 
-/* An operation of the ranks has had no progress for a while (node_events.missing). */
+/* An operation of the ranks has had no progress for a while (endpoint_events.missing). */
 struct job_stalled {
-    struct node_key key;
+    struct operation_name key;
     uint8_t over; /* it has completed after all: the rest is empty */
     struct ranges set;
-    struct node_missing missing;
+    struct endpoint_missing missing;
 };
 
 /* Asks for the state of a node's ranks with respect to this operation. */
 struct job_roll_request {
     uint32_t number;
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
 };
 

@@ -335,8 +335,8 @@ int services_exited(struct services *services, uint32_t index)
            client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
 }
 
-enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
-                                        uint32_t index)
+enum job_roll_state services_roll_state(const struct services *services,
+                                        const struct operation_name *key, uint32_t index)
 {
     const struct client *client = &services->clients[index];
     enum client_state state =
@@ -350,7 +350,7 @@ enum job_roll_state services_roll_state(const struct services *services, const s
     return state == CLIENT_NEVER ? JOB_ROLL_NEW : JOB_ROLL_RUNNING;
 }
 
-void services_result(struct services *services, const struct node_key *key, int status,
+void services_result(struct services *services, const struct operation_name *key, int status,
                      struct message *payload)
 {
     services_collective_result(services, key, status, payload);

@@ -21,17 +21,17 @@ struct services;
 
 struct services_world {
     void *context;
-    void (*contribute)(void *context, const struct node_key *key, const struct ranges *places,
+    void (*contribute)(void *context, const struct operation_name *key, const struct ranges *places,
                        struct message *payload); /* takes payload */
-    /* The operation is no longer needed: services_result follows (overlay/node.h, node_cancel). */
-    void (*cancel)(void *context, const struct node_key *key);
+    /* The operation is no longer needed: services_result follows (overlay/endpoint.h, endpoint_cancel). */
+    void (*cancel)(void *context, const struct operation_name *key);
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
     /* The state of a local rank's process, as in /proc/PID/stat: R, S, T ...; 0: not known. */
     uint8_t (*process_state)(void *context, uint32_t index);
     /* Others have completed an operation without this node, which has no rank left. */
-    void (*missed)(void *context, const struct node_key *key);
+    void (*missed)(void *context, const struct operation_name *key);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */
@@ -69,13 +69,13 @@ void services_environment(struct services *services, uint32_t index, int target_
 /* 1 if the rank had connected to a server and exited without finalize. */
 int services_exited(struct services *services, uint32_t index);
 /* The state of a rank that has not ended with respect to an operation. */
-enum job_roll_state services_roll_state(const struct services *services, const struct node_key *key,
-                                        uint32_t index);
+enum job_roll_state services_roll_state(const struct services *services,
+                                        const struct operation_name *key, uint32_t index);
 /* No rank is left here to take part in operations of this set: from now on the services do. */
-void services_stand_in(struct services *services, const struct node_key *key,
+void services_stand_in(struct services *services, const struct operation_name *key,
                        const struct ranges *places);
 /* A result of the overlay. */
-void services_result(struct services *services, const struct node_key *key, int status,
+void services_result(struct services *services, const struct operation_name *key, int status,
                      struct message *payload);
 void services_request(struct services *services, uint32_t source, uint32_t id,
                       struct wire_reader *reader);

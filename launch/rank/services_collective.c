@@ -21,7 +21,7 @@ struct collective {
     const struct speaker *speaker;
     struct loop_timer *timer; /* NULL: no time-out */
     uint64_t id;              /* the speaker's */
-    struct node_key key;
+    struct operation_name key;
     enum pmi_kind kind;
     uint64_t members; /* its members, whatever the kind */
 };
@@ -95,16 +95,16 @@ static int members_set(const struct services *services, const struct pmi_process
     return rc;
 }
 
-static struct node_key make_key(const struct services *services, enum pmi_kind kind,
-                                uint64_t members)
+static struct operation_name make_key(const struct services *services, enum pmi_kind kind,
+                                      uint64_t members)
 {
     uint32_t number = services->config.job->number;
-    struct node_key key = {
+    struct operation_name key = {
         .set_id = kind == PMI_FENCE ? members : hash_mix(members + (uint64_t)kind),
         .owner = number,
         .kind = JOB_OPERATION_PMIX,
         .merge = JOB_MERGE_CONCATENATE,
-        .target = NODE_TARGET_ALL,
+        .target = ENDPOINT_TARGET_ALL,
     };
 
     if (kind == PMI_BARRIER) { /* always of all ranks: the roll call uses that name */
@@ -114,7 +114,7 @@ static struct node_key make_key(const struct services *services, enum pmi_kind k
     return key;
 }
 
-static uint32_t generation_next(struct services *services, const struct node_key *key,
+static uint32_t generation_next(struct services *services, const struct operation_name *key,
                                 const struct ranges *places)
 {
     struct collective_set *set = hash_map_get_u64(services->sets, key->set_id);
@@ -136,7 +136,7 @@ uint32_t services_last_generation(const struct services *services, uint64_t set_
     return set ? set->generation : 0;
 }
 
-static void stand_in_set(struct services *services, struct node_key key,
+static void stand_in_set(struct services *services, struct operation_name key,
                          const struct ranges *places)
 {
     key.generation = services_last_generation(services, key.set_id) + 1;
@@ -155,7 +155,7 @@ void services_collective_stand_in(struct services *services)
     uint64_t members;
 
     while ((set = hash_map_next_entry(services->sets, &cursor, &name, &name_bytes)) != NULL) {
-        struct node_key key = make_key(services, PMI_FENCE, 0);
+        struct operation_name key = make_key(services, PMI_FENCE, 0);
 
         memcpy(&key.set_id, name, sizeof key.set_id);
         key.kind = (uint8_t)set->operation;
@@ -186,7 +186,7 @@ void services_collective(struct speaker *speaker, const struct pmi_collective *w
     struct collective *collective;
     uint64_t members;
     int rc = members_set(services, wanted->members, wanted->members_count, &members, &places);
-    struct node_key key = make_key(services, wanted->kind, members);
+    struct operation_name key = make_key(services, wanted->kind, members);
 
     if (rc == 0 && services_stands_in(services, key.set_id))
         rc = -ESRCH; /* ranks have ended meanwhile */
@@ -224,8 +224,8 @@ static void connection_change(struct services *services, const struct collective
         (void)hash_map_remove_u64(services->pmix.connected, collective->members);
 }
 
-void services_collective_result(struct services *services, const struct node_key *key, int status,
-                                struct message *payload)
+void services_collective_result(struct services *services, const struct operation_name *key,
+                                int status, struct message *payload)
 {
     struct list_link *node, *spare;
 

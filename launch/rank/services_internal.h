@@ -95,8 +95,8 @@ struct pmi_ops services_ops(struct speaker *speaker);
 void services_collective_open(struct services *services);
 void services_collective_close(struct services *services);
 void services_collective(struct speaker *speaker, const struct pmi_collective *collective);
-void services_collective_result(struct services *services, const struct node_key *key, int status,
-                                struct message *payload);
+void services_collective_result(struct services *services, const struct operation_name *key,
+                                int status, struct message *payload);
 /* No rank is left: stands in for them in all operations of others. */
 void services_collective_stand_in(struct services *services);
 /* The last operation of this set that was contributed to, 0: none. */
@@ -124,7 +124,8 @@ int services_job_open(struct services *services, struct error *error);
 
 /* services_stand_in.c */
 /* An operation has ended, possibly one in which we stand in for ranks. */
-void services_stand_in_result(struct services *services, const struct node_key *key, int status);
+void services_stand_in_result(struct services *services, const struct operation_name *key,
+                              int status);
 int services_stands_in(const struct services *services, uint64_t set_id);
 void services_stand_in_close(struct services *services);
 

@@ -15,7 +15,7 @@
 
 struct stand_in {
     struct list_link node;
-    struct node_key key; /* of the operation contributed to last */
+    struct operation_name key; /* of the operation contributed to last */
     struct ranges places;
 };
 
@@ -44,7 +44,7 @@ int services_stands_in(const struct services *services, uint64_t set_id)
     return stand_in_find(services, set_id) != NULL;
 }
 
-void services_stand_in(struct services *services, const struct node_key *key,
+void services_stand_in(struct services *services, const struct operation_name *key,
                        const struct ranges *places)
 {
     struct stand_in *stand_in;
@@ -61,7 +61,8 @@ void services_stand_in(struct services *services, const struct node_key *key,
     stand_in_contribute(services, stand_in);
 }
 
-void services_stand_in_result(struct services *services, const struct node_key *key, int status)
+void services_stand_in_result(struct services *services, const struct operation_name *key,
+                              int status)
 {
     struct stand_in *stand_in = stand_in_find(services, key->set_id);
 

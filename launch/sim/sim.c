@@ -335,7 +335,7 @@ void sim_machine_broadcast(struct sim_machine *machine, struct message *payload)
     if (sim_daemon_is_up(root)) {
         wire_put_u8(&text, SIM_MESSAGE);
         buffer_append(&text, payload->data, payload->length_bytes);
-        node_broadcast(root->node, NULL, message_from_buffer(&text));
+        endpoint_broadcast(root->endpoint, NULL, message_from_buffer(&text));
     }
     buffer_fini(&text);
     message_release(payload);
@@ -345,15 +345,15 @@ void sim_machine_contribute(struct sim_machine *machine, uint32_t place, const s
                             uint32_t generation, struct message *payload)
 {
     struct sim_daemon *daemon = &machine->daemons[place];
-    struct node_key key = {.set_id = ((uint64_t)SIM_OPERATION << 32) + machine->set_version,
-                           .kind = SIM_OPERATION,
-                           .merge = JOB_MERGE_CONCATENATE,
-                           .target = NODE_TARGET_ALL,
-                           .generation = generation};
+    struct operation_name key = {.set_id = ((uint64_t)SIM_OPERATION << 32) + machine->set_version,
+                                 .kind = SIM_OPERATION,
+                                 .merge = JOB_MERGE_CONCATENATE,
+                                 .target = ENDPOINT_TARGET_ALL,
+                                 .generation = generation};
 
     assert(place < machine->capacity);
     if (sim_daemon_is_up(daemon) && !daemon->stopped)
-        node_contribute(daemon->node, &key, set, payload);
+        endpoint_contribute(daemon->endpoint, &key, set, payload);
     else
         message_release(payload);
 }
@@ -364,8 +364,8 @@ uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
     uint32_t first = TREE_NO_PLACE;
 
     assert(count > 0);
-    if (sim_daemon_is_up(root) && count <= machine->capacity - node_population(root->node))
-        first = node_grow(root->node, count);
+    if (sim_daemon_is_up(root) && count <= machine->capacity - endpoint_population(root->endpoint))
+        first = endpoint_grow(root->endpoint, count);
     if (first == TREE_NO_PLACE)
         return first;
     machine->set_version++;
@@ -381,7 +381,7 @@ void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places
     assert(!ranges_is_empty(places));
     machine->set_version++;
     if (sim_daemon_is_up(root))
-        (void)node_shrink(root->node, places);
+        (void)endpoint_shrink(root->endpoint, places);
 }
 
 void sim_machine_leave(struct sim_machine *machine)
@@ -389,8 +389,9 @@ void sim_machine_leave(struct sim_machine *machine)
     struct sim_daemon *root = &machine->daemons[0];
     struct daemon_event leave = {.kind = DAEMON_EVENT_LEAVE};
 
-    leave.number =
-        root->node != NULL && node_is_complete(root->node) ? LEAVE_MS : LEAVE_INCOMPLETE_MS;
+    leave.number = root->endpoint != NULL && endpoint_is_complete(root->endpoint)
+                       ? LEAVE_MS
+                       : LEAVE_INCOMPLETE_MS;
     sim_daemon_post(root, &leave);
 }
 
@@ -399,7 +400,7 @@ int sim_machine_step(struct sim_machine *machine)
     return virtual_network_step(machine->sim);
 }
 
-struct virtual_network *sim_machine_world(struct sim_machine *machine)
+struct virtual_network *sim_machine_network(struct sim_machine *machine)
 {
     return machine->sim;
 }
@@ -427,10 +428,10 @@ int sim_machine_is_usurped(const struct sim_machine *machine)
     return 0;
 }
 
-const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place)
+const struct endpoint *sim_machine_endpoint(const struct sim_machine *machine, uint32_t place)
 {
     assert(place < machine->capacity + machine->config.strangers);
-    return machine->daemons[place].node;
+    return machine->daemons[place].endpoint;
 }
 
 const struct daemon_core *sim_machine_core(const struct sim_machine *machine, uint32_t place)

@@ -16,7 +16,7 @@
 #include "fabric/virtual_network.h"
 #include "launch/job/instance.h"
 #include "launch/proto/control.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 
 struct daemon_core;
 struct sim_machine;
@@ -109,7 +109,7 @@ struct sim_watch {
     void (*result)(void *context, uint32_t place, uint32_t generation, int status,
                    const struct message *payload);
     /* A daemon has ended by itself; the root's after all others had the chance to. */
-    void (*ended)(void *context, uint64_t now_ns, uint32_t place, enum node_end end);
+    void (*ended)(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end);
 };
 
 /* Sums of what happened to the output. */
@@ -185,14 +185,14 @@ uint64_t sim_machine_now_ns(const struct sim_machine *machine);
 uint64_t sim_machine_events(const struct sim_machine *machine);
 struct sim_output sim_machine_output(const struct sim_machine *machine);
 /* For faults of the network: places are slots. */
-struct virtual_network *sim_machine_world(struct sim_machine *machine);
+struct virtual_network *sim_machine_network(struct sim_machine *machine);
 int sim_machine_is_up(const struct sim_machine *machine, uint32_t place);
 int sim_machine_is_stopped(const struct sim_machine *machine, uint32_t place);
 /* A stranger is alive and the daemon of the place it claims is not: it may have been accepted as
  * that one. */
 int sim_machine_is_usurped(const struct sim_machine *machine);
 /* NULL if it has not come up. */
-const struct node *sim_machine_node(const struct sim_machine *machine, uint32_t place);
+const struct endpoint *sim_machine_endpoint(const struct sim_machine *machine, uint32_t place);
 /* NULL likewise. */
 const struct daemon_core *sim_machine_core(const struct sim_machine *machine, uint32_t place);
 /* NULL likewise, or if it has ended. */

@@ -140,7 +140,7 @@ static void complete(void *context)
     if (watch->complete)
         watch->complete(daemon->machine->context, virtual_network_now_ns(daemon->machine->sim));
     /* A job runs on the initial nodes of its instance. */
-    if (node_population(daemon->node) == daemon->machine->places)
+    if (endpoint_population(daemon->endpoint) == daemon->machine->places)
         daemon_tree_events.complete(daemon->core);
 }
 
@@ -155,8 +155,8 @@ static void broadcast(void *context, struct message *payload)
         watch->broadcast(daemon->machine->context, daemon->place, payload);
 }
 
-static void result(void *context, const struct node_key *key, int status, const struct ranges *lost,
-                   struct message *payload)
+static void result(void *context, const struct operation_name *key, int status,
+                   const struct ranges *lost, struct message *payload)
 {
     struct sim_daemon *daemon = context;
     const struct sim_watch *watch = sim_daemon_watch(daemon);
@@ -182,7 +182,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     daemon_tree_events.reply(((struct sim_daemon *)context)->core, id, status, payload);
 }
 
-static void seen(void *context, const struct ranges *places, enum node_loss loss,
+static void seen(void *context, const struct ranges *places, enum endpoint_loss loss,
                  uint64_t silent_ns)
 {
     daemon_tree_events.seen(((struct sim_daemon *)context)->core, places, loss, silent_ns);
@@ -205,14 +205,14 @@ static void lost(void *context, const struct ranges *places)
     daemon_tree_events.lost(daemon->core, places);
 }
 
-static void missing(void *context, const struct node_key *key, const struct ranges *set,
-                    const struct node_missing *who)
+static void missing(void *context, const struct operation_name *key, const struct ranges *set,
+                    const struct endpoint_missing *who)
 {
     if (key->kind != SIM_OPERATION)
         daemon_tree_events.missing(((struct sim_daemon *)context)->core, key, set, who);
 }
 
-static void ended(void *context, enum node_end end, const struct error *why)
+static void ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct sim_daemon *daemon = context;
 
@@ -221,7 +221,7 @@ static void ended(void *context, enum node_end end, const struct error *why)
     daemon_tree_events.ended(daemon->core, end, why);
 }
 
-static const struct node_events node_events = {
+static const struct endpoint_events endpoint_events = {
     .joined = joined,
     .linked = linked,
     .unlinked = unlinked,
@@ -257,14 +257,14 @@ static void make_core(struct sim_daemon *daemon, const struct boot_record *recor
     };
 
     daemon->core = daemon_core_create(&config);
-    daemon->end = NODE_END_LEFT;
+    daemon->end = ENDPOINT_END_LEFT;
     daemon->end_timer_ns = UINT64_MAX;
 }
 
 static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
 {
     struct sim_machine *machine = daemon->machine;
-    struct node_config config = {
+    struct endpoint_config config = {
         .place = record->place,
         .places = record->instance.places,
         .radix = record->instance.radix,
@@ -281,13 +281,13 @@ static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
     machine->up++;
     make_core(daemon, record);
     virtual_network_address(daemon->place, &config.own);
-    daemon->node = node_create(&config, &node_events, daemon);
-    daemon_tree_attach(daemon->core, daemon->node);
-    node_attach(daemon->node, virtual_network_transport_ops(),
-                virtual_network_transport(machine->sim, daemon->slot));
+    daemon->endpoint = endpoint_create(&config, &endpoint_events, daemon);
+    daemon_tree_attach(daemon->core, daemon->endpoint);
+    endpoint_attach(daemon->endpoint, virtual_network_transport_ops(),
+                    virtual_network_transport(machine->sim, daemon->slot));
     virtual_network_attach_as(machine->sim, daemon->slot, daemon->place, daemon->incarnation,
-                              node_transport_events(), daemon->node);
-    node_start(daemon->node, &config.own);
+                              endpoint_transport_events(), daemon->endpoint);
+    endpoint_start(daemon->endpoint, &config.own);
 }
 
 void sim_daemon_start(struct sim_daemon *daemon)
@@ -311,7 +311,7 @@ void sim_daemon_restart(struct sim_daemon *daemon)
                                .incarnation = daemon->incarnation + 1};
     struct boot_record record;
 
-    if (sim_daemon_is_up(daemon) || daemon->node == NULL)
+    if (sim_daemon_is_up(daemon) || daemon->endpoint == NULL)
         return; /* it has not died, or was never started */
     virtual_network_kill(daemon->machine->sim, daemon->slot);
     again.boot = message_reference(daemon->boot);
@@ -327,7 +327,7 @@ void sim_daemon_claim(struct sim_daemon *daemon, uint32_t place)
     const struct sim_daemon *victim = &daemon->machine->daemons[place];
     struct boot_record record;
 
-    if (daemon->state != SIM_DAEMON_ABSENT || victim->node == NULL)
+    if (daemon->state != SIM_DAEMON_ABSENT || victim->endpoint == NULL)
         return;
     daemon->boot = message_reference(victim->boot);
     daemon->incarnation = victim->incarnation;
@@ -390,7 +390,7 @@ void sim_daemon_fini(struct sim_daemon *daemon)
         part->next = daemon->machine->old_parts;
         daemon->machine->old_parts = part;
     }
-    node_destroy(daemon->node);
+    endpoint_destroy(daemon->endpoint);
     daemon_core_destroy(daemon->core);
     message_release(daemon->boot);
     free(daemon->waiting);

@@ -43,15 +43,15 @@ struct sim_daemon {
     enum sim_daemon_state state;
     uint8_t stopped;
     uint8_t was_stopped;
-    uint8_t linked;       /* its starter has heard of it */
-    uint8_t has_starter;  /* the process that started it, and ends with it, is there */
-    uint8_t expects_ends; /* of the daemons that it has started */
-    uint8_t lets_go;      /* of them */
-    enum node_end end;    /* why it ends */
-    uint32_t starters;    /* processes that have started daemons for this one */
-    struct message *boot; /* what its starter writes to its stdin; kept for who comes back */
+    uint8_t linked;        /* its starter has heard of it */
+    uint8_t has_starter;   /* the process that started it, and ends with it, is there */
+    uint8_t expects_ends;  /* of the daemons that it has started */
+    uint8_t lets_go;       /* of them */
+    enum endpoint_end end; /* why it ends */
+    uint32_t starters;     /* processes that have started daemons for this one */
+    struct message *boot;  /* what its starter writes to its stdin; kept for who comes back */
     uint32_t incarnation;
-    struct node *node;
+    struct endpoint *endpoint;
     struct daemon_core *core;
     uint64_t end_timer_ns;    /* DAEMON_TIMER_END; UINT64_MAX: none */
     struct sim_call *waiting; /* for a stopped daemon to go on */

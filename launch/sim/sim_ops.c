@@ -233,7 +233,7 @@ static const struct daemon_rank_ops rank_ops = {
 
 /* ---- their fences ---- */
 
-static void pmi_result(void *context, const struct node_key *key, int status,
+static void pmi_result(void *context, const struct operation_name *key, int status,
                        struct message *message)
 {
     const struct sim_daemon *daemon = context;
@@ -274,13 +274,13 @@ static bool pmi_is_served(void *context, uint32_t job)
     return sim_daemon_part(context, job) != NULL;
 }
 
-static enum job_roll_state pmi_rank_state(void *context, uint32_t job, const struct node_key *key,
-                                          uint32_t index)
+static enum job_roll_state pmi_rank_state(void *context, uint32_t job,
+                                          const struct operation_name *key, uint32_t index)
 {
     return sim_process_state(sim_daemon_part(context, job), index, key->generation);
 }
 
-static void pmi_stand_in(void *context, uint32_t job, const struct node_key *key,
+static void pmi_stand_in(void *context, uint32_t job, const struct operation_name *key,
                          const struct ranges *places)
 {
     (void)context;

@@ -295,11 +295,11 @@ static void step_begins(struct sim_part *part, uint32_t index)
  * result is the list of members. */
 static void check_fence(struct sim_part *part)
 {
-    struct node_key key = {.set_id = job_set_id(part->job->number, JOB_OPERATION_PMI1),
-                           .owner = part->job->number,
-                           .kind = JOB_OPERATION_PMI1,
-                           .merge = JOB_MERGE_CONCATENATE,
-                           .target = NODE_TARGET_ALL};
+    struct operation_name key = {.set_id = job_set_id(part->job->number, JOB_OPERATION_PMI1),
+                                 .owner = part->job->number,
+                                 .kind = JOB_OPERATION_PMI1,
+                                 .merge = JOB_MERGE_CONCATENATE,
+                                 .target = ENDPOINT_TARGET_ALL};
     struct buffer payload = {0};
 
     if (part->local == NULL || !sim_daemon_is_up(part->daemon) || part->daemon->stopped ||
@@ -308,7 +308,8 @@ static void check_fence(struct sim_part *part)
     key.generation = ++part->fence;
     part->arrived = 0;
     wire_put_u32(&payload, part->daemon->place);
-    node_contribute(part->daemon->node, &key, &part->local->places, message_from_buffer(&payload));
+    endpoint_contribute(part->daemon->endpoint, &key, &part->local->places,
+                        message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 

@@ -42,7 +42,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 static void check_sent(const struct frame *frame)
 {
@@ -82,7 +82,8 @@ static void link_up(struct place *place, uint32_t peer)
     step(place, &event);
 }
 
-static void contribute(struct place *place, uint64_t set_id, enum node_target target, size_t bytes)
+static void contribute(struct place *place, uint64_t set_id, enum endpoint_target target,
+                       size_t bytes)
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_CONTRIBUTE,
                                   .key = fuzz_overlay_key(set_id, target)};
@@ -118,16 +119,16 @@ static void join_child(struct place *place, uint32_t child)
 
 static void begin(struct place *place)
 {
-    static const struct node_ancestor root = {.place = 0, .addresses = {.count = 1}};
-    struct node_config config = {.place = 1,
-                                 .places = FUZZ_PLACES,
-                                 .radix = FUZZ_RADIX,
-                                 .incarnation = 1,
-                                 .inline_bytes = 8 * 1024,
-                                 .ancestors = &root,
-                                 .ancestors_count = 1,
-                                 .merges = merges,
-                                 .merges_count = 1};
+    static const struct endpoint_ancestor root = {.place = 0, .addresses = {.count = 1}};
+    struct endpoint_config config = {.place = 1,
+                                     .places = FUZZ_PLACES,
+                                     .radix = FUZZ_RADIX,
+                                     .incarnation = 1,
+                                     .inline_bytes = 8 * 1024,
+                                     .ancestors = &root,
+                                     .ancestors_count = 1,
+                                     .merges = merges,
+                                     .merges_count = 1};
     struct overlay_event start = {.kind = OVERLAY_EVENT_START};
     struct overlay_welcome welcome = {.range = {1, 3}, .lease = {.echo_stamp_ns = BEGIN_NS}};
     struct frame frame;
@@ -143,9 +144,9 @@ static void begin(struct place *place)
     join_child(place, 2);
     join_child(place, 3);
     assert(overlay_degree(place->overlay) == 3);
-    contribute(place, 1, NODE_TARGET_ALL, 8);
-    contribute(place, 2, NODE_TARGET_ROOT, 8);
-    contribute(place, 3, NODE_TARGET_ALL, LARGE_BYTES);
+    contribute(place, 1, ENDPOINT_TARGET_ALL, 8);
+    contribute(place, 2, ENDPOINT_TARGET_ROOT, 8);
+    contribute(place, 3, ENDPOINT_TARGET_ALL, LARGE_BYTES);
     place->generation++;
 }
 
@@ -156,7 +157,7 @@ static void call(struct place *place, uint8_t which)
     if (overlay_is_ended(place->overlay))
         return;
     if (which < 3) {
-        contribute(place, 1 + which, which == 1 ? NODE_TARGET_ROOT : NODE_TARGET_ALL,
+        contribute(place, 1 + which, which == 1 ? ENDPOINT_TARGET_ROOT : ENDPOINT_TARGET_ALL,
                    which == 2 ? LARGE_BYTES : 8);
         place->generation++;
         return;

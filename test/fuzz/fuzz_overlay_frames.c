@@ -8,9 +8,9 @@
 #include "overlay/overlay_wire.h"
 #include "overlay/stream_wire.h"
 
-struct node_key fuzz_overlay_key(uint64_t set_id, enum node_target target)
+struct operation_name fuzz_overlay_key(uint64_t set_id, enum endpoint_target target)
 {
-    return (struct node_key){.set_id = set_id, .generation = 1, .target = (uint8_t)target};
+    return (struct operation_name){.set_id = set_id, .generation = 1, .target = (uint8_t)target};
 }
 
 static const struct wire_bytes text = {(const unsigned char *)"abcdefgh", 8};
@@ -95,7 +95,7 @@ static void frame_of_waiting(struct frame *ret_frame)
 static void frame_of_lost(struct frame *ret_frame)
 {
     struct overlay_death death = {
-        .range = {3, 3}, .incarnation = 1, .loss = NODE_LOSS_SILENT, .silent_ns = 1000};
+        .range = {3, 3}, .incarnation = 1, .loss = ENDPOINT_LOSS_SILENT, .silent_ns = 1000};
     struct overlay_lost lost = {.count = 1, .items = &death};
 
     overlay_encode_lost(&lost, ret_frame);
@@ -195,8 +195,10 @@ static void frame_of_ack(struct frame *ret_frame)
 
 static void contribute(uint8_t state, struct wire_bytes payload, struct frame *ret_frame)
 {
-    struct overlay_contribute contribute = {
-        .key = fuzz_overlay_key(1, NODE_TARGET_ALL), .state = state, .low = 1, .payload = payload};
+    struct overlay_contribute contribute = {.key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL),
+                                            .state = state,
+                                            .low = 1,
+                                            .payload = payload};
 
     some_places(&contribute.set);
     overlay_encode_contribute(&contribute, 0, ret_frame);
@@ -227,7 +229,7 @@ static void frame_of_sized(struct frame *ret_frame)
 
 static void frame_of_query(struct frame *ret_frame)
 {
-    struct overlay_query query = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL), .want = 1};
+    struct overlay_query query = {.key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL), .want = 1};
 
     some_places(&query.set);
     overlay_encode_query(&query, 0, ret_frame);
@@ -237,7 +239,7 @@ static void frame_of_query(struct frame *ret_frame)
 static void frame_of_release(struct frame *ret_frame)
 {
     struct overlay_release release = {
-        .key = fuzz_overlay_key(1, NODE_TARGET_ALL), .stable = 1, .payload = text};
+        .key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL), .stable = 1, .payload = text};
 
     overlay_encode_release(&release, 0, ret_frame);
 }
@@ -276,7 +278,7 @@ static void frame_of_answer(struct frame *ret_frame)
 
 static struct overlay_roll_call roll_call(void)
 {
-    struct overlay_roll_call call = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL),
+    struct overlay_roll_call call = {.key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL),
                                      .patience_ns = 1000000000};
 
     some_places(&call.set);
@@ -301,7 +303,7 @@ static void frame_of_cancel(struct frame *ret_frame)
 
 static void frame_of_unanswered(struct frame *ret_frame)
 {
-    struct overlay_again again = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL), .bytes = 70000};
+    struct overlay_again again = {.key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL), .bytes = 70000};
 
     some_places(&again.set);
     overlay_encode_again(OVERLAY_UNANSWERED, &again, 0, ret_frame);
@@ -310,7 +312,7 @@ static void frame_of_unanswered(struct frame *ret_frame)
 
 static void frame_of_again(struct frame *ret_frame)
 {
-    struct overlay_again again = {.key = fuzz_overlay_key(1, NODE_TARGET_ALL)};
+    struct overlay_again again = {.key = fuzz_overlay_key(1, ENDPOINT_TARGET_ALL)};
 
     overlay_encode_again(OVERLAY_AGAIN, &again, 0, ret_frame);
 }
@@ -325,7 +327,7 @@ static void frame_of_stalled(struct frame *ret_frame)
 
 static struct stream_name large_name(void)
 {
-    return (struct stream_name){.key = fuzz_overlay_key(3, NODE_TARGET_ALL)};
+    return (struct stream_name){.key = fuzz_overlay_key(3, ENDPOINT_TARGET_ALL)};
 }
 
 static void frame_of_go(struct frame *ret_frame)
@@ -373,14 +375,14 @@ static void frame_of_broken(struct frame *ret_frame)
 
 static void frame_of_done(struct frame *ret_frame)
 {
-    struct node_key key = fuzz_overlay_key(3, NODE_TARGET_ALL);
+    struct operation_name key = fuzz_overlay_key(3, ENDPOINT_TARGET_ALL);
 
     stream_encode_done(&key, 0, ret_frame);
 }
 
 static void frame_of_over(struct frame *ret_frame)
 {
-    struct stream_over over = {.key = fuzz_overlay_key(3, NODE_TARGET_ALL), .stable = 1};
+    struct stream_over over = {.key = fuzz_overlay_key(3, ENDPOINT_TARGET_ALL), .stable = 1};
 
     stream_encode_over(&over, 0, ret_frame);
 }

@@ -11,7 +11,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-node_merge_function *const explore_merges[1] = {merge_concatenate};
+endpoint_merge_function *const explore_merges[1] = {merge_concatenate};
 
 static struct message *contribution(const struct task *task, uint32_t generation)
 {
@@ -27,12 +27,12 @@ static struct message *contribution(const struct task *task, uint32_t generation
     return message;
 }
 
-static struct node_key key_of(const struct call *call, uint32_t generation)
+static struct operation_name key_of(const struct call *call, uint32_t generation)
 {
-    return (struct node_key){.set_id = 100 * call->first + call->last + 1,
-                             .generation = generation,
-                             .target =
-                                 call->kind == CALL_GATHER ? NODE_TARGET_ROOT : NODE_TARGET_ALL};
+    return (struct operation_name){.set_id = 100 * call->first + call->last + 1,
+                                   .generation = generation,
+                                   .target = call->kind == CALL_GATHER ? ENDPOINT_TARGET_ROOT
+                                                                       : ENDPOINT_TARGET_ALL};
 }
 
 bool call_is_operation(const struct call *call)
@@ -42,7 +42,7 @@ bool call_is_operation(const struct call *call)
 
 static void contribute(struct task *task)
 {
-    struct node_key key = key_of(&task->call, ++task->begun);
+    struct operation_name key = key_of(&task->call, ++task->begun);
     struct message *payload = contribution(task, task->begun);
     struct overlay_event event = {.kind = OVERLAY_EVENT_CONTRIBUTE, .key = key, .payload = payload};
     struct ranges set = {0};
@@ -170,11 +170,11 @@ void task_again(struct task *task)
 }
 
 /* A member calls its next operation as soon as the one before is told. */
-void task_go_on(uint32_t place, const struct node_key *key)
+void task_go_on(uint32_t place, const struct operation_name *key)
 {
     for (uint32_t i = 0; i < world->tasks_count; i++) {
         struct task *task = &world->tasks[i];
-        struct node_key last = key_of(&task->call, task->begun);
+        struct operation_name last = key_of(&task->call, task->begun);
 
         if (call_is_operation(&task->call) && task->call.place == place && world_is_alive(place) &&
             last.set_id == key->set_id && last.target == key->target &&

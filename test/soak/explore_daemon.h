@@ -37,14 +37,14 @@ struct item {
     uint32_t job; /* of HELPER and DRAINED */
     struct daemon_event event;
     struct job_event job_event;
-    struct node_key key;
+    struct operation_name key;
     struct ranges places;
 };
 
 struct gather {
     bool is_used;
     bool is_over;
-    struct node_key key;
+    struct operation_name key;
     struct ranges members;
     struct ranges called;
     struct message *parts[PLACES];

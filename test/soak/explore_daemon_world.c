@@ -105,7 +105,7 @@ static int tree_broadcast(void *context, const struct ranges *places, struct mes
     return 0;
 }
 
-static struct gather *gather_of(const struct node_key *key, const struct ranges *members)
+static struct gather *gather_of(const struct operation_name *key, const struct ranges *members)
 {
     struct gather *spare = NULL;
 
@@ -168,8 +168,8 @@ void gather_check(struct gather *gather)
     ranges_fini(&lost);
 }
 
-static void tree_contribute(void *context, const struct node_key *key, const struct ranges *places,
-                            struct message *message)
+static void tree_contribute(void *context, const struct operation_name *key,
+                            const struct ranges *places, struct message *message)
 {
     uint32_t place = place_of(context);
     struct daemon_event event = {.kind = DAEMON_EVENT_RESULT, .key = key, .places = places};

@@ -65,7 +65,7 @@ struct world {
 };
 
 extern struct world *world; /* in the arena, always at the same place */
-extern node_merge_function *const explore_merges[1];
+extern endpoint_merge_function *const explore_merges[1];
 
 /* explore_world.c */
 uint32_t world_capacity(void); /* places that there may come to be */
@@ -91,7 +91,7 @@ void task_begin(struct task *task);
 /* Begins once more what has been begun, if that can be. */
 void task_again(struct task *task);
 /* A place has been told of an operation: it calls the next. */
-void task_go_on(uint32_t place, const struct node_key *key);
+void task_go_on(uint32_t place, const struct operation_name *key);
 bool call_is_operation(const struct call *call);
 
 #endif

@@ -255,7 +255,7 @@ static struct checker_view view_at_rest_of(const struct overlay *overlay)
     return view;
 }
 
-/* What goes to the world is done first, as overlay/node.c does. */
+/* What goes to the world is done first, as overlay/endpoint.c does. */
 void world_step(uint32_t place, struct overlay_event *event)
 {
     struct overlay *overlay = world->places[place].overlay;
@@ -429,20 +429,20 @@ static void start(uint32_t place)
     struct tree tree = {.places = world->scenario->places,
                         .radix = world->scenario->radix,
                         .population = place + 1};
-    struct node_ancestor ancestors[EXPLORE_PLACES_MAX] = {{0}};
-    struct node_config config = {.place = place,
-                                 .places = tree.places,
-                                 .radix = tree.radix,
-                                 .incarnation = 1,
-                                 .heartbeat_ns =
-                                     world->scenario->stops > 0 ? EXPLORE_OFTEN_NS : HEARTBEAT_NS,
-                                 .lease_ns = EXPLORE_LEASE_NS,
-                                 .stall_ns = world->scenario->is_patient ? STALL_NEVER_NS : 0,
-                                 .long_set_ranges = world->scenario->long_sets,
-                                 .inline_bytes = 8 * 1024,
-                                 .ancestors = ancestors,
-                                 .merges = explore_merges,
-                                 .merges_count = 1};
+    struct endpoint_ancestor ancestors[EXPLORE_PLACES_MAX] = {{0}};
+    struct endpoint_config config = {.place = place,
+                                     .places = tree.places,
+                                     .radix = tree.radix,
+                                     .incarnation = 1,
+                                     .heartbeat_ns = world->scenario->stops > 0 ? EXPLORE_OFTEN_NS
+                                                                                : HEARTBEAT_NS,
+                                     .lease_ns = EXPLORE_LEASE_NS,
+                                     .stall_ns = world->scenario->is_patient ? STALL_NEVER_NS : 0,
+                                     .long_set_ranges = world->scenario->long_sets,
+                                     .inline_bytes = 8 * 1024,
+                                     .ancestors = ancestors,
+                                     .merges = explore_merges,
+                                     .merges_count = 1};
     struct overlay_event event = {.kind = OVERLAY_EVENT_START};
 
     config.own.count = 1;
@@ -499,7 +499,8 @@ static void down(uint32_t place, uint32_t peer)
     bool is_refused = world->places[place].ends[peer].is_refused;
     struct overlay_event event = {.kind = OVERLAY_EVENT_DOWN,
                                   .place = peer,
-                                  .loss = is_refused ? NODE_LOSS_REFUSED : NODE_LOSS_UNKNOWN};
+                                  .loss =
+                                      is_refused ? ENDPOINT_LOSS_REFUSED : ENDPOINT_LOSS_UNKNOWN};
 
     end_clear(&world->places[place].ends[peer]);
     world_step(place, &event);
@@ -718,7 +719,7 @@ bool world_is_quiet(void)
 }
 
 static uint32_t laterals_of(const void *context, uint32_t place,
-                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+                            struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     (void)context;
     return world_is_alive(place) ? overlay_laterals(world->places[place].overlay, ret_laterals) : 0;

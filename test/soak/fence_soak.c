@@ -4,7 +4,7 @@
  * it - exchange again and again, each member going on as soon as it is told, with one or more open at
  * a time, small and large contributions mixed, while places die between and in the middle of them,
  * are stopped for an eighth of a lease or two, the root too, lateral links break, and some members
- * wait no longer (node_cancel), or come so late that others have given up.
+ * wait no longer (endpoint_cancel), or come so late that others have given up.
  * Judged by test/support/overlay_checker.c alone: no hang, no mix, no disagreement.
  *
  *     FENCES=n  so many worlds (default 1,000)      SEED=s  this one only
@@ -80,7 +80,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 static struct message *contribution(const struct fence *fence, uint32_t generation, uint32_t place)
 {
@@ -105,12 +105,12 @@ static void wait_no_longer(void *context, uint64_t what)
 {
     struct fence *fence = context;
     uint32_t place = (uint32_t)what;
-    struct node_key key = {.set_id = fence->set_id, .generation = (uint32_t)(what >> 32)};
+    struct operation_name key = {.set_id = fence->set_id, .generation = (uint32_t)(what >> 32)};
 
     if (!cluster_is_alive(fence->world->cluster, place))
         return;
     checker_cancelled(&fence->world->checker, &key);
-    node_cancel(fence->world->cluster->places[place].node, &key);
+    endpoint_cancel(fence->world->cluster->places[place].node, &key);
 }
 
 static void be_impatient(struct fence *fence, uint32_t place, uint32_t generation)
@@ -130,11 +130,11 @@ static void go_on(struct fence *fence, uint32_t place)
     while (fence->called[place] < fence->generations &&
            fence->called[place] < fence->told[place] + fence->window &&
            cluster_is_alive(world->cluster, place)) {
-        struct node_key key = {.set_id = fence->set_id, .generation = ++fence->called[place]};
+        struct operation_name key = {.set_id = fence->set_id, .generation = ++fence->called[place]};
         struct message *payload = contribution(fence, key.generation, place);
 
         checker_called(&world->checker, place, &key, &fence->set, payload);
-        node_contribute(world->cluster->places[place].node, &key, &fence->set, payload);
+        endpoint_contribute(world->cluster->places[place].node, &key, &fence->set, payload);
         if (fence->impatience > 0 && below(world, fence->impatience) == 0)
             be_impatient(fence, place, key.generation);
     }
@@ -168,7 +168,7 @@ static void on_complete(struct cluster *cluster)
     checker_told_complete(&world_of(cluster)->checker);
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct world *world = world_of(cluster);
@@ -195,7 +195,7 @@ static void on_lost(struct cluster *cluster, uint32_t place, const struct ranges
     checker_told_dead(&world->checker, place, now_ns(world), places);
 }
 
-static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
+static void on_ended(struct cluster *cluster, uint32_t place, enum endpoint_end end)
 {
     if (is_heard(cluster, place))
         checker_ended(&world_of(cluster)->checker, place, end);
@@ -221,8 +221,8 @@ static void kill(struct world *world, uint32_t place)
 
 static bool is_of_the_tree(const struct world *world, uint32_t a, uint32_t b)
 {
-    return node_parent(world->cluster->places[a].node) == b ||
-           node_parent(world->cluster->places[b].node) == a;
+    return endpoint_parent(world->cluster->places[a].node) == b ||
+           endpoint_parent(world->cluster->places[b].node) == a;
 }
 
 /* It may be about to become one of the tree. */
@@ -412,12 +412,12 @@ static bool all_are_done(const struct world *world)
 }
 
 static uint32_t laterals_of(const void *context, uint32_t place,
-                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+                            struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     const struct world *world = context;
 
     return cluster_is_alive(world->cluster, place)
-               ? node_laterals(world->cluster->places[place].node, ret_laterals)
+               ? endpoint_laterals(world->cluster->places[place].node, ret_laterals)
                : 0;
 }
 
@@ -426,7 +426,7 @@ static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
     const struct world *world = context;
 
     return cluster_is_alive(world->cluster, place) &&
-           node_knows_owner(world->cluster->places[place].node, owner);
+           endpoint_knows_owner(world->cluster->places[place].node, owner);
 }
 
 static void finish(struct world *world)
@@ -438,16 +438,16 @@ static void finish(struct world *world)
 
     virtual_network_run_until(world->cluster->sim, rest_ns + CHECKER_REST_NS);
     for (uint32_t place = 0; place < world->places; place++) {
-        const struct node *node = world->cluster->places[place].node;
+        const struct endpoint *node = world->cluster->places[place].node;
 
         if (!cluster_is_alive(world->cluster, place))
             continue;
-        views[place] = (struct checker_view){.parent = node_parent(node),
-                                             .degree = node_degree(node),
-                                             .kept_entries = node_kept_entries(node),
-                                             .kept_operations = node_kept_operations(node),
-                                             .kept_stream_bytes = node_kept_stream_bytes(node),
-                                             .early_opens = node_early_opens(node)};
+        views[place] = (struct checker_view){.parent = endpoint_parent(node),
+                                             .degree = endpoint_degree(node),
+                                             .kept_entries = endpoint_kept_entries(node),
+                                             .kept_operations = endpoint_kept_operations(node),
+                                             .kept_stream_bytes = endpoint_kept_stream_bytes(node),
+                                             .early_opens = endpoint_early_opens(node)};
         checker_limits(&world->checker, place, &views[place]);
     }
     checker_finish(&world->checker, rest_ns, BOUND_NS, views);

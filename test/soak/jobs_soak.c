@@ -318,9 +318,10 @@ static uint32_t kept_in_tree(const struct sim_machine *machine, uint32_t places)
     uint32_t kept = 0;
 
     for (uint32_t place = 0; place <= places; place++) {
-        const struct node *node = sim_machine_node(machine, place);
+        const struct endpoint *node = sim_machine_endpoint(machine, place);
 
-        kept += node_kept_entries(node) + node_kept_operations(node) + node_kept_series(node);
+        kept += endpoint_kept_entries(node) + endpoint_kept_operations(node) +
+                endpoint_kept_series(node);
     }
     return kept;
 }

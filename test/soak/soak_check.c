@@ -64,7 +64,7 @@ static void check_operation(struct world *world, uint32_t set, uint32_t generati
 
         /* At the root a gather ends with a payload of its own. */
         if (!world_survives(world, program->members[i]) ||
-            (program->target == NODE_TARGET_ROOT && program->members[i] == 0))
+            (program->target == ENDPOINT_TARGET_ROOT && program->members[i] == 0))
             continue;
         if (!outcome->told)
             world_fault(world, "%u waits for set %u generation %u for ever", program->members[i],
@@ -109,33 +109,33 @@ static void check_place(struct world *world, const struct tree *tree, uint32_t p
 {
     const struct told *root = &world->told[0];
     const struct told *told = &world->told[place];
-    struct node *node = world->cluster->places[place].node;
+    struct endpoint *node = world->cluster->places[place].node;
     uint32_t depth = tree_depth(tree);
 
     if (told->deaths_count + told->deaths_from != root->deaths_count ||
         (told->deaths_count > 0 && memcmp(told->deaths, root->deaths + told->deaths_from,
                                           told->deaths_count * sizeof(uint32_t)) != 0))
         world_fault(world, "%u knows other deaths than the root", place);
-    else if (node_population(node) != world->population)
-        world_fault(world, "%u knows %u places", place, node_population(node));
+    else if (endpoint_population(node) != world->population)
+        world_fault(world, "%u knows %u places", place, endpoint_population(node));
     else if (ranges_contains(&world->left, place))
         world_fault(world, "%u stays though it was asked to leave", place);
-    else if (node_parent(node) != tree_parent(tree, place))
-        world_fault(world, "%u has parent %u, should have %u", place, node_parent(node),
+    else if (endpoint_parent(node) != tree_parent(tree, place))
+        world_fault(world, "%u has parent %u, should have %u", place, endpoint_parent(node),
                     tree_parent(tree, place));
-    if (node_degree(node) > 1 + tree->radix * depth)
-        world_fault(world, "%u has degree %u", place, node_degree(node));
-    if (node_kept_entries(node) > 0)
+    if (endpoint_degree(node) > 1 + tree->radix * depth)
+        world_fault(world, "%u has degree %u", place, endpoint_degree(node));
+    if (endpoint_kept_entries(node) > 0)
         world_fault(world, "%u keeps log entries for ever", place);
-    if (node_kept_series(node) > 0)
+    if (endpoint_kept_series(node) > 0)
         world_fault(world, "%u keeps series for ever", place);
-    if (node_kept_operations(node) > 0)
+    if (endpoint_kept_operations(node) > 0)
         world_fault(world, "%u keeps operations of forgotten sets", place);
 }
 
 void check_lazy(struct world *world)
 {
-    const struct ranges *dead = node_dead(world->cluster->places[0].node);
+    const struct ranges *dead = endpoint_dead(world->cluster->places[0].node);
 
     for (uint32_t set = 0; set < world->sets_count; set++) {
         const struct program *program = &world->sets[set];
@@ -159,13 +159,13 @@ void check_all(struct world *world)
 
     if (!world->complete)
         world_fault(world, "the root is never complete");
-    if (!ranges_contains_all(node_dead(world->cluster->places[0].node), &world->killed))
+    if (!ranges_contains_all(endpoint_dead(world->cluster->places[0].node), &world->killed))
         world_fault(world, "a death is never noticed");
     for (uint32_t set = 0; set < world->sets_count; set++) {
         for (uint32_t generation = 1; generation <= world->sets[set].generations; generation++)
             check_operation(world, set, generation);
     }
-    tree.dead = node_dead(world->cluster->places[0].node);
+    tree.dead = endpoint_dead(world->cluster->places[0].node);
     for (uint32_t place = 0; place < world->population; place++) {
         if (world_survives(world, place))
             check_place(world, &tree, place);
@@ -203,7 +203,7 @@ bool check_is_quiet(const struct world *world)
         if (world_survives(world, place) && ranges_contains(&world->left, place))
             return false;
         if (!world_survives(world, place) &&
-            !ranges_contains(node_dead(world->cluster->places[0].node), place))
+            !ranges_contains(endpoint_dead(world->cluster->places[0].node), place))
             return false;
     }
     return true;
@@ -221,12 +221,12 @@ void check_healed(struct world *world)
 }
 
 static uint32_t laterals_of(const void *context, uint32_t place,
-                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+                            struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     const struct world *world = context;
 
     return world_survives(world, place)
-               ? node_laterals(world->cluster->places[place].node, ret_laterals)
+               ? endpoint_laterals(world->cluster->places[place].node, ret_laterals)
                : 0;
 }
 
@@ -235,7 +235,7 @@ static bool knows_owner(const void *context, uint32_t place, uint32_t owner)
     const struct world *world = context;
 
     return world_survives(world, place) &&
-           node_knows_owner(world->cluster->places[place].node, owner);
+           endpoint_knows_owner(world->cluster->places[place].node, owner);
 }
 
 /* Lateral links that are left belong to series. */
@@ -251,11 +251,11 @@ static void check_laterals(struct world *world)
 void check_forgotten(struct world *world)
 {
     for (uint32_t place = 0; place < world->population; place++) {
-        const struct node *node = world->cluster->places[place].node;
+        const struct endpoint *node = world->cluster->places[place].node;
 
-        if (world_survives(world, place) && node_lateral_links(node) > 0)
+        if (world_survives(world, place) && endpoint_lateral_links(node) > 0)
             world_fault(world, "%u has %u lateral links though all sets are forgotten", place,
-                        node_lateral_links(node));
+                        endpoint_lateral_links(node));
     }
 }
 
@@ -263,15 +263,15 @@ void check_rest(struct world *world)
 {
     check_laterals(world);
     for (uint32_t place = 0; place < world->population; place++) {
-        const struct node *node = world->cluster->places[place].node;
+        const struct endpoint *node = world->cluster->places[place].node;
 
         if (!world_survives(world, place))
             continue;
-        if (node_kept_stream_bytes(node) > 0)
+        if (endpoint_kept_stream_bytes(node) > 0)
             world_fault(world, "%u keeps %llu bytes of streams", place,
-                        (unsigned long long)node_kept_stream_bytes(node));
-        else if (node_early_opens(node) > 0)
-            world_fault(world, "%u keeps %u early OPENs", place, node_early_opens(node));
+                        (unsigned long long)endpoint_kept_stream_bytes(node));
+        else if (endpoint_early_opens(node) > 0)
+            world_fault(world, "%u keeps %u early OPENs", place, endpoint_early_opens(node));
     }
 }
 

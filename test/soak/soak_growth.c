@@ -39,7 +39,7 @@ static void plan_newcomer(struct world *world, uint32_t place)
 static void call_grow(void *context, uint64_t count)
 {
     struct world *world = context;
-    struct node *root = world->cluster->places[0].node;
+    struct endpoint *root = world->cluster->places[0].node;
     uint32_t left = world->capacity - world->population;
     uint32_t first;
 
@@ -47,7 +47,7 @@ static void call_grow(void *context, uint64_t count)
         count = left;
     if (root == NULL || count == 0)
         return;
-    first = node_grow(root, (uint32_t)count);
+    first = endpoint_grow(root, (uint32_t)count);
     if (first != world->population) {
         world_fault(world, "the new places begin at %u, not at %u", first, world->population);
         return;
@@ -62,7 +62,7 @@ static void call_grow(void *context, uint64_t count)
 static void call_shrink(void *context, uint64_t unused)
 {
     struct world *world = context;
-    struct node *root = world->cluster->places[0].node;
+    struct endpoint *root = world->cluster->places[0].node;
     uint32_t first = 1 + world_below(world, world->population - 1);
     uint32_t run =
         world_below(world, 2) == 0 ? 1 : 1 + world_below(world, world->population / 3 + 1);
@@ -79,7 +79,7 @@ static void call_shrink(void *context, uint64_t unused)
     if (world_below(world, 3) == 0)
         ranges_add(&leaving, 1 + first / 2, 1 + first / 2);
     ranges_clip(&leaving, 1, world->population - 1);
-    if (node_shrink(root, &leaving) < 0)
+    if (endpoint_shrink(root, &leaving) < 0)
         world_fault(world, "the instance does not shrink");
     ranges_add_all(&world->left, &leaving);
     world_disturb(world);

@@ -37,7 +37,7 @@ static void call_failed(void *context, uint64_t place)
         virtual_network_at(world->cluster->sim, virtual_network_now_ns(world->cluster->sim) + MS,
                            call_failed, world, place);
     else
-        node_place_failed(world->cluster->places[0].node, (uint32_t)place);
+        endpoint_place_failed(world->cluster->places[0].node, (uint32_t)place);
 }
 
 void plan_failed(struct world *world, uint32_t place)
@@ -90,11 +90,11 @@ static void call_broadcast(void *context, uint64_t id)
     uint32_t word = (uint32_t)id;
 
     world->broadcast_order[world->broadcasts_sent++] = word;
-    node_broadcast(world->cluster->places[0].node,
-                   id == LAST || ranges_is_empty(&world->broadcast_sets[id])
-                       ? NULL
-                       : &world->broadcast_sets[id],
-                   broadcast_payload(world, word));
+    endpoint_broadcast(world->cluster->places[0].node,
+                       id == LAST || ranges_is_empty(&world->broadcast_sets[id])
+                           ? NULL
+                           : &world->broadcast_sets[id],
+                       broadcast_payload(world, word));
 }
 
 static void call_request(void *context, uint64_t index)
@@ -106,8 +106,8 @@ static void call_request(void *context, uint64_t index)
     if (!world_survives(world, request->from))
         return;
     request->sent = true;
-    request->id = node_request(world->cluster->places[request->from].node, request->to,
-                               message_create(&word, sizeof(word)));
+    request->id = endpoint_request(world->cluster->places[request->from].node, request->to,
+                                   message_create(&word, sizeof(word)));
 }
 
 /* The root sends a numbered stream to one place, or back. */
@@ -117,7 +117,8 @@ static void call_send(void *context, uint64_t number)
     uint32_t to = 1 + (uint32_t)(hash_mix(world->seed) % (world->places - 1));
     uint32_t words[2] = {0, (uint32_t)number};
 
-    node_send(world->cluster->places[0].node, to, FRAME_BULK, message_create(words, sizeof(words)));
+    endpoint_send(world->cluster->places[0].node, to, FRAME_BULK,
+                  message_create(words, sizeof(words)));
 }
 
 static void random_set(struct world *world, uint32_t places, struct ranges *set)
@@ -157,7 +158,7 @@ struct program *plan_program(struct world *world, uint32_t places, const struct 
     program->members = memory_allocate(program->members_count * sizeof(uint32_t));
     program->generations = 1 + world_below(world, GENERATIONS_MAX - ROUNDS_MAX);
     program->window = 1 + world_below(world, 3);
-    program->target = world_below(world, 4) == 0 ? NODE_TARGET_ROOT : NODE_TARGET_ALL;
+    program->target = world_below(world, 4) == 0 ? ENDPOINT_TARGET_ROOT : ENDPOINT_TARGET_ALL;
     program->outcomes = memory_allocate_zeroed((size_t)GENERATIONS_MAX * program->members_count *
                                                sizeof(struct outcome));
     if (world_below(world, 2) == 0)
@@ -242,7 +243,7 @@ static void call_break(void *context, uint64_t place)
 
     if (!world_survives(world, (uint32_t)place))
         return;
-    parent = node_parent(world->cluster->places[place].node);
+    parent = endpoint_parent(world->cluster->places[place].node);
     if (parent == TREE_NO_PLACE)
         return;
     ranges_add(&world->evictable, (uint32_t)place, (uint32_t)place);
@@ -340,7 +341,7 @@ void plan_leave(struct world *world)
         world->ambushes[0] = (struct ambush){.type = OVERLAY_ENTRY,
                                              .ordinal = 1 + world_below(world, world->places)};
     }
-    node_leave(world->cluster->places[0].node);
+    endpoint_leave(world->cluster->places[0].node);
 }
 
 /* In every second world somebody dies right when it sends, or is sent, a certain message. */
@@ -376,8 +377,8 @@ void plan_ambush(struct world *world, uint32_t from, uint32_t to, uint8_t type)
 
 static bool is_of_the_tree(const struct world *world, uint32_t a, uint32_t b)
 {
-    return node_parent(world->cluster->places[a].node) == b ||
-           node_parent(world->cluster->places[b].node) == a;
+    return endpoint_parent(world->cluster->places[a].node) == b ||
+           endpoint_parent(world->cluster->places[b].node) == a;
 }
 
 static void call_break_lateral(void *context, uint64_t pair)
@@ -456,20 +457,20 @@ static void forget(struct world *world, uint32_t set)
     if (program->forgotten)
         return;
     program->forgotten = true;
-    node_forget(world->cluster->places[0].node, 1 + set, &program->set);
+    endpoint_forget(world->cluster->places[0].node, 1 + set, &program->set);
 }
 
 /* Every member that lives has been told all it will ever be. */
 static bool is_over(const struct world *world, const struct program *program)
 {
     for (uint32_t generation = 1; generation <= program->generations; generation++) {
-        if (program->target == NODE_TARGET_ROOT && !program->at_root[generation - 1].told)
+        if (program->target == ENDPOINT_TARGET_ROOT && !program->at_root[generation - 1].told)
             return false;
         for (uint32_t i = 0; i < program->members_count; i++) {
             uint32_t place = program->members[i];
 
             if (!program_outcome(program, generation, (int)i)->told &&
-                !ranges_contains(node_dead(world->cluster->places[0].node), place))
+                !ranges_contains(endpoint_dead(world->cluster->places[0].node), place))
                 return false;
         }
     }

@@ -130,7 +130,7 @@ static void add_set(struct world *world)
 {
     struct ranges gone = {0};
 
-    ranges_copy(&gone, node_dead(world->cluster->places[0].node));
+    ranges_copy(&gone, endpoint_dead(world->cluster->places[0].node));
     ranges_add_all(&gone, &world->killed);
     ranges_add_all(&gone, &world->left);
     if (plan_program(world, world->population, &gone) != NULL)

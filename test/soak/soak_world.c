@@ -59,7 +59,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 int program_member(const struct program *program, uint32_t place)
 {
@@ -115,11 +115,11 @@ void program_run(struct world *world, uint32_t set, uint32_t place)
 
     for (uint32_t generation = 1; generation <= program->generations; generation++) {
         struct outcome *outcome = program_outcome(program, generation, member);
-        struct node_key key = {.set_id = 1000 + set,
-                               .owner = 1 + set,
-                               .generation = generation,
-                               .kind = (uint8_t)(set % 3),
-                               .target = program->target};
+        struct operation_name key = {.set_id = 1000 + set,
+                                     .owner = 1 + set,
+                                     .generation = generation,
+                                     .kind = (uint8_t)(set % 3),
+                                     .target = program->target};
 
         if (outcome->told)
             continue;
@@ -129,8 +129,8 @@ void program_run(struct world *world, uint32_t set, uint32_t place)
             continue;
         outcome->called = true;
         world_disturb(world);
-        node_contribute(world->cluster->places[place].node, &key, &program->set,
-                        contribution(program, set, generation, place));
+        endpoint_contribute(world->cluster->places[place].node, &key, &program->set,
+                            contribution(program, set, generation, place));
     }
 }
 
@@ -174,7 +174,7 @@ static void check_lost(struct world *world, const struct program *program,
     }
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct world *world = world_of(cluster);
@@ -184,7 +184,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
     struct outcome *outcome = member >= 0 ? program_outcome(program, key->generation, member)
                                           : &program->at_root[key->generation - 1];
 
-    if (member < 0 && (place != 0 || program->target != NODE_TARGET_ROOT))
+    if (member < 0 && (place != 0 || program->target != ENDPOINT_TARGET_ROOT))
         world_fault(world, "%u is told of an operation that is not its own", place);
     if (outcome->told)
         world_fault(world, "%u is told twice of set %u generation %u", place, set, key->generation);
@@ -198,7 +198,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
         check_lost(world, program, lost);
     else if (status != 0)
         world_fault(world, "status %d", status);
-    if (status == 0 && (program->target == NODE_TARGET_ALL || place == 0) &&
+    if (status == 0 && (program->target == ENDPOINT_TARGET_ALL || place == 0) &&
         !program->succeeded[key->generation - 1]) {
         program->succeeded[key->generation - 1] = true;
         program->success_hash[key->generation - 1] = outcome->hash;
@@ -241,7 +241,7 @@ static void begin_late(struct world *world, uint32_t place)
         const struct program *program = &world->sets[set];
 
         if (program->is_late && program_member(program, place) >= 0 &&
-            ranges_max(&program->set) < node_population(world->cluster->places[place].node))
+            ranges_max(&program->set) < endpoint_population(world->cluster->places[place].node))
             program_run(world, set, place);
     }
 }
@@ -268,7 +268,7 @@ static void on_complete(struct cluster *cluster)
 static void on_request(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
                        struct message *payload)
 {
-    node_reply(cluster->places[place].node, source, id, message_reference(payload));
+    endpoint_reply(cluster->places[place].node, source, id, message_reference(payload));
 }
 
 static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int status,
@@ -352,7 +352,7 @@ static void on_received(struct cluster *cluster, uint32_t place, uint32_t source
     world->told[place].last_received = words[1];
 }
 
-static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
+static void on_ended(struct cluster *cluster, uint32_t place, enum endpoint_end end)
 {
     struct world *world = world_of(cluster);
 
@@ -361,18 +361,18 @@ static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
     world_disturb(world);
     if (!world->complete)
         plan_failed(world, place); /* its starter sees it end */
-    if (end == NODE_END_LEFT && ranges_contains(&world->left, place))
+    if (end == ENDPOINT_END_LEFT && ranges_contains(&world->left, place))
         return;
     /* Who was asked to leave, and could not be told so, does not come back. */
-    if (end == NODE_END_LEASE && ranges_contains(&world->left, place) &&
+    if (end == ENDPOINT_END_LEASE && ranges_contains(&world->left, place) &&
         ranges_contains(&world->cut_off, place))
         return;
-    if (end != NODE_END_REFUSED && ranges_contains(&world->evictable, place))
+    if (end != ENDPOINT_END_REFUSED && ranges_contains(&world->evictable, place))
         return;
     /* Who loses its parent to a death while all leave may find nobody left. */
-    if (world->leaving && end != NODE_END_REFUSED && world->ambushes_count > 0)
+    if (world->leaving && end != ENDPOINT_END_REFUSED && world->ambushes_count > 0)
         return;
-    if (!world->leaving || end != NODE_END_LEFT)
+    if (!world->leaving || end != ENDPOINT_END_LEFT)
         world_fault(world, "%u ends (%d)", place, end);
 }
 

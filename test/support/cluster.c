@@ -32,7 +32,7 @@ static void on_broadcast(void *context, struct message *payload)
         at->cluster->config.events->broadcast(at->cluster, at->place, payload);
 }
 
-static void on_result(void *context, const struct node_key *key, int status,
+static void on_result(void *context, const struct operation_name *key, int status,
                       const struct ranges *lost, struct message *payload)
 {
     const struct cluster_place *at = context;
@@ -65,8 +65,8 @@ static void on_reply(void *context, uint32_t id, int status, struct message *pay
         at->cluster->config.events->reply(at->cluster, at->place, id, status, payload);
 }
 
-static void on_missing(void *context, const struct node_key *key, const struct ranges *set,
-                       const struct node_missing *missing)
+static void on_missing(void *context, const struct operation_name *key, const struct ranges *set,
+                       const struct endpoint_missing *missing)
 {
     struct cluster_place *at = context;
 
@@ -99,7 +99,7 @@ static void on_left(void *context, const struct ranges *places)
         at->cluster->config.events->left(at->cluster, at->place, places);
 }
 
-static void on_ended(void *context, enum node_end end, const struct error *why)
+static void on_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct cluster_place *at = context;
 
@@ -111,7 +111,7 @@ static void on_ended(void *context, enum node_end end, const struct error *why)
         at->cluster->config.events->ended(at->cluster, at->place, end);
 }
 
-static const struct node_events node_events = {
+static const struct endpoint_events endpoint_events = {
     .joined = on_joined,
     .complete = on_complete,
     .broadcast = on_broadcast,
@@ -128,7 +128,7 @@ static const struct node_events node_events = {
 
 /* The static ancestors, nearest first, as a boot record would name them. */
 static uint32_t ancestors_of(const struct cluster *cluster, uint32_t place,
-                             struct node_ancestor *ret_ancestors)
+                             struct endpoint_ancestor *ret_ancestors)
 {
     struct tree tree = {
         .places = cluster->config.places, .radix = cluster->config.radix, .population = place + 1};
@@ -146,8 +146,8 @@ static uint32_t ancestors_of(const struct cluster *cluster, uint32_t place,
 void cluster_start(struct cluster *cluster, uint32_t place)
 {
     struct cluster_place *at = &cluster->places[place];
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {
+    struct endpoint_ancestor ancestors[TREE_DEPTH_MAX];
+    struct endpoint_config config = {
         .place = place,
         .places = cluster->config.places,
         .radix = cluster->config.radix,
@@ -166,11 +166,11 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         return;
     config.ancestors_count = ancestors_of(cluster, place, ancestors);
     virtual_network_address(place, &config.own);
-    at->node = node_create(&config, &node_events, at);
-    node_attach(at->node, virtual_network_transport_ops(),
-                virtual_network_transport(cluster->sim, place));
-    virtual_network_attach(cluster->sim, place, 1, node_transport_events(), at->node);
-    node_start(at->node, NULL);
+    at->node = endpoint_create(&config, &endpoint_events, at);
+    endpoint_attach(at->node, virtual_network_transport_ops(),
+                    virtual_network_transport(cluster->sim, place));
+    virtual_network_attach(cluster->sim, place, 1, endpoint_transport_events(), at->node);
+    endpoint_start(at->node, NULL);
 }
 
 struct cluster *cluster_create(const struct cluster_config *config)
@@ -192,7 +192,7 @@ struct cluster *cluster_create(const struct cluster_config *config)
 void cluster_destroy(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->config.sim.places; i++)
-        node_destroy(cluster->places[i].node);
+        endpoint_destroy(cluster->places[i].node);
     virtual_network_destroy(cluster->sim);
     free(cluster->places);
     free(cluster);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole tree of nodes (overlay/node.h) in the simulated world, for tests.  Each place's upcalls
+ * A whole tree of nodes (overlay/endpoint.h) in the simulated world, for tests.  Each place's upcalls
  * come to one table of the test, with the place's number.
  */
 #ifndef TEST_SUPPORT_CLUSTER_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "fabric/virtual_network.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 
 /* Of every place: a fifteenth of the default. */
 #define CLUSTER_LEASE_NS (8000 * 1000000ull)
@@ -19,13 +19,13 @@
 
 struct cluster;
 
-/* As struct node_events, with the cluster and the place in front.  Any may be NULL. */
+/* As struct endpoint_events, with the cluster and the place in front.  Any may be NULL. */
 struct cluster_events {
     void (*joined)(struct cluster *cluster, uint32_t place);
     void (*complete)(struct cluster *cluster);
     void (*broadcast)(struct cluster *cluster, uint32_t place, struct message *payload);
-    void (*result)(struct cluster *cluster, uint32_t place, const struct node_key *key, int status,
-                   const struct ranges *lost, struct message *payload);
+    void (*result)(struct cluster *cluster, uint32_t place, const struct operation_name *key,
+                   int status, const struct ranges *lost, struct message *payload);
     void (*received)(struct cluster *cluster, uint32_t place, uint32_t source, uint8_t class,
                      struct message *payload);
     void (*request)(struct cluster *cluster, uint32_t place, uint32_t source, uint32_t id,
@@ -35,19 +35,19 @@ struct cluster_events {
     void (*lost)(struct cluster *cluster, uint32_t place, const struct ranges *places);
     void (*grown)(struct cluster *cluster, uint32_t place, const struct ranges *places);
     void (*left)(struct cluster *cluster, uint32_t place, const struct ranges *places);
-    void (*missing)(struct cluster *cluster, uint32_t place, const struct node_key *key,
-                    const struct node_missing *missing);
-    void (*ended)(struct cluster *cluster, uint32_t place, enum node_end end);
+    void (*missing)(struct cluster *cluster, uint32_t place, const struct operation_name *key,
+                    const struct endpoint_missing *missing);
+    void (*ended)(struct cluster *cluster, uint32_t place, enum endpoint_end end);
 };
 
 struct cluster_config {
     struct virtual_network_config sim; /* its places: so many there may be at most */
     uint32_t places;                   /* that the instance begins with; 0: all */
     uint32_t radix;
-    uint32_t long_set_ranges; /* node_config's, as the next */
+    uint32_t long_set_ranges; /* endpoint_config's, as the next */
     uint64_t stall_ns;
     uint32_t inline_bytes; /* 0: CLUSTER_INLINE_BYTES */
-    node_merge_function *const *merges;
+    endpoint_merge_function *const *merges;
     uint32_t merges_count;
     const struct cluster_events *events;
     void *context;
@@ -56,10 +56,10 @@ struct cluster_config {
 struct cluster_place {
     struct cluster *cluster;
     uint32_t place;
-    struct node *node; /* NULL before its start and after its end */
+    struct endpoint *node; /* NULL before its start and after its end */
     bool killed;
     bool ended;
-    enum node_end end;
+    enum endpoint_end end;
 };
 
 struct cluster {

@@ -10,26 +10,26 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 struct overlay *bench_make_core(uint32_t place, uint32_t places)
 {
     struct tree tree = {.places = places, .radix = 2};
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {.place = place,
-                                 .places = places,
-                                 .radix = 2,
-                                 .incarnation = 1,
-                                 .inline_bytes = 8 * 1024,
-                                 .lease_ns = 8000 * MS,
-                                 .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
-                                 .ancestors = ancestors,
-                                 .merges = merges,
-                                 .merges_count = 1};
+    struct endpoint_ancestor ancestors[TREE_DEPTH_MAX];
+    struct endpoint_config config = {.place = place,
+                                     .places = places,
+                                     .radix = 2,
+                                     .incarnation = 1,
+                                     .inline_bytes = 8 * 1024,
+                                     .lease_ns = 8000 * MS,
+                                     .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
+                                     .ancestors = ancestors,
+                                     .merges = merges,
+                                     .merges_count = 1};
 
     for (uint32_t above = place; above != 0; config.ancestors_count++) {
         above = tree_parent(&tree, above);
-        ancestors[config.ancestors_count] = (struct node_ancestor){
+        ancestors[config.ancestors_count] = (struct endpoint_ancestor){
             .place = above, .addresses = {.count = 1, .items = {{4, {(uint8_t)above}}}}};
     }
     return overlay_create(&config);

@@ -647,7 +647,7 @@ static void on_lost(void *context, uint64_t now_ns, const struct ranges *places)
             checker_wrong(checker, NULL, "place %u is given up, and nothing happened to it", place);
 }
 
-static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_end end)
+static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end)
 {
     struct checker *checker = context;
 

@@ -4,7 +4,7 @@
 #include "alloc/node_pool.h"
 #include "base/time.h"
 #include "launch/core/daemon_core.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 #include "test/support/daemon_checker_internal.h"
 
 /* A job is over so long after what ends it: the grace, what the root waits for beyond it, what it takes
@@ -100,7 +100,7 @@ void checker_judge_ends(struct checker *checker)
 static void judge_place(struct checker *checker, uint32_t place)
 {
     const struct instance *instance = sim_machine_instance(checker->machine, place);
-    const struct node *node = sim_machine_node(checker->machine, place);
+    const struct endpoint *node = sim_machine_endpoint(checker->machine, place);
 
     if (instance == NULL)
         return;
@@ -108,10 +108,10 @@ static void judge_place(struct checker *checker, uint32_t place)
         checker_wrong(checker, NULL, "place %u keeps a part of a job", place);
     if (daemon_core_kept_requests(sim_machine_core(checker->machine, place)) > 0)
         checker_wrong(checker, NULL, "place %u keeps requests", place);
-    if (node_kept_operations(node) > 0)
+    if (endpoint_kept_operations(node) > 0)
         checker_wrong(checker, NULL, "place %u keeps %u operations", place,
-                      node_kept_operations(node));
-    if (node_kept_stream_bytes(node) > 0)
+                      endpoint_kept_operations(node));
+    if (endpoint_kept_stream_bytes(node) > 0)
         checker_wrong(checker, NULL, "place %u keeps bytes of streams", place);
 }
 

@@ -21,14 +21,14 @@ struct delivery {
     unsigned int hold; /* which HOLD_ keeps it */
     uint32_t place;
     struct job_event event;
-    struct node_key key;
+    struct operation_name key;
     struct ranges places;
     struct message *message;
 };
 
 struct gather {
     struct gather *next;
-    struct node_key key;
+    struct operation_name key;
     struct ranges members;
     struct ranges called;
     struct message *parts[JOB_WORLD_NODES_MAX + 1];
@@ -91,12 +91,12 @@ static struct delivery *pop(struct job_world *world)
 
 /* ---- gathers ---- */
 
-static int keys_equal(const struct node_key *a, const struct node_key *b)
+static int keys_equal(const struct operation_name *a, const struct operation_name *b)
 {
     return a->set_id == b->set_id && a->generation == b->generation && a->kind == b->kind;
 }
 
-static struct gather *gather_of(struct job_world *world, const struct node_key *key,
+static struct gather *gather_of(struct job_world *world, const struct operation_name *key,
                                 const struct ranges *members)
 {
     struct gather *gather = world->gathers;
@@ -182,7 +182,7 @@ static void gathers_destroy(struct job_world *world)
 
 /* ---- the trace ---- */
 
-static const char *operation_name(const struct node_key *key)
+static const char *operation_name(const struct operation_name *key)
 {
     return key->kind == JOB_OPERATION_LAUNCHED ? "LAUNCHED"
            : key->kind == JOB_OPERATION_SURVEY ? "SURVEY"
@@ -525,7 +525,8 @@ void job_world_event(struct job_world *world, uint32_t place, struct job_event e
 void job_world_kill(struct job_world *world, uint32_t place)
 {
     struct ranges places = {0};
-    struct job_event seen = {.kind = JOB_EVENT_SEEN, .places = &places, .status = NODE_LOSS_CLOSED};
+    struct job_event seen = {
+        .kind = JOB_EVENT_SEEN, .places = &places, .status = ENDPOINT_LOSS_CLOSED};
     struct job_event event = {.kind = JOB_EVENT_LOST, .places = &places};
 
     instance_destroy(world->places[place].instance);

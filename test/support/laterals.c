@@ -7,7 +7,7 @@
 
 static bool is_known_at(const struct laterals_world *world, uint32_t place, uint32_t other)
 {
-    struct node_lateral laterals[NODE_LATERALS_MAX];
+    struct endpoint_lateral laterals[ENDPOINT_LATERALS_MAX];
     uint32_t count = world->laterals(world->context, place, laterals);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -18,7 +18,7 @@ static bool is_known_at(const struct laterals_world *world, uint32_t place, uint
 }
 
 static bool is_kept(const struct laterals_world *world, uint32_t place,
-                    const struct node_lateral *lateral, char *text, size_t text_bytes)
+                    const struct endpoint_lateral *lateral, char *text, size_t text_bytes)
 {
     if (!is_known_at(world, lateral->place, place)) {
         (void)snprintf(text, text_bytes, "%u has a lateral link to %u, who has none", place,
@@ -46,7 +46,7 @@ static bool is_kept(const struct laterals_world *world, uint32_t place,
 
 bool laterals_are_kept(const struct laterals_world *world, char *text, size_t text_bytes)
 {
-    struct node_lateral laterals[NODE_LATERALS_MAX];
+    struct endpoint_lateral laterals[ENDPOINT_LATERALS_MAX];
 
     for (uint32_t place = 0; place < world->places; place++) {
         uint32_t count = world->laterals(world->context, place, laterals);

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 /* Of the place so numbered, 0 and false if it does not live. */
 struct laterals_world {
     uint32_t places;
     uint32_t (*laterals)(const void *context, uint32_t place,
-                         struct node_lateral ret_laterals[NODE_LATERALS_MAX]);
+                         struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX]);
     bool (*knows_owner)(const void *context, uint32_t place, uint32_t owner);
     const void *context;
 };

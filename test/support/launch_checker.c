@@ -185,7 +185,7 @@ static void on_report(void *context, uint64_t now_ns, uint32_t job,
     checker->output_at_report_bytes = sim_machine_output(checker->machine).received_bytes;
 }
 
-static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_end end)
+static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end)
 {
     struct checker *checker = context;
 

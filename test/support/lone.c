@@ -11,24 +11,24 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 void lone_create(struct lone *lone, const struct tree *tree, uint32_t place)
 {
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {.place = place,
-                                 .places = tree->places,
-                                 .radix = tree->radix,
-                                 .incarnation = 1,
-                                 .own = {.count = 1, .items = {{8, {1, 2, 3, 4, 5, 6, 7, 8}}}},
-                                 .ancestors = ancestors,
-                                 .merges = merges,
-                                 .merges_count = 1};
+    struct endpoint_ancestor ancestors[TREE_DEPTH_MAX];
+    struct endpoint_config config = {.place = place,
+                                     .places = tree->places,
+                                     .radix = tree->radix,
+                                     .incarnation = 1,
+                                     .own = {.count = 1, .items = {{8, {1, 2, 3, 4, 5, 6, 7, 8}}}},
+                                     .ancestors = ancestors,
+                                     .merges = merges,
+                                     .merges_count = 1};
 
     for (uint32_t above = place; above != 0; config.ancestors_count++) {
         above = tree_parent(tree, above);
         ancestors[config.ancestors_count] =
-            (struct node_ancestor){.place = above, .addresses = config.own};
+            (struct endpoint_ancestor){.place = above, .addresses = config.own};
     }
     *lone = (struct lone){.overlay = overlay_create(&config), .now_ns = 1000 * LONE_MS};
 }

@@ -35,7 +35,7 @@ struct timer {
     int64_t deadline_ms;
 };
 
-struct node {
+struct endpoint {
     const struct nodes_case *it;
     uint32_t index;
     char name[32];
@@ -69,7 +69,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void clients_kill(const struct node *node)
+static void clients_kill(const struct endpoint *node)
 {
     for (uint32_t i = 0; i < node->it->per_node; i++) {
         if (node->pids[i] > 0)
@@ -81,18 +81,18 @@ static void clients_kill(const struct node *node)
 
 static void on_connected(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->result.connected++;
+    ((struct endpoint *)context)->result.connected++;
 }
 
 static void on_finalized(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->result.finalized++;
+    ((struct endpoint *)context)->result.finalized++;
 }
 
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
                      const char *text, const struct pmi_process *targets, size_t targets_count)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     struct node_message message = {.type = NODE_ABORT, .status = status, .process = *caller};
 
     node_send(node->hub, &message, NULL, 0);
@@ -116,11 +116,11 @@ static void on_collective(void *context, const struct pmi_collective *collective
     buffer_append(&packet, collective->members,
                   collective->members_count * sizeof(*collective->members));
     buffer_append(&packet, collective->data, collective->data_bytes);
-    node_send(((struct node *)context)->own[1], &message, packet.data, packet.length_bytes);
+    node_send(((struct endpoint *)context)->own[1], &message, packet.data, packet.length_bytes);
     buffer_fini(&packet);
 }
 
-static void fence_pass_on(struct node *node)
+static void fence_pass_on(struct endpoint *node)
 {
     static char data[NODE_PACKET_BYTES];
     struct node_message message;
@@ -142,7 +142,7 @@ static void fence_pass_on(struct node *node)
 static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
                      uint32_t timeout_ms)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     struct node_message message = {.type = NODE_MODEX, .id = id, .process = *process};
 
     node_send(node->hub, &message, NULL, 0);
@@ -151,7 +151,7 @@ static void on_fetch(void *context, uint64_t id, const struct pmi_process *proce
 static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
                         size_t data_bytes)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     struct node_message message = {.type = NODE_FETCHED, .id = id, .status = status};
 
     node_send(node->hub, &message, data, data_bytes);
@@ -160,13 +160,13 @@ static void on_provided(void *context, uint32_t job, uint64_t id, int status, co
 static void on_text(void *context, const struct pmi_process *from, const char *text,
                     size_t text_bytes)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     struct node_message message = {.type = NODE_TEXT, .process = *from};
 
     node_send(node->hub, &message, text, text_bytes);
 }
 
-static void complain(struct node *node, const char *text)
+static void complain(struct endpoint *node, const char *text)
 {
     on_text(node, &(struct pmi_process){.rank = 0}, text, strlen(text));
     on_text(node, &(struct pmi_process){.rank = 0}, "\n", 1);
@@ -187,7 +187,7 @@ static void on_unserved(void *context, const struct pmi_process *process, enum p
 {
 }
 
-static struct pmi_ops make_ops(struct node *node)
+static struct pmi_ops make_ops(struct endpoint *node)
 {
     return (struct pmi_ops){.context = node,
                             .opened = on_opened,
@@ -206,13 +206,13 @@ static struct pmi_ops make_ops(struct node *node)
 
 static void on_pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     if (node->pmi_fds[index] >= 0)
         (void)send(node->pmi_fds[index], data, bytes, MSG_NOSIGNAL);
 }
 
-static void pmi1_start(struct node *node)
+static void pmi1_start(struct endpoint *node)
 {
     struct pmi_ops ops = make_ops(node);
     struct pmi1_run run = {0, node->it->nodes, node->it->per_node};
@@ -236,7 +236,7 @@ static void pmi1_start(struct node *node)
     buffer_fini(&mapping);
 }
 
-static void pmi1_serve(struct node *node, uint32_t index)
+static void pmi1_serve(struct endpoint *node, uint32_t index)
 {
     struct error error = ERROR_NONE;
     char data[1000];
@@ -254,7 +254,7 @@ static void pmi1_serve(struct node *node, uint32_t index)
 
 /* ---- the host ---- */
 
-static void job_open(struct node *node)
+static void job_open(struct endpoint *node)
 {
     static const uint32_t apps[CLIENTS_MAX];
     struct buffer nodes = {0}, ranks = {0};
@@ -289,7 +289,7 @@ static void job_open(struct node *node)
     buffer_fini(&ranks);
 }
 
-static void host_start(struct node *node)
+static void host_start(struct endpoint *node)
 {
     struct pmi_ops ops = make_ops(node);
     struct host_config config = {
@@ -321,7 +321,7 @@ static void host_start(struct node *node)
 }
 
 /* A client says its first message at once. */
-static void client_admit(struct node *node)
+static void client_admit(struct endpoint *node)
 {
     static char message[HELLO_BYTES_MAX];
     struct pmi_process process = {.job = node->job};
@@ -359,7 +359,7 @@ static void set_number(const char *name, uint32_t value)
     setenv(name, text, 1);
 }
 
-static void client_environment(struct node *node, uint32_t index, int pmi_fd)
+static void client_environment(struct endpoint *node, uint32_t index, int pmi_fd)
 {
     struct buffer variables = {0};
     struct host_environment environment = {
@@ -389,7 +389,7 @@ static void client_environment(struct node *node, uint32_t index, int pmi_fd)
     set_number("TEST_LOCAL_SIZE", environment.local_size);
 }
 
-static void client_start(struct node *node, uint32_t index, const sigset_t *mask)
+static void client_start(struct endpoint *node, uint32_t index, const sigset_t *mask)
 {
     int ends[2] = {-1, -1};
 
@@ -411,7 +411,7 @@ static void client_start(struct node *node, uint32_t index, const sigset_t *mask
     }
 }
 
-static void clients_reap(struct node *node)
+static void clients_reap(struct endpoint *node)
 {
     struct pmi_process process;
     struct signalfd_siginfo ignored;
@@ -437,7 +437,7 @@ static void clients_reap(struct node *node)
 
 /* ---- the loop ---- */
 
-static void listen_anywhere(struct node *node)
+static void listen_anywhere(struct endpoint *node)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof(address);
@@ -450,7 +450,7 @@ static void listen_anywhere(struct node *node)
     node->port = ntohs(address.sin_port);
 }
 
-static void hub_serve(struct node *node)
+static void hub_serve(struct endpoint *node)
 {
     static char data[NODE_PACKET_BYTES];
     struct node_message message;
@@ -476,7 +476,7 @@ static void hub_serve(struct node *node)
     }
 }
 
-static int next_timeout_ms(struct node *node)
+static int next_timeout_ms(struct endpoint *node)
 {
     struct node_message message = {.type = NODE_TIMED_OUT};
     int64_t now = now_ms(), next = INT64_MAX;
@@ -494,7 +494,7 @@ static int next_timeout_ms(struct node *node)
     return next == INT64_MAX ? -1 : (int)next;
 }
 
-static void loop(struct node *node)
+static void loop(struct endpoint *node)
 {
     struct pollfd fds[5 + CLIENTS_MAX];
 
@@ -537,7 +537,7 @@ static void open_many(uint32_t count)
 }
 
 /* One job from the first process to the last. */
-static void run_job(struct node *node, uint32_t number, const sigset_t *mask)
+static void run_job(struct endpoint *node, uint32_t number, const sigset_t *mask)
 {
     const struct nodes_case *it = node->it;
 
@@ -565,7 +565,7 @@ static void run_job(struct node *node, uint32_t number, const sigset_t *mask)
 
 void node_main(const struct nodes_case *it, uint32_t index, int hub)
 {
-    struct node *node = memory_allocate_zeroed(sizeof(*node));
+    struct endpoint *node = memory_allocate_zeroed(sizeof(*node));
     struct node_message message = {.type = NODE_DONE};
     sigset_t set, old;
 

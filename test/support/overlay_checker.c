@@ -32,7 +32,7 @@ struct part {
 
 struct checker_operation {
     struct checker_operation *next;
-    struct node_key key;
+    struct operation_name key;
     struct ranges set;
     bool cancelled;
     uint32_t members_count;
@@ -162,14 +162,14 @@ void checker_told_broadcast(struct checker *checker, uint32_t place, uint64_t no
 
 /* ---- operations ---- */
 
-static bool keys_match(const struct node_key *a, const struct node_key *b)
+static bool keys_match(const struct operation_name *a, const struct operation_name *b)
 {
     return a->set_id == b->set_id && a->generation == b->generation && a->kind == b->kind &&
            a->merge == b->merge && a->target == b->target;
 }
 
 static struct checker_operation *operation_find(const struct checker *checker,
-                                                const struct node_key *key)
+                                                const struct operation_name *key)
 {
     struct checker_operation *operation = checker->operations;
 
@@ -179,7 +179,7 @@ static struct checker_operation *operation_find(const struct checker *checker,
 }
 
 static struct checker_operation *operation_create(struct checker *checker,
-                                                  const struct node_key *key,
+                                                  const struct operation_name *key,
                                                   const struct ranges *set)
 {
     struct checker_operation *operation = memory_allocate_zeroed(sizeof(*operation));
@@ -216,7 +216,7 @@ static struct part *part_find(const struct checker_operation *operation, uint32_
     return NULL;
 }
 
-void checker_called(struct checker *checker, uint32_t place, const struct node_key *key,
+void checker_called(struct checker *checker, uint32_t place, const struct operation_name *key,
                     const struct ranges *set, struct message *payload)
 {
     struct checker_operation *operation = operation_find(checker, key);
@@ -229,7 +229,7 @@ void checker_called(struct checker *checker, uint32_t place, const struct node_k
     part->contribution = message_reference(payload);
 }
 
-void checker_cancelled(struct checker *checker, const struct node_key *key)
+void checker_cancelled(struct checker *checker, const struct operation_name *key)
 {
     struct checker_operation *operation = operation_find(checker, key);
 
@@ -303,15 +303,15 @@ static uint64_t hash_outcome(int status, const struct ranges *lost, const struct
 }
 
 void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_ns,
-                         const struct node_key *key, int status, const struct ranges *lost,
+                         const struct operation_name *key, int status, const struct ranges *lost,
                          struct message *payload)
 {
     struct checker_operation *operation = operation_find(checker, key);
-    bool is_whole = key->target == NODE_TARGET_ALL || place == 0;
+    bool is_whole = key->target == ENDPOINT_TARGET_ALL || place == 0;
     struct part *part = operation != NULL ? part_find(operation, place) : NULL;
 
     checker_note_life(checker, place, now_ns);
-    if (operation != NULL && part == NULL && place == 0 && key->target == NODE_TARGET_ROOT)
+    if (operation != NULL && part == NULL && place == 0 && key->target == ENDPOINT_TARGET_ROOT)
         part = &operation->root;
     else if (part == NULL || !part->called) {
         checker_fault(checker, "%u is told of what it has not called", place);
@@ -550,7 +550,7 @@ static void finish_operation(struct checker *checker, const struct checker_opera
             checker_fault(checker, "%u waits for generation %u for ever", operation->members[i],
                           operation->key.generation);
         if (!part->told || !checker_is_alive(checker, operation->members[i]) ||
-            (operation->key.target == NODE_TARGET_ROOT && operation->members[i] == 0))
+            (operation->key.target == ENDPOINT_TARGET_ROOT && operation->members[i] == 0))
             continue;
         if (first != NULL && first->outcome != part->outcome)
             checker_fault(checker, "survivors of generation %u disagree",

@@ -27,7 +27,7 @@
 #include "base/frame.h"
 #include "base/message.h"
 #include "base/ranges.h"
-#include "overlay/node_types.h"
+#include "overlay/endpoint_types.h"
 
 #define CHECKER_FAILURE_BYTES 256
 #define CHECKER_REST_NS       (20000 * 1000000ull)
@@ -87,10 +87,10 @@ void checker_shrink(struct checker *checker, const struct ranges *places, uint64
 /* What is asked for.  set NULL: everyone. */
 void checker_broadcast(struct checker *checker, const struct ranges *set,
                        const struct message *payload);
-void checker_called(struct checker *checker, uint32_t place, const struct node_key *key,
+void checker_called(struct checker *checker, uint32_t place, const struct operation_name *key,
                     const struct ranges *set, struct message *payload);
 /* A member that has called waits no longer. */
-void checker_cancelled(struct checker *checker, const struct node_key *key);
+void checker_cancelled(struct checker *checker, const struct operation_name *key);
 void checker_requested(struct checker *checker, uint32_t place, uint32_t id, uint32_t to);
 
 /* What places are told, and do. */
@@ -99,7 +99,7 @@ void checker_told_complete(struct checker *checker);
 void checker_told_broadcast(struct checker *checker, uint32_t place, uint64_t now_ns,
                             const struct message *payload);
 void checker_told_result(struct checker *checker, uint32_t place, uint64_t now_ns,
-                         const struct node_key *key, int status, const struct ranges *lost,
+                         const struct operation_name *key, int status, const struct ranges *lost,
                          struct message *payload);
 void checker_told_reply(struct checker *checker, uint32_t place, uint32_t id, int status);
 void checker_told_dead(struct checker *checker, uint32_t place, uint64_t now_ns,
@@ -108,7 +108,7 @@ void checker_told_left(struct checker *checker, uint32_t place, uint64_t now_ns,
                        const struct ranges *places);
 void checker_told_grown(struct checker *checker, uint32_t place, uint64_t now_ns,
                         const struct ranges *places);
-void checker_ended(struct checker *checker, uint32_t place, enum node_end end);
+void checker_ended(struct checker *checker, uint32_t place, enum endpoint_end end);
 /* A frame is sent, a frame is handed to its receiver. */
 void checker_sent(struct checker *checker, uint32_t from, const struct frame *frame);
 void checker_delivered(struct checker *checker, uint32_t from, uint32_t to,

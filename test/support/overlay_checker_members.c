@@ -187,7 +187,7 @@ void checker_told_grown(struct checker *checker, uint32_t place, uint64_t now_ns
     check_change(checker, place, first | MARK_GROWN);
 }
 
-void checker_ended(struct checker *checker, uint32_t place, enum node_end end)
+void checker_ended(struct checker *checker, uint32_t place, enum endpoint_end end)
 {
     struct checker_place *at = &checker->places[place];
     bool without_root = !checker_is_alive(checker, 0);
@@ -195,16 +195,16 @@ void checker_ended(struct checker *checker, uint32_t place, enum node_end end)
     if (at->killed || at->ended)
         checker_fault(checker, "%u ends though it is gone", place);
     at->ended = true;
-    if (at->asked && end == NODE_END_LEFT)
+    if (at->asked && end == ENDPOINT_END_LEFT)
         return;
-    if (at->troubled && end != NODE_END_REFUSED && end != NODE_END_LEFT)
+    if (at->troubled && end != ENDPOINT_END_REFUSED && end != ENDPOINT_END_LEFT)
         return;
-    if (checker->leaving && end == NODE_END_LEFT)
+    if (checker->leaving && end == ENDPOINT_END_LEFT)
         return;
     /* Who loses its parent to a death while all leave may find nobody left. */
-    if (checker->leaving && checker->last_fault_ns > 0 && end != NODE_END_REFUSED)
+    if (checker->leaving && checker->last_fault_ns > 0 && end != ENDPOINT_END_REFUSED)
         return;
-    if (without_root && (end == NODE_END_ORPHAN || end == NODE_END_LEASE))
+    if (without_root && (end == ENDPOINT_END_ORPHAN || end == ENDPOINT_END_LEASE))
         return;
     checker_fault(checker, "%u ends (%d) though nothing befell it", place, end);
 }

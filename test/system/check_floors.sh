@@ -19,7 +19,7 @@ good_tree() {
     sample base/list.c '#include "config.h"' '' '#include "base/list.h"' '' '#include <string.h>' \
         '/* getenv(" is a word here, and so is <time.h> and dlopen( */' \
         'const char *list_text = "printf(";'
-    sample overlay/node.c '#include "config.h"' '#include "fabric/loop.h"' '#include <time.h>'
+    sample overlay/endpoint.c '#include "config.h"' '#include "fabric/loop.h"' '#include <time.h>'
     sample fabric/banyan/sock.h '#ifndef FABRIC_BANYAN_SOCK_H' '#define FABRIC_BANYAN_SOCK_H' \
         '#include <stdint.h>' '#define BANYAN_SOCK_MAX 1' 'struct banyan_sock;' \
         'int banyan_sock_do(struct banyan_sock *sock);' '#endif'
@@ -69,7 +69,7 @@ breaks "neither clock" base/error.c '#include "config.h"' '    exit (1);'
 breaks "floors below" base/map.c '#include "config.h"' '#include "fabric/loop.h"'
 breaks "floors below" alloc/map.c '#include "config.h"' '#include "overlay/tree.h"'
 breaks "floors below" overlay/tree.c '#include "config.h"' '#include "fabric/loop.h"'
-breaks "floors below" overlay/tree.c '#include "config.h"' '#include "overlay/node.h"'
+breaks "floors below" overlay/tree.c '#include "config.h"' '#include "overlay/endpoint.h"'
 breaks "floors below" fabric/link.c '#include "config.h"' '#include "overlay/tree.h"'
 breaks "floors below" pmix/pmi1.c '#include "config.h"' '#include "launch/run.h"'
 breaks "one place" fabric/link.c '#include "config.h"' '#include <event2/event.h>'

@@ -196,10 +196,10 @@ static void on_report(void *context, uint64_t now_ns, uint32_t job,
         (unsigned)end->status, end->text[0] != '\0' ? ", " : "", end->text);
 }
 
-static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_end end)
+static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end)
 {
     (void)now_ns;
-    say(context, "%u ends%s", place, end == NODE_END_LEFT ? "" : ", not by leaving");
+    say(context, "%u ends%s", place, end == ENDPOINT_END_LEFT ? "" : ", not by leaving");
 }
 
 static const struct sim_watch watch = {
@@ -241,7 +241,7 @@ static void begin(struct scene *scene)
 {
     scene->config.allocation = &scene->allocation;
     scene->machine = sim_machine_create(&scene->config, &watch, scene);
-    virtual_network_set_trace(sim_machine_world(scene->machine), on_fact, scene);
+    virtual_network_set_trace(sim_machine_network(scene->machine), on_fact, scene);
 }
 
 static void finish(struct scene *scene)

@@ -85,7 +85,7 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
             (const char *)payload->data);
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct buffer places = {0};
@@ -133,8 +133,8 @@ static void on_left(struct cluster *cluster, uint32_t place, const struct ranges
     buffer_fini(&text);
 }
 
-static void on_missing(struct cluster *cluster, uint32_t place, const struct node_key *key,
-                       const struct node_missing *missing)
+static void on_missing(struct cluster *cluster, uint32_t place, const struct operation_name *key,
+                       const struct endpoint_missing *missing)
 {
     struct buffer text = {0};
 
@@ -157,7 +157,7 @@ static void on_request(struct cluster *cluster, uint32_t place, uint32_t source,
                        struct message *payload)
 {
     say(scene_of(cluster), place, "is asked by %u", source);
-    node_reply(cluster->places[place].node, source, id, message_reference(payload));
+    endpoint_reply(cluster->places[place].node, source, id, message_reference(payload));
 }
 
 static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int status,
@@ -167,10 +167,10 @@ static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int s
     say(scene_of(cluster), place, "is answered id=%u: %s", id, status == 0 ? "ok" : "host down");
 }
 
-static void on_ended(struct cluster *cluster, uint32_t place, enum node_end end)
+static void on_ended(struct cluster *cluster, uint32_t place, enum endpoint_end end)
 {
-    static const char *const ends[NODE_END_COUNT] = {"left", "orphan", "lease over", "evicted",
-                                                     "refused"};
+    static const char *const ends[ENDPOINT_END_COUNT] = {"left", "orphan", "lease over", "evicted",
+                                                         "refused"};
 
     say(scene_of(cluster), place, "ends: %s", ends[end]);
 }
@@ -233,7 +233,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 static void scene_open(struct scene *scene, uint32_t places, uint64_t seed)
 {
@@ -274,15 +274,15 @@ static void scene_begin(struct scene *scene)
 static void contribute(struct scene *scene, uint32_t place, uint32_t first, uint32_t last,
                        uint32_t generation)
 {
-    struct node_key key = {.set_id = 7000 + first, .generation = generation};
+    struct operation_name key = {.set_id = 7000 + first, .generation = generation};
     struct ranges set = {0};
     char text[32];
 
     snprintf(text, sizeof(text), "%u.%u ", place, generation);
     ranges_add(&set, first, last);
     say(scene, place, "contributes to gen=%u", generation);
-    node_contribute(scene->cluster->places[place].node, &key, &set,
-                    message_create(text, strlen(text)));
+    endpoint_contribute(scene->cluster->places[place].node, &key, &set,
+                        message_create(text, strlen(text)));
     ranges_fini(&set);
 }
 
@@ -310,9 +310,9 @@ static void scene_broadcast(struct scene *scene)
 
     scene_begin(scene);
     scene->with_acks = true;
-    node_broadcast(scene->cluster->places[0].node, NULL, message_create("hello all", 9));
+    endpoint_broadcast(scene->cluster->places[0].node, NULL, message_create("hello all", 9));
     ranges_add(&set, 3, 4);
-    node_broadcast(scene->cluster->places[0].node, &set, message_create("hello 3-4", 9));
+    endpoint_broadcast(scene->cluster->places[0].node, &set, message_create("hello 3-4", 9));
     scene_run(scene, 10 * MS);
     ranges_fini(&set);
 }
@@ -326,7 +326,7 @@ static void scene_exchange(struct scene *scene)
 
 static void contribute_much(struct scene *scene, uint32_t place)
 {
-    struct node_key key = {.set_id = 7000, .generation = 1};
+    struct operation_name key = {.set_id = 7000, .generation = 1};
     struct ranges set = {0};
     struct buffer much = {0};
 
@@ -334,7 +334,7 @@ static void contribute_much(struct scene *scene, uint32_t place)
     buffer_commit(&much, 400000);
     ranges_add(&set, 2, 5);
     say(scene, place, "contributes to gen=1");
-    node_contribute(scene->cluster->places[place].node, &key, &set, message_from_buffer(&much));
+    endpoint_contribute(scene->cluster->places[place].node, &key, &set, message_from_buffer(&much));
     buffer_fini(&much);
     ranges_fini(&set);
 }
@@ -367,8 +367,8 @@ static void scene_large_broadcast(struct scene *scene)
     scene->with_acks = true;
     memset(buffer_reserve(&much, 4000000), 'b', 4000000);
     buffer_commit(&much, 4000000);
-    node_broadcast(scene->cluster->places[0].node, NULL, message_from_buffer(&much));
-    node_broadcast(scene->cluster->places[0].node, NULL, message_create("behind it", 9));
+    endpoint_broadcast(scene->cluster->places[0].node, NULL, message_from_buffer(&much));
+    endpoint_broadcast(scene->cluster->places[0].node, NULL, message_create("behind it", 9));
     buffer_fini(&much);
     scene_run(scene, 20 * MS);
 }
@@ -382,7 +382,7 @@ static void scene_two_exchanges(struct scene *scene)
     scene_run(scene, 10 * MS);
     for (uint32_t place = 1; place <= 3; place++)
         say(scene, place, "keeps %u operation",
-            node_kept_operations(scene->cluster->places[place].node));
+            endpoint_kept_operations(scene->cluster->places[place].node));
 }
 
 static void scene_pair(struct scene *scene)
@@ -395,16 +395,16 @@ static void scene_pair(struct scene *scene)
 
 static void scene_gather(struct scene *scene)
 {
-    struct node_key key = {.set_id = 9, .generation = 1, .target = NODE_TARGET_ROOT};
+    struct operation_name key = {.set_id = 9, .generation = 1, .target = ENDPOINT_TARGET_ROOT};
     struct ranges set = {0};
 
     scene_begin(scene);
     ranges_add(&set, 2, 2);
     ranges_add(&set, 5, 5);
     say(scene, 2, "contributes to gen=1");
-    node_contribute(scene->cluster->places[2].node, &key, &set, message_create("two ", 4));
+    endpoint_contribute(scene->cluster->places[2].node, &key, &set, message_create("two ", 4));
     say(scene, 5, "contributes to gen=1");
-    node_contribute(scene->cluster->places[5].node, &key, &set, message_create("five ", 5));
+    endpoint_contribute(scene->cluster->places[5].node, &key, &set, message_create("five ", 5));
     scene_run(scene, 10 * MS);
     ranges_fini(&set);
 }
@@ -412,7 +412,7 @@ static void scene_gather(struct scene *scene)
 static void scene_request(struct scene *scene)
 {
     scene_begin(scene);
-    node_request(scene->cluster->places[3].node, 5, message_create("?", 1));
+    endpoint_request(scene->cluster->places[3].node, 5, message_create("?", 1));
     scene_run(scene, 10 * MS);
 }
 
@@ -457,13 +457,13 @@ static void scene_member_dies(struct scene *scene)
 /* 2 waits no longer, and so nobody does; 5 comes late and finds that; the next fence is as any. */
 static void scene_fence_times_out(struct scene *scene)
 {
-    struct node_key key = {.set_id = 7002, .generation = 1};
+    struct operation_name key = {.set_id = 7002, .generation = 1};
 
     scene_begin(scene);
     contribute_each(scene, 2, 4, 2, 5, 1);
     scene_run(scene, MS / 2);
     say(scene, 2, "waits no longer for gen=1");
-    node_cancel(scene->cluster->places[2].node, &key);
+    endpoint_cancel(scene->cluster->places[2].node, &key);
     scene_run(scene, 5 * MS);
     contribute(scene, 5, 2, 5, 1);
     scene_run(scene, MS);
@@ -471,7 +471,7 @@ static void scene_fence_times_out(struct scene *scene)
     scene_run(scene, 10 * MS);
     for (uint32_t place = 2; place <= 5; place++)
         say(scene, place, "keeps %u operation",
-            node_kept_operations(scene->cluster->places[place].node));
+            endpoint_kept_operations(scene->cluster->places[place].node));
 }
 
 /* 6 has never been started, 3 and 5 do not call: after 5 s the meeting point asks. */
@@ -498,13 +498,13 @@ static void scene_missing(struct scene *scene)
 /* 4 is stopped: it cannot say who is missing below it. */
 static void scene_silent(struct scene *scene)
 {
-    struct node_key key = {.set_id = 7002, .generation = 1};
+    struct operation_name key = {.set_id = 7002, .generation = 1};
 
     scene_begin(scene);
     contribute_each(scene, 2, 3, 2, 6, 1);
     scene_run(scene, MS);
     virtual_network_stop(scene->cluster->sim, 4);
-    node_ask(scene->cluster->places[0].node, &key);
+    endpoint_ask(scene->cluster->places[0].node, &key);
     scene_run(scene, 1500 * MS);
 }
 
@@ -532,27 +532,27 @@ static void scene_heir_stopped(struct scene *scene)
 static void scene_leave(struct scene *scene)
 {
     scene_begin(scene);
-    node_leave(scene->cluster->places[0].node);
+    endpoint_leave(scene->cluster->places[0].node);
     scene_run(scene, 50 * MS);
 }
 
 /* 7 and 8 are new, and 8 is up first.  What was told before does not concern them. */
 static void scene_grow(struct scene *scene)
 {
-    struct node *root;
+    struct endpoint *root;
     uint32_t first;
 
     scene_begin(scene);
     root = scene->cluster->places[0].node;
     cluster_kill(scene->cluster, 6);
-    node_broadcast(root, NULL, message_create("before", 6));
+    endpoint_broadcast(root, NULL, message_create("before", 6));
     scene_run(scene, 5 * MS);
-    first = node_grow(root, 2);
+    first = endpoint_grow(root, 2);
     cluster_start(scene->cluster, first + 1);
     scene_run(scene, MS);
     cluster_start(scene->cluster, first);
     scene_run(scene, 50 * MS);
-    node_broadcast(root, NULL, message_create("after", 5));
+    endpoint_broadcast(root, NULL, message_create("after", 5));
     scene_run(scene, 5 * MS);
 }
 
@@ -567,7 +567,7 @@ static void scene_shrink(struct scene *scene)
     scene_run(scene, MS);
     ranges_add(&leaving, 1, 1);
     ranges_add(&leaving, 5, 5);
-    node_shrink(scene->cluster->places[0].node, &leaving);
+    endpoint_shrink(scene->cluster->places[0].node, &leaving);
     ranges_fini(&leaving);
     scene_run(scene, 5 * MS);
     contribute(scene, 2, 2, 4, 1);

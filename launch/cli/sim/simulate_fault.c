@@ -221,7 +221,7 @@ void simulate_faults_choose(struct simulation *simulation)
 
 static void partition_begins(struct simulation *simulation, const struct fault *fault)
 {
-    struct virtual_network *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_network(simulation->machine);
 
     for (uint32_t place = 0; place < simulation->places; place++) {
         int side = place > 0 && place >= simulation->places / 2;
@@ -253,7 +253,8 @@ static void stranger_comes(struct simulation *simulation, const struct fault *fa
     uint32_t stranger = stranger_of(simulation, fault);
 
     if (fault->kind == FAULT_SECRET)
-        virtual_network_set_secret(sim_machine_world(machine), simulation->capacity + stranger, 1);
+        virtual_network_set_secret(sim_machine_network(machine), simulation->capacity + stranger,
+                                   1);
     sim_machine_claim_at(machine, sim_machine_now_ns(machine), stranger, fault->place);
 }
 
@@ -266,10 +267,11 @@ static void place_dies(struct simulation *simulation, uint32_t place)
 
 static void break_link(struct simulation *simulation, uint32_t place)
 {
-    const struct node *node = sim_machine_node(simulation->machine, place);
+    const struct endpoint *endpoint = sim_machine_endpoint(simulation->machine, place);
 
-    if (node != NULL && node_parent(node) != UINT32_MAX)
-        virtual_network_break(sim_machine_world(simulation->machine), place, node_parent(node));
+    if (endpoint != NULL && endpoint_parent(endpoint) != UINT32_MAX)
+        virtual_network_break(sim_machine_network(simulation->machine), place,
+                              endpoint_parent(endpoint));
 }
 
 static void call_begins(void *context, uint64_t index)
@@ -277,7 +279,7 @@ static void call_begins(void *context, uint64_t index)
     struct simulation *simulation = context;
     const struct fault *fault = &simulation->faults[index];
     struct sim_machine *machine = simulation->machine;
-    struct virtual_network *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_network(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
     assert(index < simulation->faults_count);
@@ -321,7 +323,7 @@ static void call_ends(void *context, uint64_t index)
     struct simulation *simulation = context;
     const struct fault *fault = &simulation->faults[index];
     struct sim_machine *machine = simulation->machine;
-    struct virtual_network *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_network(machine);
     uint64_t now_ns = sim_machine_now_ns(machine);
 
     assert(index < simulation->faults_count && fault->duration_ns > 0);
@@ -349,7 +351,7 @@ static void call_ends(void *context, uint64_t index)
 
 void simulate_faults_arm(struct simulation *simulation)
 {
-    struct virtual_network *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_network(simulation->machine);
     uint64_t now_ns = virtual_network_now_ns(sim);
 
     for (uint32_t i = 0; i < simulation->faults_count; i++) {

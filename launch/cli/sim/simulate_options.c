@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "launch/cli/sim/simulate.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 #include "overlay/tree.h"
 
 #define RADIX_DEFAULT        TREE_RADIX_DEFAULT
@@ -197,9 +197,9 @@ static int parse_operation(const char *word, struct operation *ret_operation, st
     if (kind == OPERATION_BROADCAST || kind == OPERATION_EXCHANGE) {
         ret_operation->amount = BYTES_DEFAULT;
         if (value != NULL && (simulate_size_parse(value, &ret_operation->amount) < 0 ||
-                              ret_operation->amount >= NODE_PAYLOAD_BYTES_MAX))
+                              ret_operation->amount >= ENDPOINT_PAYLOAD_BYTES_MAX))
             return error_set(error, -EINVAL, "'%.40s': '%.40s' is not a size below %u MiB", word,
-                             value, NODE_PAYLOAD_BYTES_MAX >> 20);
+                             value, ENDPOINT_PAYLOAD_BYTES_MAX >> 20);
     } else if (kind == OPERATION_HEAL || kind == OPERATION_GROW || kind == OPERATION_SHRINK) {
         count = 1;
         if (value != NULL && options_number(value, 1, SIMULATE_NODES_MAX, &count) < 0)

@@ -62,8 +62,8 @@ static int read_entry(struct replay *replay, struct buffer *text, struct error *
 static int open_overlay(struct replay *replay, struct error *error)
 {
     char magic[sizeof RECORD_MAGIC] = {0};
-    struct node_config config = {.merges = job_merges, .merges_count = JOB_MERGE_COUNT};
-    struct node_ancestor *ancestors = NULL;
+    struct endpoint_config config = {.merges = job_merges, .merges_count = JOB_MERGE_COUNT};
+    struct endpoint_ancestor *ancestors = NULL;
     struct wire_reader reader;
     struct buffer text = {0};
     int rc;

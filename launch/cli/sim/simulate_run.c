@@ -153,12 +153,12 @@ static void on_told_lost(void *context, uint32_t place, const struct ranges *pla
         simulation_place_gone(simulation, place);
 }
 
-static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum node_end end)
+static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end)
 {
     struct simulation *simulation = context;
 
     (void)now_ns;
-    if (ranges_contains(&simulation->departed, place) && end != NODE_END_LEFT &&
+    if (ranges_contains(&simulation->departed, place) && end != ENDPOINT_END_LEFT &&
         simulation->faults_count == 0)
         simulation_fail(simulation,
                         "shrink: place %u was asked to leave but ended for another reason", place);
@@ -261,7 +261,7 @@ static uint64_t local_ns(const struct simulation *simulation, uint32_t place)
 
 static void begin_exchange(struct simulation *simulation, uint64_t bytes)
 {
-    struct virtual_network *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_network(simulation->machine);
     const struct ranges *set = &simulation->plan->set;
     struct ranges all = {0};
 
@@ -294,7 +294,7 @@ static void begin_broadcast(struct simulation *simulation, uint64_t bytes)
  * their death would not be reported again. */
 static void choose_victims(struct simulation *simulation, uint64_t count, struct ranges *victims)
 {
-    const struct ranges *dead = node_dead(sim_machine_node(simulation->machine, 0));
+    const struct ranges *dead = endpoint_dead(sim_machine_endpoint(simulation->machine, 0));
     uint32_t tries = 0;
 
     assert(simulation->places > 1);
@@ -452,10 +452,10 @@ static void finish(struct simulation *simulation)
  * The damaged place itself is the sender. */
 static bool may_miss(const struct simulation *simulation, uint32_t place)
 {
-    const struct node *root = sim_machine_node(simulation->machine, 0);
+    const struct endpoint *root = sim_machine_endpoint(simulation->machine, 0);
     struct tree tree = {.places = simulation->plan->nodes + 1,
                         .radix = simulation->plan->radix,
-                        .dead = root != NULL ? node_dead(root) : NULL,
+                        .dead = root != NULL ? endpoint_dead(root) : NULL,
                         .population = simulation->capacity};
 
     for (uint32_t i = 0; i < simulation->faults_count; i++) {
@@ -513,7 +513,7 @@ static struct virtual_network_cpu_use cpu_since(const struct virtual_network *si
 static void operate(struct simulation *simulation, const struct operation *operation)
 {
     struct sim_machine *machine = simulation->machine;
-    struct virtual_network *sim = sim_machine_world(machine);
+    struct virtual_network *sim = sim_machine_network(machine);
     struct outcome *outcome = &simulation->outcomes[simulation->outcomes_count++];
     uint64_t frames = virtual_network_frames_sent(sim);
     uint64_t bytes = virtual_network_bytes_sent(sim);
@@ -545,7 +545,7 @@ static void operate(struct simulation *simulation, const struct operation *opera
 
 static void settle(struct simulation *simulation)
 {
-    struct virtual_network *sim = sim_machine_world(simulation->machine);
+    struct virtual_network *sim = sim_machine_network(simulation->machine);
 
     virtual_network_run_until(sim, virtual_network_now_ns(sim) + simulation->plan->pause_ns);
 }
@@ -592,7 +592,7 @@ void simulation_run(struct simulation *simulation, const struct simulate_plan *p
     simulation->sizes = memory_allocate_zeroed(simulation->capacity * sizeof *simulation->sizes);
     simulation->machine = sim_machine_create(&simulation->config, &watch, simulation);
     if (trace != NULL)
-        simulate_trace_attach(trace, sim_machine_world(simulation->machine));
+        simulate_trace_attach(trace, sim_machine_network(simulation->machine));
     if (!has_start) {
         operate(simulation, &start);
         settle(simulation);

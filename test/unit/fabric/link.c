@@ -40,7 +40,7 @@ struct noted {
     uint32_t from;
 };
 
-struct node {
+struct endpoint {
     uint32_t place;
     struct link_set *links;
     struct addresses addresses;
@@ -59,9 +59,9 @@ static struct loop *loop;
 static struct loop_timer *patience;
 static int timed_out;
 static int (*condition)(void);
-static struct node a;
-static struct node b;
-static struct node c;
+static struct endpoint a;
+static struct endpoint b;
+static struct endpoint c;
 static int log_lines;
 static char last_log[512];
 
@@ -98,7 +98,7 @@ static bool run_until(int (*wanted)(void), const char *what)
 
 static void on_up(void *context, uint32_t place, uint32_t incarnation)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     node->up[place]++;
     node->incarnations[place] = incarnation;
@@ -107,7 +107,7 @@ static void on_up(void *context, uint32_t place, uint32_t incarnation)
 
 static void on_down(void *context, uint32_t place, const struct error *why)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     node->down[place]++;
     node->why = *why;
@@ -121,7 +121,7 @@ static unsigned char pattern(size_t at)
 
 static void on_frame(void *context, uint32_t place, const struct frame *frame)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     struct noted *noted = &node->frames[node->frame_count % FRAMES_MAX];
 
     *noted = (struct noted){.class = frame->class, .stream = frame->stream, .from = place};
@@ -136,13 +136,13 @@ static void on_frame(void *context, uint32_t place, const struct frame *frame)
 
 static void on_timer(void *context)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     node->timer_count++;
     check();
 }
 
-static void start_full(struct node *node, uint32_t place, uint32_t incarnation,
+static void start_full(struct endpoint *node, uint32_t place, uint32_t incarnation,
                        const unsigned char *key, const char *session)
 {
     static const struct transport_events events = {
@@ -168,18 +168,18 @@ static void start_full(struct node *node, uint32_t place, uint32_t incarnation,
     link_set_addresses(node->links, &node->addresses);
 }
 
-static void start(struct node *node, uint32_t place)
+static void start(struct endpoint *node, uint32_t place)
 {
     start_full(node, place, 1, secret, "abc123");
 }
 
-static void stop(struct node *node)
+static void stop(struct endpoint *node)
 {
     link_set_destroy(node->links);
     node->links = NULL;
 }
 
-static void connect_to(struct node *from, const struct node *to)
+static void connect_to(struct endpoint *from, const struct endpoint *to)
 {
     int rc = link_set_ops()->connect(from->links, to->place, &to->addresses);
 
@@ -187,7 +187,8 @@ static void connect_to(struct node *from, const struct node *to)
         fail("connect: %s", strerror(-rc));
 }
 
-static int send_to(struct node *from, uint32_t place, uint8_t class, uint32_t stream, size_t bytes)
+static int send_to(struct endpoint *from, uint32_t place, uint8_t class, uint32_t stream,
+                   size_t bytes)
 {
     struct frame frame = {.type = TYPE, .class = class, .stream = stream, .incarnation = 1};
 
@@ -483,10 +484,10 @@ static void test_port_wished(void)
 }
 
 /* A port that nobody listens on: one that was given back. */
-static void nobody_at(struct node *node)
+static void nobody_at(struct endpoint *node)
 {
     start(&c, 4);
-    *node = (struct node){.place = 2, .addresses = c.addresses};
+    *node = (struct endpoint){.place = 2, .addresses = c.addresses};
     stop(&c);
 }
 

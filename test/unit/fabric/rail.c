@@ -28,7 +28,7 @@
 
 static const unsigned char secret[LINK_SECRET_BYTES] = "the secret of this test instance";
 
-struct node {
+struct endpoint {
     uint32_t place;
     struct link_set *links;
     struct rail *rail;
@@ -46,7 +46,7 @@ static struct loop *loop;
 static struct loop_timer *patience;
 static int timed_out;
 static int (*condition)(void);
-static struct node nodes[PLACES];
+static struct endpoint nodes[PLACES];
 static const struct ofi_table *real;
 static struct ofi_table table; /* real, with what this test does to it */
 
@@ -131,13 +131,13 @@ static void check(void)
 
 static void on_up(void *context, uint32_t place, uint32_t incarnation)
 {
-    ((struct node *)context)->up++;
+    ((struct endpoint *)context)->up++;
     check();
 }
 
 static void on_down(void *context, uint32_t place, const struct error *why)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     node->down++;
     node->why = *why;
@@ -159,7 +159,7 @@ static size_t size_of(uint32_t stream)
 
 static void on_frame(void *context, uint32_t place, const struct frame *frame)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
     size_t bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
 
     node->wrong += frame->type != TYPE || frame->stream != node->next[frame->class] ||
@@ -181,7 +181,7 @@ static const struct transport_events events = {.up = on_up,
                                                .frame = on_frame,
                                                .timer = on_timer};
 
-static void start(struct node *node, uint32_t place, uint32_t renew_after, uint64_t stuck_ns)
+static void start(struct endpoint *node, uint32_t place, uint32_t renew_after, uint64_t stuck_ns)
 {
     struct rail_config config = {.loop = loop,
                                  .table = &table,
@@ -215,7 +215,7 @@ static void start(struct node *node, uint32_t place, uint32_t renew_after, uint6
     link_set_addresses(node->links, &node->addresses);
 }
 
-static void stop(struct node *node)
+static void stop(struct endpoint *node)
 {
     link_set_destroy(node->links);
     rail_destroy(node->rail);
@@ -223,7 +223,7 @@ static void stop(struct node *node)
     node->rail = NULL;
 }
 
-static void send_frame(struct node *node, uint32_t to, uint8_t class, uint32_t stream)
+static void send_frame(struct endpoint *node, uint32_t to, uint8_t class, uint32_t stream)
 {
     struct frame frame = {.type = TYPE, .class = class, .stream = stream};
     size_t bytes = size_of(stream);
@@ -454,7 +454,7 @@ static long resident_bytes(void)
 /* An endpoint in a process that has libfabric already: what each daemon pays beside the library. */
 static void test_memory(void)
 {
-    struct node alone[2];
+    struct endpoint alone[2];
     long before, after;
 
     start(&alone[0], 0, 0, 0);

@@ -149,7 +149,7 @@ static void is_loss(uint32_t place, const char *expected)
     buffer_fini(&text);
 }
 
-static void see(uint32_t place, enum node_loss loss, int64_t silent_ns)
+static void see(uint32_t place, enum endpoint_loss loss, int64_t silent_ns)
 {
     struct ranges places = {0};
     struct job_event event = {
@@ -163,12 +163,12 @@ static void see(uint32_t place, enum node_loss loss, int64_t silent_ns)
 static void test_losses(void)
 {
     is_loss(1, "its connection broke");
-    see(1, NODE_LOSS_CLOSED, 0);
-    see(2, NODE_LOSS_SILENT, 61200000000);
-    see(3, NODE_LOSS_REFUSED, 0);
-    see(4, NODE_LOSS_UNREACHABLE, 0);
-    see(5, NODE_LOSS_ENDED, 0);
-    see(6, NODE_LOSS_CLOSED, 0);
+    see(1, ENDPOINT_LOSS_CLOSED, 0);
+    see(2, ENDPOINT_LOSS_SILENT, 61200000000);
+    see(3, ENDPOINT_LOSS_REFUSED, 0);
+    see(4, ENDPOINT_LOSS_UNREACHABLE, 0);
+    see(5, ENDPOINT_LOSS_ENDED, 0);
+    see(6, ENDPOINT_LOSS_CLOSED, 0);
     is_loss(1, "its daemon closed the connection");
     is_loss(2, "silent for 61.2 s");
     is_loss(3, "nobody listens there");
@@ -178,7 +178,7 @@ static void test_losses(void)
     is_loss(7, "its connection broke");
     is_uint(world.instance->root->seen_count, 5, "equal ends are kept once");
     for (int64_t silent_ns = 1; silent_ns < 1000; silent_ns++)
-        see(8, NODE_LOSS_SILENT, silent_ns);
+        see(8, ENDPOINT_LOSS_SILENT, silent_ns);
     is_uint(world.instance->root->seen_count, 64, "and only so many different ones");
 }
 

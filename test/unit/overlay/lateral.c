@@ -83,21 +83,22 @@ static void test_upper_end(void)
     uint32_t place = 1;
 
     open_joined(&bench, UPPER);
-    for (uint32_t i = 0; i < NODE_LATERALS_IDLE_MAX; i++, place++) {
+    for (uint32_t i = 0; i < ENDPOINT_LATERALS_IDLE_MAX; i++, place++) {
         ok(asks(&bench, place) && answered(&bench, UPPER) == 0, "%u gets a link", place);
         bench_step_up(&bench, place);
     }
-    for (uint32_t i = 0; i < NODE_LATERALS_ASKED_MAX; i++, place++) {
+    for (uint32_t i = 0; i < ENDPOINT_LATERALS_ASKED_MAX; i++, place++) {
         ok(asks(&bench, place), "%u gets one beyond the limit", place);
         is_uint(answered(&bench, UPPER), 1 + i,
                 "and %u, without use for longest, is to close its own", 1 + i);
         bench_step_up(&bench, place);
     }
     ok(!asks(&bench, place), "while none has closed, the next gets none");
-    is_uint(overlay_lateral_links(bench.overlay), NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX,
-            "so many there are at most");
+    is_uint(overlay_lateral_links(bench.overlay),
+            ENDPOINT_LATERALS_IDLE_MAX + ENDPOINT_LATERALS_ASKED_MAX, "so many there are at most");
     pass_seconds(&bench, UPPER, 60);
-    is_uint(overlay_lateral_links(bench.overlay), NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX,
+    is_uint(overlay_lateral_links(bench.overlay),
+            ENDPOINT_LATERALS_IDLE_MAX + ENDPOINT_LATERALS_ASKED_MAX,
             "the upper end closes none itself");
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
     ok(asks(&bench, place), "but when one is closed");
@@ -119,17 +120,18 @@ static void test_lower_end(void)
     struct bench bench;
 
     open_joined(&bench, LOWER);
-    for (uint32_t place = 40; place < 40 + NODE_LATERALS_USED_MAX; place++)
+    for (uint32_t place = 40; place < 40 + ENDPOINT_LATERALS_USED_MAX; place++)
         connects(&bench, place);
-    is_uint(overlay_lateral_links(bench.overlay), NODE_LATERALS_USED_MAX,
+    is_uint(overlay_lateral_links(bench.overlay), ENDPOINT_LATERALS_USED_MAX,
             "so many links are taken");
     connects(&bench, 60);
     ok(bench_closed(&bench, 40), "for one more the oldest without use gives way");
     routed(&bench, OVERLAY_ANSWER, 45, LOWER);
     ok(bench_closed(&bench, 45), "who is asked closes a link that it does not use");
-    is_uint(overlay_lateral_links(bench.overlay), NODE_LATERALS_USED_MAX - 1, "and no other");
+    is_uint(overlay_lateral_links(bench.overlay), ENDPOINT_LATERALS_USED_MAX - 1, "and no other");
     pass_seconds(&bench, LOWER, 9);
-    is_uint(overlay_lateral_links(bench.overlay), NODE_LATERALS_USED_MAX - 1, "by time neither");
+    is_uint(overlay_lateral_links(bench.overlay), ENDPOINT_LATERALS_USED_MAX - 1,
+            "by time neither");
     pass_seconds(&bench, LOWER, 2);
     is_uint(overlay_lateral_links(bench.overlay), 0, "until those of no series are 10 s old");
     ok(!overlay_is_ended(bench.overlay), "the place itself goes on");

@@ -167,7 +167,7 @@ static void test_another_parent(void)
     stream(&bench, 1000);
     lease(&bench, trip_of(20));
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 0, .loss = NODE_LOSS_UNKNOWN});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 0, .loss = ENDPOINT_LOSS_UNKNOWN});
     bench.now_ns += 100 * MS;
     for (uint32_t i = 0; i < 100 && bench_find(&bench, OVERLAY_ACTION_CONNECT) == NULL; i++) {
         bench.now_ns += 10 * MS;
@@ -206,7 +206,7 @@ static void say_measured(struct bench *bench, uint32_t from, struct measured mea
     bench_step_frame(bench, from, &frame);
 }
 
-static void say_sized(struct bench *bench, uint32_t from, const struct node_key *key)
+static void say_sized(struct bench *bench, uint32_t from, const struct operation_name *key)
 {
     struct range items[] = {{1, 6}};
     struct buffer size = {0};
@@ -226,7 +226,7 @@ static void say_sized(struct bench *bench, uint32_t from, const struct node_key 
 /* The root of 7 decides for 2 x 128 KiB when both children have told what they measured. */
 static struct stream_go choice(struct measured first, struct measured second)
 {
-    static const struct node_key key = {.set_id = 9, .generation = 1, .owner = 9};
+    static const struct operation_name key = {.set_id = 9, .generation = 1, .owner = 9};
     struct stream_go go = {.total_bytes = 0};
     const struct frame *sent;
     struct bench bench;
@@ -291,7 +291,7 @@ static void on_complete(struct cluster *cluster)
     ((struct world *)cluster->config.context)->complete = true;
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     (void)place;
@@ -310,7 +310,7 @@ static void wait_ms(struct world *world, uint64_t ms)
 
 static void world_open(struct world *world)
 {
-    static node_merge_function *const merges[] = {merge_all};
+    static endpoint_merge_function *const merges[] = {merge_all};
     static const struct cluster_events events = {.complete = on_complete, .result = on_result};
     struct cluster_config config = {.radix = 2,
                                     .merges = merges,
@@ -335,15 +335,15 @@ static void world_open(struct world *world)
 
 static void exchange_begin(struct world *world)
 {
-    struct node_key key = {.set_id = 7, .generation = ++world->generation, .owner = 7};
+    struct operation_name key = {.set_id = 7, .generation = ++world->generation, .owner = 7};
     struct range items[] = {{0, PLACES - 1}};
     struct ranges set = {.items = items, .count = 1};
     static unsigned char data[MUCH_BYTES];
 
     world->results = 0;
     for (uint32_t place = 0; place < PLACES; place++)
-        node_contribute(world->cluster->places[place].node, &key, &set,
-                        message_create(data, sizeof(data)));
+        endpoint_contribute(world->cluster->places[place].node, &key, &set,
+                            message_create(data, sizeof(data)));
 }
 
 static void exchange_end(struct world *world)
@@ -360,7 +360,7 @@ static void check_learned(const struct world *world, const char *when)
     static const uint32_t deciders[] = {0, 1, 8};
 
     for (uint32_t i = 0; i < sizeof(deciders) / sizeof(deciders[0]); i++) {
-        struct node_costs costs = node_costs_now(world->cluster->places[deciders[i]].node);
+        struct endpoint_costs costs = endpoint_costs_now(world->cluster->places[deciders[i]].node);
 
         diag("%s, place %u:", when, deciders[i]);
         is_near(costs.hop_ns, HOP_US * US, 10, "ns a hop");

@@ -130,7 +130,8 @@ static void test_lease(void)
     bench.now_ns++;
     bench_step_up(&bench, 2);
     if (ok(bench_find(&bench, OVERLAY_ACTION_ENDED) != NULL, "at its end it does nothing but end"))
-        is_int(bench_find(&bench, OVERLAY_ACTION_ENDED)->end, NODE_END_LEASE, "with the reason");
+        is_int(bench_find(&bench, OVERLAY_ACTION_ENDED)->end, ENDPOINT_END_LEASE,
+               "with the reason");
     bench_close(&bench);
 }
 
@@ -168,7 +169,7 @@ static void test_silent_child(void)
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     ok(bench_closed(&bench, 1), "then it is dropped");
     if (ok(bench_find(&bench, OVERLAY_ACTION_SEEN) != NULL, "and what was seen of it is told")) {
-        is_uint(bench_find(&bench, OVERLAY_ACTION_SEEN)->id, NODE_LOSS_SILENT,
+        is_uint(bench_find(&bench, OVERLAY_ACTION_SEEN)->id, ENDPOINT_LOSS_SILENT,
                 "that it was silent");
         is_uint(bench_find(&bench, OVERLAY_ACTION_SEEN)->deadline_ns, 4000 * MS,
                 "and for how long");
@@ -645,7 +646,7 @@ static void test_weight(void)
 
 /* The parent and with it the link is lost; every further attempt ends so: for how many ms does the
  * orphan look for another? */
-static uint64_t orphan_seeks_ms(enum node_loss loss)
+static uint64_t orphan_seeks_ms(enum endpoint_loss loss)
 {
     struct bench bench;
     uint64_t begin_ns;
@@ -654,7 +655,7 @@ static uint64_t orphan_seeks_ms(enum node_loss loss)
     bench_welcome(&bench, 1, 2, 2, 0, 0);
     begin_ns = bench.now_ns;
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     while (bench_find(&bench, OVERLAY_ACTION_ENDED) == NULL &&
            bench.now_ns < begin_ns + 9000 * MS) {
         const struct overlay_action *connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
@@ -664,7 +665,7 @@ static uint64_t orphan_seeks_ms(enum node_loss loss)
             bench_step(&bench, (struct overlay_event){
                                    .kind = OVERLAY_EVENT_DOWN,
                                    .place = connect->place,
-                                   .loss = connect->place == 0 ? loss : NODE_LOSS_REFUSED});
+                                   .loss = connect->place == 0 ? loss : ENDPOINT_LOSS_REFUSED});
         else
             bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     }
@@ -674,9 +675,9 @@ static uint64_t orphan_seeks_ms(enum node_loss loss)
 
 static void test_orphan_in_vain(void)
 {
-    uint64_t refused_ms = orphan_seeks_ms(NODE_LOSS_REFUSED);
-    uint64_t closed_ms = orphan_seeks_ms(NODE_LOSS_CLOSED);
-    uint64_t unreachable_ms = orphan_seeks_ms(NODE_LOSS_UNREACHABLE);
+    uint64_t refused_ms = orphan_seeks_ms(ENDPOINT_LOSS_REFUSED);
+    uint64_t closed_ms = orphan_seeks_ms(ENDPOINT_LOSS_CLOSED);
+    uint64_t unreachable_ms = orphan_seeks_ms(ENDPOINT_LOSS_UNREACHABLE);
 
     ok(refused_ms >= 500 && refused_ms < 1100,
        "an orphan to whom all ancestors refuse ends after half a second (%llu ms)",
@@ -696,7 +697,7 @@ static void test_orphan_waits(void)
     bench_open(&bench, 2, 7);
     bench_welcome(&bench, 1, 2, 2, 0, 0);
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     begin_ns = bench.now_ns;
     bench_step_up(&bench, 0);
     ok(bench_sent(&bench, 0, OVERLAY_JOIN) != NULL, "an orphan asks the root");

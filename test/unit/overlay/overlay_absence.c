@@ -28,11 +28,11 @@ static void lose_head(struct bench *bench)
     buffer_fini(&heirs);
     bench_step_frame(bench, 1, &frame);
     bench_step(bench, (struct overlay_event){
-                          .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                          .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
 }
 
 /* Every attempt to reach the heir ends so; after how many ms is its death told?  0: not in a lease. */
-static uint64_t lost_after(struct bench *bench, enum node_loss loss)
+static uint64_t lost_after(struct bench *bench, enum endpoint_loss loss)
 {
     uint64_t begin_ns = bench->now_ns;
 
@@ -40,11 +40,11 @@ static uint64_t lost_after(struct bench *bench, enum node_loss loss)
         const struct overlay_action *connect = bench_find(bench, OVERLAY_ACTION_CONNECT);
         const struct overlay_action *dead;
 
-        if (connect != NULL && connect->place == 2 && loss == NODE_LOSS_COUNT) {
+        if (connect != NULL && connect->place == 2 && loss == ENDPOINT_LOSS_COUNT) {
             bench_step_up(bench, 2); /* it has a parent, and wants none */
             bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
                                                      .place = 2,
-                                                     .loss = NODE_LOSS_CLOSED});
+                                                     .loss = ENDPOINT_LOSS_CLOSED});
         } else if (connect != NULL) {
             bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
                                                      .place = connect->place,
@@ -63,16 +63,16 @@ static uint64_t lost_after(struct bench *bench, enum node_loss loss)
 static void test_heir(void)
 {
     static const struct {
-        enum node_loss loss; /* COUNT: it takes the connection itself */
+        enum endpoint_loss loss; /* COUNT: it takes the connection itself */
         uint64_t least_ms;
         uint64_t most_ms;
         const char *what;
     } cases[] = {
-        {NODE_LOSS_CLOSED, 1000, 2500, "an heir that closes twice is dead"},
-        {NODE_LOSS_REFUSED, 1000, 2500, "and one where nobody listens"},
-        {NODE_LOSS_UNREACHABLE, 1000, 2500, "and one whose machine does not answer"},
-        {NODE_LOSS_SILENT, 4000, 5000, "one that is silent has half a lease"},
-        {NODE_LOSS_COUNT, 0, 0, "one that answers is not judged"},
+        {ENDPOINT_LOSS_CLOSED, 1000, 2500, "an heir that closes twice is dead"},
+        {ENDPOINT_LOSS_REFUSED, 1000, 2500, "and one where nobody listens"},
+        {ENDPOINT_LOSS_UNREACHABLE, 1000, 2500, "and one whose machine does not answer"},
+        {ENDPOINT_LOSS_SILENT, 4000, 5000, "one that is silent has half a lease"},
+        {ENDPOINT_LOSS_COUNT, 0, 0, "one that answers is not judged"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -106,7 +106,7 @@ static void test_comes_late(void)
             bench_step_up(&bench, 2);
             bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
                                                       .place = 2,
-                                                      .loss = NODE_LOSS_CLOSED});
+                                                      .loss = ENDPOINT_LOSS_CLOSED});
         } else if (bench.now_ns == begin_ns + 4500 * MS) {
             bench_step_up(&bench, 2);
         } else {
@@ -132,7 +132,7 @@ static void test_sent_on(void)
     ok(bench_sent(&bench, 2, OVERLAY_REDIRECT) != NULL, "who belongs below a child is sent there");
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 2});
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     begin_ns = bench.now_ns;
     do {
         bench.now_ns += 10 * MS;
@@ -176,7 +176,7 @@ static void test_unknown(void)
     bench_step_frame(&bench, 1, &frame);
     begin_ns = bench.now_ns;
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     bench.now_ns += 250 * MS; /* what is due is not due at a heartbeat */
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     bench_adopt(&bench, 5, 5, 7, 15);

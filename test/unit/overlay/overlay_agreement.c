@@ -40,7 +40,7 @@ static struct play *play_of(struct cluster *cluster)
     return cluster->config.context;
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct told *told = &play_of(cluster)->told[place];
@@ -61,7 +61,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 /* Heartbeats are no part of it. */
 static bool counts(const struct frame *frame)
@@ -95,14 +95,14 @@ static void run(struct play *play, uint64_t length_ns)
 
 static void contribute(struct play *play, const struct ranges *set, uint32_t place)
 {
-    struct node_key key = {.set_id = 77, .generation = 1};
+    struct operation_name key = {.set_id = 77, .generation = 1};
     char text[8];
 
     if (!cluster_is_alive(play->cluster, place))
         return;
     snprintf(text, sizeof(text), "%u ", place);
-    node_contribute(play->cluster->places[place].node, &key, set,
-                    message_create(text, strlen(text)));
+    endpoint_contribute(play->cluster->places[place].node, &key, set,
+                        message_create(text, strlen(text)));
 }
 
 /* Two members are late, so that there is something to wait for. */

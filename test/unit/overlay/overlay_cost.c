@@ -90,7 +90,7 @@ static void merge_digest(struct buffer *merged, const void *other, size_t other_
     buffer_append(merged, &mine, sizeof(mine));
 }
 
-static node_merge_function *const merges[] = {merge_digest};
+static endpoint_merge_function *const merges[] = {merge_digest};
 
 static uint64_t bytes_of(const struct cost *cost, uint32_t place)
 {
@@ -124,7 +124,7 @@ static void on_complete(struct cluster *cluster)
     ((struct cost *)cluster->config.context)->complete = true;
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct cost *cost = cluster->config.context;
@@ -217,7 +217,7 @@ static uint64_t run(struct cost *cost, uint64_t told)
 /* One operation of the set; every member calls now. */
 static uint64_t exchange(struct cost *cost, uint64_t bytes, uint32_t rich)
 {
-    struct node_key key = {.set_id = 7, .generation = ++cost->generation};
+    struct operation_name key = {.set_id = 7, .generation = ++cost->generation};
     uint32_t members = (uint32_t)ranges_count(&cost->set);
 
     cost->contribution_bytes = bytes;
@@ -228,8 +228,8 @@ static uint64_t exchange(struct cost *cost, uint64_t bytes, uint32_t rich)
         cost->expected_bytes =
             (bytes - sizeof(struct digest)) * (rich == TREE_NO_PLACE ? members : 1);
     for (uint32_t place = 0; ranges_next(&cost->set, place, &place); place++)
-        node_contribute(cost->cluster->places[place].node, &key, &cost->set,
-                        contribution(cost, place));
+        endpoint_contribute(cost->cluster->places[place].node, &key, &cost->set,
+                            contribution(cost, place));
     return run(cost, members);
 }
 
@@ -296,7 +296,7 @@ static uint32_t lateral_links(const struct cost *cost)
     uint32_t count = 0;
 
     for (uint32_t place = 0; place < cost->places; place++)
-        count += node_lateral_links(cost->cluster->places[place].node);
+        count += endpoint_lateral_links(cost->cluster->places[place].node);
     return count;
 }
 
@@ -323,7 +323,7 @@ static void test_kept(uint32_t nodes)
     is_within(exchange(&cost, 8192, TREE_NO_PLACE), warm_ns, "an exchange finds them as at first");
     is_within(warm_ns, cold_ns - 200 * US, "and is faster by their opening");
     pass_time(&cost, 5000 * MS);
-    node_forget(cost.cluster->places[0].node, 0, &cost.set);
+    endpoint_forget(cost.cluster->places[0].node, 0, &cost.set);
     pass_time(&cost, 2000 * MS);
     is_uint(lateral_links(&cost), links, "when it is forgotten they are there for the next");
     pass_time(&cost, 5000 * MS);
@@ -367,7 +367,7 @@ static void test_broadcast(uint32_t nodes, uint64_t bytes, uint64_t cold_ns, uin
     cost.expected_bytes = bytes;
     for (int i = 0; i < 2; i++) {
         cost.told = 0;
-        node_broadcast(cost.cluster->places[0].node, NULL, noise(bytes));
+        endpoint_broadcast(cost.cluster->places[0].node, NULL, noise(bytes));
         is_within(run(&cost, cost.places), i == 0 ? cold_ns : warm_ns, names[i]);
     }
     cost_close(&cost);

@@ -16,7 +16,7 @@
 #define SET_ID      9
 #define PIECE_BYTES 20000 /* of a member; more than goes inline */
 
-static const struct node_key key = {.set_id = SET_ID, .generation = 1, .owner = SET_ID};
+static const struct operation_name key = {.set_id = SET_ID, .generation = 1, .owner = SET_ID};
 
 /* first: of the set, so 1 is a member if it is 1. */
 static void say_state(struct bench *bench, uint32_t from, uint32_t attempt,

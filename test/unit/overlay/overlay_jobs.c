@@ -52,19 +52,20 @@ static void merge_nothing(struct buffer *merged, const void *other, size_t other
     (void)other_bytes;
 }
 
-static node_merge_function *const merges[] = {merge_nothing};
+static endpoint_merge_function *const merges[] = {merge_nothing};
 
 static void call(struct jobs *jobs, uint32_t place, uint32_t job, uint8_t kind, uint32_t generation)
 {
-    struct node_key key = {.set_id = (uint64_t)job * 16 + kind,
-                           .generation = generation,
-                           .owner = job,
-                           .kind = kind,
-                           .target = kind == KIND_FENCE ? NODE_TARGET_ALL : NODE_TARGET_ROOT};
+    struct operation_name key = {.set_id = (uint64_t)job * 16 + kind,
+                                 .generation = generation,
+                                 .owner = job,
+                                 .kind = kind,
+                                 .target = kind == KIND_FENCE ? ENDPOINT_TARGET_ALL
+                                                              : ENDPOINT_TARGET_ROOT};
 
     jobs->called++;
     jobs->open[place]++;
-    node_contribute(jobs->cluster->places[place].node, &key, &jobs->places[job], NULL);
+    endpoint_contribute(jobs->cluster->places[place].node, &key, &jobs->places[job], NULL);
 }
 
 static void on_complete(struct cluster *cluster)
@@ -79,7 +80,7 @@ static void on_broadcast(struct cluster *cluster, uint32_t place, struct message
     call(cluster->config.context, place, job, KIND_LAUNCHED, 1);
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct jobs *jobs = cluster->config.context;
@@ -89,7 +90,7 @@ static void on_result(struct cluster *cluster, uint32_t place, const struct node
     if (place == 0) {
         if (key->kind == KIND_ENDED) { /* with a loss, too: the others have called and been told */
             jobs->ended += status == 0;
-            node_forget(cluster->places[0].node, key->owner, &jobs->places[key->owner]);
+            endpoint_forget(cluster->places[0].node, key->owner, &jobs->places[key->owner]);
             if (status == 0)
                 ranges_fini(&jobs->places[key->owner]); /* nobody calls any more */
         }
@@ -121,12 +122,12 @@ static void start_job(struct jobs *jobs)
     while (ranges_count(places) < MEMBERS) {
         uint32_t place = 1 + (uint32_t)random_below(&jobs->random, PLACES - 1);
 
-        if (!ranges_contains(node_dead(jobs->cluster->places[0].node), place))
+        if (!ranges_contains(endpoint_dead(jobs->cluster->places[0].node), place))
             ranges_add(places, place, place);
     }
     buffer_printf(&payload, "%u", job);
     buffer_append(&payload, "", 1);
-    node_broadcast(jobs->cluster->places[0].node, places, message_from_buffer(&payload));
+    endpoint_broadcast(jobs->cluster->places[0].node, places, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -176,13 +177,13 @@ static struct kept kept_by(const struct jobs *jobs)
     struct kept kept = {0};
 
     for (uint32_t place = 0; place < PLACES; place++) {
-        const struct node *node = jobs->cluster->places[place].node;
+        const struct endpoint *node = jobs->cluster->places[place].node;
 
         if (!cluster_is_alive(jobs->cluster, place))
             continue;
-        kept.series += node_kept_series(node);
-        kept.operations += node_kept_operations(node);
-        kept.entries += node_kept_entries(node);
+        kept.series += endpoint_kept_series(node);
+        kept.operations += endpoint_kept_operations(node);
+        kept.entries += endpoint_kept_entries(node);
     }
     return kept;
 }

@@ -46,7 +46,7 @@ static void open_operations(struct lone *lone, const struct tree *tree, uint32_t
         struct range range;
         uint32_t head;
 
-        contribute.key = (struct node_key){.set_id = 1000 + number, .generation = 1};
+        contribute.key = (struct operation_name){.set_id = 1000 + number, .generation = 1};
         for (uint32_t i = 0;
              i + 1 < children && tree_next_child(tree, place, &cursor, &range, &head); i++) {
             struct frame frame;
@@ -178,7 +178,7 @@ static const struct frame *sent_contribute(const struct lone *lone)
 static size_t exchange(struct lone *lone, const struct tree *tree, uint32_t place,
                        const struct ranges *set, uint32_t generation)
 {
-    struct node_key key = {.set_id = 7, .generation = generation};
+    struct operation_name key = {.set_id = 7, .generation = generation};
     struct overlay_contribute contribute = {.key = key, .state = OVERLAY_PART_COLLECTED};
     struct overlay_release release = {.key = key, .stable = generation};
     struct tree_cursor cursor = {{0}};

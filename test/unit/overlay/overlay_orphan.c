@@ -16,7 +16,7 @@ static void test_nearest_is_stopped(void)
 
     bench_open(&bench, 3, 15);
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = NODE_LOSS_SILENT});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = ENDPOINT_LOSS_SILENT});
     connect = bench_find(&bench, OVERLAY_ACTION_CONNECT);
     ok(connect != NULL && connect->place == 1,
        "if the nearest is stopped the next is asked at once");
@@ -36,7 +36,7 @@ static void lose_cut_off_parent(struct bench *bench)
     overlay_encode_lease(&wave, &frame);
     bench_step_frame(bench, 2, &frame);
     bench_step(bench, (struct overlay_event){
-                          .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = NODE_LOSS_CLOSED});
+                          .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = ENDPOINT_LOSS_CLOSED});
 }
 
 /* Of those above one is stopped and one is well; the time of seeking is over. */
@@ -75,7 +75,7 @@ static void test_orphan_is_sought(void)
     bench_step_up(&bench, 0);
     ok(bench_closed(&bench, 0), "who has a parent closes what those above it connect");
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     bench_step_up(&bench, 0);
     overlay_encode_redirect(&redirect, &frame);
     bench_step_frame(&bench, 0, &frame);
@@ -107,7 +107,7 @@ static void test_unheard(void)
     bench_open(&bench, 0, 3);
     bench_adopt(&bench, 1, 1, 1, 3);
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     bench_log_deaths(&bench);
     ok(bench_find(&bench, OVERLAY_ACTION_DEAD) == NULL,
        "who closes before it has taken WELCOME is not dead");
@@ -120,14 +120,14 @@ static void test_unheard(void)
     ok(connect != NULL && connect->place == 1, "it is looked for (%llu ms)",
        (unsigned long long)((bench.now_ns - begin_ns) / MS));
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_UNKNOWN});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_UNKNOWN});
     bench_step_up(&bench, 1);
     bench_make_join(1, 1, 1, 3, &frame);
     bench_step_frame(&bench, 1, &frame);
     ok(bench_sent(&bench, 1, OVERLAY_WELCOME) != NULL, "and welcome again");
     bench_hear(&bench, 1);
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     bench_log_deaths(&bench);
     ok(bench_find(&bench, OVERLAY_ACTION_DEAD) != NULL, "who has taken it is");
     bench_close(&bench);
@@ -161,8 +161,9 @@ static void test_left_while_stalled(void)
             bench.now_ns += 100 * MS;
             bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
         }
-        bench_step(&bench, (struct overlay_event){
-                               .kind = OVERLAY_EVENT_DOWN, .place = 2, .loss = NODE_LOSS_CLOSED});
+        bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN,
+                                                  .place = 2,
+                                                  .loss = ENDPOINT_LOSS_CLOSED});
         ok(bench_find(&bench, cases[i].kind) != NULL &&
                (bench_sent(&bench, 0, OVERLAY_LOST) != NULL) ==
                    (cases[i].kind == OVERLAY_ACTION_SEND),
@@ -188,7 +189,7 @@ static void test_first_child(void)
     bench_welcome(&bench, 1, 2, 2, 0, 0);
     bench.now_ns += 4600 * MS;
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 1, .loss = ENDPOINT_LOSS_CLOSED});
     bench_step_up(&bench, 0);
     welcome.lease.echo_stamp_ns = bench.now_ns;
     overlay_encode_welcome(&welcome, &frame);
@@ -200,7 +201,7 @@ static void test_first_child(void)
     bench_adopt(&bench, 3, 3, 3, 7);
     bench_hear(&bench, 3);
     bench_step(&bench, (struct overlay_event){
-                           .kind = OVERLAY_EVENT_DOWN, .place = 3, .loss = NODE_LOSS_CLOSED});
+                           .kind = OVERLAY_EVENT_DOWN, .place = 3, .loss = ENDPOINT_LOSS_CLOSED});
     ok(bench_sent(&bench, 0, OVERLAY_LOST) != NULL, "who gets a first child has not stalled");
     bench_close(&bench);
 }

@@ -49,7 +49,7 @@ static struct play *play_of(struct cluster *cluster)
     return cluster->config.context;
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct play *play = play_of(cluster);
@@ -69,7 +69,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 /* What operations say.  (The log, leases and joining are not told again.) */
 static bool is_of_an_operation(uint8_t type)
@@ -106,17 +106,18 @@ static void run(struct play *play, uint64_t length_ns)
                               virtual_network_now_ns(play->cluster->sim) + length_ns);
 }
 
-static void contribute(struct play *play, uint32_t place, enum node_target target, size_t bytes)
+static void contribute(struct play *play, uint32_t place, enum endpoint_target target, size_t bytes)
 {
-    struct node_key key = {
-        .set_id = 9000 + (target == NODE_TARGET_ROOT), .generation = 1, .target = (uint8_t)target};
+    struct operation_name key = {.set_id = 9000 + (target == ENDPOINT_TARGET_ROOT),
+                                 .generation = 1,
+                                 .target = (uint8_t)target};
     struct message *payload = message_create_blank(bytes);
     struct ranges set = {0};
 
     memset(payload->data, 'a' + (int)place, bytes);
-    ranges_add(&set, target == NODE_TARGET_ROOT ? 1 : 0, PLACES - 1);
+    ranges_add(&set, target == ENDPOINT_TARGET_ROOT ? 1 : 0, PLACES - 1);
     if (cluster_is_alive(play->cluster, place))
-        node_contribute(play->cluster->places[place].node, &key, &set, payload);
+        endpoint_contribute(play->cluster->places[place].node, &key, &set, payload);
     else
         message_release(payload);
     ranges_fini(&set);
@@ -127,35 +128,35 @@ static void contribute(struct play *play, uint32_t place, enum node_target targe
 static void play_exchange(struct play *play)
 {
     for (uint32_t place = 0; place < PLACES; place++)
-        contribute(play, place, NODE_TARGET_ALL, place % 2 == 0 ? SOME_BYTES / 4 : 0);
+        contribute(play, place, ENDPOINT_TARGET_ALL, place % 2 == 0 ? SOME_BYTES / 4 : 0);
 }
 
 static void play_large(struct play *play)
 {
     for (uint32_t place = 0; place < PLACES; place++)
-        contribute(play, place, NODE_TARGET_ALL, place == 4 ? SOME_BYTES : FULL_BYTES);
+        contribute(play, place, ENDPOINT_TARGET_ALL, place == 4 ? SOME_BYTES : FULL_BYTES);
 }
 
 static void play_gather(struct play *play)
 {
     for (uint32_t place = 1; place < PLACES; place++)
-        contribute(play, place, NODE_TARGET_ROOT, SOME_BYTES);
+        contribute(play, place, ENDPOINT_TARGET_ROOT, SOME_BYTES);
 }
 
 /* 3 does not call, and 2 waits no longer. */
 static void play_cancel(struct play *play)
 {
-    struct node_key key = {.set_id = 9000, .generation = 1};
+    struct operation_name key = {.set_id = 9000, .generation = 1};
 
     for (uint32_t place = 0; place < PLACES; place++) {
         if (place != 3)
-            contribute(play, place, NODE_TARGET_ALL, 100);
+            contribute(play, place, ENDPOINT_TARGET_ALL, 100);
     }
     run(play, 2 * MS);
     if (cluster_is_alive(play->cluster, 2))
-        node_cancel(play->cluster->places[2].node, &key);
+        endpoint_cancel(play->cluster->places[2].node, &key);
     run(play, 1000 * MS);
-    contribute(play, 3, NODE_TARGET_ALL, 100);
+    contribute(play, 3, ENDPOINT_TARGET_ALL, 100);
 }
 
 /* 5 dies after it has contributed. */
@@ -163,12 +164,12 @@ static void play_death(struct play *play)
 {
     for (uint32_t place = 0; place < PLACES; place++) {
         if (place != 3)
-            contribute(play, place, NODE_TARGET_ALL, 100);
+            contribute(play, place, ENDPOINT_TARGET_ALL, 100);
     }
     run(play, MS / 4);
     cluster_kill(play->cluster, 5);
     run(play, 20 * MS);
-    contribute(play, 3, NODE_TARGET_ALL, 100);
+    contribute(play, 3, ENDPOINT_TARGET_ALL, 100);
 }
 
 /* The same while a stream goes. */

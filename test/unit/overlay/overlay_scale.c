@@ -114,7 +114,7 @@ static void on_complete(struct cluster *cluster)
     ((struct deaths *)cluster->config.context)->complete = true;
 }
 
-static void on_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
+static void on_result(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                       int status, const struct ranges *lost, struct message *payload)
 {
     struct deaths *deaths = cluster->config.context;
@@ -134,7 +134,7 @@ static void merge_nothing(struct buffer *merged, const void *other, size_t other
     (void)other_bytes;
 }
 
-static node_merge_function *const merges[] = {merge_nothing};
+static endpoint_merge_function *const merges[] = {merge_nothing};
 static const struct cluster_events events = {.complete = on_complete, .result = on_result};
 
 static void run_for(struct deaths *deaths, uint64_t ms)
@@ -145,9 +145,9 @@ static void run_for(struct deaths *deaths, uint64_t ms)
 
 static void call(struct deaths *deaths, uint32_t place)
 {
-    struct node_key key = {.set_id = 7, .generation = 1};
+    struct operation_name key = {.set_id = 7, .generation = 1};
 
-    node_contribute(deaths->cluster->places[place].node, &key, &deaths->set, NULL);
+    endpoint_contribute(deaths->cluster->places[place].node, &key, &deaths->set, NULL);
 }
 
 /* Everyone but those who are to die takes part in an exchange, which one of them has yet to call. */
@@ -198,7 +198,7 @@ static uint64_t kill_some(uint32_t count)
     }
     run_for(&deaths, 15000);
     frames = deaths.frames;
-    is_uint(ranges_count(node_dead(deaths.cluster->places[PLACES - 1].node)), count,
+    is_uint(ranges_count(endpoint_dead(deaths.cluster->places[PLACES - 1].node)), count,
             "%u of %u places die, and nobody else counts as dead", count, PLACES);
     call(&deaths, PLACES - 1);
     run_for(&deaths, 1000);
@@ -251,7 +251,7 @@ static void on_request(struct cluster *cluster, uint32_t place, uint32_t source,
 
     (void)payload;
     if (!asking->silent)
-        node_reply(cluster->places[place].node, source, id, NULL);
+        endpoint_reply(cluster->places[place].node, source, id, NULL);
 }
 
 static void on_reply(struct cluster *cluster, uint32_t place, uint32_t id, int status,
@@ -291,13 +291,14 @@ static void test_requests(void)
     while (!asking.complete)
         let_pass(&asking, 10);
     for (uint32_t i = 0; i < ASKED; i++)
-        node_request(asking.cluster->places[PLACES - 1].node, 1, NULL);
+        endpoint_request(asking.cluster->places[PLACES - 1].node, 1, NULL);
     let_pass(&asking, 100);
     virtual_network_set_trace(asking.cluster->sim, count_request, &asking);
     for (uint32_t place = 200; place < 220; place++)
         cluster_kill(asking.cluster, place);
     let_pass(&asking, 15000);
-    is_uint(ranges_count(node_dead(asking.cluster->places[PLACES - 1].node)), 20, "20 places die");
+    is_uint(ranges_count(endpoint_dead(asking.cluster->places[PLACES - 1].node)), 20,
+            "20 places die");
     is_uint(asking.requests, 0, "%u requests are not sent again: they do not go that way", ASKED);
     asking.silent = false;
     cluster_kill(asking.cluster, relay);
@@ -322,16 +323,17 @@ struct wrap {
 
 static void wrap_call(struct wrap *wrap, uint32_t place)
 {
-    struct node_key key = {.set_id = 7, .generation = wrap->next[place]};
+    struct operation_name key = {.set_id = 7, .generation = wrap->next[place]};
     struct ranges set = {0};
 
     ranges_add(&set, 2, SMALL - 1);
-    node_contribute(wrap->cluster->places[place].node, &key, &set, NULL);
+    endpoint_contribute(wrap->cluster->places[place].node, &key, &set, NULL);
     ranges_fini(&set);
 }
 
-static void on_wrap_result(struct cluster *cluster, uint32_t place, const struct node_key *key,
-                           int status, const struct ranges *lost, struct message *payload)
+static void on_wrap_result(struct cluster *cluster, uint32_t place,
+                           const struct operation_name *key, int status, const struct ranges *lost,
+                           struct message *payload)
 {
     struct wrap *wrap = cluster->config.context;
 
@@ -340,8 +342,8 @@ static void on_wrap_result(struct cluster *cluster, uint32_t place, const struct
     wrap->wrong += status != 0 || key->generation != wrap->next[place];
     for (uint32_t i = 0; i < SMALL; i++) {
         if (cluster_is_alive(cluster, i) &&
-            node_kept_operations(cluster->places[i].node) > wrap->kept)
-            wrap->kept = node_kept_operations(cluster->places[i].node);
+            endpoint_kept_operations(cluster->places[i].node) > wrap->kept)
+            wrap->kept = endpoint_kept_operations(cluster->places[i].node);
     }
     if (++wrap->next[place] != FIRST + GENERATIONS)
         wrap_call(wrap, place);
@@ -393,7 +395,7 @@ static const struct overlay_action *result_of(const struct lone *lone)
 static void test_absent(void)
 {
     struct tree two = {.places = 2, .radix = 2};
-    struct node_key key = {.set_id = 7};
+    struct operation_name key = {.set_id = 7};
     struct overlay_contribute absent = {.state = OVERLAY_PART_ABSENT};
     struct lone root;
     struct frame frame;

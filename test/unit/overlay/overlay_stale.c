@@ -32,7 +32,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 static void step(struct bench *bench, struct overlay_event event)
 {
@@ -50,17 +50,17 @@ static void step_frame(struct bench *bench, uint32_t from, struct frame *frame)
 /* One of three places, of which 1 and 2 are children of 0. */
 static void open_bench(struct bench *bench, uint32_t place)
 {
-    struct node_ancestor root = {.place = 0, .addresses = {.count = 1, .items = {{4, {0}}}}};
-    struct node_config config = {.place = place,
-                                 .places = 3,
-                                 .radix = 2,
-                                 .incarnation = 1,
-                                 .inline_bytes = 8 * 1024,
-                                 .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
-                                 .ancestors = &root,
-                                 .ancestors_count = place > 0,
-                                 .merges = merges,
-                                 .merges_count = 1};
+    struct endpoint_ancestor root = {.place = 0, .addresses = {.count = 1, .items = {{4, {0}}}}};
+    struct endpoint_config config = {.place = place,
+                                     .places = 3,
+                                     .radix = 2,
+                                     .incarnation = 1,
+                                     .inline_bytes = 8 * 1024,
+                                     .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
+                                     .ancestors = &root,
+                                     .ancestors_count = place > 0,
+                                     .merges = merges,
+                                     .merges_count = 1};
 
     *bench =
         (struct bench){.overlay = overlay_create(&config), .now_ns = 1000 * MS, .place = place};
@@ -157,7 +157,7 @@ static const char *result_text(const struct bench *bench)
 
 /* ---- exchanges ---- */
 
-static const struct node_key key = {.set_id = 5, .generation = 1};
+static const struct operation_name key = {.set_id = 5, .generation = 1};
 
 static struct ranges everyone(void)
 {

@@ -303,7 +303,7 @@ static int again_broken(const struct frame *frame, struct frame *ret_again)
 
 static int again_done(const struct frame *frame, struct frame *ret_again)
 {
-    struct node_key done;
+    struct operation_name done;
     int status = stream_decode_done(frame, &done);
 
     if (status < 0)
@@ -394,11 +394,11 @@ static int (*const again[OVERLAY_MESSAGE_END])(const struct frame *, struct fram
 static struct range places_of_set[] = {{1, 4}, {7, 7}, {100, 70000}};
 static const struct ranges set = {.items = places_of_set, .count = 3};
 static const struct wire_bytes payload = {(const unsigned char *)"payload", 7};
-static const struct node_key key = {.set_id = 0x1234567890abcdef,
-                                    .generation = 300,
-                                    .kind = 2,
-                                    .merge = 1,
-                                    .target = 1};
+static const struct operation_name key = {.set_id = 0x1234567890abcdef,
+                                          .generation = 300,
+                                          .kind = 2,
+                                          .merge = 1,
+                                          .target = 1};
 static const struct addresses addresses = {
     .count = 2,
     .items = {{.length_bytes = 3, .bytes = {1, 2, 3}}, {.length_bytes = 1, .bytes = {9}}}};
@@ -431,7 +431,7 @@ static void make_joining(struct frame *frames)
     const struct overlay_redirect redirect = {.place = 77, .whole = 1, .addresses = addresses};
     const struct overlay_refuse refuse = {.refusal = OVERLAY_REFUSAL_LEFT, .text = "we leave"};
     struct buffer heirs = {0};
-    struct overlay_death deaths[] = {{{3, 3}, 1, NODE_LOSS_SILENT, 61000000000},
+    struct overlay_death deaths[] = {{{3, 3}, 1, ENDPOINT_LOSS_SILENT, 61000000000},
                                      {{9, 200}, 0, 0, 0}};
     const struct overlay_lost lost = {.count = 2, .items = deaths};
 

@@ -12,7 +12,7 @@
 #include "fabric/address.h"
 #include "fabric/link_set.h"
 #include "fabric/loop.h"
-#include "overlay/node.h"
+#include "overlay/endpoint.h"
 #include "overlay/tree.h"
 #include "test/support/tap.h"
 
@@ -24,7 +24,7 @@
 static const unsigned char secret[LINK_SECRET_BYTES] = "the secret of this test instance";
 
 struct place {
-    struct node *node;
+    struct endpoint *node;
     struct link_set *links;
     struct addresses addresses;
 };
@@ -53,7 +53,7 @@ static void on_nothing(void *context)
 {
 }
 
-static void on_result(void *context, const struct node_key *key, int status,
+static void on_result(void *context, const struct operation_name *key, int status,
                       const struct ranges *lost, struct message *payload)
 {
     if (status != 0 || payload == NULL || payload->length_bytes != 4 * MUCH_BYTES)
@@ -75,13 +75,13 @@ static void on_lost(void *context, const struct ranges *lost)
     wrong++;
 }
 
-static void on_ended(void *context, enum node_end end, const struct error *why)
+static void on_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     diag("ended: %s", why->text);
     wrong++;
 }
 
-static const struct node_events events = {
+static const struct endpoint_events events = {
     .joined = on_nothing,
     .complete = on_complete,
     .broadcast = on_broadcast,
@@ -95,27 +95,27 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
     buffer_append(merged, other, other_bytes);
 }
 
-static node_merge_function *const merges[] = {merge_concatenate};
+static endpoint_merge_function *const merges[] = {merge_concatenate};
 
 static void start(uint32_t number)
 {
     struct tree tree = {.places = PLACES, .radix = RADIX};
     struct place *place = &places[number];
-    struct node_ancestor ancestors[TREE_DEPTH_MAX];
-    struct node_config config = {.place = number,
-                                 .places = PLACES,
-                                 .radix = RADIX,
-                                 .incarnation = 1,
-                                 .inline_bytes = 8 * 1024,
-                                 .ancestors = ancestors,
-                                 .merges = merges,
-                                 .merges_count = 1};
+    struct endpoint_ancestor ancestors[TREE_DEPTH_MAX];
+    struct endpoint_config config = {.place = number,
+                                     .places = PLACES,
+                                     .radix = RADIX,
+                                     .incarnation = 1,
+                                     .inline_bytes = 8 * 1024,
+                                     .ancestors = ancestors,
+                                     .merges = merges,
+                                     .merges_count = 1};
     struct link_set_config link_config = {.loop = loop,
                                           .secret = secret,
                                           .session = "0123456789abcdef",
                                           .place = number,
                                           .incarnation = 1,
-                                          .events = node_transport_events()};
+                                          .events = endpoint_transport_events()};
     struct error error = ERROR_NONE;
 
     for (uint32_t above = number; above != 0;) {
@@ -123,7 +123,7 @@ static void start(uint32_t number)
         ancestors[config.ancestors_count].place = above;
         ancestors[config.ancestors_count++].addresses = places[above].addresses;
     }
-    place->node = node_create(&config, &events, place);
+    place->node = endpoint_create(&config, &events, place);
     link_config.context = place->node;
     address_parse("127.0.0.1", &link_config.listen_on.items[0], NULL);
     link_config.listen_on.count = 1;
@@ -131,8 +131,8 @@ static void start(uint32_t number)
     if (place->links == NULL)
         bail_out("cannot listen: %s", error.text);
     link_set_addresses(place->links, &place->addresses);
-    node_attach(place->node, link_set_ops(), place->links);
-    node_start(place->node, &place->addresses);
+    endpoint_attach(place->node, link_set_ops(), place->links);
+    endpoint_start(place->node, &place->addresses);
 }
 
 static struct message *much(int byte)
@@ -167,12 +167,12 @@ static void run(uint32_t wanted, const char *what)
 
 static void exchange(uint32_t generation)
 {
-    struct node_key key = {.set_id = 7, .generation = generation};
+    struct operation_name key = {.set_id = 7, .generation = generation};
     struct ranges set = {0};
 
     ranges_add(&set, 2, 5);
     for (uint32_t number = 2; number <= 5; number++)
-        node_contribute(places[number].node, &key, &set, much((int)number));
+        endpoint_contribute(places[number].node, &key, &set, much((int)number));
     ranges_fini(&set);
 }
 
@@ -191,11 +191,11 @@ int main(void)
        link_set_count(places[2].links));
     exchange(2);
     run(4, "and again");
-    node_broadcast(places[0].node, NULL, much('b'));
+    endpoint_broadcast(places[0].node, NULL, much('b'));
     run(PLACES, "all are told a broadcast of 0.7 MB");
     for (uint32_t number = 0; number < PLACES; number++) {
         link_set_destroy(places[number].links);
-        node_destroy(places[number].node);
+        endpoint_destroy(places[number].node);
     }
     loop_destroy(loop);
     return done_testing();

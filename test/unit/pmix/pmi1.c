@@ -16,7 +16,7 @@
 #define JOB     5
 
 /* One node's server and all that it said. */
-struct node {
+struct endpoint {
     struct pmi1_server *server;
     struct buffer replies[CLIENTS];
     struct buffer puts; /* of the last barrier that it asked for */
@@ -31,19 +31,19 @@ struct node {
 };
 
 /* All nodes' data of the last barrier. */
-static void barrier_done(struct node *node, int status, const void *data, size_t bytes)
+static void barrier_done(struct endpoint *node, int status, const void *data, size_t bytes)
 {
     pmi1_events.done(node->server, node->barrier_id, status, data, bytes);
 }
 
 static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
-    buffer_append(&((struct node *)context)->replies[index], data, bytes);
+    buffer_append(&((struct endpoint *)context)->replies[index], data, bytes);
 }
 
 static void on_barrier(void *context, const struct pmi_collective *barrier)
 {
-    struct node *node = context;
+    struct endpoint *node = context;
 
     node->barriers += barrier->kind == PMI_BARRIER && barrier->members_count == 1 &&
                       barrier->members[0].job == JOB && barrier->members[0].rank == PMI_RANK_ALL;
@@ -56,27 +56,27 @@ static void on_barrier(void *context, const struct pmi_collective *barrier)
 
 static void on_connected(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->connected += process->job == JOB;
+    ((struct endpoint *)context)->connected += process->job == JOB;
 }
 
 static void on_finalized(void *context, const struct pmi_process *process)
 {
-    ((struct node *)context)->finalized += process->job == JOB;
+    ((struct endpoint *)context)->finalized += process->job == JOB;
 }
 
 static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
 {
-    ((struct node *)context)->refusals += process->job == JOB && service != PMI_SERVICE_EVENT;
+    ((struct endpoint *)context)->refusals += process->job == JOB && service != PMI_SERVICE_EVENT;
 }
 
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
                      const char *message, const struct pmi_process *targets, size_t targets_count)
 {
-    ((struct node *)context)->aborts += id == 0 && caller->job == JOB && targets_count == 0;
-    ((struct node *)context)->abort_status = status;
+    ((struct endpoint *)context)->aborts += id == 0 && caller->job == JOB && targets_count == 0;
+    ((struct endpoint *)context)->abort_status = status;
 }
 
-static void node_init(struct node *node, uint32_t first_rank, const char *mapping)
+static void node_init(struct endpoint *node, uint32_t first_rank, const char *mapping)
 {
     struct pmi_ops ops = {.context = node,
                           .connected = on_connected,
@@ -102,7 +102,7 @@ static void node_init(struct node *node, uint32_t first_rank, const char *mappin
     node->server = pmi1_create(&config);
 }
 
-static void node_fini(struct node *node)
+static void node_fini(struct endpoint *node)
 {
     pmi1_destroy(node->server);
     buffer_fini(&node->puts);
@@ -111,7 +111,7 @@ static void node_fini(struct node *node)
 }
 
 /* Says text and returns what was answered. */
-static const char *say(struct node *node, uint32_t index, const char *text)
+static const char *say(struct endpoint *node, uint32_t index, const char *text)
 {
     struct error error = ERROR_NONE;
 
@@ -121,7 +121,7 @@ static const char *say(struct node *node, uint32_t index, const char *text)
     return buffer_string(&node->replies[index]);
 }
 
-static const char *refusal(struct node *node, uint32_t index, const char *text)
+static const char *refusal(struct endpoint *node, uint32_t index, const char *text)
 {
     static struct error error;
 
@@ -134,7 +134,7 @@ static const char init[] = "cmd=init pmi_version=1 pmi_subversion=1\n";
 
 static void test_dialogue(void)
 {
-    struct node node;
+    struct endpoint node;
 
     node_init(&node, 0, "(vector,(0,2,2))");
     is_string(say(&node, 0, init), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
@@ -174,7 +174,7 @@ static void test_pieces(void)
     static const char all[] = "cmd=init pmi_version=1 pmi_subversion=1\n"
                               "cmd=get_appnum\ncmd=put kvsname=job key=k value=v\n"
                               "cmd=get kvsname=job key=k\ncmd=finalize\n";
-    struct node whole, pieces;
+    struct endpoint whole, pieces;
     int held = 1;
 
     node_init(&whole, 0, "");
@@ -192,7 +192,7 @@ static void test_pieces(void)
 
 static void test_barrier(void)
 {
-    struct node nodes[2];
+    struct endpoint nodes[2];
     struct buffer all = {0};
     char line[64];
 
@@ -232,7 +232,7 @@ static void test_barrier(void)
 static void test_barrier_ends(void)
 {
     struct buffer unnamed = {0};
-    struct node node;
+    struct endpoint node;
 
     node_init(&node, 0, "");
     node.done_at_once = 1;
@@ -279,7 +279,7 @@ static void test_barrier_ends(void)
 
 static void test_refusals(void)
 {
-    struct node node;
+    struct endpoint node;
     struct buffer text = {0};
 
     node_init(&node, 0, "");
@@ -307,7 +307,7 @@ static void test_refusals(void)
 
 static void test_limits(void)
 {
-    struct node node;
+    struct endpoint node;
     struct buffer line = {0};
     const char *answer;
 
@@ -338,7 +338,7 @@ static void test_limits(void)
 
 static void test_rest(void)
 {
-    struct node node;
+    struct endpoint node;
 
     node_init(&node, 0, "");
     say(&node, 0, init);
@@ -394,7 +394,7 @@ static void test_garbage(void)
 
     random_init(&random, 7);
     for (int round = 0; round < 2000; round++) {
-        struct node node;
+        struct endpoint node;
 
         node_init(&node, 0, "");
         node.done_at_once = 1;

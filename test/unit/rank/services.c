@@ -154,11 +154,11 @@ const struct pmi_events pmi_node_events = {.done = server_done,
 
 /* ---- The daemon ---- */
 
-static struct node_key last_key; /* contributed to */
+static struct operation_name last_key; /* contributed to */
 static uint32_t requests;
 
-static void world_contribute(void *context, const struct node_key *key, const struct ranges *places,
-                             struct message *payload)
+static void world_contribute(void *context, const struct operation_name *key,
+                             const struct ranges *places, struct message *payload)
 {
     struct buffer text = {0};
 
@@ -170,7 +170,7 @@ static void world_contribute(void *context, const struct node_key *key, const st
     message_release(payload);
 }
 
-static void world_cancel(void *context, const struct node_key *key)
+static void world_cancel(void *context, const struct operation_name *key)
 {
     tell("cancel %u", key->generation);
 }
@@ -204,7 +204,7 @@ static uint8_t world_process_state(void *context, uint32_t index)
     return 'S';
 }
 
-static void world_missed(void *context, const struct node_key *key)
+static void world_missed(void *context, const struct operation_name *key)
 {
     tell("missed %u", key->generation);
 }
@@ -374,11 +374,13 @@ static void test_door(void)
     heard("open 7 banyan-t-7 of 4: 0,1;2,3 on n1,n2, 2 here\nadmit 7.1\n",
           "the first client that may enter is");
     close(fd);
-    is_int(services_roll_state(job.services, &(struct node_key){.kind = JOB_OPERATION_PMIX}, 1),
-           JOB_ROLL_RUNNING, "which counts as connected from then on");
+    is_int(
+        services_roll_state(job.services, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
+        JOB_ROLL_RUNNING, "which counts as connected from then on");
     server.ops.rejected(server.ops.context, &(struct pmi_process){7, 1});
-    is_int(services_roll_state(job.services, &(struct node_key){.kind = JOB_OPERATION_PMIX}, 1),
-           JOB_ROLL_NEW, "until it is rejected");
+    is_int(
+        services_roll_state(job.services, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
+        JOB_ROLL_NEW, "until it is rejected");
     is_int(services_exited(job.services, 1), 0, "so its end is none without finalize");
     heard("catch up\ngone 7.1\n", "of which the server is told");
     job_end(&job);
@@ -443,10 +445,10 @@ static void collect(uint64_t id, enum pmi_kind kind, const struct pmi_process *m
     server.ops.collective(server.ops.context, &collective);
 }
 
-static void result(struct job *job, const struct node_key *key, int status, const char *data)
+static void result(struct job *job, const struct operation_name *key, int status, const char *data)
 {
     struct message *payload = message_create(data, strlen(data));
-    struct node_key own = *key; /* which may be last_key, that changes meanwhile */
+    struct operation_name own = *key; /* which may be last_key, that changes meanwhile */
 
     services_result(job->services, &own, status, payload);
     message_release(payload);
@@ -457,7 +459,7 @@ static void test_fence(void)
     struct pmi_process all = {7, PMI_RANK_ALL}, some[] = {{7, 3}, {7, 1}},
                        turned[] = {{7, 1}, {7, 3}};
     struct pmi_process stranger = {8, 0}, beyond = {7, 4};
-    struct node_key first, second;
+    struct operation_name first, second;
     struct job job;
 
     job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_ABORT);
@@ -618,8 +620,9 @@ static void test_requests(void)
           "text: an event is not passed on to other nodes, which is not supported yet\n",
           "what is not served is told once");
     server.ops.finalized(server.ops.context, &one);
-    is_int(services_roll_state(job.services, &(struct node_key){.kind = JOB_OPERATION_PMIX}, 1),
-           JOB_ROLL_FINALIZED, "a client that has finalized is known to have");
+    is_int(
+        services_roll_state(job.services, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
+        JOB_ROLL_FINALIZED, "a client that has finalized is known to have");
     job_end(&job);
 }
 
@@ -628,7 +631,7 @@ static void test_requests(void)
 static void test_stand_in(void)
 {
     struct pmi_process all = {7, PMI_RANK_ALL};
-    struct node_key asked = {.set_id = SET_ID, .generation = 4, .kind = JOB_OPERATION_PMIX};
+    struct operation_name asked = {.set_id = SET_ID, .generation = 4, .kind = JOB_OPERATION_PMIX};
     struct job job;
 
     job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_CONTINUE);
@@ -669,7 +672,7 @@ static void says(int fd, const char *line, const char *expected)
 
 static void test_pmi1(void)
 {
-    struct node_key barrier = {.kind = JOB_OPERATION_PMI1};
+    struct operation_name barrier = {.kind = JOB_OPERATION_PMI1};
     struct job job;
     int fds[2];
     char byte;

@@ -18,10 +18,10 @@
 #define LEASE_NS 1000
 #define BOUND_NS 500
 
-static const struct node_key key = {.set_id = 7, .generation = 1};
-static const struct node_key gather_key = {.set_id = 7,
-                                           .generation = 1,
-                                           .target = NODE_TARGET_ROOT};
+static const struct operation_name key = {.set_id = 7, .generation = 1};
+static const struct operation_name gather_key = {.set_id = 7,
+                                                 .generation = 1,
+                                                 .target = ENDPOINT_TARGET_ROOT};
 
 static struct checker_view views[PLACES + 1]; /* and a place that comes */
 
@@ -61,7 +61,7 @@ static void told(struct checker *checker, uint32_t place, const char *text)
 }
 
 /* Members are 1..3, each contributes its number. */
-static void call(struct checker *checker, uint32_t place, const struct node_key *of)
+static void call(struct checker *checker, uint32_t place, const struct operation_name *of)
 {
     char digit = (char)('0' + place);
     struct message *payload = message_create(&digit, 1);
@@ -73,7 +73,7 @@ static void call(struct checker *checker, uint32_t place, const struct node_key 
     message_release(payload);
 }
 
-static void call_all(struct checker *checker, const struct node_key *of)
+static void call_all(struct checker *checker, const struct operation_name *of)
 {
     for (uint32_t place = 1; place < PLACES; place++)
         call(checker, place, of);
@@ -209,7 +209,7 @@ static void good_leave(struct checker *checker)
 {
     checker_leaving(checker);
     for (uint32_t place = PLACES; place-- > 0;)
-        checker_ended(checker, place, NODE_END_LEFT);
+        checker_ended(checker, place, ENDPOINT_END_LEFT);
     finish(checker);
 }
 
@@ -262,7 +262,7 @@ static void good_shrink(struct checker *checker)
     left(checker, 0, 2);
     left(checker, 1, 2);
     left(checker, 3, 2);
-    checker_ended(checker, 2, NODE_END_LEFT);
+    checker_ended(checker, 2, ENDPOINT_END_LEFT);
     finish(checker);
 }
 
@@ -304,7 +304,7 @@ static void leaver_counts_as_dead(struct checker *checker)
 static void leaver_is_evicted(struct checker *checker)
 {
     two_is_asked(checker);
-    checker_ended(checker, 2, NODE_END_EVICTED);
+    checker_ended(checker, 2, ENDPOINT_END_EVICTED);
 }
 
 static void twice_told(struct checker *checker)
@@ -550,20 +550,20 @@ static void wrong_heir(struct checker *checker)
 
 static void ends_for_nothing(struct checker *checker)
 {
-    checker_ended(checker, 3, NODE_END_ORPHAN);
+    checker_ended(checker, 3, ENDPOINT_END_ORPHAN);
 }
 
 static void never_leaves(struct checker *checker)
 {
     checker_leaving(checker);
-    checker_ended(checker, 3, NODE_END_LEFT);
+    checker_ended(checker, 3, ENDPOINT_END_LEFT);
     finish(checker);
 }
 
 static void outlives_the_root(struct checker *checker)
 {
     checker_killed(checker, 0, 100);
-    checker_ended(checker, 3, NODE_END_ORPHAN);
+    checker_ended(checker, 3, ENDPOINT_END_ORPHAN);
     finish(checker);
 }
 
@@ -722,13 +722,13 @@ struct link {
 };
 
 static uint32_t laterals_of(const void *context, uint32_t place,
-                            struct node_lateral ret_laterals[NODE_LATERALS_MAX])
+                            struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     const struct link *link = context;
 
     if (place == 0 || (place == 1 && !link->one_has_it) || (place == 2 && !link->two_has_it))
         return 0;
-    ret_laterals[0] = (struct node_lateral){
+    ret_laterals[0] = (struct endpoint_lateral){
         .place = 3 - place, .owners = {OWNER}, .owners_count = link->is_for_owner ? 1 : 0};
     return 1;
 }

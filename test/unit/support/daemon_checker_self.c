@@ -338,8 +338,8 @@ static void tree_send(void *context, uint32_t place, enum frame_class class,
         real_tree.send(context, place, class, message);
 }
 
-static void tree_contribute(void *context, const struct node_key *key, const struct ranges *places,
-                            struct message *message)
+static void tree_contribute(void *context, const struct operation_name *key,
+                            const struct ranges *places, struct message *message)
 {
     struct ranges set = {0};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The types that the core (overlay/overlay.h) and its driver (overlay/node.h) share with all code
+ * The types that the core (overlay/overlay.h) and its driver (overlay/endpoint.h) share with all code
  * above: names of operations, the configuration of a place, how membership ends.  No code.
  */
-#ifndef OVERLAY_NODE_TYPES_H
-#define OVERLAY_NODE_TYPES_H
+#ifndef OVERLAY_ENDPOINT_TYPES_H
+#define OVERLAY_ENDPOINT_TYPES_H
 
 #include <stdint.h>
 
@@ -15,46 +15,46 @@
 
 /* Of one send, request, reply or gather: a frame with room for what the overlay adds.  Operations
  * above it end with -EMSGSIZE. */
-#define NODE_PAYLOAD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX - 1024 * 1024)
+#define ENDPOINT_PAYLOAD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX - 1024 * 1024)
 
 /* Of one broadcast, and of all contributions to one exchange together: large ones are streamed. */
-#define NODE_LARGE_BYTES_MAX (1024u * 1024 * 1024)
+#define ENDPOINT_LARGE_BYTES_MAX (1024u * 1024 * 1024)
 
 /* An operation's name: equal at all its members.  set_id names the set of participants (the
  * caller's hash, for instance of ranks); owner is the owner of the operation (a job's number),
- * never reused after node_forget; generation counts operations of one set in the order in which
+ * never reused after endpoint_forget; generation counts operations of one set in the order in which
  * each member starts them: it may begin anywhere, leave gaps, and wraps. */
-struct node_key {
+struct operation_name {
     uint64_t set_id;
     uint32_t generation;
     uint32_t owner; /* part of the name */
     uint8_t kind;   /* the caller's: purpose of the operation; part of the name */
-    uint8_t merge;  /* index into node_config.merges */
-    uint8_t target; /* enum node_target */
+    uint8_t merge;  /* index into endpoint_config.merges */
+    uint8_t target; /* enum endpoint_target */
 };
 
-enum node_target {
-    NODE_TARGET_ALL,  /* exchange: every member gets the merged result */
-    NODE_TARGET_ROOT, /* gather: the root gets it, members only the status */
-    NODE_TARGET_COUNT
+enum endpoint_target {
+    ENDPOINT_TARGET_ALL,  /* exchange: every member gets the merged result */
+    ENDPOINT_TARGET_ROOT, /* gather: the root gets it, members only the status */
+    ENDPOINT_TARGET_COUNT
 };
 
 /* Pure: merged := merged + other, neither of them empty.  Must be associative; called in ascending
  * order of places. */
-typedef void node_merge_function(struct buffer *merged, const void *other, size_t other_bytes);
+typedef void endpoint_merge_function(struct buffer *merged, const void *other, size_t other_bytes);
 
-/* The living members that an operation waits for, by reason.  At most NODE_MISSING_RANGES_MAX
+/* The living members that an operation waits for, by reason.  At most ENDPOINT_MISSING_RANGES_MAX
  * ranges of each set are listed. */
-#define NODE_MISSING_RANGES_MAX 64
+#define ENDPOINT_MISSING_RANGES_MAX 64
 
-struct node_missing {
+struct endpoint_missing {
     struct ranges absent;   /* joined; has not contributed */
     struct ranges unjoined; /* has never joined */
     struct ranges silent;   /* does not answer, or is cut off */
     uint64_t more;          /* number of members not listed */
 };
 
-struct node_ancestor {
+struct endpoint_ancestor {
     uint32_t place;
     struct addresses addresses;
 };
@@ -63,13 +63,13 @@ struct node_ancestor {
  * Only the place that decides for an operation uses them, once, and sends the others its choice.  So
  * places may have different ones, and they may change.  In a configuration: 0 = as measured
  * (measure.h), or the default (stream_cost.c) if nothing has been measured. */
-struct node_costs {
+struct endpoint_costs {
     uint32_t hop_ns;     /* of a small message, one way; more than 10 ms counts as that */
     uint32_t message_ns; /* of CPU, at each of the two ends; the same; never measured */
     uint32_t byte_ps;    /* more than 1 us counts as that */
 };
 
-struct node_config {
+struct endpoint_config {
     uint32_t place;
     uint32_t places; /* initial number, including the root */
     uint32_t radix;
@@ -84,48 +84,48 @@ struct node_config {
     /* 0 = 64 KiB: larger exchanges are streamed.  Does not change, as costs do: what a place says twice
      * in one attempt must be the same. */
     uint32_t inline_bytes;
-    struct node_costs costs;
-    uint32_t long_set_ranges;              /* 0 = 65: sets of at least that many ranges are held in
+    struct endpoint_costs costs;
+    uint32_t long_set_ranges; /* 0 = 65: sets of at least that many ranges are held in
                                             * slices */
-    struct addresses own;                  /* where this place listens */
-    const struct node_ancestor *ancestors; /* nearest first, the root last; copied */
+    struct addresses own;     /* where this place listens */
+    const struct endpoint_ancestor *ancestors; /* nearest first, the root last; copied */
     uint32_t ancestors_count;
-    node_merge_function *const *merges; /* static */
+    endpoint_merge_function *const *merges; /* static */
     uint32_t merges_count;
 };
 
 /* Links outside the tree (overlay/lateral.c). */
-#define NODE_LATERAL_OWNERS_MAX 4
-#define NODE_LATERALS_USED_MAX  8 /* in use, or closed by this end */
-#define NODE_LATERALS_IDLE_MAX  8 /* to be closed by the others; beyond it they are asked to */
-#define NODE_LATERALS_ASKED_MAX 4 /* further ones accepted meanwhile */
-#define NODE_LATERALS_MAX \
-    (NODE_LATERALS_USED_MAX + NODE_LATERALS_IDLE_MAX + NODE_LATERALS_ASKED_MAX)
+#define ENDPOINT_LATERAL_OWNERS_MAX 4
+#define ENDPOINT_LATERALS_USED_MAX  8 /* in use, or closed by this end */
+#define ENDPOINT_LATERALS_IDLE_MAX  8 /* to be closed by the others; beyond it they are asked to */
+#define ENDPOINT_LATERALS_ASKED_MAX 4 /* further ones accepted meanwhile */
+#define ENDPOINT_LATERALS_MAX \
+    (ENDPOINT_LATERALS_USED_MAX + ENDPOINT_LATERALS_IDLE_MAX + ENDPOINT_LATERALS_ASKED_MAX)
 
-struct node_lateral {
+struct endpoint_lateral {
     uint32_t place;
-    uint32_t owners[NODE_LATERAL_OWNERS_MAX];
+    uint32_t owners[ENDPOINT_LATERAL_OWNERS_MAX];
     uint32_t owners_count;
 };
 
 /* How the loss of a place was noticed. */
-enum node_loss {
-    NODE_LOSS_UNKNOWN,     /* its link broke, or it was cut off with the place above it */
-    NODE_LOSS_ENDED,       /* its starter reported the end of its daemon */
-    NODE_LOSS_CLOSED,      /* its daemon closed the connection */
-    NODE_LOSS_UNREACHABLE, /* its machine does not answer */
-    NODE_LOSS_SILENT,      /* its machine answers, its daemon is silent */
-    NODE_LOSS_REFUSED,     /* its machine refuses the connection */
-    NODE_LOSS_COUNT
+enum endpoint_loss {
+    ENDPOINT_LOSS_UNKNOWN,     /* its link broke, or it was cut off with the place above it */
+    ENDPOINT_LOSS_ENDED,       /* its starter reported the end of its daemon */
+    ENDPOINT_LOSS_CLOSED,      /* its daemon closed the connection */
+    ENDPOINT_LOSS_UNREACHABLE, /* its machine does not answer */
+    ENDPOINT_LOSS_SILENT,      /* its machine answers, its daemon is silent */
+    ENDPOINT_LOSS_REFUSED,     /* its machine refuses the connection */
+    ENDPOINT_LOSS_COUNT
 };
 
-enum node_end {
-    NODE_END_LEFT,    /* the root asked all places, or this one, to leave; all below have gone */
-    NODE_END_ORPHAN,  /* no living ancestor could be reached in time */
-    NODE_END_LEASE,   /* no heartbeat for the length of a lease */
-    NODE_END_EVICTED, /* the instance counts this place (or incarnation) as dead */
-    NODE_END_REFUSED, /* version, place or state did not fit */
-    NODE_END_COUNT
+enum endpoint_end {
+    ENDPOINT_END_LEFT,   /* the root asked all places, or this one, to leave; all below have gone */
+    ENDPOINT_END_ORPHAN, /* no living ancestor could be reached in time */
+    ENDPOINT_END_LEASE,  /* no heartbeat for the length of a lease */
+    ENDPOINT_END_EVICTED, /* the instance counts this place (or incarnation) as dead */
+    ENDPOINT_END_REFUSED, /* version, place or state did not fit */
+    ENDPOINT_END_COUNT
 };
 
 #endif
