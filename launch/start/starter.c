@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "base/wire.h"
 #include "launch/start/boot_carry.h"
-#include "launch/start/last_words.h"
+#include "launch/start/stderr_tail.h"
 #include "launch/start/one_shot.h"
 #include "launch/start/starter_method.h"
 
@@ -202,7 +202,7 @@ static void fail(struct start *start, const struct error *why)
 static void flush_line(struct start *start)
 {
     if (start->line.length_bytes > 0)
-        last_words_add(&start->words, start->line.data, start->line.length_bytes);
+        stderr_tail_add(&start->words, start->line.data, start->line.length_bytes);
 }
 
 static void on_timeout(void *context)
@@ -212,7 +212,7 @@ static void on_timeout(void *context)
 
     start_check(start);
     flush_line(start);
-    last_words_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
+    stderr_tail_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
     fail(start, &why);
 }
 
@@ -293,8 +293,8 @@ static void take_error_of_one(struct start *start, const char *message)
         found = hostlist_find(start->many.names, name, 0);
     }
     if (found < 0) {
-        last_words_add(&start->words, message, strlen(message));
-        last_words_add(&start->words, "\n", 1);
+        stderr_tail_add(&start->words, message, strlen(message));
+        stderr_tail_add(&start->words, "\n", 1);
         return;
     }
     error_set(&why, -EREMOTEIO, "%s", text + 1);
@@ -348,12 +348,12 @@ static void take_line(struct start *start)
         take_marker(start, marker + strlen(BOOT_MARKER));
     } else if (waiting != NULL) {
         waiting += strlen(BOOT_WAITING_MARKER);
-        last_words_add(&start->words, waiting, strlen(waiting));
-        last_words_add(&start->words, "\n", 1);
+        stderr_tail_add(&start->words, waiting, strlen(waiting));
+        stderr_tail_add(&start->words, "\n", 1);
     } else {
         if (!is_echo(start, line)) {
-            last_words_add(&start->words, start->line.data, start->line.length_bytes);
-            last_words_add(&start->words, "\n", 1);
+            stderr_tail_add(&start->words, start->line.data, start->line.length_bytes);
+            stderr_tail_add(&start->words, "\n", 1);
         }
         tell_line(start, line);
     }
@@ -759,7 +759,7 @@ void starter_process_exited(struct starter *starter, uint32_t id, int wait_statu
     while (read_output(start))
         ;
     flush_line(start);
-    last_words_of_end(&start->words, start->program, start->node_name, wait_status, &why);
+    stderr_tail_of_end(&start->words, start->program, start->node_name, wait_status, &why);
     fail(start, &why);
     tell_end(start);
 }

@@ -2,7 +2,7 @@
 /*
  * Starts the daemons of child ranges, through the helper, by the instance's starter: `local` and
  * `virtual` fork without exec, `ssh` runs any agent called as AGENT HOST COMMAND.  Watches each
- * until it has its boot record, keeps its last words, and says in one line why one did not come up.
+ * until it has its boot record, keeps the end of its standard error, and says in one line why one did not come up.
  */
 #ifndef LAUNCH_START_STARTER_H
 #define LAUNCH_START_STARTER_H

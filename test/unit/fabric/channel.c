@@ -103,7 +103,7 @@ static void test_order_and_sizes(struct loop *loop)
     free(payload);
 }
 
-static void test_last_words(struct loop *loop)
+static void test_stderr_tail(struct loop *loop)
 {
     struct end a, b;
     struct buffer words = {0};
@@ -179,7 +179,7 @@ int main(void)
     struct loop *loop = loop_create(NULL);
 
     test_order_and_sizes(loop);
-    test_last_words(loop);
+    test_stderr_tail(loop);
     test_stuck_peer(loop);
     test_bad_length(loop);
     test_destroy_inside(loop);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/start/last_words.h"
+#include "launch/start/stderr_tail.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -31,12 +31,12 @@ static const struct hint hints[] = {
     {"/banyand: no such file", "banyan must be installed at the same path on every node"},
 };
 
-void last_words_add(struct buffer *words, const void *data, size_t bytes)
+void stderr_tail_add(struct buffer *words, const void *data, size_t bytes)
 {
     buffer_append(words, data, bytes);
-    if (words->length_bytes > LAST_WORDS_BYTES_MAX)
-        buffer_consume(words, words->length_bytes - LAST_WORDS_BYTES_MAX);
-    assert(words->length_bytes <= LAST_WORDS_BYTES_MAX);
+    if (words->length_bytes > STDERR_TAIL_BYTES_MAX)
+        buffer_consume(words, words->length_bytes - STDERR_TAIL_BYTES_MAX);
+    assert(words->length_bytes <= STDERR_TAIL_BYTES_MAX);
 }
 
 /* The last line that is not blank, or "". */
@@ -96,8 +96,8 @@ static void add_hint(struct buffer *line, const char *hint)
         buffer_printf(line, " (%s)", hint);
 }
 
-void last_words_of_end(struct buffer *words, const char *program, const char *node_name,
-                       int wait_status, struct error *ret_why)
+void stderr_tail_of_end(struct buffer *words, const char *program, const char *node_name,
+                        int wait_status, struct error *ret_why)
 {
     struct buffer line = {0};
     const char *hint = find_hint(words);
@@ -128,8 +128,8 @@ static const char *timeout_hint(const char *program)
                : NULL;
 }
 
-void last_words_of_timeout(struct buffer *words, const char *program, const char *node_name,
-                           unsigned int seconds, struct error *ret_why)
+void stderr_tail_of_timeout(struct buffer *words, const char *program, const char *node_name,
+                            unsigned int seconds, struct error *ret_why)
 {
     const char *hint = find_hint(words);
     struct buffer line = {0};
