@@ -56,13 +56,15 @@ struct ofi {
 
 /* The defaults of ofi_rxm take 70 MB and 33 ms for each endpoint; with these it is 3 MB over tcp,
  * where messages need not fit into its bounce buffers to be sent eagerly (fi_rxm(7); over verbs
- * they must).  The user's settings take precedence. */
+ * they must).  From libfabric 2 on tcp has buffers, too: 1,024 of 16 KiB by default.  The
+ * user's settings take precedence. */
 static void limit_buffers(const char *provider)
 {
     setenv("FI_OFI_RXM_MSG_RX_SIZE", "64", 0);
     setenv("FI_OFI_RXM_MSG_TX_SIZE", "64", 0);
     if (provider == NULL || strncmp(provider, "tcp", 3) != 0)
         return;
+    setenv("FI_TCP_MAX_RX_SIZE", "2048", 0);
     setenv("FI_OFI_RXM_BUFFER_SIZE", "2048", 0);
     setenv("FI_OFI_RXM_EAGER_LIMIT", "16384", 0);
 }

@@ -490,13 +490,13 @@ int main(void)
     table.send = send_between;
     loop = loop_create(&error);
     patience = loop_timer_create(loop, on_patience, NULL);
+    test_memory(); /* first: later there is free memory */
     test_frames();
     test_forged();
     test_renewal();
     test_close();
     test_death();
     test_stuck();
-    test_memory();
     loop_timer_destroy(patience);
     loop_destroy(loop);
     tls_stop();
