@@ -9,11 +9,11 @@
 #include "alloc/place_local.h"
 
 /* All threads that the node's processes are bound to. */
-static void seats_threads(const struct place_seats *seats, struct ranges *ret_threads)
+static void bindings_threads(const struct place_bindings *bindings, struct ranges *ret_threads)
 {
     ranges_clear(ret_threads);
-    for (uint32_t i = 0; i < seats->count; i++)
-        ranges_add_all(ret_threads, &seats->items[i].cpus);
+    for (uint32_t i = 0; i < bindings->count; i++)
+        ranges_add_all(ret_threads, &bindings->items[i].cpus);
 }
 
 static void add_nodes(struct place_cores *cores, uint32_t first, uint32_t last,
@@ -42,11 +42,11 @@ static void add_run(struct place_cores *cores, struct place_sorts *sorts,
     struct ranges threads = {0};
 
     for (uint32_t node = run->first; node < after; node += alike) {
-        const struct place_seats *seats = place_sorts_get(sorts, node, NULL);
+        const struct place_bindings *bindings = place_sorts_get(sorts, node, NULL);
 
         alike = place_map_alike(map, node);
-        assert(seats != NULL); /* the map was checked */
-        seats_threads(seats, &threads);
+        assert(bindings != NULL); /* the map was checked */
+        bindings_threads(bindings, &threads);
         if (!ranges_is_empty(&threads))
             add_nodes(cores, node, (node + alike < after ? node + alike : after) - 1, &threads);
     }

@@ -10,16 +10,16 @@
 
 #define TAKEN_NOW 0x80000000u /* in use: by the process at hand */
 
-void device_desk_init(struct device_desk *desk, const struct topology *view)
+void device_binder_init(struct device_binder *binder, const struct topology *view)
 {
-    *desk = (struct device_desk){.view = view};
-    desk->use = memory_allocate_zeroed(view->devices_count * sizeof(*desk->use));
+    *binder = (struct device_binder){.view = view};
+    binder->use = memory_allocate_zeroed(view->devices_count * sizeof(*binder->use));
 }
 
-void device_desk_fini(struct device_desk *desk)
+void device_binder_fini(struct device_binder *binder)
 {
-    free(desk->use);
-    free(desk->numa_order);
+    free(binder->use);
+    free(binder->numa_order);
 }
 
 const char *device_variable(enum topology_device_kind kind)
@@ -70,9 +70,9 @@ static uint32_t numa_distance(const struct topology *view, const struct topology
     return least;
 }
 
-int device_desk_order(struct device_desk *desk, const char *name, struct error *error)
+int device_binder_order(struct device_binder *binder, const char *name, struct error *error)
 {
-    const struct topology *view = desk->view;
+    const struct topology *view = binder->view;
     const struct topology_device *device = NULL;
     uint32_t count = 0;
 
@@ -86,13 +86,13 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
         return error_set(error, -ENODEV,
                          "there is no device %s; 'banyan map --show-topology' lists all devices",
                          name);
-    free(desk->numa_order);
-    desk->numa_order =
-        memory_allocate((view->counts[TOPOLOGY_NUMA] + 1) * sizeof(*desk->numa_order));
+    free(binder->numa_order);
+    binder->numa_order =
+        memory_allocate((view->counts[TOPOLOGY_NUMA] + 1) * sizeof(*binder->numa_order));
     for (uint32_t far = 0; far <= 2; far++) {
         for (uint32_t numa = 0; numa < view->counts[TOPOLOGY_NUMA]; numa++) {
             if (numa_distance(view, device, numa) == far)
-                desk->numa_order[count++] = numa;
+                binder->numa_order[count++] = numa;
         }
     }
     assert(count == view->counts[TOPOLOGY_NUMA]);
@@ -102,20 +102,20 @@ int device_desk_order(struct device_desk *desk, const char *name, struct error *
 /* ---- GPUs ---- */
 
 /* Of those that fewest have the nearest, and of these the first. */
-static uint32_t choose_gpu(const struct device_desk *desk, enum topology_device_kind vendor,
+static uint32_t choose_gpu(const struct device_binder *binder, enum topology_device_kind vendor,
                            uint32_t thread)
 {
-    const struct topology *view = desk->view;
+    const struct topology *view = binder->view;
     uint32_t best = UINT32_MAX, best_far = 0;
 
     for (uint32_t i = 0; i < view->devices_count; i++) {
         uint32_t far;
 
-        if (view->devices[i].kind != vendor || desk->use[i] & TAKEN_NOW)
+        if (view->devices[i].kind != vendor || binder->use[i] & TAKEN_NOW)
             continue;
         far = distance(view, &view->devices[i], thread);
-        if (best == UINT32_MAX || desk->use[i] < desk->use[best] ||
-            (desk->use[i] == desk->use[best] && far < best_far)) {
+        if (best == UINT32_MAX || binder->use[i] < binder->use[best] ||
+            (binder->use[i] == binder->use[best] && far < best_far)) {
             best = i;
             best_far = far;
         }
@@ -124,41 +124,41 @@ static uint32_t choose_gpu(const struct device_desk *desk, enum topology_device_
 }
 
 /* The numbers of those that the process at hand has taken. */
-static void settle(struct device_desk *desk, enum topology_device_kind kind,
+static void settle(struct device_binder *binder, enum topology_device_kind kind,
                    struct ranges *ret_numbers)
 {
     uint32_t number = 0;
 
-    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
-        if (desk->use[i] & TAKEN_NOW)
+    for (uint32_t i = 0; i < binder->view->devices_count; i++) {
+        if (binder->use[i] & TAKEN_NOW)
             ranges_add(ret_numbers, number, number);
-        number += desk->view->devices[i].kind == kind;
-        desk->use[i] &= ~TAKEN_NOW;
+        number += binder->view->devices[i].kind == kind;
+        binder->use[i] &= ~TAKEN_NOW;
     }
 }
 
-int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
-                     enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
-                     struct error *error)
+int device_binder_take(struct device_binder *binder, uint32_t count, int again,
+                       const struct ranges *home, enum topology_device_kind *ret_kind,
+                       struct ranges *ret_numbers, struct error *error)
 {
     enum topology_device_kind vendor;
-    uint32_t there = topology_gpus(desk->view, &vendor);
+    uint32_t there = topology_gpus(binder->view, &vendor);
 
     if (there < count)
         return error_set(error, -ENODEV, "each process needs %u GPUs, but there are %u", count,
                          there);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t best = choose_gpu(desk, vendor, ranges_min(home));
+        uint32_t best = choose_gpu(binder, vendor, ranges_min(home));
 
         assert(best != UINT32_MAX); /* there are `count` of them at least */
-        if (desk->use[best] > 0 && !again)
+        if (binder->use[best] > 0 && !again)
             return error_set(error, -ENOSPC,
                              "there are %u GPUs, too few to give each process %u; use "
                              "fewer processes, or --oversubscribe to share them",
                              there, count);
-        desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
+        binder->use[best] = (binder->use[best] + 1) | TAKEN_NOW;
     }
-    settle(desk, vendor, ret_numbers);
+    settle(binder, vendor, ret_numbers);
     *ret_kind = vendor;
     return 0;
 }
@@ -186,13 +186,13 @@ uint32_t device_count(const struct topology *view, enum map_device device_class)
     return count;
 }
 
-static uint32_t least_given(const struct device_desk *desk, enum topology_device_kind kind)
+static uint32_t least_given(const struct device_binder *binder, enum topology_device_kind kind)
 {
     uint32_t best = UINT32_MAX;
 
-    for (uint32_t i = 0; i < desk->view->devices_count; i++) {
-        if (desk->view->devices[i].kind == kind && !(desk->use[i] & TAKEN_NOW) &&
-            (best == UINT32_MAX || desk->use[i] < desk->use[best]))
+    for (uint32_t i = 0; i < binder->view->devices_count; i++) {
+        if (binder->view->devices[i].kind == kind && !(binder->use[i] & TAKEN_NOW) &&
+            (best == UINT32_MAX || binder->use[i] < binder->use[best]))
             best = i;
     }
     return best;
@@ -208,29 +208,29 @@ static void add_near(const struct topology *view, const struct topology_device *
         ranges_add_all(near, &device->near);
 }
 
-int device_desk_deal(struct device_desk *desk, enum map_device device_class, uint32_t count,
-                     int again, struct device_deal *ret_deal, struct error *error)
+int device_binder_deal(struct device_binder *binder, enum map_device device_class, uint32_t count,
+                       int again, struct device_deal *ret_deal, struct error *error)
 {
     struct device_deal deal = {.first = UINT32_MAX,
-                               .kind = kind_of_class(desk->view, device_class)};
-    uint32_t there = device_count(desk->view, device_class);
+                               .kind = kind_of_class(binder->view, device_class)};
+    uint32_t there = device_count(binder->view, device_class);
 
     assert(count > 0);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t best = least_given(desk, deal.kind);
+        uint32_t best = least_given(binder, deal.kind);
 
-        if (best == UINT32_MAX || (desk->use[best] > 0 && !again)) {
+        if (best == UINT32_MAX || (binder->use[best] > 0 && !again)) {
             ranges_fini(&deal.near);
             return error_set(error, -ENOSPC,
                              "there are %u %s devices, too few to give each process %u; "
                              "use fewer processes, or the modifier shared",
                              there, map_device_name(device_class), count);
         }
-        desk->use[best] = (desk->use[best] + 1) | TAKEN_NOW;
+        binder->use[best] = (binder->use[best] + 1) | TAKEN_NOW;
         deal.first = best < deal.first ? best : deal.first;
-        add_near(desk->view, &desk->view->devices[best], &deal.near);
+        add_near(binder->view, &binder->view->devices[best], &deal.near);
     }
-    settle(desk, deal.kind, &deal.numbers);
+    settle(binder, deal.kind, &deal.numbers);
     *ret_deal = deal;
     return 0;
 }

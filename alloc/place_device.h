@@ -12,14 +12,14 @@
 #include "base/ranges.h"
 #include "base/topology.h"
 
-struct device_desk {
+struct device_binder {
     const struct topology *view;
     uint32_t *use;        /* by device */
-    uint32_t *numa_order; /* after device_desk_order */
+    uint32_t *numa_order; /* after device_binder_order */
 };
 
-void device_desk_init(struct device_desk *desk, const struct topology *view);
-void device_desk_fini(struct device_desk *desk);
+void device_binder_init(struct device_binder *binder, const struct topology *view);
+void device_binder_fini(struct device_binder *binder);
 /* How many there are of a class; GPUs are those of topology_gpus. */
 uint32_t device_count(const struct topology *view, enum map_device device_class);
 /* What the process that comes next takes of a class, and where that is. */
@@ -31,15 +31,15 @@ struct device_deal {
 };
 /* Deals `count` devices of the class, those that fewest have, of these the first ones.  Each is taken
  * once, unless `again`.  The caller frees the ranges. */
-int device_desk_deal(struct device_desk *desk, enum map_device device_class, uint32_t count,
-                     int again, struct device_deal *ret_deal, struct error *error);
+int device_binder_deal(struct device_binder *binder, enum map_device device_class, uint32_t count,
+                       int again, struct device_deal *ret_deal, struct error *error);
 /* Orders the NUMA nodes by their distance from a device of that name. */
-int device_desk_order(struct device_desk *desk, const char *name, struct error *error);
+int device_binder_order(struct device_binder *binder, const char *name, struct error *error);
 /* Takes `count` GPUs for a process on these logical threads: their numbers among those of their
  * vendor.  Each is taken once, unless `again`. */
-int device_desk_take(struct device_desk *desk, uint32_t count, int again, const struct ranges *home,
-                     enum topology_device_kind *ret_kind, struct ranges *ret_numbers,
-                     struct error *error);
+int device_binder_take(struct device_binder *binder, uint32_t count, int again,
+                       const struct ranges *home, enum topology_device_kind *ret_kind,
+                       struct ranges *ret_numbers, struct error *error);
 /* The variables by which programs of a vendor find their GPUs; NULL: none. */
 const char *device_variable(enum topology_device_kind kind);
 

@@ -12,52 +12,52 @@
 #include "alloc/place_map_internal.h"
 #include "base/hash.h"
 
-static uint64_t hash_rank(uint64_t rank, uint32_t node, uint64_t seat)
+static uint64_t hash_rank(uint64_t rank, uint32_t node, uint64_t binding)
 {
     uint32_t place = node + 1;
 
-    return hash_mix((rank << 32 | place) ^ seat);
+    return hash_mix((rank << 32 | place) ^ binding);
 }
 
 uint64_t place_map_hash_node(const struct place_map *map, uint32_t node)
 {
     uint32_t count = place_map_count(map, node);
-    struct place_seats seats = {0};
+    struct place_bindings bindings = {0};
     uint64_t sum = 0;
 
-    /* A node that cannot be given its seats has no process that starts either. */
-    if (map->has_topology && place_seats_make(&seats, map, node, NULL) < 0)
+    /* A node that cannot be given its bindings has no process that starts either. */
+    if (map->has_topology && place_bindings_make(&bindings, map, node, NULL) < 0)
         return 0;
-    assert(!map->has_topology || seats.count == count);
+    assert(!map->has_topology || bindings.count == count);
     for (uint32_t i = 0; i < count; i++)
         sum += hash_rank(place_map_rank(map, node, i), node,
-                         map->has_topology ? seats.items[i].hash : 0);
-    place_seats_fini(&seats);
+                         map->has_topology ? bindings.items[i].hash : 0);
+    place_bindings_fini(&bindings);
     return sum;
 }
 
-/* The hashes of an application's seats on a node, from its first on; NULL: all are 0. */
-static const struct place_seat *seats_of(const struct place_map *map, uint32_t number,
-                                         uint32_t node, struct place_sorts *sorts)
+/* The hashes of an application's bindings on a node, from its first on; NULL: all are 0. */
+static const struct place_binding *bindings_of(const struct place_map *map, uint32_t number,
+                                               uint32_t node, struct place_sorts *sorts)
 {
-    const struct place_seats *seats;
+    const struct place_bindings *bindings;
     uint32_t before = 0;
 
     if (!map->has_topology)
         return NULL;
-    seats = place_sorts_get(sorts, node, NULL);
+    bindings = place_sorts_get(sorts, node, NULL);
     for (uint32_t i = 0; i < number; i++)
         before += place_map_count_app(map, i, node);
-    return seats != NULL ? seats->items + before : NULL;
+    return bindings != NULL ? bindings->items + before : NULL;
 }
 
-static uint64_t hash_span(uint64_t rank, uint32_t node, const struct place_seat *seats,
+static uint64_t hash_span(uint64_t rank, uint32_t node, const struct place_binding *bindings,
                           uint64_t count)
 {
     uint64_t sum = 0;
 
     for (uint64_t i = 0; i < count; i++)
-        sum += hash_rank(rank + i, node, seats != NULL ? seats[i].hash : 0);
+        sum += hash_rank(rank + i, node, bindings != NULL ? bindings[i].hash : 0);
     return sum;
 }
 
@@ -70,21 +70,21 @@ static uint64_t hash_in_order(const struct place_map *map, uint32_t number,
 
     for (uint32_t i = 0; i < app->runs_count; i++) {
         const struct map_run *run = &app->runs[i];
-        const struct place_seat *seats = NULL;
+        const struct place_binding *bindings = NULL;
         uint64_t position = run->before;
         uint32_t alike = 0;
 
         for (uint32_t node = run->first; node - run->first < run->nodes; node++) {
             if (alike == 0) {
-                seats = seats_of(map, number, node, sorts);
+                bindings = bindings_of(map, number, node, sorts);
                 alike = map->has_topology ? place_map_alike(map, node) : UINT32_MAX;
             }
             alike--;
             if (app->by_node == NULL)
-                sum += hash_span(app->first_rank + position, node, seats, run->count);
+                sum += hash_span(app->first_rank + position, node, bindings, run->count);
             for (uint32_t j = 0; app->by_node != NULL && j < run->count; j++)
                 sum += hash_span(app->first_rank + app->by_node[position + j], node,
-                                 seats != NULL ? seats + j : NULL, 1);
+                                 bindings != NULL ? bindings + j : NULL, 1);
             position += run->count;
         }
     }
@@ -110,7 +110,7 @@ static uint64_t hash_in_turns(const struct place_map *map, uint32_t number,
         for (uint32_t i = 0; i < left_count; i++) {
             const struct map_run *run = &app->runs[left[i]];
             uint64_t first = turn * run->width;
-            const struct place_seat *seats = NULL;
+            const struct place_binding *bindings = NULL;
             uint32_t alike = 0;
             uint64_t count;
 
@@ -120,11 +120,11 @@ static uint64_t hash_in_turns(const struct place_map *map, uint32_t number,
             left[kept++] = left[i];
             for (uint32_t node = run->first; node - run->first < run->nodes; node++) {
                 if (alike == 0) {
-                    seats = seats_of(map, number, node, sorts);
+                    bindings = bindings_of(map, number, node, sorts);
                     alike = map->has_topology ? place_map_alike(map, node) : UINT32_MAX;
                 }
                 alike--;
-                sum += hash_span(rank, node, seats != NULL ? seats + first : NULL, count);
+                sum += hash_span(rank, node, bindings != NULL ? bindings + first : NULL, count);
                 rank += count;
             }
         }

@@ -20,7 +20,7 @@
 /* ---- Units ---- */
 
 /* The units of a node in the order in which they are taken, and what has been taken so far. */
-struct desk {
+struct binder {
     const struct place_map *map;
     const struct place_kind *kind;
     const struct topology *view;
@@ -36,13 +36,13 @@ struct desk {
     uint32_t *sorted;
     uint32_t *starts;
     uint32_t cycle; /* the object that comes next */
-    struct device_desk devices;
+    struct device_binder devices;
 };
 
 /* First threads of all cores, then second ones, and so on. */
-static void fill_threads(struct desk *desk)
+static void fill_threads(struct binder *binder)
 {
-    const struct topology *view = desk->view;
+    const struct topology *view = binder->view;
     const uint32_t *cores = view->objects[TOPOLOGY_CORE];
     uint32_t *seen = memory_allocate_zeroed(view->counts[TOPOLOGY_CORE] * sizeof(*seen));
     uint32_t *turns = memory_allocate(view->threads * sizeof(*turns));
@@ -59,7 +59,7 @@ static void fill_threads(struct desk *desk)
         }
         for (uint32_t core = 0; core < view->counts[TOPOLOGY_CORE]; core++) {
             if (seen[core] != UINT32_MAX) {
-                desk->threads[desk->units++] = seen[core];
+                binder->threads[binder->units++] = seen[core];
                 left--;
             }
         }
@@ -68,208 +68,208 @@ static void fill_threads(struct desk *desk)
     free(turns);
 }
 
-static void fill_cores(struct desk *desk)
+static void fill_cores(struct binder *binder)
 {
-    const uint32_t *cores = desk->view->objects[TOPOLOGY_CORE];
+    const uint32_t *cores = binder->view->objects[TOPOLOGY_CORE];
 
-    for (uint32_t i = desk->view->threads; i > 0; i--)
-        desk->threads[cores[i - 1]] = i - 1;
-    desk->units = desk->view->counts[TOPOLOGY_CORE];
+    for (uint32_t i = binder->view->threads; i > 0; i--)
+        binder->threads[cores[i - 1]] = i - 1;
+    binder->units = binder->view->counts[TOPOLOGY_CORE];
 }
 
-static bool thread_is_taken(const struct desk *desk, uint32_t thread)
+static bool thread_is_taken(const struct binder *binder, uint32_t thread)
 {
-    return ranges_contains(&desk->kind->taken, desk->view->os[thread]);
+    return ranges_contains(&binder->kind->taken, binder->view->os[thread]);
 }
 
-static void desk_init(struct desk *desk, const struct place_map *map, uint32_t kind)
+static void binder_init(struct binder *binder, const struct place_map *map, uint32_t kind)
 {
     assert(kind < map->placement->machines.kinds_count);
-    *desk = (struct desk){.map = map, .kind = &map->placement->machines.kinds[kind]};
-    desk->view = &desk->kind->view;
-    desk->threads = memory_allocate(desk->view->threads * sizeof(*desk->threads));
+    *binder = (struct binder){.map = map, .kind = &map->placement->machines.kinds[kind]};
+    binder->view = &binder->kind->view;
+    binder->threads = memory_allocate(binder->view->threads * sizeof(*binder->threads));
     if (map->in_threads)
-        fill_threads(desk);
+        fill_threads(binder);
     else
-        fill_cores(desk);
-    desk->use = memory_allocate(desk->units * sizeof(*desk->use));
-    for (uint32_t i = 0; i < desk->units; i++)
-        desk->use[i] = thread_is_taken(desk, desk->threads[i]) ? USE_OF_OTHERS : 0;
-    desk->picked = memory_allocate_zeroed(desk->units * sizeof(*desk->picked));
-    desk->sorted = memory_allocate(desk->units * sizeof(*desk->sorted));
-    desk->starts = memory_allocate((desk->view->threads + 2) * sizeof(*desk->starts));
-    assert(desk->units > 0 && desk->units <= desk->view->threads);
-    device_desk_init(&desk->devices, desk->view);
+        fill_cores(binder);
+    binder->use = memory_allocate(binder->units * sizeof(*binder->use));
+    for (uint32_t i = 0; i < binder->units; i++)
+        binder->use[i] = thread_is_taken(binder, binder->threads[i]) ? USE_OF_OTHERS : 0;
+    binder->picked = memory_allocate_zeroed(binder->units * sizeof(*binder->picked));
+    binder->sorted = memory_allocate(binder->units * sizeof(*binder->sorted));
+    binder->starts = memory_allocate((binder->view->threads + 2) * sizeof(*binder->starts));
+    assert(binder->units > 0 && binder->units <= binder->view->threads);
+    device_binder_init(&binder->devices, binder->view);
 }
 
-static void desk_fini(struct desk *desk)
+static void binder_fini(struct binder *binder)
 {
-    free(desk->threads);
-    free(desk->use);
-    free(desk->picked);
-    free(desk->sorted);
-    free(desk->starts);
-    device_desk_fini(&desk->devices);
+    free(binder->threads);
+    free(binder->use);
+    free(binder->picked);
+    free(binder->sorted);
+    free(binder->starts);
+    device_binder_fini(&binder->devices);
 }
 
 /* ---- Objects ---- */
 
 /* Sorts the units by their objects of the application's level. */
-static void desk_set_level(struct desk *desk, enum topology_level level)
+static void binder_set_level(struct binder *binder, enum topology_level level)
 {
-    const uint32_t *objects = desk->view->objects[level];
+    const uint32_t *objects = binder->view->objects[level];
 
-    desk->objects = desk->view->counts[level];
-    desk->cycle = 0;
-    memset(desk->starts, 0, (desk->objects + 2) * sizeof(*desk->starts));
-    for (uint32_t i = 0; i < desk->units; i++) {
-        if (objects[desk->threads[i]] != TOPOLOGY_NONE)
-            desk->starts[objects[desk->threads[i]] + 2]++;
+    binder->objects = binder->view->counts[level];
+    binder->cycle = 0;
+    memset(binder->starts, 0, (binder->objects + 2) * sizeof(*binder->starts));
+    for (uint32_t i = 0; i < binder->units; i++) {
+        if (objects[binder->threads[i]] != TOPOLOGY_NONE)
+            binder->starts[objects[binder->threads[i]] + 2]++;
     }
-    for (uint32_t i = 0; i < desk->objects; i++)
-        desk->starts[i + 2] += desk->starts[i + 1];
-    for (uint32_t i = 0; i < desk->units; i++) {
-        if (objects[desk->threads[i]] != TOPOLOGY_NONE)
-            desk->sorted[desk->starts[objects[desk->threads[i]] + 1]++] = i;
+    for (uint32_t i = 0; i < binder->objects; i++)
+        binder->starts[i + 2] += binder->starts[i + 1];
+    for (uint32_t i = 0; i < binder->units; i++) {
+        if (objects[binder->threads[i]] != TOPOLOGY_NONE)
+            binder->sorted[binder->starts[objects[binder->threads[i]] + 1]++] = i;
     }
 }
 
-static bool has_free(const struct desk *desk, uint32_t object, uint32_t wanted)
+static bool has_free(const struct binder *binder, uint32_t object, uint32_t wanted)
 {
     uint32_t found = 0;
 
-    for (uint32_t i = desk->starts[object]; i < desk->starts[object + 1] && found < wanted; i++)
-        found += desk->use[desk->sorted[i]] == 0;
+    for (uint32_t i = binder->starts[object]; i < binder->starts[object + 1] && found < wanted; i++)
+        found += binder->use[binder->sorted[i]] == 0;
     return found == wanted;
 }
 
-static uint32_t next_in_cycle(struct desk *desk, uint32_t wanted)
+static uint32_t next_in_cycle(struct binder *binder, uint32_t wanted)
 {
-    uint32_t object = desk->cycle;
+    uint32_t object = binder->cycle;
 
-    for (uint32_t i = 0; i < desk->objects; i++) {
-        uint32_t candidate = (desk->cycle + i) % desk->objects;
+    for (uint32_t i = 0; i < binder->objects; i++) {
+        uint32_t candidate = (binder->cycle + i) % binder->objects;
 
-        if (has_free(desk, candidate, wanted)) {
+        if (has_free(binder, candidate, wanted)) {
             object = candidate;
             break;
         }
     }
-    assert(object < desk->objects);
-    desk->cycle = (object + 1) % desk->objects;
+    assert(object < binder->objects);
+    binder->cycle = (object + 1) % binder->objects;
     return object;
 }
 
-static uint32_t nearest(struct desk *desk, uint32_t wanted)
+static uint32_t nearest(struct binder *binder, uint32_t wanted)
 {
-    assert(desk->devices.numa_order != NULL); /* device_desk_order has been called */
-    for (uint32_t i = 0; i < desk->objects; i++) {
-        if (has_free(desk, desk->devices.numa_order[i], wanted))
-            return desk->devices.numa_order[i];
+    assert(binder->devices.numa_order != NULL); /* device_binder_order has been called */
+    for (uint32_t i = 0; i < binder->objects; i++) {
+        if (has_free(binder, binder->devices.numa_order[i], wanted))
+            return binder->devices.numa_order[i];
     }
-    return desk->devices.numa_order[0];
+    return binder->devices.numa_order[0];
 }
 
-static uint32_t choose_object(struct desk *desk, const struct map_rule *rule, uint32_t dealt)
+static uint32_t choose_object(struct binder *binder, const struct map_rule *rule, uint32_t dealt)
 {
     uint32_t wanted = rule->pe > 0 ? rule->pe : 1;
 
     if (rule->policy == MAP_PER_OBJECT)
         return dealt / rule->per;
     if (rule->policy == MAP_BY_DISTANCE)
-        return nearest(desk, wanted);
-    return desk->objects > 1 ? next_in_cycle(desk, wanted) : 0;
+        return nearest(binder, wanted);
+    return binder->objects > 1 ? next_in_cycle(binder, wanted) : 0;
 }
 
-/* ---- Seats ---- */
+/* ---- Bindings ---- */
 
 /* What belongs to a unit: a core's threads, or the thread itself. */
-static void add_home(const struct desk *desk, uint32_t unit, struct ranges *home)
+static void add_home(const struct binder *binder, uint32_t unit, struct ranges *home)
 {
-    const uint32_t *cores = desk->view->objects[TOPOLOGY_CORE];
-    uint32_t thread = desk->threads[unit];
+    const uint32_t *cores = binder->view->objects[TOPOLOGY_CORE];
+    uint32_t thread = binder->threads[unit];
 
-    if (desk->map->in_threads) {
+    if (binder->map->in_threads) {
         ranges_add(home, thread, thread);
         return;
     }
-    for (uint32_t i = 0; i < desk->view->threads; i++) {
+    for (uint32_t i = 0; i < binder->view->threads; i++) {
         if (cores[i] == cores[thread])
             ranges_add(home, i, i);
     }
 }
 
-static void take_unit(struct desk *desk, uint32_t unit, struct place_seat *seat)
+static void take_unit(struct binder *binder, uint32_t unit, struct place_binding *binding)
 {
-    assert(unit < desk->units && desk->picked[unit] != desk->serial);
-    desk->is_overloaded |= desk->use[unit] > 0;
-    desk->is_contended |= desk->use[unit] >= USE_OF_OTHERS;
-    desk->use[unit]++;
-    desk->picked[unit] = desk->serial;
-    add_home(desk, unit, &seat->home);
+    assert(unit < binder->units && binder->picked[unit] != binder->serial);
+    binder->is_overloaded |= binder->use[unit] > 0;
+    binder->is_contended |= binder->use[unit] >= USE_OF_OTHERS;
+    binder->use[unit]++;
+    binder->picked[unit] = binder->serial;
+    add_home(binder, unit, &binding->home);
 }
 
 /* The unit of the object that fewest have taken, and not yet this process; or UINT32_MAX. */
-static uint32_t least_used(const struct desk *desk, uint32_t object)
+static uint32_t least_used(const struct binder *binder, uint32_t object)
 {
     uint32_t best = UINT32_MAX;
 
-    for (uint32_t i = desk->starts[object]; i < desk->starts[object + 1]; i++) {
-        uint32_t unit = desk->sorted[i];
+    for (uint32_t i = binder->starts[object]; i < binder->starts[object + 1]; i++) {
+        uint32_t unit = binder->sorted[i];
 
-        if (desk->picked[unit] == desk->serial)
+        if (binder->picked[unit] == binder->serial)
             continue;
-        if (desk->use[unit] == 0)
+        if (binder->use[unit] == 0)
             return unit;
-        if (best == UINT32_MAX || desk->use[unit] < desk->use[best])
+        if (best == UINT32_MAX || binder->use[unit] < binder->use[best])
             best = unit;
     }
     return best;
 }
 
-static int take_units(struct desk *desk, const struct map_rule *rule, struct place_seat *seat,
-                      struct error *error)
+static int take_units(struct binder *binder, const struct map_rule *rule,
+                      struct place_binding *binding, struct error *error)
 {
     for (uint32_t i = 0; i < (rule->pe > 0 ? rule->pe : 1); i++) {
-        uint32_t unit = least_used(desk, seat->object);
+        uint32_t unit = least_used(binder, binding->object);
 
         if (unit == UINT32_MAX)
             return error_set(error, -ENOSPC,
                              "each process needs %u %s of its %s, which has only %u", rule->pe,
-                             desk->map->in_threads ? "hardware threads" : "cores",
+                             binder->map->in_threads ? "hardware threads" : "cores",
                              topology_level_name(map_rule_dealing_level(rule)), i);
-        take_unit(desk, unit, seat);
+        take_unit(binder, unit, binding);
     }
     return 0;
 }
 
 /* The core of a thread as hwloc counts all of the machine: views count anew, so it is known by the
  * kernel's number. */
-static uint32_t core_of_thread(const struct desk *desk, uint32_t of)
+static uint32_t core_of_thread(const struct binder *binder, uint32_t of)
 {
-    const struct topology *class = &desk->map->placement->machines.classes[desk->kind->class];
+    const struct topology *class = &binder->map->placement->machines.classes[binder->kind->class];
     uint32_t thread = 0;
 
-    assert(of < desk->view->threads);
-    while (class->os[thread] != desk->view->os[of])
+    assert(of < binder->view->threads);
+    while (class->os[thread] != binder->view->os[of])
         thread++;
     return class->objects[TOPOLOGY_CORE][thread];
 }
 
 /* The units of named cores. */
-static int take_listed(struct desk *desk, const struct ranges *cores, struct place_seat *seat,
-                       struct error *error)
+static int take_listed(struct binder *binder, const struct ranges *cores,
+                       struct place_binding *binding, struct error *error)
 {
     struct ranges found = {0}; /* a core may have several units */
     uint64_t usable;
 
-    for (uint32_t unit = 0; unit < desk->units; unit++) {
-        uint32_t core = core_of_thread(desk, desk->threads[unit]);
+    for (uint32_t unit = 0; unit < binder->units; unit++) {
+        uint32_t core = core_of_thread(binder, binder->threads[unit]);
 
         if (!ranges_contains(cores, core))
             continue;
         ranges_add(&found, core, core);
-        take_unit(desk, unit, seat);
+        take_unit(binder, unit, binding);
     }
     usable = ranges_count(&found);
     ranges_fini(&found);
@@ -283,24 +283,24 @@ static int take_listed(struct desk *desk, const struct ranges *cores, struct pla
 /* ---- Cores that pe-list names ---- */
 
 /* The units of its cores, in their own order, become the one object of the application. */
-static int desk_set_cpus(struct desk *desk, const struct map_rule *rule, struct error *error)
+static int binder_set_cpus(struct binder *binder, const struct map_rule *rule, struct error *error)
 {
     struct ranges listed = {0}, usable = {0};
     uint32_t count = 0, found;
 
     map_rule_cpus(rule, &listed);
-    for (uint32_t unit = 0; unit < desk->units; unit++) {
-        uint32_t core = core_of_thread(desk, desk->threads[unit]);
+    for (uint32_t unit = 0; unit < binder->units; unit++) {
+        uint32_t core = core_of_thread(binder, binder->threads[unit]);
 
         if (ranges_contains(&listed, core)) {
             ranges_add(&usable, core, core);
-            desk->sorted[count++] = unit;
+            binder->sorted[count++] = unit;
         }
     }
-    assert(count <= desk->units);
-    desk->objects = 1;
-    desk->starts[0] = 0;
-    desk->starts[1] = count;
+    assert(count <= binder->units);
+    binder->objects = 1;
+    binder->starts[0] = 0;
+    binder->starts[1] = count;
     found = (uint32_t)ranges_count(&usable);
     ranges_fini(&listed);
     ranges_fini(&usable);
@@ -311,8 +311,8 @@ static int desk_set_cpus(struct desk *desk, const struct map_rule *rule, struct 
 }
 
 /* The core whose turn it is; when the list is over it begins anew. */
-static int take_ordered(struct desk *desk, const struct map_rule *rule, uint32_t dealt,
-                        struct place_seat *seat, struct error *error)
+static int take_ordered(struct binder *binder, const struct map_rule *rule, uint32_t dealt,
+                        struct place_binding *binding, struct error *error)
 {
     const struct range *part = rule->listed.parts;
     uint32_t turn = dealt % map_rule_cpus_count(rule);
@@ -322,31 +322,31 @@ static int take_ordered(struct desk *desk, const struct map_rule *rule, uint32_t
     for (; turn > part->last - part->first; part++)
         turn -= part->last - part->first + 1;
     ranges_add(&core, part->first + turn, part->first + turn);
-    rc = take_listed(desk, &core, seat, error);
+    rc = take_listed(binder, &core, binding, error);
     ranges_fini(&core);
     return rc;
 }
 
 /* One thread more for a process, unless its core is another job's and no process had to take such a
  * core. */
-static void bind_thread(const struct desk *desk, uint32_t thread, struct place_seat *seat)
+static void bind_thread(const struct binder *binder, uint32_t thread, struct place_binding *binding)
 {
-    uint32_t os = desk->view->os[thread];
+    uint32_t os = binder->view->os[thread];
 
-    if (desk->is_contended || !thread_is_taken(desk, thread))
-        ranges_add(&seat->cpus, os, os);
+    if (binder->is_contended || !thread_is_taken(binder, thread))
+        ranges_add(&binding->cpus, os, os);
 }
 
 /* Without an order to all cores of the list. */
-static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
-                         struct place_seat *seat)
+static void bind_to_cpus(const struct binder *binder, const struct map_rule *rule,
+                         struct place_binding *binding)
 {
     struct ranges listed = {0};
 
     map_rule_cpus(rule, &listed);
-    for (uint32_t t = 0; t < desk->view->threads; t++) {
-        if (ranges_contains(&listed, core_of_thread(desk, t)))
-            bind_thread(desk, t, seat);
+    for (uint32_t t = 0; t < binder->view->threads; t++) {
+        if (ranges_contains(&listed, core_of_thread(binder, t)))
+            bind_thread(binder, t, binding);
     }
     ranges_fini(&listed);
 }
@@ -354,64 +354,64 @@ static void bind_to_cpus(const struct desk *desk, const struct map_rule *rule,
 /* ---- Devices ---- */
 
 /* The units near its devices become the object of a process. */
-static int take_near(struct desk *desk, const struct map_rule *rule, struct place_seat *seat,
-                     struct error *error)
+static int take_near(struct binder *binder, const struct map_rule *rule,
+                     struct place_binding *binding, struct error *error)
 {
     uint32_t devices = map_rule_devices(rule, rule->device_class), count = 0;
     struct device_deal deal;
-    int rc = device_desk_deal(&desk->devices, rule->device_class, devices,
-                              rule->shared || rule->oversubscribe, &deal, error);
+    int rc = device_binder_deal(&binder->devices, rule->device_class, devices,
+                                rule->shared || rule->oversubscribe, &deal, error);
 
     if (rc < 0)
         return rc;
-    for (uint32_t unit = 0; unit < desk->units; unit++) {
-        if (ranges_contains(&deal.near, desk->threads[unit]))
-            desk->sorted[count++] = unit;
+    for (uint32_t unit = 0; unit < binder->units; unit++) {
+        if (ranges_contains(&deal.near, binder->threads[unit]))
+            binder->sorted[count++] = unit;
     }
-    desk->objects = 1;
-    desk->starts[0] = 0;
-    desk->starts[1] = count;
-    ranges_move(&seat->near, &deal.near);
+    binder->objects = 1;
+    binder->starts[0] = 0;
+    binder->starts[1] = count;
+    ranges_move(&binding->near, &deal.near);
     if (rule->device_class == MAP_DEVICE_GPU) {
-        seat->gpu_kind = deal.kind;
-        ranges_move(&seat->gpus, &deal.numbers);
+        binding->gpu_kind = deal.kind;
+        ranges_move(&binding->gpus, &deal.numbers);
     }
     ranges_fini(&deal.numbers);
-    rc = take_units(desk, rule, seat, error);
-    seat->object = deal.first; /* what rank-by fill goes by */
+    rc = take_units(binder, rule, binding, error);
+    binding->object = deal.first; /* what rank-by fill goes by */
     return rc;
 }
 
-static int seat_process(struct desk *desk, const struct map_app *app, uint32_t node, uint32_t dealt,
-                        struct place_seat *seat, struct error *error)
+static int seat_process(struct binder *binder, const struct map_app *app, uint32_t node,
+                        uint32_t dealt, struct place_binding *binding, struct error *error)
 {
     const struct map_rule *rule = app->rule;
     int rc;
 
-    desk->serial++;
+    binder->serial++;
     if (app->by_node != NULL && rule->list->cores != NULL) {
         const struct map_run *run = map_app_run(app, node);
         uint32_t rank =
             app->by_node[run->before + (uint64_t)(node - run->first) * run->count + dealt];
 
-        rc = take_listed(desk, &rule->list->cores[rank], seat, error);
+        rc = take_listed(binder, &rule->list->cores[rank], binding, error);
     } else if (rule->policy == MAP_BY_DEVICE) {
-        rc = take_near(desk, rule, seat, error);
+        rc = take_near(binder, rule, binding, error);
     } else if (rule->ordered) {
-        rc = take_ordered(desk, rule, dealt, seat, error);
+        rc = take_ordered(binder, rule, dealt, binding, error);
     } else {
-        seat->object = choose_object(desk, rule, dealt);
-        rc = take_units(desk, rule, seat, error);
+        binding->object = choose_object(binder, rule, dealt);
+        rc = take_units(binder, rule, binding, error);
     }
-    if (rc == 0 && rule->gpus > 0 && ranges_is_empty(&seat->gpus))
-        rc = device_desk_take(&desk->devices, rule->gpus, rule->oversubscribe, &seat->home,
-                              &seat->gpu_kind, &seat->gpus, error);
+    if (rc == 0 && rule->gpus > 0 && ranges_is_empty(&binding->gpus))
+        rc = device_binder_take(&binder->devices, rule->gpus, rule->oversubscribe, &binding->home,
+                                &binding->gpu_kind, &binding->gpus, error);
     return rc;
 }
 
 static int compare_objects(const void *a, const void *b)
 {
-    const struct place_seat *left = a, *right = b;
+    const struct place_binding *left = a, *right = b;
 
     if (left->object != right->object)
         return left->object < right->object ? -1 : 1;
@@ -419,33 +419,33 @@ static int compare_objects(const void *a, const void *b)
     return left->hash < right->hash ? -1 : left->hash > right->hash;
 }
 
-static void sort_by_object(struct place_seat *seats, uint32_t count)
+static void sort_by_object(struct place_binding *bindings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        seats[i].hash = i;
-    qsort(seats, count, sizeof(*seats), compare_objects);
+        bindings[i].hash = i;
+    qsort(bindings, count, sizeof(*bindings), compare_objects);
     for (uint32_t i = 0; i < count; i++)
-        seats[i].hash = 0;
+        bindings[i].hash = 0;
 }
 
-static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct place_seats *seats,
-                    struct error *error)
+static int seat_app(struct binder *binder, uint32_t number, uint32_t node,
+                    struct place_bindings *bindings, struct error *error)
 {
-    const struct map_app *app = &desk->map->apps[number];
-    uint32_t count = place_map_count_app(desk->map, number, node);
-    struct place_seat *first = &seats->items[seats->count];
+    const struct map_app *app = &binder->map->apps[number];
+    uint32_t count = place_map_count_app(binder->map, number, node);
+    struct place_binding *first = &bindings->items[bindings->count];
     int rc = 0;
 
-    assert(number < desk->map->apps_count);
-    desk_set_level(desk, map_rule_dealing_level(app->rule));
+    assert(number < binder->map->apps_count);
+    binder_set_level(binder, map_rule_dealing_level(app->rule));
     if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
-        rc = device_desk_order(&desk->devices, app->rule->device, error);
+        rc = device_binder_order(&binder->devices, app->rule->device, error);
     if (app->rule->policy == MAP_BY_CPUS && count > 0)
-        rc = desk_set_cpus(desk, app->rule, error);
+        rc = binder_set_cpus(binder, app->rule, error);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         first[i].app = number;
-        rc = seat_process(desk, app, node, i, &first[i], error);
-        seats->count++;
+        rc = seat_process(binder, app, node, i, &first[i], error);
+        bindings->count++;
     }
     if (rc == 0 && map_rule_rank_by(app->rule) == MAP_RANK_BY_FILL && app->by_node == NULL)
         sort_by_object(first, count);
@@ -455,42 +455,44 @@ static int seat_app(struct desk *desk, uint32_t number, uint32_t node, struct pl
 /* ---- Binding ---- */
 
 /* Widens the home to all threads of the objects that it touches. */
-static void bind_seat(const struct desk *desk, enum topology_level level, struct place_seat *seat)
+static void bind_process(const struct binder *binder, enum topology_level level,
+                         struct place_binding *binding)
 {
-    const struct topology *view = desk->view;
+    const struct topology *view = binder->view;
     const uint32_t *objects = view->objects[level];
     uint32_t last = TOPOLOGY_NONE;
 
     assert(level < TOPOLOGY_LEVEL_COUNT);
-    for (uint32_t i = 0; i < seat->home.count; i++) {
-        for (uint32_t home = seat->home.items[i].first; home <= seat->home.items[i].last; home++) {
+    for (uint32_t i = 0; i < binding->home.count; i++) {
+        for (uint32_t home = binding->home.items[i].first; home <= binding->home.items[i].last;
+             home++) {
             if (objects[home] == last)
                 continue;
             last = objects[home];
             for (uint32_t t = 0; t < view->threads; t++) {
                 if (objects[t] == last)
-                    bind_thread(desk, t, seat);
+                    bind_thread(binder, t, binding);
             }
         }
     }
 }
 
-static void bind_memory(const struct topology *view, struct place_seat *seat)
+static void bind_memory(const struct topology *view, struct place_binding *binding)
 {
     for (uint32_t t = 0; t < view->threads; t++) {
         uint32_t numa = view->objects[TOPOLOGY_NUMA][t];
 
-        if (numa != TOPOLOGY_NONE && ranges_contains(&seat->cpus, view->os[t]))
-            ranges_add_all(&seat->memory, &view->memory[numa]);
+        if (numa != TOPOLOGY_NONE && ranges_contains(&binding->cpus, view->os[t]))
+            ranges_add_all(&binding->memory, &view->memory[numa]);
     }
 }
 
-static void bind_to_near(const struct desk *desk, struct place_seat *seat)
+static void bind_to_near(const struct binder *binder, struct place_binding *binding)
 {
     uint32_t thread = 0;
 
-    for (; !desk->is_overloaded && ranges_next(&seat->near, thread, &thread); thread++)
-        bind_thread(desk, thread, seat);
+    for (; !binder->is_overloaded && ranges_next(&binding->near, thread, &thread); thread++)
+        bind_thread(binder, thread, binding);
 }
 
 static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
@@ -500,70 +502,70 @@ static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
     return hash_mix(seed + 1);
 }
 
-static void hash_seat(struct place_seat *seat)
+static void hash_binding(struct place_binding *binding)
 {
-    if (ranges_is_empty(&seat->cpus) && ranges_is_empty(&seat->gpus))
+    if (ranges_is_empty(&binding->cpus) && ranges_is_empty(&binding->gpus))
         return;
-    seat->hash = hash_ranges(&seat->cpus, 1);
-    seat->hash = hash_ranges(&seat->memory, seat->hash);
-    seat->hash = hash_ranges(&seat->gpus, seat->hash);
+    binding->hash = hash_ranges(&binding->cpus, 1);
+    binding->hash = hash_ranges(&binding->memory, binding->hash);
+    binding->hash = hash_ranges(&binding->gpus, binding->hash);
 }
 
 /* Cores that other jobs are bound to are theirs, unless sharing was asked for. */
-static int check_contention(const struct map_rule *rule, const struct desk *desk,
+static int check_contention(const struct map_rule *rule, const struct binder *binder,
                             struct error *error)
 {
-    if (!desk->is_contended || rule->oversubscribe || rule->cpus > 0 ||
-        !placement_rule_binds(rule, desk->map->in_threads))
+    if (!binder->is_contended || rule->oversubscribe || rule->cpus > 0 ||
+        !placement_rule_binds(rule, binder->map->in_threads))
         return 0;
     return error_set(
         error, -ENOSPC,
         "other jobs of this instance are bound to %u of %u cores; use fewer processes, "
         "--bind-to none or --oversubscribe",
-        place_machines_taken(desk->kind, TOPOLOGY_CORE), desk->view->counts[TOPOLOGY_CORE]);
+        place_machines_taken(binder->kind, TOPOLOGY_CORE), binder->view->counts[TOPOLOGY_CORE]);
 }
 
-static int check_overload(const struct map_rule *rule, const struct desk *desk, uint32_t processes,
-                          struct error *error)
+static int check_overload(const struct map_rule *rule, const struct binder *binder,
+                          uint32_t processes, struct error *error)
 {
-    const char *units = desk->map->in_threads ? "hardware threads" : "cores";
+    const char *units = binder->map->in_threads ? "hardware threads" : "cores";
 
-    if (!desk->is_overloaded || rule->overload)
+    if (!binder->is_overloaded || rule->overload)
         return 0;
-    if (check_contention(rule, desk, error) < 0)
+    if (check_contention(rule, binder, error) < 0)
         return -ENOSPC;
     if (rule->bind == MAP_BIND_LEVEL)
         return error_set(error, -ENOSPC,
                          "%u processes cannot be bound to %u %s so that each has its own; use "
                          "fewer, --bind-to %s:overload-allowed or --bind-to none",
-                         processes, desk->units, units, topology_level_name(rule->bind_level));
+                         processes, binder->units, units, topology_level_name(rule->bind_level));
     if (rule->pe > 0 && rule->cpus == 0 && rule->bind == MAP_BIND_DEFAULT && !rule->oversubscribe)
         return error_set(error, -ENOSPC,
                          "%u processes cannot have %u of %u %s each; use fewer, or --oversubscribe",
-                         processes, rule->pe, desk->units, units);
+                         processes, rule->pe, binder->units, units);
     return 0;
 }
 
-static int bind_all(struct desk *desk, struct place_seats *seats, struct error *error)
+static int bind_all(struct binder *binder, struct place_bindings *bindings, struct error *error)
 {
-    for (uint32_t i = 0; i < seats->count; i++) {
-        struct place_seat *seat = &seats->items[i];
-        const struct map_rule *rule = desk->map->apps[seat->app].rule;
-        enum topology_level level = map_rule_bind_level(rule, desk->map->in_threads);
-        int rc = check_overload(rule, desk, seats->count, error);
+    for (uint32_t i = 0; i < bindings->count; i++) {
+        struct place_binding *binding = &bindings->items[i];
+        const struct map_rule *rule = binder->map->apps[binding->app].rule;
+        enum topology_level level = map_rule_bind_level(rule, binder->map->in_threads);
+        int rc = check_overload(rule, binder, bindings->count, error);
 
         if (rc < 0)
             return rc;
         if (rule->policy == MAP_BY_CPUS && rule->bind == MAP_BIND_DEFAULT && !rule->ordered)
-            bind_to_cpus(desk, rule, seat);
+            bind_to_cpus(binder, rule, binding);
         else if (rule->policy == MAP_BY_DEVICE && rule->bind == MAP_BIND_DEFAULT && rule->pe == 0)
-            bind_to_near(desk, seat);
+            bind_to_near(binder, binding);
         else if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL ||
-                                            map_rule_lists_cores(rule) || !desk->is_overloaded))
-            bind_seat(desk, level, seat);
+                                            map_rule_lists_cores(rule) || !binder->is_overloaded))
+            bind_process(binder, level, binding);
         if (rule->memory != MAP_MEMORY_NONE)
-            bind_memory(desk->view, seat);
-        hash_seat(seat);
+            bind_memory(binder->view, binding);
+        hash_binding(binding);
     }
     return 0;
 }
@@ -581,54 +583,55 @@ static uint32_t kind_of_node(const struct place_map *map, uint32_t node)
     return UINT32_MAX;
 }
 
-int place_seats_make(struct place_seats *ret_seats, const struct place_map *map, uint32_t node,
-                     struct error *error)
+int place_bindings_make(struct place_bindings *ret_bindings, const struct place_map *map,
+                        uint32_t node, struct error *error)
 {
     uint32_t kind = map->has_topology ? kind_of_node(map, node) : UINT32_MAX;
     uint32_t count = place_map_count(map, node);
-    struct place_seats seats = {.items = memory_allocate_zeroed(count * sizeof(*seats.items))};
-    struct desk desk;
+    struct place_bindings bindings = {.items =
+                                          memory_allocate_zeroed(count * sizeof(*bindings.items))};
+    struct binder binder;
     int rc = 0;
 
     assert(node < map->nodes);
     if (kind == UINT32_MAX) {
-        seats.count = count;
-        *ret_seats = seats;
+        bindings.count = count;
+        *ret_bindings = bindings;
         return 0;
     }
-    desk_init(&desk, map, kind);
+    binder_init(&binder, map, kind);
     for (uint32_t i = 0; rc == 0 && i < map->apps_count; i++)
-        rc = seat_app(&desk, i, node, &seats, error);
+        rc = seat_app(&binder, i, node, &bindings, error);
     if (rc == 0)
-        rc = bind_all(&desk, &seats, error);
-    assert(rc < 0 || seats.count == count);
-    seats.is_overloaded = desk.is_overloaded;
-    desk_fini(&desk);
+        rc = bind_all(&binder, &bindings, error);
+    assert(rc < 0 || bindings.count == count);
+    bindings.is_overloaded = binder.is_overloaded;
+    binder_fini(&binder);
     if (rc < 0)
-        place_seats_fini(&seats);
+        place_bindings_fini(&bindings);
     else
-        *ret_seats = seats;
+        *ret_bindings = bindings;
     return rc;
 }
 
-void place_seats_fini(struct place_seats *seats)
+void place_bindings_fini(struct place_bindings *bindings)
 {
-    for (uint32_t i = 0; i < seats->count; i++) {
-        ranges_fini(&seats->items[i].cpus);
-        ranges_fini(&seats->items[i].home);
-        ranges_fini(&seats->items[i].near);
-        ranges_fini(&seats->items[i].memory);
-        ranges_fini(&seats->items[i].gpus);
+    for (uint32_t i = 0; i < bindings->count; i++) {
+        ranges_fini(&bindings->items[i].cpus);
+        ranges_fini(&bindings->items[i].home);
+        ranges_fini(&bindings->items[i].near);
+        ranges_fini(&bindings->items[i].memory);
+        ranges_fini(&bindings->items[i].gpus);
     }
-    free(seats->items);
-    *seats = (struct place_seats){0};
+    free(bindings->items);
+    *bindings = (struct place_bindings){0};
 }
 
 /* ---- Sorts of nodes ---- */
 
 struct place_sorts {
     const struct place_map *map;
-    struct hash_map *seats; /* kind and counts -> place_seats */
+    struct hash_map *bindings; /* kind and counts -> place_bindings */
     uint32_t *key;
 };
 
@@ -637,23 +640,23 @@ struct place_sorts *place_sorts_create(const struct place_map *map)
     struct place_sorts *sorts = memory_allocate_zeroed(sizeof(*sorts));
 
     sorts->map = map;
-    sorts->seats = hash_map_create();
+    sorts->bindings = hash_map_create();
     sorts->key = memory_allocate_zeroed((map->apps_count + 2) * sizeof(*sorts->key));
     return sorts;
 }
 
 void place_sorts_destroy(struct place_sorts *sorts)
 {
-    struct place_seats *seats;
+    struct place_bindings *bindings;
     size_t cursor = 0;
 
     if (sorts == NULL)
         return;
-    while ((seats = hash_map_next(sorts->seats, &cursor)) != NULL) {
-        place_seats_fini(seats);
-        free(seats);
+    while ((bindings = hash_map_next(sorts->bindings, &cursor)) != NULL) {
+        place_bindings_fini(bindings);
+        free(bindings);
     }
-    hash_map_destroy(sorts->seats);
+    hash_map_destroy(sorts->bindings);
     free(sorts->key);
     free(sorts);
 }
@@ -668,28 +671,28 @@ static bool has_list_of_cores(const struct place_map *map)
     return false;
 }
 
-const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t node,
-                                          struct error *error)
+const struct place_bindings *place_sorts_get(struct place_sorts *sorts, uint32_t node,
+                                             struct error *error)
 {
     const struct place_map *map = sorts->map;
     size_t key_bytes = (map->apps_count + 2) * sizeof(*sorts->key);
-    struct place_seats *seats;
+    struct place_bindings *bindings;
 
     assert(node < map->nodes);
     sorts->key[0] = kind_of_node(map, node);
     sorts->key[1] = has_list_of_cores(map) ? node : 0;
     for (uint32_t i = 0; i < map->apps_count; i++)
         sorts->key[i + 2] = place_map_count_app(map, i, node);
-    seats = hash_map_get(sorts->seats, sorts->key, key_bytes);
-    if (seats != NULL)
-        return seats;
-    seats = memory_allocate_zeroed(sizeof(*seats));
-    if (place_seats_make(seats, map, node, error) < 0) {
-        free(seats);
+    bindings = hash_map_get(sorts->bindings, sorts->key, key_bytes);
+    if (bindings != NULL)
+        return bindings;
+    bindings = memory_allocate_zeroed(sizeof(*bindings));
+    if (place_bindings_make(bindings, map, node, error) < 0) {
+        free(bindings);
         return NULL;
     }
-    (void)hash_map_put(sorts->seats, sorts->key, key_bytes, seats);
-    return seats;
+    (void)hash_map_put(sorts->bindings, sorts->key, key_bytes, bindings);
+    return bindings;
 }
 
 uint32_t place_map_alike(const struct place_map *map, uint32_t node)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who sits where on one node: the cores, memory and devices of each of its processes
+ * What the processes of one node are bound to: the cores, memory and devices of each
  * (doc/placement.rst, "Cores" and what follows).  Nodes of the same kind that have equally many
- * processes of each application have equal seats, so that the root computes each sort of node once.
+ * processes of each application have equal bindings, so that the root computes each sort of node once.
  */
 #ifndef ALLOC_PLACE_LOCAL_H
 #define ALLOC_PLACE_LOCAL_H
@@ -11,7 +11,7 @@
 
 #include "alloc/place_map.h"
 
-struct place_seat {
+struct place_binding {
     uint32_t app;
     uint32_t object;      /* of the mapping's level, in the node's view */
     struct ranges cpus;   /* the kernel's numbers of threads it is bound to; none: not bound */
@@ -23,26 +23,26 @@ struct place_seat {
     uint64_t hash; /* 0: has nothing of all that */
 };
 
-struct place_seats {
-    struct place_seat *items; /* by local index */
+struct place_bindings {
+    struct place_binding *items; /* by local index */
     uint32_t count;
     uint8_t is_overloaded;
 };
 
-/* The seats of a node.  Fails if the node cannot give what was asked for; the error has no name of
+/* The bindings of a node.  Fails if the node cannot give what was asked for; the error has no name of
  * the node. */
-int place_seats_make(struct place_seats *ret_seats, const struct place_map *map, uint32_t node,
-                     struct error *error);
-void place_seats_fini(struct place_seats *seats);
+int place_bindings_make(struct place_bindings *ret_bindings, const struct place_map *map,
+                        uint32_t node, struct error *error);
+void place_bindings_fini(struct place_bindings *bindings);
 
 /* Each sort of node once. */
 struct place_sorts;
 
 struct place_sorts *place_sorts_create(const struct place_map *map);
 void place_sorts_destroy(struct place_sorts *sorts);
-/* The seats of a node, which belong to the sorts, or NULL. */
-const struct place_seats *place_sorts_get(struct place_sorts *sorts, uint32_t node,
-                                          struct error *error);
+/* The bindings of a node, which belong to the sorts, or NULL. */
+const struct place_bindings *place_sorts_get(struct place_sorts *sorts, uint32_t node,
+                                             struct error *error);
 
 /* How many nodes from `node` on are of the same sort for sure, at least 1. */
 uint32_t place_map_alike(const struct place_map *map, uint32_t node);

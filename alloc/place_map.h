@@ -45,7 +45,7 @@ struct place_map {
     uint32_t processes;
     uint32_t nodes;       /* of the allocation */
     uint8_t in_threads;   /* units are threads, not cores */
-    uint8_t has_topology; /* there are seats (place_local.h) */
+    uint8_t has_topology; /* there are bindings (place_local.h) */
 };
 
 /* Makes the map; the placement must outlive it, and its rules may omit the number of processes.
@@ -74,7 +74,7 @@ uint32_t place_map_app(const struct place_map *map, uint32_t rank);
 /* Places (index + 1) of the nodes that have processes. */
 void place_map_places(const struct place_map *map, struct ranges *ret_places);
 
-/* h(rank, place, seat), summed (wrapping) over ranks: one daemon's share, and the root's total,
+/* h(rank, place, binding), summed (wrapping) over ranks: one daemon's share, and the root's total,
  * O(processes + nodes). */
 uint64_t place_map_hash_node(const struct place_map *map, uint32_t node);
 uint64_t place_map_hash_total(const struct place_map *map);

@@ -98,7 +98,8 @@ static int part_fill(struct job_part *part, struct wire_reader *reader)
 
     if (job_map_read(part->instance, reader, local) < 0 ||
         place_map_count(&local->map, node) == 0 ||
-        (local->map.has_topology && place_seats_make(&local->seats, &local->map, node, NULL) < 0))
+        (local->map.has_topology &&
+         place_bindings_make(&local->bindings, &local->map, node, NULL) < 0))
         return -EBADMSG;
     local->count = place_map_count(&local->map, node);
     place_map_places(&local->map, &local->places);

@@ -25,7 +25,7 @@ void job_part_destroy(struct job_part *part)
 {
     if (part == NULL)
         return;
-    place_seats_fini(&part->local.seats);
+    place_bindings_fini(&part->local.bindings);
     place_map_fini(&part->local.map);
     job_spec_fini(&part->local.spec);
     ranges_fini(&part->local.places);

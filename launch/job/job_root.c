@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_draw.h"
+#include "alloc/place_print.h"
 #include "alloc/place_local.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -310,7 +310,8 @@ static void report_bindings(const struct job *job, struct job_actions *actions)
         hostlist_name(job->instance->allocation->names, node, name);
         buffer_clear(&text);
         buffer_printf(&text, "rank %u on %s: ", rank, name);
-        place_draw_seat(&job->map, node, &place_sorts_get(sorts, node, NULL)->items[index], &text);
+        place_print_layout(&job->map, node, &place_sorts_get(sorts, node, NULL)->items[index],
+                           &text);
         job_actions_text(actions, job->number, LOG_LEVEL_WARNING, buffer_string(&text));
     }
     buffer_fini(&text);

@@ -75,34 +75,34 @@ static void write_own(const struct rank_start *start, struct buffer *out)
         put(out, "PWD", app->directory);
 }
 
-/* NULL if the job's processes have no seats. */
-static const struct place_seat *seat_of(const struct rank_start *start)
+/* NULL if the job's processes have no bindings. */
+static const struct place_binding *binding_of(const struct rank_start *start)
 {
-    const struct place_seats *seats = &start->job->seats;
+    const struct place_bindings *bindings = &start->job->bindings;
 
-    return start->index < seats->count ? &seats->items[start->index] : NULL;
+    return start->index < bindings->count ? &bindings->items[start->index] : NULL;
 }
 
 static int memory_is_bound(const struct rank_start *start)
 {
-    const struct place_seat *seat = seat_of(start);
+    const struct place_binding *binding = binding_of(start);
 
-    return seat != NULL && start->job->map.apps[seat->app].rule->memory == MAP_MEMORY_BOUND;
+    return binding != NULL && start->job->map.apps[binding->app].rule->memory == MAP_MEMORY_BOUND;
 }
 
 /* The GPUs of the process, numbered in bus order, which CUDA does only on request. */
 static void write_gpus(const struct rank_start *start, struct buffer *out)
 {
-    const struct place_seat *seat = seat_of(start);
+    const struct place_binding *binding = binding_of(start);
     struct buffer list = {0};
     uint32_t number = 0;
 
-    if (seat == NULL || ranges_is_empty(&seat->gpus))
+    if (binding == NULL || ranges_is_empty(&binding->gpus))
         return;
-    for (; ranges_next(&seat->gpus, number, &number); number++)
+    for (; ranges_next(&binding->gpus, number, &number); number++)
         buffer_printf(&list, "%s%u", list.length_bytes > 0 ? "," : "", number);
-    put(out, device_variable(seat->gpu_kind), buffer_string(&list));
-    if (seat->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
+    put(out, device_variable(binding->gpu_kind), buffer_string(&list));
+    if (binding->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
         put(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     buffer_fini(&list);
 }
@@ -158,7 +158,7 @@ int rank_start(const struct rank_start *start, struct error *error)
 {
     const struct app_spec *app =
         &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
-    const struct place_seat *seat = seat_of(start);
+    const struct place_binding *binding = binding_of(start);
     struct helper_fd fds[HELPER_FDS_MAX];
     struct environment environment = {.positions = hash_map_create()};
     struct buffer text = {0};
@@ -168,8 +168,8 @@ int rank_start(const struct rank_start *start, struct error *error)
         .argv = app->argv,
         .directory = app->directory,
         .fds = fds,
-        .cpus = seat != NULL ? &seat->cpus : NULL,
-        .memory = seat != NULL ? &seat->memory : NULL,
+        .cpus = binding != NULL ? &binding->cpus : NULL,
+        .memory = binding != NULL ? &binding->memory : NULL,
         .memory_is_bound = memory_is_bound(start),
         .more_follow = 1,
     };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "alloc/place_draw.h"
+#include "alloc/place_print.h"
 #include "launch/rank/services_internal.h"
 
 #define ARGUMENTS_BYTES_MAX 4096u /* of a command line given to clients */
@@ -103,9 +103,9 @@ static void make_apps(const struct job_local *job, struct job_facts *facts)
                                           .arguments = join_arguments(job->spec.apps[i].argv)};
 }
 
-static uint32_t package_of(const struct topology *view, const struct place_seat *seat)
+static uint32_t package_of(const struct topology *view, const struct place_binding *binding)
 {
-    uint32_t thread = ranges_is_empty(&seat->home) ? 0 : ranges_min(&seat->home);
+    uint32_t thread = ranges_is_empty(&binding->home) ? 0 : ranges_min(&binding->home);
 
     return thread < view->threads ? view->objects[TOPOLOGY_PACKAGE][thread] : TOPOLOGY_NONE;
 }
@@ -117,28 +117,29 @@ static void make_bindings(const struct services *services, struct job_facts *fac
     uint32_t node = services->config.place - 1;
     uint32_t kind = place_machines_kind(machines, node);
 
-    if (job->seats.count == 0 || kind == UINT32_MAX)
+    if (job->bindings.count == 0 || kind == UINT32_MAX)
         return;
-    assert(job->seats.count >= job->count);
+    assert(job->bindings.count >= job->count);
     facts->bindings = memory_allocate_zeroed(job->count * sizeof(*facts->bindings));
     for (uint32_t i = 0; i < job->count; i++) {
-        const struct place_seat *seat = &job->seats.items[i];
+        const struct place_binding *placed = &job->bindings.items[i];
         struct pmi_binding *binding = &facts->bindings[i];
         struct buffer text = {0};
 
-        if (ranges_is_empty(&seat->cpus))
+        if (ranges_is_empty(&placed->cpus))
             continue;
         buffer_append_string(&text, "hwloc:");
-        ranges_print(&seat->cpus, &text);
+        ranges_print(&placed->cpus, &text);
         binding->cpus = memory_copy_string(buffer_string(&text));
         buffer_clear(&text);
         buffer_append_string(&text, "hwloc:");
-        place_print_locality(&job->map, node, seat, &text);
+        place_print_locality(&job->map, node, placed, &text);
         binding->locality = memory_copy_string(buffer_string(&text));
         buffer_fini(&text);
         for (uint32_t j = 0; j < i; j++)
-            binding->package_rank += package_of(&machines->kinds[kind].view, seat) ==
-                                     package_of(&machines->kinds[kind].view, &job->seats.items[j]);
+            binding->package_rank +=
+                package_of(&machines->kinds[kind].view, placed) ==
+                package_of(&machines->kinds[kind].view, &job->bindings.items[j]);
     }
 }
 

@@ -111,9 +111,9 @@ static void bound_threads(const struct instance *instance, uint32_t job, struct 
     const struct job_local *part = instance_part(instance, job);
 
     ranges_clear(ret_threads);
-    for (uint32_t i = 0; part != NULL && i < part->seats.count; i++)
+    for (uint32_t i = 0; part != NULL && i < part->bindings.count; i++)
         if (!instance_part_has_ended(instance, job, i))
-            ranges_add_all(ret_threads, &part->seats.items[i].cpus);
+            ranges_add_all(ret_threads, &part->bindings.items[i].cpus);
 }
 
 static void check_cores(struct soak *soak, uint32_t job)

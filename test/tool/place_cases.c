@@ -25,18 +25,18 @@ static void print_set(const struct ranges *set, struct buffer *out)
 static void print_process(const struct place_map *map, struct place_sorts *sorts, uint32_t rank,
                           struct buffer *out)
 {
-    const struct place_seats *seats = NULL;
-    const struct place_seat *seat, unbound = {0};
+    const struct place_bindings *bindings = NULL;
+    const struct place_binding *binding, unbound = {0};
     uint32_t node, index;
 
     place_map_find(map, rank, &node, &index);
     buffer_printf(out, "%s[%u,%u", rank > 0 ? "," : "", node, place_map_app(map, rank));
     if (map->has_topology)
-        seats = place_sorts_get(sorts, node, NULL);
-    seat = seats != NULL ? &seats->items[index] : &unbound;
-    print_set(&seat->cpus, out);
-    print_set(&seat->memory, out);
-    print_set(&seat->gpus, out);
+        bindings = place_sorts_get(sorts, node, NULL);
+    binding = bindings != NULL ? &bindings->items[index] : &unbound;
+    print_set(&binding->cpus, out);
+    print_set(&binding->memory, out);
+    print_set(&binding->gpus, out);
     buffer_append_string(out, "]");
 }
 

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "alloc/place_draw.h"
+#include "alloc/place_print.h"
 #include "alloc/place_require.h"
 
 /* ---- Text ---- */
@@ -72,10 +72,10 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     }
 }
 
-static int is_drawn(const struct place_seats *seats)
+static int is_drawn(const struct place_bindings *bindings)
 {
-    for (uint32_t i = 0; i < seats->count; i++) {
-        if (seats->items[i].hash != 0)
+    for (uint32_t i = 0; i < bindings->count; i++) {
+        if (bindings->items[i].hash != 0)
             return 1;
     }
     return 0;
@@ -102,7 +102,7 @@ static void print_node(const struct map_report *report, struct place_sorts *sort
 {
     const struct place_map *map = &report->map;
     uint32_t count = place_map_count(map, node);
-    const struct place_seats *seats;
+    const struct place_bindings *bindings;
     char name[HOST_NAME_BYTES_MAX + 1];
 
     assert(node < map->nodes);
@@ -112,14 +112,14 @@ static void print_node(const struct map_report *report, struct place_sorts *sort
     buffer_printf(out, "%s:", name);
     print_ranks(map, node, count, out);
     buffer_append_string(out, "\n");
-    seats = map->has_topology ? place_sorts_get(sorts, node, NULL) : NULL;
-    assert(seats == NULL || seats->count == count);
-    for (uint32_t i = 0; seats != NULL && is_drawn(seats) && i < count; i++) {
+    bindings = map->has_topology ? place_sorts_get(sorts, node, NULL) : NULL;
+    assert(bindings == NULL || bindings->count == count);
+    for (uint32_t i = 0; bindings != NULL && is_drawn(bindings) && i < count; i++) {
         buffer_printf(out, "  rank %u", place_map_rank(map, node, i));
         if (map->apps_count > 1)
-            buffer_printf(out, " of application %u", seats->items[i].app);
+            buffer_printf(out, " of application %u", bindings->items[i].app);
         buffer_append_string(out, ": ");
-        place_draw_seat(map, node, &seats->items[i], out);
+        place_print_layout(map, node, &bindings->items[i], out);
         buffer_append_string(out, "\n");
     }
 }
@@ -137,26 +137,26 @@ void map_report_text(const struct map_report *report, int explain, struct buffer
 
 /* ---- JSON ---- */
 
-static json_t *json_seat(const struct map_report *report, uint32_t node, uint32_t index,
-                         const struct place_seats *seats)
+static json_t *json_binding(const struct map_report *report, uint32_t node, uint32_t index,
+                            const struct place_bindings *bindings)
 {
     uint32_t rank = place_map_rank(&report->map, node, index);
     json_t *process = json_pack("{s:i, s:i}", "rank", (int)rank, "application",
                                 (int)place_map_app(&report->map, rank));
     struct buffer text = {0};
 
-    if (seats != NULL && !ranges_is_empty(&seats->items[index].cpus)) {
-        ranges_print(&seats->items[index].cpus, &text);
+    if (bindings != NULL && !ranges_is_empty(&bindings->items[index].cpus)) {
+        ranges_print(&bindings->items[index].cpus, &text);
         json_object_set_new(process, "cpus", json_string(buffer_string(&text)));
         buffer_clear(&text);
     }
-    if (seats != NULL && !ranges_is_empty(&seats->items[index].memory)) {
-        ranges_print(&seats->items[index].memory, &text);
+    if (bindings != NULL && !ranges_is_empty(&bindings->items[index].memory)) {
+        ranges_print(&bindings->items[index].memory, &text);
         json_object_set_new(process, "memory", json_string(buffer_string(&text)));
         buffer_clear(&text);
     }
-    if (seats != NULL && !ranges_is_empty(&seats->items[index].gpus)) {
-        ranges_print(&seats->items[index].gpus, &text);
+    if (bindings != NULL && !ranges_is_empty(&bindings->items[index].gpus)) {
+        ranges_print(&bindings->items[index].gpus, &text);
         json_object_set_new(process, "gpus", json_string(buffer_string(&text)));
     }
     buffer_fini(&text);
@@ -173,12 +173,12 @@ void map_report_json(const struct map_report *report, struct buffer *out)
 
     for (uint32_t node = 0; node < report->map.nodes; node++) {
         uint32_t count = place_map_count(&report->map, node);
-        const struct place_seats *seats =
+        const struct place_bindings *bindings =
             report->map.has_topology && count > 0 ? place_sorts_get(sorts, node, NULL) : NULL;
         json_t *processes = json_array();
 
         for (uint32_t i = 0; i < count; i++)
-            json_array_append_new(processes, json_seat(report, node, i, seats));
+            json_array_append_new(processes, json_binding(report, node, i, bindings));
         hostlist_name(report->allocation->names, node, name);
         json_array_append_new(nodes, json_pack("{s:s, s:i, s:o}", "node", name, "slots",
                                                (int)allocation_slots_of(report->allocation, node),

@@ -51,7 +51,7 @@ static void use_slots(struct allocation *allocation, const struct place_map *map
     allocation->runs_count = allocation->runs_capacity = map->nodes;
 }
 
-/* All threads that are bound on a node, by the list of items or by the seats. */
+/* All threads that are bound on a node, by the list of items or by the bindings. */
 static void threads_by_items(const struct place_cores *cores, uint32_t node, struct ranges *threads)
 {
     for (uint32_t i = 0; i < cores->count; i++)
@@ -59,15 +59,15 @@ static void threads_by_items(const struct place_cores *cores, uint32_t node, str
             ranges_add_all(threads, &cores->items[i].threads);
 }
 
-static void threads_by_seats(const struct place_map *map, uint32_t node, struct ranges *threads)
+static void threads_by_bindings(const struct place_map *map, uint32_t node, struct ranges *threads)
 {
-    struct place_seats seats;
+    struct place_bindings bindings;
 
-    if (place_seats_make(&seats, map, node, NULL) < 0)
+    if (place_bindings_make(&bindings, map, node, NULL) < 0)
         return;
-    for (uint32_t i = 0; i < seats.count; i++)
-        ranges_add_all(threads, &seats.items[i].cpus);
-    place_seats_fini(&seats);
+    for (uint32_t i = 0; i < bindings.count; i++)
+        ranges_add_all(threads, &bindings.items[i].cpus);
+    place_bindings_fini(&bindings);
 }
 
 static const char *judge(const struct place_map *map, const struct place_cores *cores,
@@ -77,19 +77,19 @@ static const char *judge(const struct place_map *map, const struct place_cores *
     int binds = 0;
 
     for (uint32_t node = 0; node < map->nodes; node++) {
-        struct ranges items = {0}, seats = {0}, taken = {0};
+        struct ranges items = {0}, bindings = {0}, taken = {0};
 
         threads_by_items(cores, node, &items);
-        threads_by_seats(map, node, &seats);
+        threads_by_bindings(map, node, &bindings);
         threads_by_items(others, node, &taken);
-        binds |= !ranges_is_empty(&seats);
-        if (!ranges_equal(&items, &seats))
+        binds |= !ranges_is_empty(&bindings);
+        if (!ranges_equal(&items, &bindings))
             wrong = "takes other threads than its processes are bound to";
-        else if (ranges_overlap_set(&seats, &taken) && !may_share(map->placement))
+        else if (ranges_overlap_set(&bindings, &taken) && !may_share(map->placement))
             wrong = "is bound to a core of the first";
-        totals.shared += ranges_overlap_set(&seats, &taken) != 0;
+        totals.shared += ranges_overlap_set(&bindings, &taken) != 0;
         ranges_fini(&items);
-        ranges_fini(&seats);
+        ranges_fini(&bindings);
         ranges_fini(&taken);
     }
     totals.unbound += !binds;

@@ -22,7 +22,7 @@
 
 /* ---- The parts and the whole ---- */
 
-/* Each process is on one node, is found there, and has a seat; sums agree. */
+/* Each process is on one node, is found there, and has a binding; sums agree. */
 static int parts_are_whole(const struct place_map *map)
 {
     uint8_t *seen = memory_allocate_zeroed(map->processes);

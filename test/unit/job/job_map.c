@@ -44,10 +44,10 @@ static void is_bound(struct job_world *world, uint32_t job, const char *expected
         buffer_printf(&text, "%sn%u:", text.length_bytes > 0 ? " " : "", place);
         for (uint32_t i = 0; i < part->count; i++) {
             buffer_append_string(&text, i > 0 ? "," : " ");
-            if (i >= part->seats.count || ranges_is_empty(&part->seats.items[i].cpus))
+            if (i >= part->bindings.count || ranges_is_empty(&part->bindings.items[i].cpus))
                 buffer_append_string(&text, "-");
             else
-                ranges_print(&part->seats.items[i].cpus, &text);
+                ranges_print(&part->bindings.items[i].cpus, &text);
         }
     }
     is_string(buffer_string(&text), expected, "%s", what);

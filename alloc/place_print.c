@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_draw.h"
+#include "alloc/place_print.h"
 
 #include <assert.h>
 
@@ -26,27 +26,27 @@ static void draw_threads(const struct topology *topology, const struct ranges *a
     buffer_append_string(out, "]");
 }
 
-void place_draw_seat(const struct place_map *map, uint32_t node, const struct place_seat *seat,
-                     struct buffer *out)
+void place_print_layout(const struct place_map *map, uint32_t node,
+                        const struct place_binding *binding, struct buffer *out)
 {
     const struct place_machines *machines = &map->placement->machines;
     uint32_t number = place_machines_kind(machines, node);
     const struct place_kind *kind;
 
     assert(number == UINT32_MAX || number < machines->kinds_count);
-    if (ranges_is_empty(&seat->cpus) || number == UINT32_MAX) {
+    if (ranges_is_empty(&binding->cpus) || number == UINT32_MAX) {
         buffer_append_string(out, "not bound");
     } else {
         kind = &machines->kinds[number];
         assert(kind->class < machines->classes_count);
         if (machines->classes[kind->class].threads <= DRAWN_THREADS_MAX)
-            draw_threads(&machines->classes[kind->class], &kind->allowed, &seat->cpus, out);
+            draw_threads(&machines->classes[kind->class], &kind->allowed, &binding->cpus, out);
         buffer_append_string(out, " cpus ");
-        ranges_print(&seat->cpus, out);
+        ranges_print(&binding->cpus, out);
     }
-    if (!ranges_is_empty(&seat->gpus)) {
+    if (!ranges_is_empty(&binding->gpus)) {
         buffer_append_string(out, " gpus ");
-        ranges_print(&seat->gpus, out);
+        ranges_print(&binding->gpus, out);
     }
 }
 
@@ -63,8 +63,8 @@ static void objects_of(const struct topology *topology, enum topology_level leve
     }
 }
 
-void place_print_locality(const struct place_map *map, uint32_t node, const struct place_seat *seat,
-                          struct buffer *out)
+void place_print_locality(const struct place_map *map, uint32_t node,
+                          const struct place_binding *binding, struct buffer *out)
 {
     static const struct {
         const char *name;
@@ -76,12 +76,12 @@ void place_print_locality(const struct place_map *map, uint32_t node, const stru
     uint32_t kind = place_machines_kind(machines, node);
     const char *between = "";
 
-    if (ranges_is_empty(&seat->cpus) || kind == UINT32_MAX)
+    if (ranges_is_empty(&binding->cpus) || kind == UINT32_MAX)
         return;
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
         struct ranges objects = {0};
 
-        objects_of(&machines->classes[machines->kinds[kind].class], levels[i].level, &seat->cpus,
+        objects_of(&machines->classes[machines->kinds[kind].class], levels[i].level, &binding->cpus,
                    &objects);
         if (!ranges_is_empty(&objects)) {
             buffer_printf(out, "%s%s", between, levels[i].name);
@@ -92,14 +92,14 @@ void place_print_locality(const struct place_map *map, uint32_t node, const stru
     }
 }
 
-void place_print_seat(const struct place_seat *seat, struct buffer *out)
+void place_print_binding(const struct place_binding *binding, struct buffer *out)
 {
-    if (ranges_is_empty(&seat->cpus))
+    if (ranges_is_empty(&binding->cpus))
         buffer_append_string(out, "-");
     else
-        ranges_print(&seat->cpus, out);
-    if (!ranges_is_empty(&seat->gpus)) {
+        ranges_print(&binding->cpus, out);
+    if (!ranges_is_empty(&binding->gpus)) {
         buffer_append_string(out, " gpu ");
-        ranges_print(&seat->gpus, out);
+        ranges_print(&binding->gpus, out);
     }
 }

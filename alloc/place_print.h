@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bindings as text: "[BB/../~~/..][../../../..]": brackets for packages, strokes between cores, and for
+ * each thread B (bound to it), . (not) or ~ (nobody may use it).
+ */
+#ifndef ALLOC_PLACE_PRINT_H
+#define ALLOC_PLACE_PRINT_H
+
+#include "alloc/place_local.h"
+
+/* Appends the drawing of a binding on a node, or "not bound". */
+void place_print_layout(const struct place_map *map, uint32_t node,
+                        const struct place_binding *binding, struct buffer *out);
+/* "SK0:NM0:L30:L20:L10:CR0:HT0-1": numbers of the objects of each level that the binding's threads are
+ * in, as hwloc counts them; nothing if it is not bound or the machine is not known. */
+void place_print_locality(const struct place_map *map, uint32_t node,
+                          const struct place_binding *binding, struct buffer *out);
+/* Appends the threads as the kernel lists them, and GPUs, "0-3,64-67 gpu 0,1"; "-": not bound. */
+void place_print_binding(const struct place_binding *binding, struct buffer *out);
+
+#endif
