@@ -27,10 +27,11 @@
 struct operation_name {
     uint64_t set_id;
     uint32_t generation;
-    uint32_t owner; /* part of the name */
-    uint8_t kind;   /* the caller's: purpose of the operation; part of the name */
-    uint8_t merge;  /* index into endpoint_config.merges */
-    uint8_t target; /* enum endpoint_target */
+    uint32_t owner;    /* part of the name */
+    uint8_t kind;      /* the caller's: purpose of the operation; part of the name */
+    uint8_t merge;     /* index into endpoint_config.merges */
+    uint8_t target;    /* enum endpoint_target */
+    uint8_t unused[5]; /* 0: equal names have equal bytes, which the explorer hashes */
 };
 
 enum endpoint_target {
