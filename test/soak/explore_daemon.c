@@ -418,7 +418,6 @@ int main(void)
 
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
         struct search_space space = space_of(&scenarios[i]);
-        struct search_result result;
 
         if (which == NULL ? scenarios[i].is_long
                           : strcmp(which, "full") != 0 && strcmp(which, scenarios[i].name) != 0)
@@ -432,11 +431,7 @@ int main(void)
             search_follow(&space, path);
             continue;
         }
-        result = search_all(&space);
-        ok(result.orders >= 0,
-           "%s: exhausted: %zu states, %llu steps, %llu ends, %.3g orders, %u deep",
-           scenarios[i].name, result.states, (unsigned long long)result.steps,
-           (unsigned long long)result.ends, result.orders, result.depth);
+        search_all(&space, "");
     }
     search_fini();
     return done_testing();
