@@ -261,7 +261,7 @@ static void remove_left(struct daemon *daemon, int helper_died)
 
 static void close_parts(struct daemon *daemon)
 {
-    int helper_died = helper_is_gone(daemon->helper);
+    int helper_died;
 
     daemon_jobs_close(daemon);
     daemon_surveys_close(daemon);
@@ -279,7 +279,7 @@ static void close_parts(struct daemon *daemon)
     if (daemon->lease_timer)
         loop_timer_destroy(daemon->lease_timer);
     pmi_node_destroy(daemon->pmi_node);
-    helper_close(daemon->helper);
+    helper_died = helper_close(daemon->helper) < 0;
     remove_left(daemon, helper_died);
     if (daemon->loop)
         loop_destroy(daemon->loop);

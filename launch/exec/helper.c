@@ -588,14 +588,19 @@ static void close_socket(struct helper *helper)
 }
 
 /* Its children have died with it; what they leave falls to us, as subreaper. */
+static void end_orphans(const struct helper *helper)
+{
+    orphan_kill_all(ORPHANS_WAIT_MS, helper->spares_daemons);
+    cgroup_clean();
+}
+
 static void helper_died(struct helper *helper)
 {
     close_socket(helper);
     kill(helper->pid, SIGKILL);
     waitpid(helper->pid, NULL, 0);
     helper->pid = 0;
-    orphan_kill_all(ORPHANS_WAIT_MS, helper->spares_daemons);
-    cgroup_clean();
+    end_orphans(helper);
     helper->events->gone(helper->context);
 }
 
@@ -646,29 +651,38 @@ int helper_attach(struct helper *helper, struct loop *loop, const struct helper_
 
 /* ---- The end ---- */
 
-static void wait_for_end(pid_t pid)
+/* 0, or -EOWNERDEAD if it was killed, by us or by others. */
+static int wait_for_end(pid_t pid)
 {
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    int status = -1;
 
+    assert(pid > 0);
     poll(&end, 1, CLOSE_WAIT_MS);
     kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    waitpid(pid, &status, 0);
     close(end.fd);
+    return status == 0 ? 0 : -EOWNERDEAD;
 }
 
 /* The end of the socket is the request: it needs no room in it. */
-void helper_close(struct helper *helper)
+int helper_close(struct helper *helper)
 {
     pid_t pid = helper->pid;
+    int rc = -EOWNERDEAD;
 
     if (helper->loop != NULL)
         loop_defer_cancel(helper->loop, helper);
     flush_queue(helper);
     close_socket(helper);
-    if (pid > 0)
-        wait_for_end(pid);
+    if (pid > 0) {
+        rc = wait_for_end(pid);
+        if (rc < 0)
+            end_orphans(helper);
+    }
     buffer_fini(&helper->request);
     free(helper->unsealed);
     free(helper->refused);
     free(helper);
+    return rc;
 }

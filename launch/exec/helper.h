@@ -118,7 +118,9 @@ int helper_is_behind(const struct helper *helper);
 /* Without a renewal within milliseconds from now all processes are killed. */
 void helper_lease(struct helper *helper, uint32_t milliseconds);
 /* Orderly end: everything is killed, directories are removed, the helper exits and is reaped.
- * Blocks until then, some milliseconds if nothing hangs; the daemon calls it last, not in an upcall. */
-void helper_close(struct helper *helper);
+ * Blocks until then, some milliseconds if nothing hangs; the daemon calls it last, not in an upcall.
+ * -EOWNERDEAD if the helper was killed, now or before: its processes are killed nevertheless, the
+ * directories are left to the caller. */
+int helper_close(struct helper *helper);
 
 #endif

@@ -131,6 +131,19 @@ static void run_leased(void)
     loop_run(loop);
 }
 
+/* Its helper does not come to obeying the end. */
+static void run_closing(void)
+{
+    open_daemon();
+    helper_own_directory(helper, directory);
+    start_shell(1, 1, STUBBORN);
+    start_shell(2, 0, "exec sleep 300");
+    (void)processes_wait(setting, 4, PATIENCE_MS);
+    kill(helper_pid(helper), SIGSTOP);
+    dprintf(report_fd, "closing\n");
+    dprintf(report_fd, "closed %d\n", helper_close(helper));
+}
+
 /* On one processor the helper has not run by the time of the kill, unless it is waited for: certainly
  * where we may go first, probably elsewhere. */
 static void run_grouped(void)
@@ -274,6 +287,22 @@ static void test_helper_killed(void)
     rmdir(directory);
 }
 
+static void test_helper_killed_at_the_end(void)
+{
+    struct dialogue dialogue = begin(run_closing);
+    char line[32] = "", wanted[32];
+
+    is_int(read(dialogue.report_fd, line, sizeof "closing"), sizeof "closing",
+           "a daemon closes its helper");
+    kill(dialogue.helper, SIGKILL);
+    memset(line, 0, sizeof line);
+    (void)!read(dialogue.report_fd, line, sizeof line - 1);
+    snprintf(wanted, sizeof wanted, "closed %d\n", -EOWNERDEAD);
+    is_string(line, wanted, "and is told that it was killed instead");
+    expect_none("helper killed at the end");
+    end(&dialogue);
+}
+
 static void test_both_killed(void)
 {
     struct dialogue dialogue = begin(run_direct);
@@ -361,6 +390,7 @@ int main(void)
     test_daemon_killed();
     test_group_killed();
     test_helper_killed();
+    test_helper_killed_at_the_end();
     test_both_killed();
     test_lease();
     test_inner_daemon();
