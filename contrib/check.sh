@@ -16,9 +16,7 @@ echo "check.sh: make check in $build"
 made=0
 : >"$build/check.log"
 for kind in ${BANYAN_TESTS:-programs scripts}; do
-    jobs=1
-    [ "$kind" = scripts ] || jobs=$(nproc)
-    make -C "$build" -k -j"$jobs" "check-$kind" </dev/null >>"$build/check.log" 2>&1 || made=$?
+    make -C "$build" -k -j"$(nproc)" "check-$kind" </dev/null >>"$build/check.log" 2>&1 || made=$?
 done
 summary=$(contrib/tap-results.sh "$build")
 counted=$?
