@@ -63,7 +63,7 @@ static int name_add(struct allocation_builder *builder, const struct host_run *r
                     uint32_t slots, struct error *error)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
-    size_t name_bytes = host_run_name(run, offset, name);
+    size_t name_bytes = hostlist_run_name(run, offset, name);
     int64_t found = name_index_find(builder->index, name, name_bytes);
     struct host_run single = *run;
 

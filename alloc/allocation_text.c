@@ -170,7 +170,7 @@ static int address_add(struct allocation_builder *builder, struct source *source
     size_t offset;
 
     for (size_t i = from; i < to; i++) {
-        if (!host_address_has_byte(source->text[i]))
+        if (!host_name_has_address_byte(source->text[i]))
             return name_byte_error(source, i);
     }
     if (host_name_check(source->text + from, to - from, &offset, NULL) < 0)
@@ -270,8 +270,8 @@ static int cut_apply(const struct cut *cut, struct source *source, struct hostli
     if (cut->count == 0)
         return 0;
     kept = hostlist_create();
-    rc =
-        node_names_derive(*names, cut->number, cut->count, kept, source_error(source, cut->offset));
+    rc = node_pool_derive_names(*names, cut->number, cut->count, kept,
+                                source_error(source, cut->offset));
     hostlist_destroy(*names);
     *names = kept;
     return rc;

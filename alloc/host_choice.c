@@ -246,7 +246,7 @@ static void keep_others(const struct allocation *allocation, const struct name_i
         }
         single.count = 1;
         for (uint32_t k = 0; k < run.count; k++, single.first++) {
-            size_t bytes = host_run_name(&run, k, name);
+            size_t bytes = hostlist_run_name(&run, k, name);
 
             walk_run(&walk, single, name_index_find(excluded, name, bytes) < 0, kept);
         }

@@ -15,7 +15,7 @@ bool host_name_has_byte(char byte)
            (unsigned char)byte >= 0x80;
 }
 
-bool host_address_has_byte(char byte)
+bool host_name_has_address_byte(char byte)
 {
     return host_name_has_byte(byte) || byte == ':' || byte == '%';
 }
@@ -47,7 +47,7 @@ int host_name_check(const char *name, size_t name_bytes, size_t *ret_offset, str
     if (name_bytes > HOST_NAME_BYTES_MAX)
         return error_set(error, -EINVAL, "a name of more than %d bytes", HOST_NAME_BYTES_MAX);
     for (size_t i = 0; i < name_bytes; i++) {
-        if (!(address ? host_address_has_byte(name[i]) : host_name_has_byte(name[i]))) {
+        if (!(address ? host_name_has_address_byte(name[i]) : host_name_has_byte(name[i]))) {
             *ret_offset = i;
             return host_name_byte_error(error, name[i]);
         }

@@ -14,7 +14,7 @@
 /* Letters, digits, '.', '-', '_' and bytes above 127. */
 bool host_name_has_byte(char byte);
 /* The same, and what stands in IPv6 addresses besides. */
-bool host_address_has_byte(char byte);
+bool host_name_has_address_byte(char byte);
 /* What keeps bytes from being one name or an IPv6 address: 0, or -EINVAL with the reason and the
  * offset (from 0) of the byte. */
 int host_name_check(const char *name, size_t name_bytes, size_t *ret_offset, struct error *error);

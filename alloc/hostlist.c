@@ -133,8 +133,8 @@ static bool number_read(const char *text, size_t bytes, uint64_t *ret_number)
 
 /* ---- One run ---- */
 
-size_t host_run_name(const struct host_run *run, uint32_t offset,
-                     char name[HOST_NAME_BYTES_MAX + 1])
+size_t hostlist_run_name(const struct host_run *run, uint32_t offset,
+                         char name[HOST_NAME_BYTES_MAX + 1])
 {
     char *end = name + run->prefix_bytes;
 
@@ -147,7 +147,7 @@ size_t host_run_name(const struct host_run *run, uint32_t offset,
     return (size_t)(end - name);
 }
 
-size_t host_run_name_bytes(const struct host_run *run)
+size_t hostlist_run_name_bytes(const struct host_run *run)
 {
     size_t digits = 0;
 
@@ -170,8 +170,8 @@ static bool host_run_number(const struct host_run *run, const char *name, size_t
     return number_read(name + run->prefix_bytes, name_bytes - around_bytes, ret_number);
 }
 
-bool host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
-                   uint32_t *ret_offset)
+bool hostlist_run_find(const struct host_run *run, const char *name, size_t name_bytes,
+                       uint32_t *ret_offset)
 {
     uint64_t number;
     uint8_t width;
@@ -301,7 +301,8 @@ void hostlist_append_run(struct hostlist *list, const struct host_run *run)
     assert(run->count > 0 && run->count <= HOSTLIST_HOSTS_MAX - list->hosts);
     assert(run->width > 0 || (run->count == 1 && run->suffix_bytes == 0));
     assert(run->count - 1 <= UINT64_MAX - run->first);
-    assert(host_run_name_bytes(run) >= 1 && host_run_name_bytes(run) <= HOST_NAME_BYTES_MAX);
+    assert(hostlist_run_name_bytes(run) >= 1 &&
+           hostlist_run_name_bytes(run) <= HOST_NAME_BYTES_MAX);
     if (list->groups_count > 0) {
         last_group_split(list, run);
         last = hostlist_run(list, list->groups_count - 1);
@@ -377,7 +378,7 @@ void hostlist_name(const struct hostlist *list, uint32_t index, char name[HOST_N
     uint32_t group = group_of(list, index);
     struct host_run run = hostlist_run(list, group);
 
-    host_run_name(&run, index - list->groups[group].start, name);
+    hostlist_run_name(&run, index - list->groups[group].start, name);
 }
 
 int64_t hostlist_find(const struct hostlist *list, const char *name, uint32_t from)
@@ -390,7 +391,7 @@ int64_t hostlist_find(const struct hostlist *list, const char *name, uint32_t fr
         struct host_run run = hostlist_run(list, i);
         uint32_t offset;
 
-        if (host_run_find(&run, name, name_bytes, &offset) &&
+        if (hostlist_run_find(&run, name, name_bytes, &offset) &&
             list->groups[i].start + offset >= from)
             return (int64_t)list->groups[i].start + offset;
     }

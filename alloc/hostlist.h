@@ -62,12 +62,12 @@ struct host_run hostlist_run(const struct hostlist *list, uint32_t index);
  * that continues the last run is joined to it. */
 void hostlist_append_run(struct hostlist *list, const struct host_run *run);
 /* Name of a run's host; returns its length. */
-size_t host_run_name(const struct host_run *run, uint32_t offset,
-                     char name[HOST_NAME_BYTES_MAX + 1]);
+size_t hostlist_run_name(const struct host_run *run, uint32_t offset,
+                         char name[HOST_NAME_BYTES_MAX + 1]);
 /* Which host of the run has that name; 1 and *ret_offset if there is one. */
-bool host_run_find(const struct host_run *run, const char *name, size_t name_bytes,
-                   uint32_t *ret_offset);
+bool hostlist_run_find(const struct host_run *run, const char *name, size_t name_bytes,
+                       uint32_t *ret_offset);
 /* Length of the run's longest name. */
-size_t host_run_name_bytes(const struct host_run *run);
+size_t hostlist_run_name_bytes(const struct host_run *run);
 
 #endif

@@ -271,7 +271,7 @@ static int combination_append(struct parser *parser, uint32_t run_bracket, struc
         };
 
         if (name->length_bytes >= HOST_NAME_BYTES_MAX ||
-            host_run_name_bytes(&run) > HOST_NAME_BYTES_MAX)
+            hostlist_run_name_bytes(&run) > HOST_NAME_BYTES_MAX)
             return error_set(parser_error(parser, item_offset), -EINVAL,
                              "a name of more than %d bytes", HOST_NAME_BYTES_MAX);
         hostlist_append_run(parser->list, &run);

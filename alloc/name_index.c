@@ -104,7 +104,7 @@ static int64_t find_in_prefix(const struct name_index *index, const struct prefi
              i--) {
             const struct long_run *found = &index->runs[list->runs[i - 1]];
 
-            if (host_run_find(&found->run, name, name_bytes, &offset))
+            if (hostlist_run_find(&found->run, name, name_bytes, &offset))
                 return (int64_t)found->host + offset;
         }
     }
@@ -190,7 +190,7 @@ void name_index_add(struct name_index *index, const struct host_run *run, uint32
         return;
     }
     for (uint32_t i = 0; i < run->count; i++) {
-        size_t name_bytes = host_run_name(run, i, name);
+        size_t name_bytes = hostlist_run_name(run, i, name);
 
         hash_map_put(index->names, name, name_bytes, (void *)((uintptr_t)host + i + 1));
     }
@@ -234,7 +234,7 @@ static bool numbers_share(const struct host_run *a, const struct host_run *b)
     if (first > last)
         return false;
     return a->width == b->width ||
-           host_run_name_bytes(&number) >= (a->width > b->width ? a->width : b->width);
+           hostlist_run_name_bytes(&number) >= (a->width > b->width ? a->width : b->width);
 }
 
 /* 0 if surely no name is in both. */
@@ -297,7 +297,7 @@ bool name_index_may_hold(const struct name_index *index, const struct host_run *
     if (hash_map_count(index->names) > run->count)
         return true; /* looking up the run's names is cheaper */
     while (hash_map_next_entry(index->names, &cursor, &name, &name_bytes) != NULL) {
-        if (host_run_find(run, name, name_bytes, &offset))
+        if (hostlist_run_find(run, name, name_bytes, &offset))
             return true;
     }
     return false;

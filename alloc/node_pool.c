@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "alloc/name_index.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_require.h"
 #include "base/hash_map.h"
 
 /* The nodes of one insertion are numbered consecutively, so a node of a cell is found by a walk
@@ -186,7 +186,7 @@ static int check_new(const struct cell *cell, const struct allocation *nodes, st
         if (!name_index_may_hold(cell->index, &run) && hash_map_count(cell->aliases) == 0)
             continue;
         for (uint32_t k = 0; k < run.count; k++) {
-            host_run_name(&run, k, name);
+            hostlist_run_name(&run, k, name);
             if (cell_lookup(cell, name) >= 0)
                 return error_set(error, -EEXIST, "node %s already exists", name);
         }
@@ -328,7 +328,7 @@ static bool has_required(const struct node_pool *pool, const struct node_query *
     if (query->require == NULL)
         return true;
     facts = facts_table_find(&pool->facts, number);
-    return require_holds(query->require, facts != NULL ? facts : &nothing);
+    return placement_require_holds(query->require, facts != NULL ? facts : &nothing);
 }
 
 static bool matches(const struct node_pool *pool, const struct node_query *query, uint32_t number,
@@ -501,8 +501,8 @@ void node_pool_claim(struct node_pool *pool, struct ranges *ret_nodes)
 
 /* ---- Names ---- */
 
-int node_names_derive(const struct hostlist *names, uint64_t number, uint32_t count,
-                      struct hostlist *ret_names, struct error *error)
+int node_pool_derive_names(const struct hostlist *names, uint64_t number, uint32_t count,
+                           struct hostlist *ret_names, struct error *error)
 {
     uint32_t index = 0;
 

@@ -62,12 +62,13 @@ struct require;
 
 /* Which nodes: all conditions hold. */
 struct node_query {
-    const char *cell;              /* NULL: any */
-    uint32_t states;               /* bits 1 << state; 0: any */
-    uint32_t job;                  /* that has slots there; 0: any or none */
-    uint32_t free_slots;           /* minimum */
-    bool unused;                   /* by any job */
-    const struct require *require; /* what must be known of them (place_require.h); NULL: nothing */
+    const char *cell;    /* NULL: any */
+    uint32_t states;     /* bits 1 << state; 0: any */
+    uint32_t job;        /* that has slots there; 0: any or none */
+    uint32_t free_slots; /* minimum */
+    bool unused;         /* by any job */
+    const struct require
+        *require; /* what must be known of them (placement_require.h); NULL: nothing */
 };
 void node_pool_query(const struct node_pool *pool, const struct node_query *query,
                      struct ranges *ret_nodes);
@@ -101,7 +102,7 @@ void node_pool_claim(struct node_pool *pool, struct ranges *ret_nodes);
 
 /* Names that are not given one by one: count names of a list, from the one whose last number is
  * `number`: 100 from 512 of q[0-1024] are q[512-611].  -ENOENT, -ERANGE. */
-int node_names_derive(const struct hostlist *names, uint64_t number, uint32_t count,
-                      struct hostlist *ret_names, struct error *error);
+int node_pool_derive_names(const struct hostlist *names, uint64_t number, uint32_t count,
+                           struct hostlist *ret_names, struct error *error);
 
 #endif

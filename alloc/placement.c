@@ -10,15 +10,15 @@
 void placement_fini(struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++)
-        map_rule_fini(&placement->rules[i]);
+        placement_rule_fini(&placement->rules[i]);
     free(placement->rules);
     ranges_fini(&placement->excluded);
-    place_machines_fini(&placement->machines);
+    placement_machines_fini(&placement->machines);
     facts_table_fini(&placement->facts);
     *placement = (struct placement){0};
 }
 
-void placement_add(struct placement *placement, const struct map_rule *rule)
+void placement_add(struct placement *placement, const struct placement_rule *rule)
 {
     assert(placement->rules_count < PLACEMENT_APPS_MAX);
     placement->rules =
@@ -52,7 +52,7 @@ uint32_t placement_processes(const struct placement *placement)
 bool placement_wants_topology(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        if (map_rule_wants_topology(&placement->rules[i]))
+        if (placement_rule_wants_topology(&placement->rules[i]))
             return true;
     }
     return false;
@@ -61,18 +61,19 @@ bool placement_wants_topology(const struct placement *placement)
 bool placement_wants_devices(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == MAP_BY_DISTANCE ||
-            placement->rules[i].policy == MAP_BY_DEVICE)
+        if (placement->rules[i].gpus > 0 || placement->rules[i].policy == PLACEMENT_BY_DISTANCE ||
+            placement->rules[i].policy == PLACEMENT_BY_DEVICE)
             return true;
     }
     return false;
 }
 
-bool placement_rule_binds(const struct map_rule *rule, int in_threads)
+bool placement_rule_binds(const struct placement_rule *rule, int in_threads)
 {
-    return rule->bind != MAP_BIND_NONE &&
-           (rule->policy == MAP_BY_CPUS || rule->policy == MAP_BY_DEVICE ||
-            map_rule_lists_cores(rule) || map_rule_bind_level(rule, in_threads) != TOPOLOGY_NODE);
+    return rule->bind != PLACEMENT_BIND_NONE &&
+           (rule->policy == PLACEMENT_BY_CPUS || rule->policy == PLACEMENT_BY_DEVICE ||
+            placement_rule_lists_cores(rule) ||
+            placement_rule_bind_level(rule, in_threads) != TOPOLOGY_NODE);
 }
 
 bool placement_binds(const struct placement *placement)
@@ -80,7 +81,7 @@ bool placement_binds(const struct placement *placement)
     int in_threads = 0;
 
     for (uint32_t i = 0; i < placement->rules_count; i++)
-        in_threads |= map_rule_wants_threads(&placement->rules[i]);
+        in_threads |= placement_rule_wants_threads(&placement->rules[i]);
     for (uint32_t i = 0; i < placement->rules_count; i++)
         if (placement_rule_binds(&placement->rules[i], in_threads))
             return true;
@@ -91,9 +92,9 @@ void placement_encode(const struct placement *placement, struct buffer *out)
 {
     wire_put_varint(out, placement->rules_count);
     for (uint32_t i = 0; i < placement->rules_count; i++)
-        map_rule_encode(&placement->rules[i], out);
+        placement_rule_encode(&placement->rules[i], out);
     ranges_encode(&placement->excluded, out);
-    place_machines_encode(&placement->machines, out);
+    placement_machines_encode(&placement->machines, out);
     facts_table_encode(&placement->facts, out);
 }
 
@@ -104,20 +105,20 @@ int placement_decode(struct placement *ret_placement, struct wire_reader *reader
 
     *ret_placement = (struct placement){0};
     for (uint64_t i = 0; i < count && wire_status(reader) == 0; i++) {
-        struct map_rule rule = {.policy = MAP_BY_SLOT};
+        struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
 
-        if (map_rule_decode(&rule, reader) < 0) {
+        if (placement_rule_decode(&rule, reader) < 0) {
             wire_fail(reader);
         } else {
             placement_add(ret_placement, &rule);
             processes += rule.processes;
         }
     }
-    if (processes > MAP_PROCESSES_MAX)
+    if (processes > PLACEMENT_PROCESSES_MAX)
         wire_fail(reader);
-    ranges_decode(reader, MAP_NODE_RANGES_MAX, &ret_placement->excluded);
+    ranges_decode(reader, PLACEMENT_NODE_RANGES_MAX, &ret_placement->excluded);
     if (wire_status(reader) == 0)
-        (void)place_machines_decode(&ret_placement->machines, reader);
+        (void)placement_machines_decode(&ret_placement->machines, reader);
     if (wire_status(reader) == 0)
         (void)facts_table_decode(&ret_placement->facts, reader);
     if (wire_status(reader) == 0)

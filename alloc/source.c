@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #define VARIABLE_BYTES_MAX 64
 

@@ -57,7 +57,7 @@ struct source {
     const char *job[3]; /* variables with the job's id: the first that is set counts */
     /* All variables that are read, also as paths; '*' is any text. */
     const char *reads;
-    /* Fills the builder and ends with reading_finish. */
+    /* Fills the builder and ends with source_reading_finish. */
     int (*read)(struct source_reading *reading);
 };
 

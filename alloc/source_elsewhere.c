@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static int remote_hosts_add(struct source_reading *reading, struct source_text *
         node.bytes = (size_t)(stop - node.text);
         if (node.bytes == 0)
             return source_text_fail(text, node.text, "the name of a node is missing");
-        rc = reading_add(reading, text, &node, slots);
+        rc = source_reading_add(reading, text, &node, slots);
         if (rc < 0)
             return rc;
         at = stop + 1;
@@ -111,10 +111,10 @@ static int numbers_add(struct source_reading *reading, uint32_t slots)
     static const char *const names[] = {"_CONDOR_NPROCS", NULL};
     struct host_run run = {.prefix = "", .suffix = "", .width = 1};
     const char *name, *value;
-    int rc = reading_require(reading, names, &name, &value);
+    int rc = source_reading_require(reading, names, &name, &value);
 
     if (rc == 0)
-        rc = reading_number(reading, name, 1, NODES_MAX, &run.count);
+        rc = source_reading_number(reading, name, 1, NODES_MAX, &run.count);
     if (rc < 0)
         return rc;
     return allocation_builder_add(&reading->builder, &run, slots, reading->error);
@@ -123,17 +123,17 @@ static int numbers_add(struct source_reading *reading, uint32_t slots)
 int source_read_condor(struct source_reading *reading)
 {
     static const char *const names[] = {"_CONDOR_JOB_AD", NULL};
-    const char *contact = reading_variable(reading, "CONDOR_CONTACT_FILE");
+    const char *contact = source_reading_variable(reading, "CONDOR_CONTACT_FILE");
     bool by_number = contact != NULL && contact[0] != '\0';
     struct buffer bytes = {0};
     struct source_text ad;
     const char *name, *path;
     uint32_t cpus = 0;
-    int rc = reading_require(reading, names, &name, &path);
+    int rc = source_reading_require(reading, names, &name, &path);
 
     if (rc < 0)
         return rc;
-    rc = reading_file(reading, name, path, &bytes);
+    rc = source_reading_file(reading, name, path, &bytes);
     if (rc == 0) {
         source_text_file(&ad, path, bytes.data, bytes.length_bytes, reading->error);
         rc = ad_read(reading, &ad, by_number, &cpus);
@@ -143,7 +143,7 @@ int source_read_condor(struct source_reading *reading)
     if (rc == 0 && by_number)
         rc = numbers_add(reading, cpus > 0 ? cpus : 1);
     buffer_fini(&bytes);
-    return rc < 0 ? rc : reading_finish(reading, cpus > 0 ? "RequestCpus" : NULL);
+    return rc < 0 ? rc : source_reading_finish(reading, cpus > 0 ? "RequestCpus" : NULL);
 }
 
 /* ---- AWS Batch ---- */
@@ -153,12 +153,13 @@ int source_read_aws_batch(struct source_reading *reading)
 {
     uint32_t nodes = 0, index = 0, main_index = 0;
     struct host_run run = {.prefix = "localhost", .suffix = "", .count = 1};
-    int rc = reading_number(reading, "AWS_BATCH_JOB_NUM_NODES", 1, NODES_MAX, &nodes);
+    int rc = source_reading_number(reading, "AWS_BATCH_JOB_NUM_NODES", 1, NODES_MAX, &nodes);
 
     if (rc == 0)
-        rc = reading_number(reading, "AWS_BATCH_JOB_NODE_INDEX", 0, NODES_MAX, &index);
+        rc = source_reading_number(reading, "AWS_BATCH_JOB_NODE_INDEX", 0, NODES_MAX, &index);
     if (rc == 0)
-        rc = reading_number(reading, "AWS_BATCH_JOB_MAIN_NODE_INDEX", 0, NODES_MAX, &main_index);
+        rc = source_reading_number(reading, "AWS_BATCH_JOB_MAIN_NODE_INDEX", 0, NODES_MAX,
+                                   &main_index);
     if (rc < 0)
         return rc;
     if (nodes == 0)
@@ -174,7 +175,7 @@ int source_read_aws_batch(struct source_reading *reading)
             nodes);
     run.prefix_bytes = (uint8_t)strlen(run.prefix);
     rc = allocation_builder_add(&reading->builder, &run, 1, reading->error);
-    return rc < 0 ? rc : reading_finish(reading, NULL);
+    return rc < 0 ? rc : source_reading_finish(reading, NULL);
 }
 
 /* ---- Kubernetes ---- */
@@ -190,7 +191,7 @@ int source_read_mpi_operator(struct source_reading *reading)
     int rc = 0;
 
     for (const char *const *name = names; *name != NULL; name++) {
-        const char *value = reading_variable(reading, *name);
+        const char *value = source_reading_variable(reading, *name);
 
         if (value != NULL && value[0] != '\0') {
             variable = *name;
@@ -198,7 +199,7 @@ int source_read_mpi_operator(struct source_reading *reading)
             break;
         }
     }
-    rc = reading_file(reading, variable, path, &bytes);
+    rc = source_reading_file(reading, variable, path, &bytes);
     if (rc == 0)
         rc = allocation_parse_hostfile(&reading->result->allocation, path,
                                        bytes.length_bytes > 0 ? (const char *)bytes.data : "",

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static int nodelist_read(const struct source_reading *reading,
         int rc;
 
         source_text_variable(&text, "nodelist", resources->nodelist[i], reading->error);
-        rc = reading_list_parse(&text, list);
+        rc = source_reading_list_parse(&text, list);
         if (rc < 0)
             return rc;
     }
@@ -158,7 +158,7 @@ static int nodes_add(struct source_reading *reading, const struct flux_resources
                        (unsigned long long)nodes, hostlist_count(list));
     allocation_trace_place(reading->builder.made.trace, "R: execution.nodelist and R_lite");
     if (rc == 0)
-        rc = reading_add_list(reading, list, slots);
+        rc = source_reading_add_list(reading, list, slots);
     free(slots);
     return rc;
 }
@@ -166,7 +166,7 @@ static int nodes_add(struct source_reading *reading, const struct flux_resources
 int source_read_flux(struct source_reading *reading)
 {
     const struct source_world *world = reading->world;
-    const char *job = reading_variable(reading, "FLUX_JOB_ID");
+    const char *job = source_reading_variable(reading, "FLUX_JOB_ID");
     struct flux_resources resources = {0};
     struct rank_runs runs = {0};
     struct hostlist *list;
@@ -182,5 +182,5 @@ int source_read_flux(struct source_reading *reading)
     rc = nodes_add(reading, &resources, &runs, list);
     hostlist_destroy(list);
     free(runs.items);
-    return rc < 0 ? rc : reading_finish(reading, "the cores in R");
+    return rc < 0 ? rc : source_reading_finish(reading, "the cores in R");
 }

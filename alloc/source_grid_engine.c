@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 
@@ -22,7 +22,7 @@ static int lines_add(struct source_reading *reading, struct source_text *text)
             rc = source_word_number(text, &slots, "the number of slots", 1, ALLOCATION_SLOTS_MAX,
                                     &count);
         if (rc == 0)
-            rc = reading_add(reading, text, &node, count);
+            rc = source_reading_add(reading, text, &node, count);
         if (rc < 0)
             break;
     }
@@ -35,13 +35,13 @@ int source_read_grid_engine(struct source_reading *reading)
     struct buffer bytes = {0};
     struct source_text text;
     const char *name, *path;
-    int rc = reading_require(reading, variables, &name, &path);
+    int rc = source_reading_require(reading, variables, &name, &path);
 
     if (rc < 0) {
         error_prefix(reading->error, "no parallel environment was requested (qsub -pe)");
         return rc;
     }
-    rc = reading_file(reading, name, path, &bytes);
+    rc = source_reading_file(reading, name, path, &bytes);
     if (rc == 0) {
         source_text_file(&text, path, bytes.data, bytes.length_bytes, reading->error);
         rc = lines_add(reading, &text);
@@ -49,5 +49,5 @@ int source_read_grid_engine(struct source_reading *reading)
             error_prefix(reading->error, "%s", name);
     }
     buffer_fini(&bytes);
-    return rc < 0 ? rc : reading_finish(reading, name);
+    return rc < 0 ? rc : source_reading_finish(reading, name);
 }

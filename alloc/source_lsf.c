@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static int pairs_add(struct source_reading *reading, struct source_text *text)
             rc = source_word_number(text, &slots, "the number of slots", 1, ALLOCATION_SLOTS_MAX,
                                     &count);
         if (rc == 0)
-            rc = reading_add(reading, text, &node, count);
+            rc = source_reading_add(reading, text, &node, count);
     }
     return rc;
 }
@@ -40,16 +40,16 @@ static int nodes_add(struct source_reading *reading, const char **ret_name)
                                             "LSB_MCPU_HOSTS", "LSB_HOSTS", NULL};
     struct source_text text;
     const char *value;
-    int rc = reading_require(reading, variables, ret_name, &value);
+    int rc = source_reading_require(reading, variables, ret_name, &value);
 
     if (rc < 0)
         return rc;
     if (*ret_name == variables[0] || *ret_name == variables[1])
-        return reading_add_node_file(reading, variables, 1, ret_name);
+        return source_reading_add_node_file(reading, variables, 1, ret_name);
     source_text_variable(&text, *ret_name, value, reading->error);
     if (*ret_name == variables[2])
         return pairs_add(reading, &text);
-    return reading_add_repeated(reading, &text, source_text_word, 1);
+    return source_reading_add_repeated(reading, &text, source_text_word, 1);
 }
 
 /* ---- Affinity ---- */
@@ -119,14 +119,14 @@ static int tasks_parse(struct source_reading *reading, struct source_text *text)
 static int affinity_read(struct source_reading *reading)
 {
     static const char variable[] = "LSB_AFFINITY_HOSTFILE";
-    const char *path = reading_variable(reading, variable);
+    const char *path = source_reading_variable(reading, variable);
     struct buffer bytes = {0};
     struct source_text text;
     int rc;
 
     if (path == NULL || path[0] == '\0')
         return 0;
-    rc = reading_file(reading, variable, path, &bytes);
+    rc = source_reading_file(reading, variable, path, &bytes);
     if (rc == 0) {
         source_text_file(&text, path, bytes.data, bytes.length_bytes, reading->error);
         rc = tasks_parse(reading, &text);
@@ -139,7 +139,7 @@ static int affinity_read(struct source_reading *reading)
 
 int source_read_lsf(struct source_reading *reading)
 {
-    const char *allocation_id = reading_variable(reading, "CSM_ALLOCATION_ID");
+    const char *allocation_id = source_reading_variable(reading, "CSM_ALLOCATION_ID");
     const char *name;
     int rc;
 
@@ -148,5 +148,5 @@ int source_read_lsf(struct source_reading *reading)
     rc = nodes_add(reading, &name);
     if (rc == 0)
         rc = affinity_read(reading);
-    return rc < 0 ? rc : reading_finish(reading, name);
+    return rc < 0 ? rc : source_reading_finish(reading, name);
 }

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static int names_add(struct source_reading *reading, const struct table *nodes,
         text.error = reading->error;
         if (word.bytes == 0 || word.bytes == HOSTNAME_BYTES)
             return error_set(reading->error, -EINVAL, "node %u has no name", i);
-        rc = reading_add(reading, &text, &word, slots[i]);
+        rc = source_reading_add(reading, &text, &word, slots[i]);
         if (rc < 0)
             return rc;
     }
@@ -130,18 +130,18 @@ static int apinfo_parse(struct source_reading *reading, const struct buffer *byt
 int source_read_pals(struct source_reading *reading)
 {
     static const char variable[] = "PALS_APINFO";
-    const char *path = reading_variable(reading, variable);
+    const char *path = source_reading_variable(reading, variable);
     struct buffer bytes = {0};
     int rc;
 
     if (path == NULL || path[0] == '\0')
         return source_read_pbs(reading);
-    rc = reading_file(reading, variable, path, &bytes);
+    rc = source_reading_file(reading, variable, path, &bytes);
     if (rc == 0) {
         rc = apinfo_parse(reading, &bytes);
         if (rc < 0)
             error_prefix(reading->error, "%s: %s", variable, path);
     }
     buffer_fini(&bytes);
-    return rc < 0 ? rc : reading_finish(reading, variable);
+    return rc < 0 ? rc : source_reading_finish(reading, variable);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 /* ---- Asking ---- */
 
-const char *reading_variable(const struct source_reading *reading, const char *name)
+const char *source_reading_variable(const struct source_reading *reading, const char *name)
 {
     return reading->world->variable(reading->world->context, name);
 }
@@ -36,13 +36,13 @@ static int refuse_missing(const struct source_reading *reading, const char *cons
     return -EINVAL;
 }
 
-int reading_require(const struct source_reading *reading, const char *const *names,
-                    const char **ret_name, const char **ret_value)
+int source_reading_require(const struct source_reading *reading, const char *const *names,
+                           const char **ret_name, const char **ret_value)
 {
     const char *empty = NULL;
 
     for (const char *const *name = names; *name != NULL; name++) {
-        const char *value = reading_variable(reading, *name);
+        const char *value = source_reading_variable(reading, *name);
 
         if (value != NULL && value[0] != '\0') {
             *ret_name = *name;
@@ -55,10 +55,10 @@ int reading_require(const struct source_reading *reading, const char *const *nam
     return refuse_missing(reading, names, empty);
 }
 
-int reading_number(const struct source_reading *reading, const char *name, uint32_t minimum,
-                   uint32_t maximum, uint32_t *ret_number)
+int source_reading_number(const struct source_reading *reading, const char *name, uint32_t minimum,
+                          uint32_t maximum, uint32_t *ret_number)
 {
-    const char *value = reading_variable(reading, name);
+    const char *value = source_reading_variable(reading, name);
     struct source_text text;
     struct source_word word;
 
@@ -70,8 +70,8 @@ int reading_number(const struct source_reading *reading, const char *name, uint3
     return source_word_number(&text, &word, "it", minimum, maximum, ret_number);
 }
 
-int reading_file(const struct source_reading *reading, const char *variable, const char *path,
-                 struct buffer *ret_bytes)
+int source_reading_file(const struct source_reading *reading, const char *variable,
+                        const char *path, struct buffer *ret_bytes)
 {
     int rc = reading->world->file(reading->world->context, path, ret_bytes);
 
@@ -105,7 +105,7 @@ static int list_check(struct source_text *text)
     return 0;
 }
 
-int reading_list_parse(struct source_text *text, struct hostlist *list)
+int source_reading_list_parse(struct source_text *text, struct hostlist *list)
 {
     size_t offset = 0;
     int rc =
@@ -195,8 +195,8 @@ static void name_resolve(struct source_reading *reading, struct source_word *wor
     }
 }
 
-int reading_add(struct source_reading *reading, struct source_text *text,
-                const struct source_word *given, uint32_t slots)
+int source_reading_add(struct source_reading *reading, struct source_text *text,
+                       const struct source_word *given, uint32_t slots)
 {
     struct source_word node = *given;
     const struct source_word *word = &node;
@@ -222,8 +222,8 @@ int reading_add(struct source_reading *reading, struct source_text *text,
     return rc;
 }
 
-int reading_add_list(struct source_reading *reading, const struct hostlist *list,
-                     const struct slots_run *runs)
+int source_reading_add_list(struct source_reading *reading, const struct hostlist *list,
+                            const struct slots_run *runs)
 {
     uint32_t used = 0; /* nodes of the slots' run */
     int rc = 0;
@@ -252,9 +252,9 @@ static bool words_equal(const struct source_word *a, const struct source_word *b
     return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
 }
 
-int reading_add_repeated(struct source_reading *reading, struct source_text *text,
-                         int (*next)(struct source_text *text, struct source_word *ret_word),
-                         uint32_t slots_each)
+int source_reading_add_repeated(struct source_reading *reading, struct source_text *text,
+                                int (*next)(struct source_text *text, struct source_word *ret_word),
+                                uint32_t slots_each)
 {
     struct source_text last = *text; /* where the node that came `times` times stands */
     struct source_word node = {0};
@@ -272,7 +272,7 @@ int reading_add_repeated(struct source_reading *reading, struct source_text *tex
             continue;
         }
         if (times > 0) {
-            int added = reading_add(reading, &last, &node, times * slots_each);
+            int added = source_reading_add(reading, &last, &node, times * slots_each);
 
             if (added < 0)
                 return added;
@@ -284,8 +284,8 @@ int reading_add_repeated(struct source_reading *reading, struct source_text *tex
     return 0;
 }
 
-int reading_add_node_file(struct source_reading *reading, const char *const *variables,
-                          uint32_t slots_per_line, const char **ret_name)
+int source_reading_add_node_file(struct source_reading *reading, const char *const *variables,
+                                 uint32_t slots_per_line, const char **ret_name)
 {
     struct buffer bytes = {0};
     struct source_text text;
@@ -293,14 +293,14 @@ int reading_add_node_file(struct source_reading *reading, const char *const *var
     int rc;
 
     assert(slots_per_line <= ALLOCATION_SLOTS_MAX);
-    rc = reading_require(reading, variables, ret_name, &path);
+    rc = source_reading_require(reading, variables, ret_name, &path);
     if (rc < 0)
         return rc;
-    rc = reading_file(reading, *ret_name, path, &bytes);
+    rc = source_reading_file(reading, *ret_name, path, &bytes);
     if (rc < 0)
         goto free_bytes;
     source_text_file(&text, path, bytes.data, bytes.length_bytes, reading->error);
-    rc = reading_add_repeated(reading, &text, source_text_lone_word, slots_per_line);
+    rc = source_reading_add_repeated(reading, &text, source_text_lone_word, slots_per_line);
     if (rc == 0 && reading->builder.added == 0)
         rc = error_set(reading->error, -EINVAL, "%s: contains no node name", path);
     if (rc < 0)
@@ -310,7 +310,7 @@ free_bytes:
     return rc;
 }
 
-int reading_finish(struct source_reading *reading, const char *counts)
+int source_reading_finish(struct source_reading *reading, const char *counts)
 {
     const char *title = reading->result->source->title;
     char origin[sizeof(reading->result->allocation.origin)];

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "alloc/source_reading.h"
+#include "alloc/source_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static int counts_parse(struct source_text *text, uint32_t cpus_per_slot, struct
 /* "cpu=2,gres/gpu:1"; older versions write "cpu:2". */
 static int tres_read(const struct source_reading *reading, uint32_t *ret_cpus)
 {
-    const char *value = reading_variable(reading, TRES_PER_TASK);
+    const char *value = source_reading_variable(reading, TRES_PER_TASK);
     struct source_text text;
     int is_found = 0, rc;
 
@@ -126,12 +126,12 @@ static int cpus_per_task_read(const struct source_reading *reading, const struct
     int rc;
 
     *ret_source = NULL;
-    if (reading_variable(reading, names->cpus_per_task) != NULL) {
+    if (source_reading_variable(reading, names->cpus_per_task) != NULL) {
         *ret_source = "SLURM_CPUS_PER_TASK";
-        return reading_number(reading, names->cpus_per_task, 1, CPUS_PER_TASK_MAX, ret_cpus);
+        return source_reading_number(reading, names->cpus_per_task, 1, CPUS_PER_TASK_MAX, ret_cpus);
     }
     rc = tres_read(reading, ret_cpus);
-    if (rc == 0 && reading_variable(reading, TRES_PER_TASK) != NULL)
+    if (rc == 0 && source_reading_variable(reading, TRES_PER_TASK) != NULL)
         *ret_source = TRES_PER_TASK;
     return rc;
 }
@@ -159,14 +159,14 @@ static int counts_read(const struct source_reading *reading, const struct slurm_
                        uint32_t nodes, struct counts *counts, const char **ret_source)
 {
     const char *name = names->tasks;
-    const char *value = reading_variable(reading, name);
+    const char *value = source_reading_variable(reading, name);
     struct source_text text;
     uint32_t cpus_per_slot = 1;
     int rc = 0;
 
     if (value == NULL && names->cpus[0] != '\0') {
         name = names->cpus;
-        value = reading_variable(reading, name);
+        value = source_reading_variable(reading, name);
         rc = cpus_per_task_read(reading, names, &cpus_per_slot, ret_source);
     }
     if (value == NULL) {
@@ -197,12 +197,12 @@ static int list_read(const struct source_reading *reading, const struct slurm_na
                                      NULL};
     const char *value;
     struct source_text text;
-    int rc = reading_require(reading, variables, ret_name, &value);
+    int rc = source_reading_require(reading, variables, ret_name, &value);
 
     if (rc < 0)
         return rc;
     source_text_variable(&text, *ret_name, value, reading->error);
-    rc = reading_list_parse(&text, list);
+    rc = source_reading_list_parse(&text, list);
     if (rc == 0 && hostlist_count(list) == 0)
         rc = error_set(reading->error, -EINVAL, "%s: contains no node name", *ret_name);
     return rc;
@@ -222,7 +222,7 @@ static int nodes_add(struct source_reading *reading, const struct slurm_names *n
     if (rc == 0) {
         allocation_trace_place(reading->builder.made.trace, "%s, %s", list_name,
                                *ret_counts != NULL ? *ret_counts : "which gives no slot counts");
-        rc = reading_add_list(reading, list, counts.runs);
+        rc = source_reading_add_list(reading, list, counts.runs);
         if (rc < 0)
             error_prefix(reading->error, "%s", list_name);
     }
@@ -254,7 +254,7 @@ static int step_read(struct source_reading *reading)
 
     if (rc == 0)
         rc = note_cpus(reading, &names, 1);
-    return rc < 0 ? rc : reading_finish(reading, counts);
+    return rc < 0 ? rc : source_reading_finish(reading, counts);
 }
 
 static int components_read(struct source_reading *reading, uint32_t components)
@@ -276,7 +276,7 @@ static int components_read(struct source_reading *reading, uint32_t components)
             return rc;
         counted = counted && counts != NULL;
     }
-    return reading_finish(reading, counted ? "SLURM_TASKS_PER_NODE_HET_GROUP_*" : NULL);
+    return source_reading_finish(reading, counted ? "SLURM_TASKS_PER_NODE_HET_GROUP_*" : NULL);
 }
 
 static int job_read(struct source_reading *reading)
@@ -289,15 +289,15 @@ static int job_read(struct source_reading *reading)
     rc = nodes_add(reading, &names, &counts);
     if (rc == 0)
         rc = note_cpus(reading, &names, 1);
-    return rc < 0 ? rc : reading_finish(reading, counts);
+    return rc < 0 ? rc : source_reading_finish(reading, counts);
 }
 
 /* 1 within a step that srun was asked for.  A batch script and the shell of salloc are steps of
  * Slurm's own making, with one node; they have the whole job. */
 static bool is_step(const struct source_reading *reading)
 {
-    const char *id = reading_variable(reading, "SLURM_STEP_ID");
-    const char *list = reading_variable(reading, "SLURM_STEP_NODELIST");
+    const char *id = source_reading_variable(reading, "SLURM_STEP_ID");
+    const char *list = source_reading_variable(reading, "SLURM_STEP_NODELIST");
     uint64_t number;
     char *end;
 
@@ -310,7 +310,7 @@ static bool is_step(const struct source_reading *reading)
 int source_read_slurm(struct source_reading *reading)
 {
     uint32_t components = 0;
-    int rc = reading_number(reading, "SLURM_HET_SIZE", 1, COMPONENTS_MAX, &components);
+    int rc = source_reading_number(reading, "SLURM_HET_SIZE", 1, COMPONENTS_MAX, &components);
 
     if (rc < 0)
         return rc;

@@ -125,21 +125,23 @@ static void print_state(const struct group *group, struct buffer *out)
 }
 
 /* The rolls of a job are removed with it, so the job exists. */
-static const struct place_map *map_of(const struct stall_report *report, const struct roll *roll)
+static const struct placement_map *map_of(const struct stall_report *report,
+                                          const struct roll *roll)
 {
-    const struct place_map *map = instance_job_map(report->core->instance, roll->stalled.key.owner);
+    const struct placement_map *map =
+        instance_job_map(report->core->instance, roll->stalled.key.owner);
 
     assert(map != NULL);
     return map;
 }
 
-static uint64_t ranks_of(const struct place_map *map, const struct ranges *places)
+static uint64_t ranks_of(const struct placement_map *map, const struct ranges *places)
 {
     uint64_t count = 0;
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++)
-        count += place_map_count(map, place - 1);
+        count += placement_map_count(map, place - 1);
     return count;
 }
 
@@ -204,13 +206,13 @@ static void set_timer(struct stall_report *report, uint64_t deadline_ns)
 static void add_place(const struct stall_report *report, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
-    const struct place_map *map = map_of(report, roll);
+    const struct placement_map *map = map_of(report, roll);
     struct group *group = group_of(roll, state, 0);
-    uint32_t count = place_map_count(map, place - 1);
+    uint32_t count = placement_map_count(map, place - 1);
 
     ranges_add(&group->places, place, place);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = place_map_rank(map, place - 1, i);
+        uint32_t rank = placement_map_rank(map, place - 1, i);
 
         ranges_add(&group->ranks, rank, rank);
     }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "alloc/place_require.h"
+#include "alloc/placement_require.h"
 #include "fabric/facts_read.h"
 #include "fabric/topology_read.h"
 
@@ -21,7 +21,7 @@ static int read_topology(unsigned int want, uint32_t node, struct survey *survey
     facts->gpus = topology_gpus(&topology, NULL);
     facts->known |= 1u << FACT_GPUS;
     if (want & SURVEY_TOPOLOGY)
-        rc = place_machines_add(&survey->machines, &topology, &allowed, node, node);
+        rc = placement_machines_add(&survey->machines, &topology, &allowed, node, node);
     if (rc < 0)
         error_set(error, rc, "this process may not use any processor of this machine");
     topology_fini(&topology);
@@ -36,16 +36,16 @@ void survey_read(unsigned int want, const char *require, uint32_t node, struct b
     struct ranges nodes = {0};
     struct require asked = {.count = 0};
     struct error error = ERROR_NONE;
-    int rc = require[0] != '\0' ? require_parse(require, &asked, &error) : 0;
+    int rc = require[0] != '\0' ? placement_require_parse(require, &asked, &error) : 0;
 
     ranges_add(&nodes, node, node);
-    if (require_asks(&asked, FACT_GPUS))
+    if (placement_require_asks(&asked, FACT_GPUS))
         want |= SURVEY_DEVICES;
     if (rc == 0 && want & (SURVEY_TOPOLOGY | SURVEY_DEVICES))
         rc = read_topology(want, node, &survey, &facts, &error);
     if (rc == 0 && want & SURVEY_FACTS) {
         facts_read(&facts);
-        require_reduce(&asked, &facts);
+        placement_require_reduce(&asked, &facts);
         facts_table_add(&survey.facts, &facts, &nodes);
     }
     if (rc < 0) {

@@ -56,7 +56,7 @@ uint32_t instance_part_rank(const struct instance *instance, const struct job_lo
                             uint32_t index)
 {
     assert(index < local->count);
-    return place_map_rank(&local->map, instance->place - 1, index);
+    return placement_map_rank(&local->map, instance->place - 1, index);
 }
 
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index)
@@ -79,7 +79,7 @@ const struct job_spec *instance_job_spec(const struct instance *instance, uint32
     return job ? &job->spec : NULL;
 }
 
-const struct place_map *instance_job_map(const struct instance *instance, uint32_t number)
+const struct placement_map *instance_job_map(const struct instance *instance, uint32_t number)
 {
     const struct job *job = instance_find_job(instance, number);
 
@@ -94,7 +94,7 @@ int instance_job_find(const struct instance *instance, uint32_t number, uint32_t
 
     if (!job || rank >= job->map.processes)
         return -ENOENT;
-    place_map_find(&job->map, rank, ret_node, &local_index);
+    placement_map_find(&job->map, rank, ret_node, &local_index);
     return 0;
 }
 

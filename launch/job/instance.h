@@ -37,7 +37,7 @@ const struct allocation *instance_roster(const struct instance *instance);
 /* Root. */
 const struct job_spec *instance_job_spec(const struct instance *instance, uint32_t number);
 /* Its map, empty before the launch. */
-const struct place_map *instance_job_map(const struct instance *instance, uint32_t number);
+const struct placement_map *instance_job_map(const struct instance *instance, uint32_t number);
 /* The index of a rank's node; -ENOENT before the launch, or if there is no such rank. */
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node);

@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "alloc/allocation.h"
-#include "alloc/place_local.h"
-#include "alloc/place_map.h"
+#include "alloc/placement_local.h"
+#include "alloc/placement_map.h"
 #include "base/error.h"
 #include "base/message.h"
 #include "base/ranges.h"
@@ -169,11 +169,11 @@ void job_actions_fini(struct job_actions *actions);
 struct job_local {
     uint32_t number;
     struct job_spec spec;
-    struct place_map map;           /* made of spec */
-    struct place_bindings bindings; /* of the local ranks; none if no topology was requested */
-    uint32_t count;                 /* local ranks */
-    struct ranges places;           /* that host ranks of this job */
-    uint32_t nodes;                 /* their number */
+    struct placement_map map;           /* made of spec */
+    struct placement_bindings bindings; /* of the local ranks; none if no topology was requested */
+    uint32_t count;                     /* local ranks */
+    struct ranges places;               /* that host ranks of this job */
+    uint32_t nodes;                     /* their number */
 };
 
 /* The merge functions of the gathers, for endpoint_config.merges: index = enum job_merge. */

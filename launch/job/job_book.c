@@ -40,14 +40,14 @@ static void shares_add(struct job_shares *shares, uint32_t node, uint32_t slots)
         (struct pool_share){.nodes = {.first = node, .last = node}, .slots = slots};
 }
 
-void job_shares_make(const struct place_map *map, const struct ranges *places,
+void job_shares_make(const struct placement_map *map, const struct ranges *places,
                      struct job_shares *ret_shares)
 {
     uint32_t place = 0;
 
     *ret_shares = (struct job_shares){.count = 0};
     for (; ranges_next(places, place, &place); place++)
-        shares_add(ret_shares, place - 1, place_map_count(map, place - 1));
+        shares_add(ret_shares, place - 1, placement_map_count(map, place - 1));
 }
 
 int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,

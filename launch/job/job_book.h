@@ -8,7 +8,7 @@
 
 #include "alloc/allocation.h"
 #include "alloc/node_pool.h"
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 
 /* The book of an instance's nodes: node i is place i + 1.  O(nodes). */
 struct node_pool *job_book_create(const struct allocation *allocation);
@@ -20,7 +20,7 @@ struct job_shares {
 };
 void job_shares_fini(struct job_shares *shares);
 /* As many slots of each node as the map has processes there; places are those of the map.  O(places). */
-void job_shares_make(const struct place_map *map, const struct ranges *places,
+void job_shares_make(const struct placement_map *map, const struct ranges *places,
                      struct job_shares *ret_shares);
 /* Takes them.  The map has already decided whether a node may be oversubscribed. */
 int job_book_take(struct node_pool *pool, uint32_t job, const struct job_shares *shares,

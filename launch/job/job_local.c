@@ -45,7 +45,7 @@ static void contribute_launched(struct job_part *part, struct job_actions *actio
     struct buffer payload = {0};
 
     part->launched.processes = part->local.count;
-    part->launched.hash = place_map_hash_node(&part->local.map, part->instance->place - 1);
+    part->launched.hash = placement_map_hash_node(&part->local.map, part->instance->place - 1);
     job_launched_encode(&part->launched, &payload);
     contribute(part, JOB_OPERATION_LAUNCHED, 1, &part->local.places, &payload, actions);
 }
@@ -97,12 +97,12 @@ static int part_fill(struct job_part *part, struct wire_reader *reader)
     uint32_t node = part->instance->place - 1;
 
     if (job_map_read(part->instance, reader, local) < 0 ||
-        place_map_count(&local->map, node) == 0 ||
+        placement_map_count(&local->map, node) == 0 ||
         (local->map.has_topology &&
-         place_bindings_make(&local->bindings, &local->map, node, NULL) < 0))
+         placement_bindings_make(&local->bindings, &local->map, node, NULL) < 0))
         return -EBADMSG;
-    local->count = place_map_count(&local->map, node);
-    place_map_places(&local->map, &local->places);
+    local->count = placement_map_count(&local->map, node);
+    placement_map_places(&local->map, &local->places);
     local->nodes = (uint32_t)ranges_count(&local->places);
     ranges_copy(&part->ended_places, &local->places);
     part->rank_states = memory_allocate_zeroed(local->count);
@@ -160,7 +160,7 @@ static void tell_placement(const struct job_part *part, struct job_actions *acti
     wire_put_u8(&payload, JOB_MESSAGE_PLACED);
     wire_put_u32(&payload, part->local.number);
     wire_put_u32(&payload, place);
-    wire_put_u64(&payload, place_map_hash_node(&part->local.map, place - 1));
+    wire_put_u64(&payload, placement_map_hash_node(&part->local.map, place - 1));
     job_actions_add(actions, JOB_ACTION_SEND, part->local.number)->message =
         message_from_buffer(&payload);
     buffer_fini(&payload);

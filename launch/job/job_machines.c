@@ -10,7 +10,7 @@ static void machines_check(const struct job_machines *machines)
     struct ranges nodes = {0};
     uint64_t count = 0;
 
-    place_machines_nodes(&machines->known, &nodes);
+    placement_machines_nodes(&machines->known, &nodes);
     assert(ranges_contains_all(&nodes, &machines->with_devices));
     for (uint32_t i = 0; i < machines->known.kinds_count; i++) {
         assert(ranges_is_empty(&machines->known.kinds[i].taken)); /* that is each job's own view */
@@ -22,20 +22,20 @@ static void machines_check(const struct job_machines *machines)
 
 void job_machines_fini(struct job_machines *machines)
 {
-    place_machines_fini(&machines->known);
+    placement_machines_fini(&machines->known);
     ranges_fini(&machines->with_devices);
 }
 
-void job_machines_learn(struct job_machines *machines, const struct place_machines *answer,
+void job_machines_learn(struct job_machines *machines, const struct placement_machines *answer,
                         int with_devices)
 {
     struct ranges nodes = {0}, others = {0};
 
-    place_machines_nodes(answer, &nodes);
-    place_machines_nodes(&machines->known, &others);
+    placement_machines_nodes(answer, &nodes);
+    placement_machines_nodes(&machines->known, &others);
     ranges_remove_all(&others, &nodes);
-    place_machines_keep(&machines->known, &others);
-    place_machines_merge(&machines->known, answer);
+    placement_machines_keep(&machines->known, &others);
+    placement_machines_merge(&machines->known, answer);
     ranges_remove_all(&machines->with_devices, &nodes);
     if (with_devices)
         ranges_add_all(&machines->with_devices, &nodes);
@@ -50,5 +50,5 @@ void job_machines_nodes(const struct job_machines *machines, int with_devices,
     if (with_devices)
         ranges_copy(ret_nodes, &machines->with_devices);
     else
-        place_machines_nodes(&machines->known, ret_nodes);
+        placement_machines_nodes(&machines->known, ret_nodes);
 }

@@ -9,17 +9,17 @@
 #ifndef LAUNCH_JOB_JOB_MACHINES_H
 #define LAUNCH_JOB_JOB_MACHINES_H
 
-#include "alloc/place_machines.h"
+#include "alloc/placement_machines.h"
 
 /* A zeroed struct knows nothing. */
 struct job_machines {
-    struct place_machines known;
+    struct placement_machines known;
     struct ranges with_devices; /* nodes, by index */
 };
 
 void job_machines_fini(struct job_machines *machines);
 /* The nodes of the answer are like that. */
-void job_machines_learn(struct job_machines *machines, const struct place_machines *answer,
+void job_machines_learn(struct job_machines *machines, const struct placement_machines *answer,
                         int with_devices);
 /* Nodes that need not be asked. */
 void job_machines_nodes(const struct job_machines *machines, int with_devices,

@@ -15,9 +15,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "alloc/place_cores.h"
-#include "alloc/place_cpus.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_cores.h"
+#include "alloc/placement_cpus.h"
+#include "alloc/placement_require.h"
 #include "launch/job/instance_state.h"
 
 /* Whether slots are used, or nodes lost. */
@@ -119,11 +119,11 @@ static struct guess guess_of(const struct placement *placement)
     struct guess guess = {.slots = 0};
 
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        const struct map_rule *rule = &placement->rules[i];
+        const struct placement_rule *rule = &placement->rules[i];
 
         guess.all |= rule->processes == 0 || rule->oversubscribe || rule->cpus > 0 ||
-                     rule->policy == MAP_BY_LIST;
-        if (rule->policy == MAP_BY_NODE || rule->span)
+                     rule->policy == PLACEMENT_BY_LIST;
+        if (rule->policy == PLACEMENT_BY_NODE || rule->span)
             guess.nodes += rule->processes;
         else if (rule->per > 0)
             guess.nodes += (rule->processes + rule->per - 1) / rule->per;
@@ -186,15 +186,16 @@ void job_map_unknown(const struct job *job, const struct ranges *candidates,
  * these, and where each node gets one in turn, none is given a second. */
 static int is_settled(const struct job *job, const struct ranges *unknown)
 {
-    const struct place_map *map = &job->map;
+    const struct placement_map *map = &job->map;
 
     if (guess_of(&job->spec.placement).all || ranges_max(&job->places) - 1 > ranges_min(unknown))
         return 0;
     for (uint32_t i = 0; i < map->apps_count; i++) {
-        const struct map_app *app = &map->apps[i];
+        const struct placement_app *app = &map->apps[i];
 
         for (uint32_t j = 0; j < app->runs_count; j++)
-            if ((app->rule->policy == MAP_BY_NODE || app->rule->span) && app->runs[j].count > 1)
+            if ((app->rule->policy == PLACEMENT_BY_NODE || app->rule->span) &&
+                app->runs[j].count > 1)
                 return 0;
     }
     return 1;
@@ -224,8 +225,8 @@ static void say_why(const struct job *job, struct error *error)
     struct buffer text = {0};
     uint64_t used = slots_used(job), taken, cores;
 
-    place_require_tell(&job->spec.placement, job->instance->allocation, &text);
-    place_cores_count(&job->spec.placement.machines, &taken, &cores);
+    placement_require_tell(&job->spec.placement, job->instance->allocation, &text);
+    placement_cores_count(&job->spec.placement.machines, &taken, &cores);
     if (used > 0)
         buffer_printf(&text, "; other jobs of this instance have %llu of its %llu slots",
                       (unsigned long long)used,
@@ -241,14 +242,14 @@ static void say_why(const struct job *job, struct error *error)
 
 static int make(struct job *job, const struct allocation *slots, struct error *error)
 {
-    int rc = place_map_make(&job->map, &job->spec.placement, slots, error);
+    int rc = placement_map_make(&job->map, &job->spec.placement, slots, error);
 
     if (rc == 0)
-        rc = place_map_check(&job->map, slots, error);
+        rc = placement_map_check(&job->map, slots, error);
     if (rc == 0)
-        place_map_places(&job->map, &job->places);
+        placement_map_places(&job->map, &job->places);
     else
-        place_map_fini(&job->map);
+        placement_map_fini(&job->map);
     return rc;
 }
 
@@ -258,10 +259,10 @@ static int make_own(struct job *job, const struct job_view *left, struct error *
     struct placement *placement = &job->spec.placement;
     struct ranges own = {0};
 
-    place_map_resolve(&job->map, placement);
-    place_map_fini(&job->map);
+    placement_map_resolve(&job->map, placement);
+    placement_map_fini(&job->map);
     nodes_of_places(&job->places, &own);
-    place_machines_keep(&placement->machines, &own);
+    placement_machines_keep(&placement->machines, &own);
     ranges_fini(&own);
     view_own(job, &left->allocation, &job->own);
     return make(job, &job->own.allocation, error);
@@ -275,14 +276,14 @@ static void give_machines(struct job *job)
     const struct instance_root *root = job->instance->root;
     struct list_link *node, *spare;
 
-    place_machines_fini(&placement->machines);
+    placement_machines_fini(&placement->machines);
     if (!placement_wants_topology(placement))
         return;
-    place_machines_merge(&placement->machines, &root->machines.known);
+    placement_machines_merge(&placement->machines, &root->machines.known);
     if (!placement_binds(placement))
         return;
     list_for_each(&root->jobs, node, spare)
-        place_cores_take(&list_entry(node, struct job, node)->cores, &placement->machines);
+        placement_cores_take(&list_entry(node, struct job, node)->cores, &placement->machines);
 }
 
 /* Nodes of which it would have to be known what they are like, and is not. */
@@ -294,7 +295,7 @@ static void nodes_without(const struct job *job, struct ranges *ret_nodes)
     ranges_clear(ret_nodes);
     if (!placement_wants_topology(placement))
         return;
-    place_machines_nodes(&placement->machines, &known);
+    placement_machines_nodes(&placement->machines, &known);
     ranges_add(ret_nodes, 0, allocation_nodes(job->instance->allocation) - 1);
     ranges_remove_all(ret_nodes, &known);
     ranges_fini(&known);
@@ -311,7 +312,7 @@ static int make_shared(struct job *job, const struct ranges *unknown, struct err
     view_left(job, &without, &left);
     rc = make(job, &left.allocation, error);
     if (!ranges_is_empty(unknown) && (rc < 0 || !is_settled(job, unknown))) {
-        place_map_fini(&job->map);
+        placement_map_fini(&job->map);
         rc = -EAGAIN;
     }
     if (rc == 0)
@@ -330,7 +331,7 @@ static int make_any(struct job *job, struct error *error)
     job_map_unknown(job, &candidates, &unknown);
     give_machines(job);
     if (ranges_is_empty(&unknown))
-        place_cpus_settle(&job->spec.placement, job->instance->allocation);
+        placement_cpus_settle(&job->spec.placement, job->instance->allocation);
     if (is_shared(job) || !ranges_is_empty(&unknown))
         rc = make_shared(job, &unknown, error);
     else
@@ -343,7 +344,7 @@ static int make_any(struct job *job, struct error *error)
 int job_map_make(struct job *job, struct error *error)
 {
     struct placement *placement = &job->spec.placement;
-    int rc = place_require_settle(placement, job->instance->allocation, error);
+    int rc = placement_require_settle(placement, job->instance->allocation, error);
 
     assert(job->map.apps_count == 0 && job->cores.count == 0);
     ranges_clear(&job->places);
@@ -357,12 +358,12 @@ int job_map_make(struct job *job, struct error *error)
         return rc;
     }
     node_pool_add_facts(job->instance->root->book, &placement->facts);
-    place_require_forget(placement);
-    place_map_resolve(&job->map, placement);
+    placement_require_forget(placement);
+    placement_map_resolve(&job->map, placement);
     job->spec.processes = job->map.processes;
     job_shares_make(&job->map, &job->places, &job->shares);
     if (placement_binds(placement))
-        place_cores_make(&job->cores, &job->map);
+        placement_cores_make(&job->cores, &job->map);
     return 0;
 }
 
@@ -424,7 +425,7 @@ int job_map_read(const struct instance *instance, struct wire_reader *reader,
             slots.runs = runs;
             slots.runs_count = count;
         }
-        rc = place_map_make(&local->map, &local->spec.placement, &slots, NULL);
+        rc = placement_map_make(&local->map, &local->spec.placement, &slots, NULL);
     }
     free(runs);
     return rc;

@@ -25,8 +25,8 @@ void job_part_destroy(struct job_part *part)
 {
     if (part == NULL)
         return;
-    place_bindings_fini(&part->local.bindings);
-    place_map_fini(&part->local.map);
+    placement_bindings_fini(&part->local.bindings);
+    placement_map_fini(&part->local.map);
     job_spec_fini(&part->local.spec);
     ranges_fini(&part->local.places);
     ranges_fini(&part->ended_places);
@@ -49,5 +49,5 @@ void job_part_check(const struct job_part *part)
 uint32_t job_part_rank(const struct job_part *part, uint32_t index)
 {
     assert(index < part->local.count);
-    return place_map_rank(&part->local.map, part->instance->place - 1, index);
+    return placement_map_rank(&part->local.map, part->instance->place - 1, index);
 }

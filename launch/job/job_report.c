@@ -63,7 +63,7 @@ static const char *start_object(const struct job *job, const struct job_failure 
 
     if (spec->apps_count == 0)
         return "the program";
-    app = &spec->apps[place_map_app(&job->map, failure->rank)];
+    app = &spec->apps[placement_map_app(&job->map, failure->rank)];
     if (failure->step == START_STEP_CHDIR)
         return app->directory ? app->directory : "the working directory";
     return app->argv[0];
@@ -184,13 +184,13 @@ void job_report_rank_set(const struct ranges *ranks, struct buffer *out)
 
 void job_report_ranks(const struct job *job, const struct ranges *places, struct buffer *out)
 {
-    const struct place_map *map = &job->map;
+    const struct placement_map *map = &job->map;
     struct ranges ranks = {0};
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++)
-        for (uint32_t i = 0; i < place_map_count(map, place - 1); i++) {
-            uint32_t rank = place_map_rank(map, place - 1, i);
+        for (uint32_t i = 0; i < placement_map_count(map, place - 1); i++) {
+            uint32_t rank = placement_map_rank(map, place - 1, i);
 
             ranges_add(&ranks, rank, rank);
         }

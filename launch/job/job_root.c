@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_print.h"
-#include "alloc/place_local.h"
+#include "alloc/placement_print.h"
+#include "alloc/placement_local.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/proto/exit_status.h"
@@ -41,7 +41,7 @@ struct job *job_create(struct instance *instance, uint32_t number, struct job_sp
     job->spec = *spec;
     job_spec_init(spec);
     job->spec.number = number;
-    place_machines_fini(&job->spec.placement.machines); /* the root asks the nodes themselves */
+    placement_machines_fini(&job->spec.placement.machines); /* the root asks the nodes themselves */
     job->lost_place = TREE_NO_PLACE;
     job->deadline_ns = UINT64_MAX;
     job->generation = 1;
@@ -50,9 +50,9 @@ struct job *job_create(struct instance *instance, uint32_t number, struct job_sp
 
 void job_destroy(struct job *job)
 {
-    place_map_fini(&job->map);
+    placement_map_fini(&job->map);
     job_shares_fini(&job->shares);
-    place_cores_fini(&job->cores);
+    placement_cores_fini(&job->cores);
     job_view_fini(&job->own);
     job_spec_fini(&job->spec);
     ranges_fini(&job->places);
@@ -299,23 +299,23 @@ static enum job_phase lost_survey(struct job *job, const struct job_event *event
 /* Draws where each process is bound, once all agree. */
 static void report_bindings(const struct job *job, struct job_actions *actions)
 {
-    struct place_sorts *sorts = place_sorts_create(&job->map);
+    struct placement_sorts *sorts = placement_sorts_create(&job->map);
     struct buffer text = {0};
 
     for (uint32_t rank = 0; rank < job->map.processes; rank++) {
         char name[HOST_NAME_BYTES_MAX + 1];
         uint32_t node, index;
 
-        place_map_find(&job->map, rank, &node, &index);
+        placement_map_find(&job->map, rank, &node, &index);
         hostlist_name(job->instance->allocation->names, node, name);
         buffer_clear(&text);
         buffer_printf(&text, "rank %u on %s: ", rank, name);
-        place_print_layout(&job->map, node, &place_sorts_get(sorts, node, NULL)->items[index],
-                           &text);
+        placement_print_layout(&job->map, node,
+                               &placement_sorts_get(sorts, node, NULL)->items[index], &text);
         job_actions_text(actions, job->number, LOG_LEVEL_WARNING, buffer_string(&text));
     }
     buffer_fini(&text);
-    place_sorts_destroy(sorts);
+    placement_sorts_destroy(sorts);
 }
 
 static enum job_phase runs(struct job *job, struct job_actions *actions)
@@ -340,7 +340,7 @@ static enum job_phase launched(struct job *job, const struct job_event *event,
     if (!event->message ||
         job_launched_decode(&message, event->message->data, event->message->length_bytes) < 0 ||
         message.processes != job->map.processes ||
-        message.hash != place_map_hash_total(&job->map)) {
+        message.hash != placement_map_hash_total(&job->map)) {
         job->cause = JOB_CAUSE_PLACEMENT;
         job->end = (struct control_end){.status = EXIT_STATUS_FAILED};
         snprintf(
@@ -371,7 +371,8 @@ static enum job_phase placed(struct job *job, const struct job_event *event,
     place = wire_get_u32(&reader);
     hash = wire_get_u64(&reader);
     if (wire_finish(&reader) < 0 || job->cause != JOB_CAUSE_PLACEMENT || job->other_place != 0 ||
-        !ranges_contains(&job->places, place) || hash == place_map_hash_node(&job->map, place - 1))
+        !ranges_contains(&job->places, place) ||
+        hash == placement_map_hash_node(&job->map, place - 1))
         return job->phase;
     job->other_place = place;
     hostlist_name(job->instance->allocation->names, place - 1, name);

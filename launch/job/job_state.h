@@ -6,7 +6,7 @@
 #ifndef LAUNCH_JOB_JOB_STATE_H
 #define LAUNCH_JOB_JOB_STATE_H
 
-#include "alloc/place_cores.h"
+#include "alloc/placement_cores.h"
 #include "base/list.h"
 #include "base/hash_map.h"
 #include "launch/job/job.h"
@@ -110,10 +110,10 @@ struct job {
     enum job_cause cause;
     uint32_t number;
     struct job_spec spec;
-    struct place_map map;     /* made of spec at the launch */
-    struct job_shares shares; /* of slots: none before the launch */
-    struct place_cores cores; /* that it is bound to, as long: no other is */
-    struct job_view own;      /* slots of its nodes, if it has not the roster to itself */
+    struct placement_map map;     /* made of spec at the launch */
+    struct job_shares shares;     /* of slots: none before the launch */
+    struct placement_cores cores; /* that it is bound to, as long: no other is */
+    struct job_view own;          /* slots of its nodes, if it has not the roster to itself */
     struct ranges places;
     struct ranges concerned;    /* they, and those that were asked before the launch */
     uint32_t surveys;           /* how often nodes have been asked: the generation of that gather */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_require.h"
+#include "alloc/placement_require.h"
 #include "base/log.h"
 #include "launch/proto/survey.h"
 
@@ -31,7 +31,7 @@ static unsigned int wanted(const struct job *job)
         want |= SURVEY_TOPOLOGY;
     if (want != 0 && placement_wants_devices(placement))
         want |= SURVEY_DEVICES;
-    if (place_require_open(placement, job->instance->allocation))
+    if (placement_require_open(placement, job->instance->allocation))
         want |= SURVEY_FACTS;
     return want;
 }
@@ -67,7 +67,7 @@ void job_survey_ask(struct job *job, unsigned int want, struct job_actions *acti
 
     assert(want != 0 && !ranges_is_empty(&job->places));
     if (want & SURVEY_FACTS)
-        place_require_all(&job->spec.placement, &require);
+        placement_require_all(&job->spec.placement, &require);
     ranges_add_all(&job->concerned, &job->places);
     wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
     wire_put_u32(&payload, job->number);

@@ -15,7 +15,7 @@ enum survey_want { SURVEY_TOPOLOGY = 1, SURVEY_DEVICES = 2, SURVEY_FACTS = 4 };
 
 /* A zeroed struct is empty. */
 struct survey {
-    struct place_machines machines;
+    struct placement_machines machines;
     struct facts_table facts;
     struct ranges failed;       /* nodes (indexes) that could not be inspected */
     char why[SURVEY_WHY_BYTES]; /* the lowest of them */

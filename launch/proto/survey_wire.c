@@ -11,7 +11,7 @@
 
 void survey_fini(struct survey *survey)
 {
-    place_machines_fini(&survey->machines);
+    placement_machines_fini(&survey->machines);
     facts_table_fini(&survey->facts);
     ranges_fini(&survey->failed);
 }
@@ -19,7 +19,7 @@ void survey_fini(struct survey *survey)
 void survey_encode(const struct survey *survey, struct buffer *out)
 {
     assert(memchr(survey->why, '\0', sizeof(survey->why)) != NULL);
-    place_machines_encode(&survey->machines, out);
+    placement_machines_encode(&survey->machines, out);
     facts_table_encode(&survey->facts, out);
     ranges_encode(&survey->failed, out);
     wire_put_string(out, survey->why);
@@ -29,7 +29,7 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader)
 {
     struct survey survey = {.why = ""};
 
-    if (place_machines_decode(&survey.machines, reader) == 0)
+    if (placement_machines_decode(&survey.machines, reader) == 0)
         (void)facts_table_decode(&survey.facts, reader);
     ranges_decode(reader, NODE_RANGES_MAX, &survey.failed);
     wire_get_string_into(reader, survey.why, sizeof(survey.why));
@@ -45,7 +45,7 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader)
 static void merge(struct survey *sum, const struct survey *part)
 {
     assert(sum != part);
-    place_machines_merge(&sum->machines, &part->machines);
+    placement_machines_merge(&sum->machines, &part->machines);
     facts_table_merge(&sum->facts, &part->facts);
     if (!ranges_is_empty(&part->failed) &&
         (ranges_is_empty(&sum->failed) || ranges_min(&part->failed) < ranges_min(&sum->failed)))

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alloc/place_device.h"
+#include "alloc/placement_device.h"
 #include "base/hash_map.h"
 
 /* Variables of a process: ours first, then the job's, of which the last of a name wins. */
@@ -57,7 +57,7 @@ static void put_number(struct buffer *out, const char *name, uint32_t value)
 static void write_own(const struct rank_start *start, struct buffer *out)
 {
     const struct app_spec *app =
-        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+        &start->job->spec.apps[placement_map_app(&start->job->map, start->rank)];
     const char *tmpdir = getenv("TMPDIR");
 
     assert(start->rank < start->job->map.processes);
@@ -76,24 +76,25 @@ static void write_own(const struct rank_start *start, struct buffer *out)
 }
 
 /* NULL if the job's processes have no bindings. */
-static const struct place_binding *binding_of(const struct rank_start *start)
+static const struct placement_binding *binding_of(const struct rank_start *start)
 {
-    const struct place_bindings *bindings = &start->job->bindings;
+    const struct placement_bindings *bindings = &start->job->bindings;
 
     return start->index < bindings->count ? &bindings->items[start->index] : NULL;
 }
 
 static int memory_is_bound(const struct rank_start *start)
 {
-    const struct place_binding *binding = binding_of(start);
+    const struct placement_binding *binding = binding_of(start);
 
-    return binding != NULL && start->job->map.apps[binding->app].rule->memory == MAP_MEMORY_BOUND;
+    return binding != NULL &&
+           start->job->map.apps[binding->app].rule->memory == PLACEMENT_MEMORY_BOUND;
 }
 
 /* The GPUs of the process, numbered in bus order, which CUDA does only on request. */
 static void write_gpus(const struct rank_start *start, struct buffer *out)
 {
-    const struct place_binding *binding = binding_of(start);
+    const struct placement_binding *binding = binding_of(start);
     struct buffer list = {0};
     uint32_t number = 0;
 
@@ -101,7 +102,7 @@ static void write_gpus(const struct rank_start *start, struct buffer *out)
         return;
     for (; ranges_next(&binding->gpus, number, &number); number++)
         buffer_printf(&list, "%s%u", list.length_bytes > 0 ? "," : "", number);
-    put(out, device_variable(binding->gpu_kind), buffer_string(&list));
+    put(out, placement_device_variable(binding->gpu_kind), buffer_string(&list));
     if (binding->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
         put(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     buffer_fini(&list);
@@ -111,7 +112,7 @@ static void environment_fill(const struct rank_start *start, struct buffer *text
                              struct environment *environment)
 {
     const struct app_spec *app =
-        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
+        &start->job->spec.apps[placement_map_app(&start->job->map, start->rank)];
     char *variable, *end;
 
     write_own(start, text);
@@ -157,8 +158,8 @@ static int descriptors_open(const struct rank_start *start, struct helper_fd *fd
 int rank_start(const struct rank_start *start, struct error *error)
 {
     const struct app_spec *app =
-        &start->job->spec.apps[place_map_app(&start->job->map, start->rank)];
-    const struct place_binding *binding = binding_of(start);
+        &start->job->spec.apps[placement_map_app(&start->job->map, start->rank)];
+    const struct placement_binding *binding = binding_of(start);
     struct helper_fd fds[HELPER_FDS_MAX];
     struct environment environment = {.positions = hash_map_create()};
     struct buffer text = {0};

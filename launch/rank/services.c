@@ -90,7 +90,7 @@ static void mapping_in_turn(const struct services *services, struct mapping_runs
     for (uint32_t rank = 0; rank < job->map.processes; rank++) {
         uint32_t node, local_index;
 
-        place_map_find(&job->map, rank, &node, &local_index);
+        placement_map_find(&job->map, rank, &node, &local_index);
         mapping_add(runs, (uint32_t)ranges_count_within(&job->places, 1, node + 1) - 1, 1);
     }
 }
@@ -101,7 +101,7 @@ static void mapping_in_blocks(const struct services *services, struct mapping_ru
     uint32_t place = 0;
 
     for (uint32_t node = 0; ranges_next(&job->places, place, &place); node++, place++)
-        mapping_add(runs, node, place_map_count(&job->map, place - 1));
+        mapping_add(runs, node, placement_map_count(&job->map, place - 1));
 }
 
 /* PMI_process_mapping: which ranks share a node. Nodes are numbered by their order in the job. */
@@ -109,7 +109,7 @@ static void process_mapping(const struct services *services, struct buffer *out)
 {
     struct mapping_runs runs = {0};
 
-    if (!place_map_is_contiguous(&services->config.job->map))
+    if (!placement_map_is_contiguous(&services->config.job->map))
         mapping_in_turn(services, &runs);
     else
         mapping_in_blocks(services, &runs);
@@ -187,8 +187,8 @@ static void clients_create(struct services *services)
     services->apps = memory_allocate_zeroed((job->count + 1) * sizeof *services->apps);
     services->clients = memory_allocate_zeroed((job->count + 1) * sizeof *services->clients);
     for (uint32_t i = 0; i < job->count; i++) {
-        services->ranks[i] = place_map_rank(&job->map, services->config.place - 1, i);
-        services->apps[i] = place_map_app(&job->map, services->ranks[i]);
+        services->ranks[i] = placement_map_rank(&job->map, services->config.place - 1, i);
+        services->apps[i] = placement_map_app(&job->map, services->ranks[i]);
         services->clients[i].services = services;
         services->clients[i].index = i;
         services->clients[i].fd = -1;

@@ -72,7 +72,7 @@ static int add_places(const struct services *services, const struct pmi_process 
     }
     if (member->rank >= job->map.processes)
         return -EINVAL;
-    place_map_find(&job->map, member->rank, &node, &local_index);
+    placement_map_find(&job->map, member->rank, &node, &local_index);
     ranges_add(ret_places, node + 1, node + 1);
     return 0;
 }

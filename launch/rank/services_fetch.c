@@ -79,7 +79,7 @@ void services_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
         services_answer(speaker, id, -ENOENT, NULL, 0);
         return;
     }
-    place_map_find(&job->map, process->rank, &node, &local_index);
+    placement_map_find(&job->map, process->rank, &node, &local_index);
     wire_put_u8(&payload, JOB_MESSAGE_MODEX);
     wire_put_u32(&payload, job->number);
     wire_put_u32(&payload, process->rank);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "alloc/place_print.h"
+#include "alloc/placement_print.h"
 #include "launch/rank/services_internal.h"
 
 #define ARGUMENTS_BYTES_MAX 4096u /* of a command line given to clients */
@@ -43,13 +43,13 @@ static void facts_fini(struct job_facts *facts, const struct pmi_job *job)
     buffer_fini(&facts->map_by);
 }
 
-static void add_node(struct job_facts *facts, const struct place_map *map, uint32_t node,
+static void add_node(struct job_facts *facts, const struct placement_map *map, uint32_t node,
                      uint32_t index)
 {
-    uint32_t count = place_map_count(map, node);
+    uint32_t count = placement_map_count(map, node);
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = place_map_rank(map, node, i);
+        uint32_t rank = placement_map_rank(map, node, i);
 
         assert(rank < map->processes);
         buffer_printf(&facts->ranks, "%s%u", i ? "," : index ? ";" : "", rank);
@@ -103,7 +103,7 @@ static void make_apps(const struct job_local *job, struct job_facts *facts)
                                           .arguments = join_arguments(job->spec.apps[i].argv)};
 }
 
-static uint32_t package_of(const struct topology *view, const struct place_binding *binding)
+static uint32_t package_of(const struct topology *view, const struct placement_binding *binding)
 {
     uint32_t thread = ranges_is_empty(&binding->home) ? 0 : ranges_min(&binding->home);
 
@@ -113,16 +113,16 @@ static uint32_t package_of(const struct topology *view, const struct place_bindi
 static void make_bindings(const struct services *services, struct job_facts *facts)
 {
     const struct job_local *job = services->config.job;
-    const struct place_machines *machines = &job->spec.placement.machines;
+    const struct placement_machines *machines = &job->spec.placement.machines;
     uint32_t node = services->config.place - 1;
-    uint32_t kind = place_machines_kind(machines, node);
+    uint32_t kind = placement_machines_kind(machines, node);
 
     if (job->bindings.count == 0 || kind == UINT32_MAX)
         return;
     assert(job->bindings.count >= job->count);
     facts->bindings = memory_allocate_zeroed(job->count * sizeof(*facts->bindings));
     for (uint32_t i = 0; i < job->count; i++) {
-        const struct place_binding *placed = &job->bindings.items[i];
+        const struct placement_binding *placed = &job->bindings.items[i];
         struct pmi_binding *binding = &facts->bindings[i];
         struct buffer text = {0};
 
@@ -133,7 +133,7 @@ static void make_bindings(const struct services *services, struct job_facts *fac
         binding->cpus = memory_copy_string(buffer_string(&text));
         buffer_clear(&text);
         buffer_append_string(&text, "hwloc:");
-        place_print_locality(&job->map, node, placed, &text);
+        placement_print_locality(&job->map, node, placed, &text);
         binding->locality = memory_copy_string(buffer_string(&text));
         buffer_fini(&text);
         for (uint32_t j = 0; j < i; j++)
@@ -146,8 +146,8 @@ static void make_bindings(const struct services *services, struct job_facts *fac
 int services_job_open(struct services *services, struct error *error)
 {
     const struct job_local *local = services->config.job;
-    const struct map_rule *rule = local->map.apps[0].rule;
-    enum topology_level bind = map_rule_bind_level(rule, local->map.in_threads);
+    const struct placement_rule *rule = local->map.apps[0].rule;
+    enum topology_level bind = placement_rule_bind_level(rule, local->map.in_threads);
     struct job_facts facts = {.nodes = NULL};
     char number[16];
     struct pmi_ops ops = services_ops(&services->speakers[SPEAKER_PMIX]);
@@ -165,7 +165,7 @@ int services_job_open(struct services *services, struct error *error)
         .local_ranks = services->ranks,
         .local_apps = services->apps,
         .local_count = local->count,
-        .rank_by = map_rank_by_name(map_rule_rank_by(rule)),
+        .rank_by = placement_rank_by_name(placement_rule_rank_by(rule)),
         .bind_to = bind == TOPOLOGY_NODE ? "none" : topology_level_name(bind),
     };
     int rc;
@@ -174,7 +174,7 @@ int services_job_open(struct services *services, struct error *error)
     make_maps(services, &facts, &job.node_index);
     make_apps(local, &facts);
     make_bindings(services, &facts);
-    map_rule_print(rule, &facts.map_by);
+    placement_rule_print(rule, &facts.map_by);
     job.node_names = buffer_string(&facts.names);
     job.ranks_by_node = buffer_string(&facts.ranks);
     job.map_by = buffer_string(&facts.map_by);

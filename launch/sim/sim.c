@@ -173,7 +173,7 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
 /* ---- life ---- */
 
 static struct sim_job *job_of(struct sim_machine *machine, uint32_t client,
-                              const struct map_rule *rule, const struct sim_program *program)
+                              const struct placement_rule *rule, const struct sim_program *program)
 {
     struct sim_job *job = memory_allocate_zeroed(sizeof *job);
 
@@ -200,13 +200,13 @@ void sim_machine_run_job(struct sim_machine *machine)
 }
 
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
-                            const struct map_rule *rule, const struct sim_program *program)
+                            const struct placement_rule *rule, const struct sim_program *program)
 {
     virtual_network_at(machine->sim, time_ns, call_run, job_of(machine, 1, rule, program), 0);
 }
 
 void sim_machine_run_job_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
-                            const struct map_rule *rule, const struct sim_program *program)
+                            const struct placement_rule *rule, const struct sim_program *program)
 {
     assert(client > 0);
     virtual_network_at(machine->sim, time_ns, call_run, job_of(machine, client, rule, program), 0);

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 #include "fabric/virtual_network.h"
 #include "launch/job/instance.h"
 #include "launch/proto/control.h"
@@ -41,18 +41,18 @@ struct sim_machine_config {
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;
     struct virtual_network_model network;
-    uint32_t more;           /* maximum number of places added */
-    uint32_t strangers;      /* daemons that falsely claim a place: sim_machine_claim */
-    uint64_t daemon_ns;      /* minimum time of a starter to bring a daemon up */
-    uint64_t daemon_ns_max;  /* maximum extra time */
-    uint64_t starter_cpu_ns; /* of the place's core, for each daemon that it starts */
-    uint64_t daemon_cpu_ns;  /* of the daemon's, until it opens its first link */
-    uint64_t process_cpu_ns; /* of the node's, for each process that it starts */
-    double daemon_fails;     /* chance that it cannot start */
-    double daemon_silent;    /* chance that it never reports */
-    uint64_t reader_byte_ns; /* the front end's time to write a byte */
-    struct map_rule rule;    /* of a job, without a list */
-    uint32_t machine_sorts;  /* number of different kinds of machines; 0: one */
+    uint32_t more;              /* maximum number of places added */
+    uint32_t strangers;         /* daemons that falsely claim a place: sim_machine_claim */
+    uint64_t daemon_ns;         /* minimum time of a starter to bring a daemon up */
+    uint64_t daemon_ns_max;     /* maximum extra time */
+    uint64_t starter_cpu_ns;    /* of the place's core, for each daemon that it starts */
+    uint64_t daemon_cpu_ns;     /* of the daemon's, until it opens its first link */
+    uint64_t process_cpu_ns;    /* of the node's, for each process that it starts */
+    double daemon_fails;        /* chance that it cannot start */
+    double daemon_silent;       /* chance that it never reports */
+    uint64_t reader_byte_ns;    /* the front end's time to write a byte */
+    struct placement_rule rule; /* of a job, without a list */
+    uint32_t machine_sorts;     /* number of different kinds of machines; 0: one */
     struct sim_program program;
     uint32_t lease_ms; /* 0: the daemons' default */
     uint8_t idle;      /* no job at time 0, only by sim_machine_run_job and similar */
@@ -121,7 +121,7 @@ struct sim_output {
 
 /* Adds the machine of a place (from 1): two packages of eight cores; other kinds have two threads
  * per core, fewer cores, or some cores not allowed. */
-void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines);
+void sim_machine_add(uint32_t sorts, uint32_t place, struct placement_machines *ret_machines);
 
 /* watch and its context stay the caller's; it gets no events of strangers.  The user runs the job
  * at time 0, unless the machine is idle. */
@@ -144,10 +144,10 @@ void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t 
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number);
 /* Jobs get numbers from 1 on in the order in which they are run. */
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
-                            const struct map_rule *rule, const struct sim_program *program);
+                            const struct placement_rule *rule, const struct sim_program *program);
 /* By a client other than the first, 1, which began the instance and ends it when it goes away. */
 void sim_machine_run_job_as(struct sim_machine *machine, uint64_t time_ns, uint32_t client,
-                            const struct map_rule *rule, const struct sim_program *program);
+                            const struct placement_rule *rule, const struct sim_program *program);
 /* A client goes away without a word; what it has not detached from ends. */
 void sim_machine_hang_up_at(struct sim_machine *machine, uint64_t time_ns, uint32_t client);
 /* A job goes on without its client; 0: the instance without the first. */

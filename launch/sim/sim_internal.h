@@ -90,7 +90,7 @@ struct sim_job {
     struct sim_machine *machine;
     uint32_t client;
     uint32_t request; /* its index among the known jobs */
-    struct map_rule rule;
+    struct placement_rule rule;
     struct sim_program program;
     uint32_t number;
     uint64_t timer_ns;       /* of the root's job logic; UINT64_MAX: none */

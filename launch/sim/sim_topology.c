@@ -24,7 +24,7 @@ static void make(uint32_t sort, struct topology *topology)
 }
 
 /* Neighbours are usually alike. */
-void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_machines)
+void sim_machine_add(uint32_t sorts, uint32_t place, struct placement_machines *ret_machines)
 {
     uint32_t sort = sorts > 0 ? place / 3 % sorts : 0;
     struct topology topology;
@@ -35,7 +35,7 @@ void sim_machine_add(uint32_t sorts, uint32_t place, struct place_machines *ret_
         if (!(sort & SORT_RESTRICTED) || i % 3 != 1)
             ranges_add(&allowed, topology.os[i], topology.os[i]);
     }
-    (void)place_machines_add(ret_machines, &topology, &allowed, place - 1, place - 1);
+    (void)placement_machines_add(ret_machines, &topology, &allowed, place - 1, place - 1);
     topology_fini(&topology);
     ranges_fini(&allowed);
 }

@@ -44,7 +44,7 @@ static void print_nodes(const struct hostlist *names, int has_brackets, struct b
             continue;
         }
         for (uint32_t k = 0; k < run.count && out->length_bytes < NODES_BYTES_MAX; k++) {
-            host_run_name(&run, k, name);
+            hostlist_run_name(&run, k, name);
             buffer_printf(out, "%s%s", out->length_bytes > 0 ? "," : "", name);
         }
     }

@@ -178,7 +178,7 @@ static void put_run(struct buffer *out, uint8_t client)
     control_hello_encode(&hello, &payload);
     put(out, client, CONTROL_HELLO, &payload);
     job_spec_init(&spec);
-    placement_add(&spec.placement, &(struct map_rule){.processes = 1});
+    placement_add(&spec.placement, &(struct placement_rule){.processes = 1});
     spec.apps = memory_allocate_zeroed(sizeof(*spec.apps));
     spec.apps_count = 1;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));

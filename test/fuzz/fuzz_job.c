@@ -29,7 +29,7 @@ static void set_up(void)
 static void job_of(struct job_spec *ret_spec)
 {
     job_spec_init(ret_spec);
-    placement_add(&ret_spec->placement, &(struct map_rule){.processes = 4});
+    placement_add(&ret_spec->placement, &(struct placement_rule){.processes = 4});
     ret_spec->apps = memory_allocate_zeroed(sizeof *ret_spec->apps);
     ret_spec->apps_count = 1;
     ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));

@@ -96,7 +96,7 @@ static void sample_job(struct buffer *out)
 {
     char *strings[] = {memory_copy_string("PATH=/bin"), memory_copy_string("A=1"), NULL};
     struct app_spec app = {.argv = strings, .set = strings};
-    struct map_rule rule = {.processes = 2};
+    struct placement_rule rule = {.processes = 2};
     struct job_spec job = {.number = 1,
                            .placement = {.rules = &rule, .rules_count = 1},
                            .apps = &app,

@@ -6,9 +6,9 @@
  */
 #include "config.h"
 
-#include "alloc/place_list.h"
-#include "alloc/place_local.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_list.h"
+#include "alloc/placement_local.h"
+#include "alloc/placement_require.h"
 #include "test/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -19,17 +19,17 @@
 
 static void map_all(const struct placement *placement, const struct allocation *allocation)
 {
-    struct place_map map;
+    struct placement_map map;
     uint64_t hash = 0;
 
-    if (place_map_make(&map, placement, allocation, NULL) < 0)
+    if (placement_map_make(&map, placement, allocation, NULL) < 0)
         return;
-    if (map.processes <= PROCESSES_MAX && place_map_check(&map, allocation, NULL) == 0) {
+    if (map.processes <= PROCESSES_MAX && placement_map_check(&map, allocation, NULL) == 0) {
         for (uint32_t node = 0; node < map.nodes; node++)
-            hash += place_map_hash_node(&map, node);
-        assert(hash == place_map_hash_total(&map));
+            hash += placement_map_hash_node(&map, node);
+        assert(hash == placement_map_hash_total(&map));
     }
-    place_map_fini(&map);
+    placement_map_fini(&map);
 }
 
 static void read_placement(const uint8_t *data, size_t data_bytes,
@@ -41,13 +41,13 @@ static void read_placement(const uint8_t *data, size_t data_bytes,
     wire_reader_init(&reader, data, data_bytes);
     if (placement_decode(&placement, &reader) < 0)
         return;
-    if (place_require_settle(&placement, allocation, NULL) == 0 &&
+    if (placement_require_settle(&placement, allocation, NULL) == 0 &&
         placement_processes(&placement) <= PROCESSES_MAX)
         map_all(&placement, allocation);
     placement_fini(&placement);
 }
 
-static void lists_are_equal(const struct map_list *left, const struct map_list *right)
+static void lists_are_equal(const struct placement_list *left, const struct placement_list *right)
 {
     assert(left->count == right->count && (left->cores == NULL) == (right->cores == NULL));
     for (uint32_t i = 0; i < left->count; i++) {
@@ -57,9 +57,9 @@ static void lists_are_equal(const struct map_list *left, const struct map_list *
 }
 
 /* What was read is read again from what it prints as. */
-static void list_returns(const struct map_list *list, const struct allocation *allocation)
+static void list_returns(const struct placement_list *list, const struct allocation *allocation)
 {
-    struct map_list *again;
+    struct placement_list *again;
     struct buffer text = {0};
 
     for (uint32_t i = 0; i < list->count; i++) {
@@ -70,19 +70,20 @@ static void list_returns(const struct map_list *list, const struct allocation *a
         }
         buffer_append_string(&text, "\n");
     }
-    assert(map_list_parse_ranks("again", buffer_string(&text), allocation, &again, NULL) == 0);
+    assert(placement_list_parse_ranks("again", buffer_string(&text), allocation, &again, NULL) ==
+           0);
     lists_are_equal(list, again);
-    map_list_destroy(again);
+    placement_list_destroy(again);
     buffer_fini(&text);
 }
 
 static void read_list(const char *text, int is_sequence, const struct allocation *allocation)
 {
-    struct map_rule rule = {.policy = MAP_BY_LIST, .oversubscribe = 1};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_LIST, .oversubscribe = 1};
     struct placement placement = {.rules = &rule, .rules_count = 1};
     struct error error = ERROR_NONE;
-    int rc = is_sequence ? map_list_parse_sequence("f", text, allocation, &rule.list, &error)
-                         : map_list_parse_ranks("f", text, allocation, &rule.list, &error);
+    int rc = is_sequence ? placement_list_parse_sequence("f", text, allocation, &rule.list, &error)
+                         : placement_list_parse_ranks("f", text, allocation, &rule.list, &error);
 
     assert((rc < 0) == (error.text[0] != '\0'));
     if (rc < 0)
@@ -90,7 +91,7 @@ static void read_list(const char *text, int is_sequence, const struct allocation
     list_returns(rule.list, allocation);
     if (rule.list->cores == NULL)
         map_all(&placement, allocation);
-    map_list_destroy(rule.list);
+    placement_list_destroy(rule.list);
 }
 
 /* A text that is read is judged; what it prints is read again. */
@@ -101,34 +102,34 @@ static void read_require(const char *text)
     struct error error = ERROR_NONE;
     struct buffer words = {0};
 
-    assert((require_parse(text, &require, &error) < 0) == (error.text[0] != '\0'));
+    assert((placement_require_parse(text, &require, &error) < 0) == (error.text[0] != '\0'));
     if (node_facts_parse(text, &facts, NULL) == 0) {
         node_facts_print(&facts, &words);
         if (words.length_bytes > 0)
             assert(node_facts_parse(buffer_string(&words), &facts, NULL) == 0);
     }
     if (error.code == 0) {
-        (void)require_holds(&require, &facts);
-        require_reduce(&require, &facts);
+        (void)placement_require_holds(&require, &facts);
+        placement_require_reduce(&require, &facts);
     }
     node_facts_fini(&facts);
     buffer_fini(&words);
 }
 
 /* What was read is the same after it was printed and read again; lists are files. */
-static void rule_returns(const struct map_rule *rule)
+static void rule_returns(const struct placement_rule *rule)
 {
-    struct map_rule again = {.policy = MAP_BY_SLOT};
-    struct map_extra extra = {.no_local = 0};
+    struct placement_rule again = {.policy = PLACEMENT_BY_SLOT};
+    struct placement_extra extra = {.no_local = 0};
     struct buffer words = {0}, left = {0}, right = {0};
 
-    map_rule_print(rule, &words);
-    assert(map_rule_parse(buffer_string(&words), &again, &extra, NULL) == 0);
-    map_rule_encode(rule, &left);
-    map_rule_encode(&again, &right);
+    placement_rule_print(rule, &words);
+    assert(placement_rule_parse(buffer_string(&words), &again, &extra, NULL) == 0);
+    placement_rule_encode(rule, &left);
+    placement_rule_encode(&again, &right);
     assert(left.length_bytes == right.length_bytes &&
            memcmp(left.data, right.data, left.length_bytes) == 0);
-    map_rule_fini(&again);
+    placement_rule_fini(&again);
     buffer_fini(&words);
     buffer_fini(&left);
     buffer_fini(&right);
@@ -136,18 +137,18 @@ static void rule_returns(const struct map_rule *rule)
 
 static void read_words(const char *text)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
-    struct map_extra extra = {.no_local = 0};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
+    struct placement_extra extra = {.no_local = 0};
     struct error error = ERROR_NONE;
-    int rc = map_rule_parse(text, &rule, &extra, &error);
+    int rc = placement_rule_parse(text, &rule, &extra, &error);
 
     assert((rc < 0) == (error.text[0] != '\0'));
-    if (rc == 0 && rule.policy != MAP_BY_LIST)
+    if (rc == 0 && rule.policy != PLACEMENT_BY_LIST)
         rule_returns(&rule);
-    (void)map_bind_parse(text, &rule, NULL);
-    (void)map_rank_by_parse(text, &rule, NULL);
-    (void)map_memory_parse(text, &rule, NULL);
-    map_rule_fini(&rule);
+    (void)placement_bind_parse(text, &rule, NULL);
+    (void)placement_rank_by_parse(text, &rule, NULL);
+    (void)placement_memory_parse(text, &rule, NULL);
+    placement_rule_fini(&rule);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
@@ -186,7 +187,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 /* Two packages of two cores of two threads on all three nodes. */
 static void sample_placement(struct buffer *out)
 {
-    struct map_rule rule = {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .pe = 2};
+    struct placement_rule rule = {
+        .policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .pe = 2};
     struct placement placement = {0};
     struct topology topology;
     struct ranges allowed = {0}, nodes = {0};
@@ -205,7 +207,7 @@ static void sample_placement(struct buffer *out)
     ranges_add(&nodes, 0, 1);
     facts_table_add(&placement.facts, &facts, &nodes);
     placement_add(&placement, &rule);
-    (void)place_machines_add(&placement.machines, &topology, &allowed, 0, 2);
+    (void)placement_machines_add(&placement.machines, &topology, &allowed, 0, 2);
     placement_encode(&placement, out);
     placement_fini(&placement);
     topology_fini(&topology);

@@ -74,8 +74,8 @@ static void client_opens(uint32_t client)
 static void client_runs(uint32_t job)
 {
     uint32_t processes = job == 1 ? world->scenario->processes : 1;
-    struct map_rule rule = {.policy = processes > 1 ? MAP_BY_NODE : MAP_BY_SLOT,
-                            .processes = processes};
+    struct placement_rule rule = {.policy = processes > 1 ? PLACEMENT_BY_NODE : PLACEMENT_BY_SLOT,
+                                  .processes = processes};
     struct buffer payload = {0};
     struct job_spec spec;
 

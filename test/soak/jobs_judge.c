@@ -17,7 +17,7 @@ void judge_job_fini(struct judge_job *job)
     free(job->failures);
 }
 
-void judge_process(struct judge_job *job, const struct place_map *map,
+void judge_process(struct judge_job *job, const struct placement_map *map,
                    const struct sim_process_fact *fact)
 {
     struct checker_failure failure = {.time_ns = fact->now_ns,

@@ -34,7 +34,7 @@ struct judge_job {
 
 void judge_job_fini(struct judge_job *job);
 /* A process of it has done something. */
-void judge_process(struct judge_job *job, const struct place_map *map,
+void judge_process(struct judge_job *job, const struct placement_map *map,
                    const struct sim_process_fact *fact);
 /* NULL, or what is wrong; with deaths of daemons less is certain. */
 const char *judge_report(const struct judge_job *job, int deaths);

@@ -94,7 +94,7 @@ static void on_process(void *context, const struct sim_process_fact *process)
 {
     struct soak *soak = context;
     struct judge_job *fact = &soak->jobs[process->job];
-    const struct place_map *map =
+    const struct placement_map *map =
         instance_job_map(sim_machine_instance(soak->machine, 0), process->job);
 
     if (map != NULL)
@@ -164,14 +164,14 @@ static uint64_t pick(struct soak *soak, uint64_t bound)
 }
 
 /* By slot or node, or on cores; a user may want one end or none. */
-static struct map_rule plan_rule(struct soak *soak, uint32_t slots)
+static struct placement_rule plan_rule(struct soak *soak, uint32_t slots)
 {
-    struct map_rule rule = {.policy = pick(soak, 2) ? MAP_BY_NODE : MAP_BY_SLOT};
+    struct placement_rule rule = {.policy = pick(soak, 2) ? PLACEMENT_BY_NODE : PLACEMENT_BY_SLOT};
     uint32_t most = pick(soak, 3) ? slots / 4 + 1 : slots;
 
     rule.processes = 1 + (uint32_t)pick(soak, most);
     if (pick(soak, 3) == 0) {
-        rule.policy = MAP_BY_OBJECT;
+        rule.policy = PLACEMENT_BY_OBJECT;
         rule.level = pick(soak, 2) ? TOPOLOGY_CORE : TOPOLOGY_PACKAGE;
     } else if (pick(soak, 4) == 0) {
         rule.pe = 1 + (uint32_t)pick(soak, 6);
@@ -182,7 +182,7 @@ static struct map_rule plan_rule(struct soak *soak, uint32_t slots)
 
 static void plan_job(struct soak *soak, uint64_t time_ns, uint32_t slots)
 {
-    struct map_rule rule = plan_rule(soak, slots);
+    struct placement_rule rule = plan_rule(soak, slots);
     struct sim_program program = {.start_ns_max = 5 * NS_PER_MS};
     const struct control_end end = {.status = 130, .reason = "interrupted"};
     uint32_t job = ++soak->jobs_count;
@@ -336,7 +336,7 @@ static void test_flat(void)
                                         .daemon_ns = NS_PER_MS,
                                         .idle = 1,
                                         .policy = INSTANCE_STAYS};
-    const struct map_rule rule = {.policy = MAP_BY_SLOT, .processes = 2};
+    const struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT, .processes = 2};
     const struct sim_program program = {.step_ns_max = 5 * NS_PER_MS, .fences = 1};
     struct allocation allocation;
     uint32_t kept = 0;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_local.h"
+#include "alloc/placement_local.h"
 #include "base/buffer.h"
 #include "base/random.h"
 #include "overlay/tree.h"
@@ -86,17 +86,17 @@ static void pick_allocation(struct random_state *random, struct allocation *ret_
 static uint32_t count_processes(const struct sim_machine_config *config)
 {
     struct placement placement = {0};
-    struct place_map map;
+    struct placement_map map;
     uint32_t processes = 0;
 
     placement_add(&placement, &config->rule);
     for (uint32_t i = 0;
          placement_wants_topology(&placement) && i < allocation_nodes(config->allocation); i++)
         sim_machine_add(config->machine_sorts, i + 1, &placement.machines);
-    if (place_map_make(&map, &placement, config->allocation, NULL) == 0) {
-        if (place_map_check(&map, config->allocation, NULL) == 0)
+    if (placement_map_make(&map, &placement, config->allocation, NULL) == 0) {
+        if (placement_map_check(&map, config->allocation, NULL) == 0)
             processes = map.processes;
-        place_map_fini(&map);
+        placement_map_fini(&map);
     }
     placement_fini(&placement);
     return processes;
@@ -106,33 +106,34 @@ static uint32_t count_processes(const struct sim_machine_config *config)
 static void pick_binding(struct random_state *random, struct sim_machine_config *config)
 {
     static const enum topology_level levels[] = {TOPOLOGY_PACKAGE, TOPOLOGY_CORE, TOPOLOGY_THREAD};
-    struct map_rule *rule = &config->rule;
+    struct placement_rule *rule = &config->rule;
 
     config->machine_sorts = (uint32_t)pick(random, 1, 8);
     if (random_chance(random, 0.5)) {
         rule->level = levels[random_below(random, 3)];
-        if (rule->policy != MAP_PER_OBJECT)
-            rule->policy = MAP_BY_OBJECT;
+        if (rule->policy != PLACEMENT_PER_OBJECT)
+            rule->policy = PLACEMENT_BY_OBJECT;
     }
     if (random_chance(random, 0.3))
         rule->pe = (uint32_t)pick(random, 1, 3);
-    rule->span = random_chance(random, 0.2) && rule->policy != MAP_PER_OBJECT;
+    rule->span = random_chance(random, 0.2) && rule->policy != PLACEMENT_PER_OBJECT;
     if (random_chance(random, 0.5)) {
-        rule->bind = MAP_BIND_LEVEL;
+        rule->bind = PLACEMENT_BIND_LEVEL;
         rule->bind_level = levels[random_below(random, 3)];
     }
     if (random_chance(random, 0.3))
-        rule->rank_by = (enum map_rank_by)random_below(random, MAP_RANK_BY_COUNT);
+        rule->rank_by = (enum placement_rank_by)random_below(random, PLACEMENT_RANK_BY_COUNT);
 }
 
 static void pick_rule(struct random_state *random, struct sim_machine_config *config)
 {
     uint64_t slots = allocation_slots(config->allocation);
-    static const enum map_policy policies[] = {MAP_BY_SLOT, MAP_BY_NODE, MAP_PER_OBJECT};
-    struct map_rule plain;
+    static const enum placement_policy policies[] = {PLACEMENT_BY_SLOT, PLACEMENT_BY_NODE,
+                                                     PLACEMENT_PER_OBJECT};
+    struct placement_rule plain;
 
     config->rule.policy = policies[random_below(random, 3)];
-    if (config->rule.policy == MAP_PER_OBJECT)
+    if (config->rule.policy == PLACEMENT_PER_OBJECT)
         config->rule.per = 1;
     else if (random_chance(random, 0.5))
         config->rule.processes = (uint32_t)pick(random, 1, slots);
@@ -363,7 +364,7 @@ static int run_seed(uint64_t seed, struct totals *totals, int verbose)
     all_gone = sim_machine_run(checker.machine, checker.disturbed_ns + OVER_MS * NS_PER_MS);
     right = checker_judge(&checker, all_gone);
     count(totals, &checker);
-    map_rule_print(&config.rule, &rule);
+    placement_rule_print(&config.rule, &rule);
     if (verbose || !right)
         diag("seed %llu: %u places, radix %u, %u processes by %s, %llu dead; report at %llu ms: "
              "%u: %s",

@@ -409,7 +409,7 @@ static void told_output(struct checker *checker, struct checker_job *job,
 static void judge_waiting(struct checker *checker, struct checker_job *job, uint32_t generation,
                           uint32_t rank)
 {
-    const struct place_map *map =
+    const struct placement_map *map =
         instance_job_map(sim_machine_instance(checker->machine, 0), job->number);
     uint64_t now_ns = sim_machine_now_ns(checker->machine);
     uint32_t node, index;
@@ -418,7 +418,7 @@ static void judge_waiting(struct checker *checker, struct checker_job *job, uint
         checker_wrong(checker, job, "rank %u is waited for and there is none", rank);
         return;
     }
-    place_map_find(map, rank, &node, &index);
+    placement_map_find(map, rank, &node, &index);
     for (uint32_t i = 0; i < job->calls_count; i++) {
         const struct checker_calls *calls = &job->calls[i];
 
@@ -697,7 +697,8 @@ void checker_fini(struct checker *checker)
 }
 
 struct checker_job *checker_run(struct checker *checker, uint64_t time_ns, uint32_t client,
-                                const struct map_rule *rule, const struct sim_program *program)
+                                const struct placement_rule *rule,
+                                const struct sim_program *program)
 {
     struct checker_job *job = &checker->jobs[checker->jobs_count++];
 

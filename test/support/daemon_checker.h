@@ -104,7 +104,8 @@ void checker_fini(struct checker *checker);
 
 /* Plans: the next request to run; that a place is killed or leaves; a client that hangs up. */
 struct checker_job *checker_run(struct checker *checker, uint64_t time_ns, uint32_t client,
-                                const struct map_rule *rule, const struct sim_program *program);
+                                const struct placement_rule *rule,
+                                const struct sim_program *program);
 void checker_hurt(struct checker *checker, uint64_t time_ns, uint32_t place);
 void checker_hang_up(struct checker *checker, uint64_t time_ns, uint32_t client);
 

@@ -160,7 +160,8 @@ static void pick_program(struct world *world, uint32_t processes, struct sim_pro
 static void plan_job(struct world *world, uint32_t clients)
 {
     uint64_t most = chance(world, 0.6) ? world->slots / 4 + 1 : world->slots;
-    struct map_rule rule = {.policy = chance(world, 0.5) ? MAP_BY_NODE : MAP_BY_SLOT};
+    struct placement_rule rule = {.policy =
+                                      chance(world, 0.5) ? PLACEMENT_BY_NODE : PLACEMENT_BY_SLOT};
     struct sim_program program;
     uint64_t time_ns;
 

@@ -404,7 +404,7 @@ static void survey(struct job_world *world, uint32_t place, uint32_t job)
         topology.os[i] = topology.objects[TOPOLOGY_CORE][i] = i;
     topology_number(&topology);
     topology_all(&topology, &allowed);
-    (void)place_machines_add(&answer.machines, &topology, &allowed, place - 1, place - 1);
+    (void)placement_machines_add(&answer.machines, &topology, &allowed, place - 1, place - 1);
     survey_encode(&answer, &payload);
     event.message = message_from_buffer(&payload);
     push(world, 0, place, &event);

@@ -147,7 +147,7 @@ static void on_fence(void *context, uint32_t job, uint32_t place, uint32_t gener
             wrong(checker, "a fence failed at place %u although nobody died", place);
         return;
     }
-    place_map_places(&checker->map, &members);
+    placement_map_places(&checker->map, &members);
     wire_reader_init(&reader, result->data, result->length_bytes);
     for (uint64_t i = 0; i < ranges_count(&members); i++) {
         uint32_t member = wire_get_u32(&reader);
@@ -245,10 +245,10 @@ uint32_t checker_failure_status(const struct checker_failure *failure)
     }
 }
 
-void checker_failure_text(const struct place_map *map, const struct checker_failure *failure,
+void checker_failure_text(const struct placement_map *map, const struct checker_failure *failure,
                           char *text, size_t text_bytes)
 {
-    uint32_t rank = place_map_rank(map, failure->place - 1, failure->index);
+    uint32_t rank = placement_map_rank(map, failure->place - 1, failure->index);
     uint32_t node = failure->place;
     const char *why = failure->number < 0 ? strerror(-failure->number) : "";
 
@@ -360,7 +360,7 @@ static int member_died(const struct checker *checker)
     struct ranges members = {0};
     int died;
 
-    place_map_places(&checker->map, &members);
+    placement_map_places(&checker->map, &members);
     died = ranges_overlap_set(&members, &checker->killed);
     ranges_fini(&members);
     return died;
@@ -393,7 +393,7 @@ static void judge_loss(struct checker *checker, const char *name)
 
     if (!ranges_contains(&checker->lost, place))
         wrong(checker, "n%u has not died, but: %s", place, checker->report.text);
-    if (checker->starts[place] == 0 && place_map_count(&checker->map, place - 1) == 0 &&
+    if (checker->starts[place] == 0 && placement_map_count(&checker->map, place - 1) == 0 &&
         !is_asked(checker, place))
         wrong(checker, "n%u has nothing to do with the job: %s", place, checker->report.text);
 }
@@ -494,11 +494,11 @@ static void judge_placement(struct checker *checker)
         uint32_t slots = allocation_slots_of(config->allocation, place - 1);
         uint32_t share = left < slots ? left : slots;
 
-        if (checker->starts[place] > slots && config->rule.policy != MAP_PER_OBJECT)
+        if (checker->starts[place] > slots && config->rule.policy != PLACEMENT_PER_OBJECT)
             wrong(checker, "n%u has %u slots and %u processes", place, slots,
                   checker->starts[place]);
-        if (config->rule.policy == MAP_BY_SLOT && config->rule.pe == 0 && !config->rule.span &&
-            checker->starts[place] > share)
+        if (config->rule.policy == PLACEMENT_BY_SLOT && config->rule.pe == 0 &&
+            !config->rule.span && checker->starts[place] > share)
             wrong(checker, "n%u has %u processes instead of %u", place, checker->starts[place],
                   share);
         left -= share;
@@ -524,7 +524,7 @@ void checker_init(struct checker *checker, const struct sim_machine_config *conf
         for (uint32_t place = 1; place < places_of(config); place++)
             sim_machine_add(config->machine_sorts, place, &checker->placement.machines);
     }
-    if (place_map_make(&checker->map, &checker->placement, config->allocation, NULL) < 0)
+    if (placement_map_make(&checker->map, &checker->placement, config->allocation, NULL) < 0)
         bail_out("the rule of the job cannot be placed");
     checker->living = memory_allocate_zeroed(places_of(config) * sizeof *checker->living);
     checker->starts = memory_allocate_zeroed(places_of(config) * sizeof *checker->starts);
@@ -532,7 +532,7 @@ void checker_init(struct checker *checker, const struct sim_machine_config *conf
 
 void checker_fini(struct checker *checker)
 {
-    place_map_fini(&checker->map);
+    placement_map_fini(&checker->map);
     placement_fini(&checker->placement);
     ranges_fini(&checker->killed);
     ranges_fini(&checker->lost);

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 #include "base/ranges.h"
 #include "launch/sim/sim.h"
 
@@ -27,7 +27,7 @@ struct checker_failure {
 /* The status that a job reports for it, the line (what can be done about it may follow), and how much it
  * explains: 2 for a start, 1 for an abort. */
 uint32_t checker_failure_status(const struct checker_failure *failure);
-void checker_failure_text(const struct place_map *map, const struct checker_failure *failure,
+void checker_failure_text(const struct placement_map *map, const struct checker_failure *failure,
                           char *text, size_t text_bytes);
 int checker_failure_weight(const struct checker_failure *failure);
 
@@ -35,7 +35,7 @@ struct checker {
     struct sim_machine *machine;
     const struct sim_machine_config *config;
     struct placement placement; /* of its rule */
-    struct place_map map;
+    struct placement_map map;
     /* Is told when a process ends by itself; may be NULL. */
     void (*process_ended)(struct checker *checker, uint32_t place);
     /* what was arranged */

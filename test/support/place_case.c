@@ -105,7 +105,7 @@ static void make_allowed(struct random_state *random, const struct topology *top
 }
 
 static void make_machines(struct random_state *random, uint32_t nodes,
-                          struct place_machines *machines)
+                          struct placement_machines *machines)
 {
     uint32_t first = 0;
 
@@ -116,7 +116,7 @@ static void make_machines(struct random_state *random, uint32_t nodes,
 
         make_topology(random, &topology);
         make_allowed(random, &topology, &allowed);
-        (void)place_machines_add(machines, &topology, &allowed, first, last);
+        (void)placement_machines_add(machines, &topology, &allowed, first, last);
         topology_fini(&topology);
         ranges_fini(&allowed);
         first = last + 1;
@@ -125,9 +125,9 @@ static void make_machines(struct random_state *random, uint32_t nodes,
 
 /* ---- Rules ---- */
 
-static void make_list(struct random_state *random, uint32_t nodes, struct map_rule *rule)
+static void make_list(struct random_state *random, uint32_t nodes, struct placement_rule *rule)
 {
-    struct map_list *list = memory_allocate_zeroed(sizeof(*list));
+    struct placement_list *list = memory_allocate_zeroed(sizeof(*list));
 
     list->count = pick(random, 1, 12);
     list->nodes = memory_allocate(list->count * sizeof(*list->nodes));
@@ -149,7 +149,7 @@ static void make_list(struct random_state *random, uint32_t nodes, struct map_ru
 }
 
 /* Some of the first cores of a machine, in any order. */
-static void make_cpus(struct random_state *random, struct map_rule *rule)
+static void make_cpus(struct random_state *random, struct placement_rule *rule)
 {
     struct ranges seen = {0};
 
@@ -168,54 +168,55 @@ static void make_cpus(struct random_state *random, struct map_rule *rule)
 
 /* Mostly what can be placed: refusals are easy to find by themselves. */
 static void make_rule(struct random_state *random, const struct allocation *allocation,
-                      struct map_rule *rule)
+                      struct placement_rule *rule)
 {
     uint32_t nodes = allocation_nodes(allocation);
     uint32_t slots = (uint32_t)allocation_slots(allocation);
 
-    *rule = (struct map_rule){.policy = (enum map_policy)pick(random, 0, MAP_POLICY_COUNT - 1)};
-    rule->level = rule->policy == MAP_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
-    if (rule->policy == MAP_BY_DISTANCE)
+    *rule = (struct placement_rule){
+        .policy = (enum placement_policy)pick(random, 0, PLACEMENT_POLICY_COUNT - 1)};
+    rule->level = rule->policy == PLACEMENT_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
+    if (rule->policy == PLACEMENT_BY_DISTANCE)
         snprintf(rule->device, sizeof(rule->device), random_chance(random, 0.5) ? "net0" : "gpu0");
-    if (rule->policy == MAP_BY_OBJECT)
+    if (rule->policy == PLACEMENT_BY_OBJECT)
         rule->level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
-    if (rule->policy == MAP_PER_OBJECT) {
+    if (rule->policy == PLACEMENT_PER_OBJECT) {
         rule->level = (enum topology_level)pick(random, TOPOLOGY_NODE, TOPOLOGY_THREAD);
         rule->per = pick(random, 1, 3);
     }
-    if (rule->policy == MAP_BY_LIST)
+    if (rule->policy == PLACEMENT_BY_LIST)
         make_list(random, nodes, rule);
-    if (rule->policy == MAP_BY_CPUS)
+    if (rule->policy == PLACEMENT_BY_CPUS)
         make_cpus(random, rule);
-    if (rule->policy == MAP_BY_DEVICE) {
-        rule->device_class = (enum map_device)pick(random, 0, MAP_DEVICE_COUNT - 1);
+    if (rule->policy == PLACEMENT_BY_DEVICE) {
+        rule->device_class = (enum placement_device)pick(random, 0, PLACEMENT_DEVICE_COUNT - 1);
         rule->shared = random_chance(random, 0.3);
         rule->span = random_chance(random, 0.3);
     }
-    if (random_chance(random, rule->policy == MAP_BY_LIST ? 0.05 : 0.7))
+    if (random_chance(random, rule->policy == PLACEMENT_BY_LIST ? 0.05 : 0.7))
         rule->processes = pick(random, 1, random_chance(random, 0.7) && slots > 0 ? slots : 60);
-    if (rule->policy != MAP_BY_CPUS &&
+    if (rule->policy != PLACEMENT_BY_CPUS &&
         random_chance(random, rule->list != NULL && rule->list->cores != NULL ? 0.02 : 0.2))
         rule->pe = pick(random, 1, 3);
-    if (rule->pe == 0 && rule->policy < MAP_BY_LIST && random_chance(random, 0.2))
+    if (rule->pe == 0 && rule->policy < PLACEMENT_BY_LIST && random_chance(random, 0.2))
         rule->cpus = pick(random, 2, 4);
-    if ((rule->policy < MAP_PER_OBJECT || rule->policy == MAP_BY_CPUS) &&
+    if ((rule->policy < PLACEMENT_PER_OBJECT || rule->policy == PLACEMENT_BY_CPUS) &&
         random_chance(random, 0.15))
         rule->per = pick(random, 1, 5);
-    else if (rule->policy < MAP_PER_OBJECT)
+    else if (rule->policy < PLACEMENT_PER_OBJECT)
         rule->span = random_chance(random, 0.3);
-    if (rule->policy != MAP_BY_LIST && random_chance(random, 0.4))
-        rule->rank_by = (enum map_rank_by)pick(random, 0, MAP_RANK_BY_COUNT - 1);
+    if (rule->policy != PLACEMENT_BY_LIST && random_chance(random, 0.4))
+        rule->rank_by = (enum placement_rank_by)pick(random, 0, PLACEMENT_RANK_BY_COUNT - 1);
     if (random_chance(random, 0.4))
-        rule->bind = (enum map_bind)pick(random, 0, MAP_BIND_COUNT - 1);
-    if (rule->bind == MAP_BIND_LEVEL) {
+        rule->bind = (enum placement_bind)pick(random, 0, PLACEMENT_BIND_COUNT - 1);
+    if (rule->bind == PLACEMENT_BIND_LEVEL) {
         rule->bind_level = (enum topology_level)pick(random, TOPOLOGY_PACKAGE, TOPOLOGY_THREAD);
         rule->overload = random_chance(random, 0.5);
     }
     if (random_chance(random, 0.1))
         rule->gpus = pick(random, 1, 2);
     if (random_chance(random, 0.2))
-        rule->memory = (enum map_memory)pick(random, 0, MAP_MEMORY_COUNT - 1);
+        rule->memory = (enum placement_memory)pick(random, 0, PLACEMENT_MEMORY_COUNT - 1);
     rule->oversubscribe = random_chance(random, rule->per > 0 ? 0.7 : 0.4);
 }
 
@@ -243,7 +244,7 @@ void place_case_make(struct place_case *ret_case, struct random_state *random)
     allocation_init(&ret_case->allocation);
     make_slots(random, &ret_case->allocation, nodes);
     for (uint32_t i = 0; i < apps; i++) {
-        struct map_rule rule;
+        struct placement_rule rule;
 
         make_rule(random, &ret_case->allocation, &rule);
         placement_add(&ret_case->placement, &rule);
@@ -299,9 +300,10 @@ static void print_devices(const struct topology *topology, struct buffer *out)
     buffer_append_string(out, "]");
 }
 
-static void print_machine(const struct place_machines *machines, uint32_t node, struct buffer *out)
+static void print_machine(const struct placement_machines *machines, uint32_t node,
+                          struct buffer *out)
 {
-    const struct place_kind *kind = &machines->kinds[place_machines_kind(machines, node)];
+    const struct placement_kind *kind = &machines->kinds[placement_machines_kind(machines, node)];
     const struct topology *topology = &machines->classes[kind->class];
 
     buffer_append_string(out, "{\"os\":");
@@ -322,25 +324,25 @@ static void print_machine(const struct place_machines *machines, uint32_t node, 
     buffer_append_string(out, "}");
 }
 
-static void print_rule(const struct map_rule *rule, struct buffer *out)
+static void print_rule(const struct placement_rule *rule, struct buffer *out)
 {
-    struct map_rule plain = *rule;
+    struct placement_rule plain = *rule;
     struct buffer words = {0};
 
     plain.pe = 0;
     plain.span = 0;
     plain.oversubscribe = 0;
-    map_rule_print(&plain, &words);
+    placement_rule_print(&plain, &words);
     buffer_printf(out, "{\"map\":\"%s\",\"n\":%u,\"pe\":%u,\"cpus\":%u,\"span\":%u,\"per_node\":%u",
                   buffer_string(&words), rule->processes, rule->pe, rule->cpus, rule->span,
-                  rule->policy == MAP_PER_OBJECT ? 0 : rule->per);
+                  rule->policy == PLACEMENT_PER_OBJECT ? 0 : rule->per);
     buffer_printf(out, ",\"oversubscribe\":%u,\"overload\":%u,\"rank_by\":\"%s\"",
-                  rule->oversubscribe, rule->overload, map_rank_by_name(rule->rank_by));
+                  rule->oversubscribe, rule->overload, placement_rank_by_name(rule->rank_by));
     buffer_printf(out, ",\"bind\":\"%s\",\"gpus\":%u,\"memory\":%d",
-                  rule->bind == MAP_BIND_DEFAULT ? "default"
-                  : rule->bind == MAP_BIND_NONE  ? "none"
-                                                 : topology_level_name(rule->bind_level),
-                  rule->gpus, rule->memory != MAP_MEMORY_NONE);
+                  rule->bind == PLACEMENT_BIND_DEFAULT ? "default"
+                  : rule->bind == PLACEMENT_BIND_NONE  ? "none"
+                                                       : topology_level_name(rule->bind_level),
+                  rule->gpus, rule->memory != PLACEMENT_MEMORY_NONE);
     if (rule->list != NULL) {
         buffer_append_string(out, ",\"list\":");
         print_numbers(rule->list->nodes, rule->list->count, out);

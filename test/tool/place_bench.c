@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc/place_local.h"
-#include "alloc/place_map.h"
+#include "alloc/placement_local.h"
+#include "alloc/placement_map.h"
 
 #define SLOTS 128
 
@@ -33,20 +33,20 @@ static const struct bar bars[] = {
     {"own part of a daemon", 1000000, 0, 2, 1},
 };
 
-static const struct map_rule rules[] = {
-    {.policy = MAP_BY_SLOT},
-    {.policy = MAP_BY_NODE},
-    {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_CORE},
-    {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_NUMA},
-    {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .span = 1},
-    {.policy = MAP_PER_OBJECT, .level = TOPOLOGY_L3, .per = 8},
-    {.policy = MAP_BY_SLOT, .pe = 2},
-    {.policy = MAP_BY_NODE, .bind = MAP_BIND_LEVEL, .bind_level = TOPOLOGY_CORE},
-    {.policy = MAP_BY_LIST},
+static const struct placement_rule rules[] = {
+    {.policy = PLACEMENT_BY_SLOT},
+    {.policy = PLACEMENT_BY_NODE},
+    {.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_CORE},
+    {.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_NUMA},
+    {.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_PACKAGE, .span = 1},
+    {.policy = PLACEMENT_PER_OBJECT, .level = TOPOLOGY_L3, .per = 8},
+    {.policy = PLACEMENT_BY_SLOT, .pe = 2},
+    {.policy = PLACEMENT_BY_NODE, .bind = PLACEMENT_BIND_LEVEL, .bind_level = TOPOLOGY_CORE},
+    {.policy = PLACEMENT_BY_LIST},
 };
 
 /* Two packages of four NUMA nodes of two caches of eight cores of two threads. */
-static void describe(struct place_machines *machines, uint32_t nodes)
+static void describe(struct placement_machines *machines, uint32_t nodes)
 {
     struct topology topology;
     struct ranges allowed = {0};
@@ -66,15 +66,15 @@ static void describe(struct place_machines *machines, uint32_t nodes)
     }
     topology_number(&topology);
     topology_all(&topology, &allowed);
-    (void)place_machines_add(machines, &topology, &allowed, 0, nodes - 1);
+    (void)placement_machines_add(machines, &topology, &allowed, 0, nodes - 1);
     topology_fini(&topology);
     ranges_fini(&allowed);
 }
 
 /* A list that puts no two neighbours on one node. */
-static struct map_list *make_list(uint32_t nodes)
+static struct placement_list *make_list(uint32_t nodes)
 {
-    struct map_list *list = memory_allocate_zeroed(sizeof(*list));
+    struct placement_list *list = memory_allocate_zeroed(sizeof(*list));
 
     list->count = nodes * SLOTS;
     list->nodes = memory_allocate(list->count * sizeof(*list->nodes));
@@ -100,35 +100,36 @@ static double peak_mib(void)
 }
 
 /* In a child: 0 if the bar is met. */
-static int measure(const struct bar *bar, const struct map_rule *rule)
+static int measure(const struct bar *bar, const struct placement_rule *rule)
 {
     struct placement placement = {0};
-    struct map_rule own = *rule;
+    struct placement_rule own = *rule;
     struct allocation allocation;
-    struct place_map map;
+    struct placement_map map;
     struct buffer words = {0};
     double start_ms, start_mib, ms, mib;
     uint64_t hash;
 
     allocation_init(&allocation);
     allocation_generate(&allocation, "n", bar->nodes, SLOTS);
-    if (own.policy == MAP_BY_LIST)
+    if (own.policy == PLACEMENT_BY_LIST)
         own.list = make_list(bar->nodes);
     placement_add(&placement, &own);
     describe(&placement.machines, bar->nodes);
-    map_rule_print(&own, &words);
+    placement_rule_print(&own, &words);
     start_mib = peak_mib();
     start_ms = now_ms();
-    if (place_map_make(&map, &placement, &allocation, NULL) < 0 ||
-        (bar->is_whole && place_map_check(&map, &allocation, NULL) < 0))
+    if (placement_map_make(&map, &placement, &allocation, NULL) < 0 ||
+        (bar->is_whole && placement_map_check(&map, &allocation, NULL) < 0))
         return 1;
-    hash = bar->is_whole ? place_map_hash_total(&map) : place_map_hash_node(&map, bar->nodes / 2);
+    hash = bar->is_whole ? placement_map_hash_total(&map)
+                         : placement_map_hash_node(&map, bar->nodes / 2);
     ms = now_ms() - start_ms;
     mib = peak_mib() - start_mib;
     printf("{\"what\": \"%s\", \"nodes\": %u, \"map_by\": \"%s\", \"bound\": %d, "
            "\"processes\": %u, \"cpu_ms\": %.2f, \"mib\": %.1f, \"hash\": \"%016llx\"}\n",
            bar->what, bar->nodes, buffer_string(&words),
-           map_rule_bind_level(&own, 0) != TOPOLOGY_NODE, map.processes, ms, mib,
+           placement_rule_bind_level(&own, 0) != TOPOLOGY_NODE, map.processes, ms, mib,
            (unsigned long long)hash);
     fflush(stdout);
     return ms > bar->ms || mib > bar->mib;
@@ -143,7 +144,7 @@ int main(void)
             int status = 1;
             pid_t child;
 
-            if (!bars[i].is_whole && rules[j].policy == MAP_BY_LIST)
+            if (!bars[i].is_whole && rules[j].policy == PLACEMENT_BY_LIST)
                 continue; /* not a regular policy */
             child = fork();
             if (child == 0)

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alloc/place_cpus.h"
-#include "alloc/place_local.h"
+#include "alloc/placement_cpus.h"
+#include "alloc/placement_local.h"
 #include "test/support/place_case.h"
 
 static void print_set(const struct ranges *set, struct buffer *out)
@@ -22,17 +22,17 @@ static void print_set(const struct ranges *set, struct buffer *out)
     buffer_append_string(out, "]");
 }
 
-static void print_process(const struct place_map *map, struct place_sorts *sorts, uint32_t rank,
-                          struct buffer *out)
+static void print_process(const struct placement_map *map, struct placement_sorts *sorts,
+                          uint32_t rank, struct buffer *out)
 {
-    const struct place_bindings *bindings = NULL;
-    const struct place_binding *binding, unbound = {0};
+    const struct placement_bindings *bindings = NULL;
+    const struct placement_binding *binding, unbound = {0};
     uint32_t node, index;
 
-    place_map_find(map, rank, &node, &index);
-    buffer_printf(out, "%s[%u,%u", rank > 0 ? "," : "", node, place_map_app(map, rank));
+    placement_map_find(map, rank, &node, &index);
+    buffer_printf(out, "%s[%u,%u", rank > 0 ? "," : "", node, placement_map_app(map, rank));
     if (map->has_topology)
-        bindings = place_sorts_get(sorts, node, NULL);
+        bindings = placement_sorts_get(sorts, node, NULL);
     binding = bindings != NULL ? &bindings->items[index] : &unbound;
     print_set(&binding->cpus, out);
     print_set(&binding->memory, out);
@@ -42,27 +42,27 @@ static void print_process(const struct place_map *map, struct place_sorts *sorts
 
 static void print_result(struct place_case *c, struct buffer *out)
 {
-    struct place_map map;
-    struct place_sorts *sorts;
+    struct placement_map map;
+    struct placement_sorts *sorts;
 
     buffer_append_string(out, ",\"result\":");
-    place_cpus_settle(&c->placement, &c->allocation);
-    if (place_map_make(&map, &c->placement, &c->allocation, NULL) < 0) {
+    placement_cpus_settle(&c->placement, &c->allocation);
+    if (placement_map_make(&map, &c->placement, &c->allocation, NULL) < 0) {
         buffer_append_string(out, "null");
         return;
     }
-    if (place_map_check(&map, &c->allocation, NULL) < 0) {
+    if (placement_map_check(&map, &c->allocation, NULL) < 0) {
         buffer_append_string(out, "null");
-        place_map_fini(&map);
+        placement_map_fini(&map);
         return;
     }
-    sorts = place_sorts_create(&map);
+    sorts = placement_sorts_create(&map);
     buffer_append_string(out, "[");
     for (uint32_t rank = 0; rank < map.processes; rank++)
         print_process(&map, sorts, rank, out);
     buffer_append_string(out, "]");
-    place_sorts_destroy(sorts);
-    place_map_fini(&map);
+    placement_sorts_destroy(sorts);
+    placement_map_fini(&map);
 }
 
 int main(int argc, char **argv)

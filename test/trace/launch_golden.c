@@ -265,7 +265,7 @@ static void leave_at(struct scene *scene, uint64_t time_ns)
 static void run_at(struct scene *scene, uint64_t time_ns, uint32_t client, uint32_t processes,
                    const struct sim_program *program)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT, .processes = processes};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT, .processes = processes};
 
     sim_machine_run_job_as(scene->machine, time_ns, client, &rule, program);
 }
@@ -275,7 +275,7 @@ static void test_launch(void)
     struct scene scene = scene_of("launch", 4, 1);
 
     scene.has_all_frames = 1;
-    scene.config.rule = (struct map_rule){.policy = MAP_BY_SLOT, .processes = 4};
+    scene.config.rule = (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .processes = 4};
     scene.config.program = (struct sim_program){.fences = 1};
     begin(&scene);
     finish(&scene);

@@ -218,7 +218,7 @@ void map_machines_nodes(const struct map_machines *machines, uint32_t index,
 }
 
 int map_machines_add(const struct map_machines *machines, const struct allocation *allocation,
-                     struct place_machines *ret_machines, struct error *error)
+                     struct placement_machines *ret_machines, struct error *error)
 {
     uint32_t nodes = allocation_nodes(allocation), machine;
 
@@ -227,9 +227,9 @@ int map_machines_add(const struct map_machines *machines, const struct allocatio
 
         if (run < 0)
             return (int)run;
-        if (place_machines_add(ret_machines, &machines->items[machine].topology,
-                               &machines->items[machine].allowed, node,
-                               node + (uint32_t)run - 1) < 0)
+        if (placement_machines_add(ret_machines, &machines->items[machine].topology,
+                                   &machines->items[machine].allowed, node,
+                                   node + (uint32_t)run - 1) < 0)
             return error_set(error, -ENOENT, "the topology has no usable processor");
         node += (uint32_t)run;
     }

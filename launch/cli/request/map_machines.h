@@ -41,6 +41,6 @@ void map_machines_nodes(const struct map_machines *machines, uint32_t index,
                         const struct allocation *allocation, struct ranges *ret_nodes);
 /* Adds them to those of the placement. */
 int map_machines_add(const struct map_machines *machines, const struct allocation *allocation,
-                     struct place_machines *ret_machines, struct error *error);
+                     struct placement_machines *ret_machines, struct error *error);
 
 #endif

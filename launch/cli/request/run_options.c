@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_map.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_map.h"
+#include "alloc/placement_require.h"
 #include "base/log.h"
 #include "fabric/address.h"
 #include "launch/start/boot_carry.h"
@@ -282,7 +282,7 @@ static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank
         return 0;
     }
     if (processes == 0) /* counted once the nodes are known */
-        processes = MAP_PROCESSES_MAX;
+        processes = PLACEMENT_PROCESSES_MAX;
     if (options_number(text, 0, processes - 1, ret_rank) < 0)
         return error_set(error, -EINVAL,
                          "option --stdin: '%.80s' is not a rank from 0 to %u or none", text,
@@ -336,7 +336,7 @@ static void tell_left_out(const struct run_request *request, struct error *error
 {
     struct buffer left_out = {0};
 
-    place_require_tell(&request->job.placement, &request->allocation, &left_out);
+    placement_require_tell(&request->job.placement, &request->allocation, &left_out);
     error_set(error, error->code, "%s%s", error->text, buffer_string(&left_out));
     buffer_fini(&left_out);
 }
@@ -346,20 +346,20 @@ static int make_placement(const struct run_apps *apps, const struct run_world *w
                           struct run_request *request, struct error *error)
 {
     struct job_spec *job = &request->job;
-    struct place_map map;
+    struct placement_map map;
     int rc = run_placement_make(apps, world, &request->allocation, &job->placement, error);
 
-    if (rc == 0 && place_require_open(&job->placement, &request->allocation)) {
+    if (rc == 0 && placement_require_open(&job->placement, &request->allocation)) {
         job->processes = placement_processes(&job->placement);
         return 0; /* the nodes will report it */
     }
     if (rc == 0)
-        rc = place_require_settle(&job->placement, &request->allocation, error);
+        rc = placement_require_settle(&job->placement, &request->allocation, error);
     if (rc == 0 && !placement_wants_topology(&job->placement)) {
-        rc = place_map_make(&map, &job->placement, &request->allocation, error);
+        rc = placement_map_make(&map, &job->placement, &request->allocation, error);
         if (rc == 0) {
-            place_map_resolve(&map, &job->placement);
-            place_map_fini(&map);
+            placement_map_resolve(&map, &job->placement);
+            placement_map_fini(&map);
         } else {
             tell_left_out(request, error);
         }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_list.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_list.h"
+#include "alloc/placement_require.h"
 
 /* ---- The applications ---- */
 
@@ -116,9 +116,9 @@ uint64_t run_apps_processes(const struct run_apps *apps)
 /* ---- Rules ---- */
 
 /* The list of a rank file or of a sequence, from its file. */
-static int read_list(const struct map_extra *extra, const struct run_settings *settings,
+static int read_list(const struct placement_extra *extra, const struct run_settings *settings,
                      const struct run_world *world, const struct allocation *allocation,
-                     struct map_rule *rule, struct error *error)
+                     struct placement_rule *rule, struct error *error)
 {
     const struct option_list *host_files = &settings->host_files;
     const char *path = extra->file != NULL      ? extra->file
@@ -127,28 +127,28 @@ static int read_list(const struct map_extra *extra, const struct run_settings *s
     struct buffer text = {0};
     int rc;
 
-    assert(rule->policy == MAP_BY_LIST);
+    assert(rule->policy == PLACEMENT_BY_LIST);
     if (path == NULL)
         return error_set(error, -EINVAL,
                          "seq needs a list of nodes, one line for each process: seq:FILE, or "
                          "--hostfile FILE");
     rc = world->read_file(path, &text, error);
     if (rc == 0)
-        rc = extra->is_sequence
-                 ? map_list_parse_sequence(path, buffer_string(&text), allocation, &rule->list,
-                                           error)
-                 : map_list_parse_ranks(path, buffer_string(&text), allocation, &rule->list, error);
+        rc = extra->is_sequence ? placement_list_parse_sequence(path, buffer_string(&text),
+                                                                allocation, &rule->list, error)
+                                : placement_list_parse_ranks(path, buffer_string(&text), allocation,
+                                                             &rule->list, error);
     buffer_fini(&text);
     return rc;
 }
 
-static int check_together(const struct run_settings *settings, const struct map_rule *rule,
+static int check_together(const struct run_settings *settings, const struct placement_rule *rule,
                           struct error *error)
 {
-    if (rule->per > 0 && settings->per_node > 0 && rule->policy == MAP_PER_OBJECT)
+    if (rule->per > 0 && settings->per_node > 0 && rule->policy == PLACEMENT_PER_OBJECT)
         return error_set(error, -EINVAL,
                          "options --per-node and --map-by ppr cannot be used together");
-    if (settings->per_node > 0 && rule->policy == MAP_BY_LIST)
+    if (settings->per_node > 0 && rule->policy == PLACEMENT_BY_LIST)
         return error_set(error, -EINVAL,
                          "option --per-node cannot be used with a list, which places each process");
     if (settings->per_node > 0 && rule->span)
@@ -157,19 +157,19 @@ static int check_together(const struct run_settings *settings, const struct map_
     return 0;
 }
 
-static int parse_words(const struct run_settings *settings, struct map_rule *rule,
-                       struct map_extra *extra, struct error *error)
+static int parse_words(const struct run_settings *settings, struct placement_rule *rule,
+                       struct placement_extra *extra, struct error *error)
 {
     const struct {
         const char *option, *text;
-        int (*parse)(const char *text, struct map_rule *rule, struct error *error);
-    } words[] = {{"--rank-by", settings->rank_by, map_rank_by_parse},
-                 {"--bind-to", settings->bind_to, map_bind_parse},
-                 {"--bind-memory", settings->bind_memory, map_memory_parse}};
+        int (*parse)(const char *text, struct placement_rule *rule, struct error *error);
+    } words[] = {{"--rank-by", settings->rank_by, placement_rank_by_parse},
+                 {"--bind-to", settings->bind_to, placement_bind_parse},
+                 {"--bind-memory", settings->bind_memory, placement_memory_parse}};
     int rc;
 
     if (settings->map_by != NULL) {
-        rc = map_rule_parse(settings->map_by, rule, extra, error);
+        rc = placement_rule_parse(settings->map_by, rule, extra, error);
         if (rc < 0) {
             error_prefix(error, "option --map-by");
             return rc;
@@ -185,7 +185,7 @@ static int parse_words(const struct run_settings *settings, struct map_rule *rul
     return 0;
 }
 
-static int require_rule(const struct run_settings *settings, struct map_rule *rule,
+static int require_rule(const struct run_settings *settings, struct placement_rule *rule,
                         struct error *error)
 {
     char *terms = option_list_join(&settings->require, ",");
@@ -197,7 +197,7 @@ static int require_rule(const struct run_settings *settings, struct map_rule *ru
     if (strlen(terms) > REQUIRE_BYTES_MAX)
         rc = error_set(error, -E2BIG, "longer than %u bytes", REQUIRE_BYTES_MAX);
     else
-        rc = require_parse(terms, &require, error);
+        rc = placement_require_parse(terms, &require, error);
     if (rc < 0)
         error_prefix(error, "option --require");
     else if (require.count > 0) {
@@ -209,15 +209,15 @@ static int require_rule(const struct run_settings *settings, struct map_rule *ru
 }
 
 static int make_rule(const struct run_settings *settings, const struct run_world *world,
-                     const struct allocation *allocation, struct map_rule *rule,
-                     struct map_extra *job_wide, struct error *error)
+                     const struct allocation *allocation, struct placement_rule *rule,
+                     struct placement_extra *job_wide, struct error *error)
 {
-    struct map_extra extra = {.no_local = 0};
+    struct placement_extra extra = {.no_local = 0};
     int rc;
 
-    *rule = (struct map_rule){.processes = settings->processes,
-                              .gpus = settings->gpus_per_rank,
-                              .oversubscribe = settings->oversubscribe > 0};
+    *rule = (struct placement_rule){.processes = settings->processes,
+                                    .gpus = settings->gpus_per_rank,
+                                    .oversubscribe = settings->oversubscribe > 0};
     rc = parse_words(settings, rule, &extra, error);
     if (rc == 0)
         rc = check_together(settings, rule, error);
@@ -225,7 +225,7 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         return rc;
     if (settings->cpus_per_rank > 0)
         rule->pe = settings->cpus_per_rank;
-    if (rule->policy == MAP_BY_CPUS && rule->pe > 0)
+    if (rule->policy == PLACEMENT_BY_CPUS && rule->pe > 0)
         return error_set(
             error, -EINVAL,
             "option --cpus-per-rank cannot be used with pe-list, which names the cores");
@@ -236,9 +236,9 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         return rc;
     job_wide->no_local |= extra.no_local;
     job_wide->oversubscribe |= extra.oversubscribe;
-    if (rule->pe == 0 && rule->policy < MAP_BY_LIST && rule->bind != MAP_BIND_NONE)
-        rule->cpus = allocation->cpus < MAP_UNITS_MAX ? allocation->cpus : 0;
-    if (rule->policy != MAP_BY_LIST)
+    if (rule->pe == 0 && rule->policy < PLACEMENT_BY_LIST && rule->bind != PLACEMENT_BIND_NONE)
+        rule->cpus = allocation->cpus < PLACEMENT_UNITS_MAX ? allocation->cpus : 0;
+    if (rule->policy != PLACEMENT_BY_LIST)
         return 0;
     rc = read_list(&extra, settings, world, allocation, rule, error);
     if (rc < 0)
@@ -278,9 +278,9 @@ static int check_terms(const struct placement *placement, struct error *error)
     struct require require;
     int rc = 0;
 
-    place_require_all(placement, &all);
+    placement_require_all(placement, &all);
     if (all.length_bytes > 0)
-        rc = require_parse(buffer_string(&all), &require, error);
+        rc = placement_require_parse(buffer_string(&all), &require, error);
     if (rc < 0)
         error_set(error, -E2BIG, "option --require: the applications have more than %u terms",
                   REQUIRE_TERMS_MAX);
@@ -292,17 +292,17 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
                        const struct allocation *allocation, struct placement *placement,
                        struct error *error)
 {
-    struct map_extra job_wide = {.no_local = 0};
+    struct placement_extra job_wide = {.no_local = 0};
 
     assert(apps->count > 0);
     for (uint32_t i = 0; i < apps->count; i++) {
-        struct map_rule rule;
+        struct placement_rule rule;
         int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &job_wide, error);
 
         if (rc < 0) {
             if (apps->count > 1)
                 error_prefix(error, "application %u", i);
-            map_rule_fini(&rule);
+            placement_rule_fini(&rule);
             return rc;
         }
         placement_add(placement, &rule);

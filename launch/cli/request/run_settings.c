@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "alloc/allocation.h"
-#include "alloc/place_rule.h"
+#include "alloc/placement_rule.h"
 #include "launch/start/join_token.h"
 
 #define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
@@ -31,7 +31,7 @@ const struct option_rule run_rules[] = {
      .each_app = 1,
      FIELD(processes),
      .minimum = 1,
-     .maximum = MAP_PROCESSES_MAX,
+     .maximum = PLACEMENT_PROCESSES_MAX,
      .help = "number of processes (default: one for each slot)"},
     {.kind = OPTION_NUMBER,
      .letter = 'N',
@@ -75,7 +75,7 @@ const struct option_rule run_rules[] = {
      .each_app = 1,
      FIELD(cpus_per_rank),
      .minimum = 1,
-     .maximum = MAP_UNITS_MAX,
+     .maximum = PLACEMENT_UNITS_MAX,
      .help = "cores per process, like --map-by HOW:pe=N"},
     {.kind = OPTION_NUMBER,
      .name = "gpus-per-rank",

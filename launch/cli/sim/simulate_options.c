@@ -327,10 +327,10 @@ static int take_settings(const struct settings *settings, struct simulate_plan *
     plan->pause_ns = pause_ps / 1000;
     if (rc == 0 && settings->sizes != NULL)
         rc = parse_sizes(settings->sizes, &plan->sizes, error);
-    if (rc == 0 && (uint64_t)plan->nodes * plan->per_node > MAP_PROCESSES_MAX)
+    if (rc == 0 && (uint64_t)plan->nodes * plan->per_node > PLACEMENT_PROCESSES_MAX)
         rc = error_set(error, -E2BIG,
                        "option --per-node: %u processes on each of %u nodes are more than %u",
-                       plan->per_node, plan->nodes, MAP_PROCESSES_MAX);
+                       plan->per_node, plan->nodes, PLACEMENT_PROCESSES_MAX);
     if (rc == 0 && settings->set != NULL)
         rc = parse_set(settings->set, plan->nodes + 1, &plan->set, error);
     if (rc == 0 && settings->faults.count > SIMULATE_FAULTS_MAX)

@@ -9,14 +9,14 @@
 
 #include <jansson.h>
 
-#include "alloc/place_print.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_print.h"
+#include "alloc/placement_require.h"
 
 /* ---- Text ---- */
 
-static const char *bind_name(const struct map_rule *rule, int in_threads)
+static const char *bind_name(const struct placement_rule *rule, int in_threads)
 {
-    enum topology_level level = map_rule_bind_level(rule, in_threads);
+    enum topology_level level = placement_rule_bind_level(rule, in_threads);
 
     return level == TOPOLOGY_NODE ? "none" : topology_level_name(level);
 }
@@ -49,7 +49,7 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     if (!ranges_is_empty(&report->placement.excluded))
         buffer_printf(out, "# %llu nodes are excluded by nolocal\n",
                       (unsigned long long)ranges_count(&report->placement.excluded));
-    place_require_tell(&report->placement, allocation, &left_out);
+    placement_require_tell(&report->placement, allocation, &left_out);
     if (left_out.length_bytes > 0)
         buffer_printf(out, "# %s\n", buffer_string(&left_out) + strlen("; "));
     buffer_fini(&left_out);
@@ -57,14 +57,14 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
         buffer_printf(out, "# %u CPUs for each process, according to %s\n", allocation->cpus,
                       allocation->cpus_from);
     for (uint32_t i = 0; i < report->map.apps_count; i++) {
-        const struct map_app *app = &report->map.apps[i];
+        const struct placement_app *app = &report->map.apps[i];
 
         buffer_printf(out, "# application %u: %u processes by ", i, app->processes);
-        map_rule_print(app->rule, out);
+        placement_rule_print(app->rule, out);
         buffer_printf(out, ", ranked by %s, bound to %s%s\n",
-                      map_rank_by_name(map_rule_rank_by(app->rule)),
+                      placement_rank_by_name(placement_rule_rank_by(app->rule)),
                       bind_name(app->rule, report->map.in_threads),
-                      app->rule->bind == MAP_BIND_DEFAULT ? " (the default)" : "");
+                      app->rule->bind == PLACEMENT_BIND_DEFAULT ? " (the default)" : "");
         if (app->rule->cpus > 0 && app->rule->pe == 0)
             buffer_printf(
                 out,
@@ -72,7 +72,7 @@ static void explain_apps(const struct map_report *report, struct buffer *out)
     }
 }
 
-static int is_drawn(const struct place_bindings *bindings)
+static int is_drawn(const struct placement_bindings *bindings)
 {
     for (uint32_t i = 0; i < bindings->count; i++) {
         if (bindings->items[i].hash != 0)
@@ -81,14 +81,14 @@ static int is_drawn(const struct place_bindings *bindings)
     return 0;
 }
 
-static void print_ranks(const struct place_map *map, uint32_t node, uint32_t count,
+static void print_ranks(const struct placement_map *map, uint32_t node, uint32_t count,
                         struct buffer *out)
 {
     struct ranges ranks = {0};
 
     assert(count > 0);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = place_map_rank(map, node, i);
+        uint32_t rank = placement_map_rank(map, node, i);
 
         ranges_add(&ranks, rank, rank);
     }
@@ -97,12 +97,12 @@ static void print_ranks(const struct place_map *map, uint32_t node, uint32_t cou
     ranges_fini(&ranks);
 }
 
-static void print_node(const struct map_report *report, struct place_sorts *sorts, uint32_t node,
-                       struct buffer *out)
+static void print_node(const struct map_report *report, struct placement_sorts *sorts,
+                       uint32_t node, struct buffer *out)
 {
-    const struct place_map *map = &report->map;
-    uint32_t count = place_map_count(map, node);
-    const struct place_bindings *bindings;
+    const struct placement_map *map = &report->map;
+    uint32_t count = placement_map_count(map, node);
+    const struct placement_bindings *bindings;
     char name[HOST_NAME_BYTES_MAX + 1];
 
     assert(node < map->nodes);
@@ -112,37 +112,37 @@ static void print_node(const struct map_report *report, struct place_sorts *sort
     buffer_printf(out, "%s:", name);
     print_ranks(map, node, count, out);
     buffer_append_string(out, "\n");
-    bindings = map->has_topology ? place_sorts_get(sorts, node, NULL) : NULL;
+    bindings = map->has_topology ? placement_sorts_get(sorts, node, NULL) : NULL;
     assert(bindings == NULL || bindings->count == count);
     for (uint32_t i = 0; bindings != NULL && is_drawn(bindings) && i < count; i++) {
-        buffer_printf(out, "  rank %u", place_map_rank(map, node, i));
+        buffer_printf(out, "  rank %u", placement_map_rank(map, node, i));
         if (map->apps_count > 1)
             buffer_printf(out, " of application %u", bindings->items[i].app);
         buffer_append_string(out, ": ");
-        place_print_layout(map, node, &bindings->items[i], out);
+        placement_print_layout(map, node, &bindings->items[i], out);
         buffer_append_string(out, "\n");
     }
 }
 
 void map_report_text(const struct map_report *report, int explain, struct buffer *out)
 {
-    struct place_sorts *sorts = place_sorts_create(&report->map);
+    struct placement_sorts *sorts = placement_sorts_create(&report->map);
 
     if (explain)
         explain_apps(report, out);
     for (uint32_t node = 0; node < report->map.nodes; node++)
         print_node(report, sorts, node, out);
-    place_sorts_destroy(sorts);
+    placement_sorts_destroy(sorts);
 }
 
 /* ---- JSON ---- */
 
 static json_t *json_binding(const struct map_report *report, uint32_t node, uint32_t index,
-                            const struct place_bindings *bindings)
+                            const struct placement_bindings *bindings)
 {
-    uint32_t rank = place_map_rank(&report->map, node, index);
+    uint32_t rank = placement_map_rank(&report->map, node, index);
     json_t *process = json_pack("{s:i, s:i}", "rank", (int)rank, "application",
-                                (int)place_map_app(&report->map, rank));
+                                (int)placement_map_app(&report->map, rank));
     struct buffer text = {0};
 
     if (bindings != NULL && !ranges_is_empty(&bindings->items[index].cpus)) {
@@ -165,16 +165,16 @@ static json_t *json_binding(const struct map_report *report, uint32_t node, uint
 
 void map_report_json(const struct map_report *report, struct buffer *out)
 {
-    struct place_sorts *sorts = place_sorts_create(&report->map);
+    struct placement_sorts *sorts = placement_sorts_create(&report->map);
     json_t *nodes = json_array();
     json_t *root = json_object();
     char name[HOST_NAME_BYTES_MAX + 1];
     char *text;
 
     for (uint32_t node = 0; node < report->map.nodes; node++) {
-        uint32_t count = place_map_count(&report->map, node);
-        const struct place_bindings *bindings =
-            report->map.has_topology && count > 0 ? place_sorts_get(sorts, node, NULL) : NULL;
+        uint32_t count = placement_map_count(&report->map, node);
+        const struct placement_bindings *bindings =
+            report->map.has_topology && count > 0 ? placement_sorts_get(sorts, node, NULL) : NULL;
         json_t *processes = json_array();
 
         for (uint32_t i = 0; i < count; i++)
@@ -191,7 +191,7 @@ void map_report_json(const struct map_report *report, struct buffer *out)
     buffer_append_string(out, "\n");
     free(text);
     json_decref(root);
-    place_sorts_destroy(sorts);
+    placement_sorts_destroy(sorts);
 }
 
 /* ---- Refused ---- */
@@ -199,21 +199,22 @@ void map_report_json(const struct map_report *report, struct buffer *out)
 /* 1 if the placement, as it is now, can be made. */
 static int works(struct map_report *report)
 {
-    struct place_map map;
-    int held = place_require_settle(&report->placement, report->allocation, NULL) == 0 &&
-               place_map_make(&map, &report->placement, report->allocation, NULL) == 0;
+    struct placement_map map;
+    int held = placement_require_settle(&report->placement, report->allocation, NULL) == 0 &&
+               placement_map_make(&map, &report->placement, report->allocation, NULL) == 0;
 
     if (!held)
         return 0;
-    held = place_map_check(&map, report->allocation, NULL) == 0;
-    place_map_fini(&map);
+    held = placement_map_check(&map, report->allocation, NULL) == 0;
+    placement_map_fini(&map);
     return held;
 }
 
 /* The most processes of the last application with which it works, or 0. */
-static uint32_t most_processes(struct map_report *report, struct map_rule *rule)
+static uint32_t most_processes(struct map_report *report, struct placement_rule *rule)
 {
-    uint32_t asked = rule->processes, low = 0, high = asked > 0 ? asked - 1 : MAP_PROCESSES_MAX;
+    uint32_t asked = rule->processes, low = 0,
+             high = asked > 0 ? asked - 1 : PLACEMENT_PROCESSES_MAX;
 
     while (low < high) {
         rule->processes = low + (high - low + 1) / 2;
@@ -227,9 +228,10 @@ static uint32_t most_processes(struct map_report *report, struct map_rule *rule)
 }
 
 /* Tries one change of the rule and reverts it. */
-static int works_with(struct map_report *report, struct map_rule *rule, struct map_rule changed)
+static int works_with(struct map_report *report, struct placement_rule *rule,
+                      struct placement_rule changed)
 {
-    struct map_rule before = *rule;
+    struct placement_rule before = *rule;
     int held;
 
     changed.excluded = rule->excluded; /* which is recomputed each time */
@@ -259,7 +261,7 @@ static char *change_term(const struct require *require, uint32_t term, const cha
     return buffer_take(&changed, NULL);
 }
 
-static int works_requiring(struct map_report *report, struct map_rule *rule, char *text)
+static int works_requiring(struct map_report *report, struct placement_rule *rule, char *text)
 {
     char *before = rule->require;
     int held;
@@ -272,7 +274,7 @@ static int works_requiring(struct map_report *report, struct map_rule *rule, cha
 }
 
 /* The greatest amount below that of a term which some node has and with which it works; 0: none. */
-static uint64_t most_required(struct map_report *report, struct map_rule *rule,
+static uint64_t most_required(struct map_report *report, struct placement_rule *rule,
                               const struct require *require, uint32_t term, struct buffer *ret_text)
 {
     const struct require_term *own = &require->terms[term];
@@ -306,11 +308,11 @@ static uint64_t most_required(struct map_report *report, struct map_rule *rule,
 static void try_requirements(struct map_report *report, struct buffer *out)
 {
     for (uint32_t i = 0; i < report->placement.rules_count; i++) {
-        struct map_rule *rule = &report->placement.rules[i];
+        struct placement_rule *rule = &report->placement.rules[i];
         struct require require;
         struct buffer text = {0};
 
-        if (rule->require == NULL || require_parse(rule->require, &require, NULL) < 0)
+        if (rule->require == NULL || placement_require_parse(rule->require, &require, NULL) < 0)
             continue;
         for (uint32_t j = 0; j < require.count; j++) {
             if (most_required(report, rule, &require, j, &text) > 0)
@@ -327,15 +329,15 @@ void map_report_left_out(const struct map_report *report, struct error *error)
 {
     struct buffer text = {0};
 
-    place_require_tell(&report->placement, report->allocation, &text);
+    placement_require_tell(&report->placement, report->allocation, &text);
     error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
     buffer_fini(&text);
 }
 
 void map_report_refusal(struct map_report *report, struct error *error)
 {
-    struct map_rule *rule = &report->placement.rules[report->placement.rules_count - 1];
-    struct map_rule changed = *rule;
+    struct placement_rule *rule = &report->placement.rules[report->placement.rules_count - 1];
+    struct placement_rule changed = *rule;
     struct buffer text = {0};
     uint32_t most = rule->list == NULL ? most_processes(report, rule) : 0;
 
@@ -344,12 +346,12 @@ void map_report_refusal(struct map_report *report, struct error *error)
     changed.oversubscribe = 1;
     if (!rule->oversubscribe && works_with(report, rule, changed))
         buffer_append_string(&text, "; it works with --oversubscribe");
-    changed.bind = MAP_BIND_NONE;
-    if (rule->bind == MAP_BIND_LEVEL && works_with(report, rule, changed))
+    changed.bind = PLACEMENT_BIND_NONE;
+    if (rule->bind == PLACEMENT_BIND_LEVEL && works_with(report, rule, changed))
         buffer_append_string(&text, "; it works with --oversubscribe --bind-to none");
     changed = *rule;
     changed.overload = 1;
-    if (rule->bind == MAP_BIND_LEVEL && !rule->overload && works_with(report, rule, changed))
+    if (rule->bind == PLACEMENT_BIND_LEVEL && !rule->overload && works_with(report, rule, changed))
         buffer_printf(&text, "; it works with --bind-to %s:overload-allowed",
                       topology_level_name(rule->bind_level));
     for (changed = *rule; changed.pe > 1;) {

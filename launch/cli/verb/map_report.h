@@ -6,8 +6,8 @@
 #define LAUNCH_CLI_VERB_MAP_REPORT_H
 
 #include "alloc/allocation.h"
-#include "alloc/place_local.h"
-#include "alloc/place_map.h"
+#include "alloc/placement_local.h"
+#include "alloc/placement_map.h"
 #include "alloc/source.h"
 #include "base/buffer.h"
 #include "launch/cli/request/map_machines.h"
@@ -19,7 +19,7 @@ struct map_report {
     char notice[RUN_NOTICE_BYTES]; /* of struct run_nodes */
     const struct source *source;   /* where the nodes come from; NULL: no scheduler */
     struct placement placement;
-    struct place_map map; /* of all that */
+    struct placement_map map; /* of all that */
 };
 
 /* Per node: its ranks, and a drawing of each one's binding if they are bound. */

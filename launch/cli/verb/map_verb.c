@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_cpus.h"
-#include "alloc/place_require.h"
+#include "alloc/placement_cpus.h"
+#include "alloc/placement_require.h"
 #include "launch/cli/request/map_machines.h"
 #include "launch/cli/verb/map_report.h"
 #include "launch/cli/verb/map_topology.h"
@@ -133,7 +133,8 @@ static int find_facts(struct map_report *report, const struct run_apps *apps,
     int rc = run_facts_find(apps, world, report->source, report->allocation, table, error);
 
     for (uint32_t i = 0;
-         rc == 0 && place_require_wanted(&report->placement) && i < report->machines->count; i++) {
+         rc == 0 && placement_require_wanted(&report->placement) && i < report->machines->count;
+         i++) {
         struct node_facts own = {.known = 1u << FACT_GPUS | 1u << FACT_FEATURES,
                                  .gpus = topology_gpus(&report->machines->items[i].topology, NULL)};
         struct ranges nodes = {0};
@@ -162,12 +163,12 @@ static int make_map(struct map_report *report, const struct run_apps *apps,
                               error);
     if (rc < 0)
         return rc;
-    rc = place_require_settle(&report->placement, report->allocation, error);
+    rc = placement_require_settle(&report->placement, report->allocation, error);
     if (rc == 0) {
-        place_cpus_settle(&report->placement, report->allocation);
-        rc = place_map_make(&report->map, &report->placement, report->allocation, error);
+        placement_cpus_settle(&report->placement, report->allocation);
+        rc = placement_map_make(&report->map, &report->placement, report->allocation, error);
         if (rc == 0)
-            rc = place_map_check(&report->map, report->allocation, error);
+            rc = placement_map_check(&report->map, report->allocation, error);
         if (rc < 0)
             map_report_left_out(report, error);
     }
@@ -204,7 +205,7 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
         rc = find_nodes(&settings, world, &machines, &allocation, &report, error);
         if (rc == 0)
             rc = make_map(&report, apps, world, out, error);
-        place_map_fini(&report.map);
+        placement_map_fini(&report.map);
         placement_fini(&report.placement);
         allocation_fini(&allocation);
     }

@@ -42,7 +42,7 @@ static int64_t find_plainly(const struct host_run *runs, const uint32_t *hosts, 
     uint32_t offset;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (host_run_find(&runs[i], name, strlen(name), &offset))
+        if (hostlist_run_find(&runs[i], name, strlen(name), &offset))
             return (int64_t)hosts[i] + offset;
     }
     return -1;
@@ -54,7 +54,7 @@ static int holds_plainly(const struct host_run *runs, const uint32_t *hosts, uin
     char name[HOST_NAME_BYTES_MAX + 1];
 
     for (uint32_t i = 0; i < run->count; i++) {
-        name[host_run_name(run, i, name)] = '\0';
+        name[hostlist_run_name(run, i, name)] = '\0';
         if (find_plainly(runs, hosts, count, name) >= 0)
             return 1;
     }
@@ -85,7 +85,7 @@ static int try_world(struct random_state *random)
     for (int i = 0; i < ASKED; i++) {
         struct host_run run = make_run(random);
 
-        name[host_run_name(&run, 0, name)] = '\0';
+        name[hostlist_run_name(&run, 0, name)] = '\0';
         good &=
             name_index_find(index, name, strlen(name)) == find_plainly(runs, hosts, count, name);
     }

@@ -188,7 +188,7 @@ static const char *derive(const char *list, uint64_t number, uint32_t count)
     error = ERROR_NONE;
     buffer_clear(&text);
     hostlist_parse(names, list, NULL);
-    if (node_names_derive(names, number, count, derived, &error) == 0)
+    if (node_pool_derive_names(names, number, count, derived, &error) == 0)
         hostlist_print(derived, &text);
     else
         buffer_append_string(&text, error.text);

@@ -161,7 +161,7 @@ static void test_values(void)
         is_uint(request.instance.start_timeout_s, 7, "start time-out");
         is_uint(request.instance.lease_ms, 18000, "a lease is twice the patience");
         is_uint(request.job.mpi, JOB_MPI_PMI1, "interface");
-        is_int(request.job.placement.rules[0].policy, MAP_BY_NODE, "policy");
+        is_int(request.job.placement.rules[0].policy, PLACEMENT_BY_NODE, "policy");
         is_uint(request.job.stdin_rank, 5, "who reads");
         is_string(request.job.apps[0].directory, "/home/user/sub", "directory");
         is_string(request.instance.net, "10.0.0.0/8", "network");

@@ -176,7 +176,7 @@ static void run(uint32_t client, uint32_t request)
     struct job_spec spec;
 
     job_spec_init(&spec);
-    placement_add(&spec.placement, &(struct map_rule){.processes = 1});
+    placement_add(&spec.placement, &(struct placement_rule){.processes = 1});
     spec.apps = memory_allocate_zeroed(sizeof(*spec.apps));
     spec.apps_count = 1;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));

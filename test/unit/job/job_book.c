@@ -39,18 +39,18 @@ static void print_runs(const struct allocation *allocation, char text[256])
 static void test_shares(void)
 {
     static const struct {
-        enum map_policy policy;
+        enum placement_policy policy;
         uint32_t nodes, slots, processes;
         const char *shares;
     } rows[] = {
-        {MAP_BY_SLOT, 4, 2, 8, "0-3:2"},       {MAP_BY_SLOT, 4, 2, 5, "0-1:2 2-2:1"},
-        {MAP_BY_NODE, 4, 2, 5, "0-0:2 1-3:1"}, {MAP_BY_SLOT, 1, 1, 1, "0-0:1"},
-        {MAP_BY_NODE, 4, 2, 2, "0-1:1"},
+        {PLACEMENT_BY_SLOT, 4, 2, 8, "0-3:2"},       {PLACEMENT_BY_SLOT, 4, 2, 5, "0-1:2 2-2:1"},
+        {PLACEMENT_BY_NODE, 4, 2, 5, "0-0:2 1-3:1"}, {PLACEMENT_BY_SLOT, 1, 1, 1, "0-0:1"},
+        {PLACEMENT_BY_NODE, 4, 2, 2, "0-1:1"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct placement placement = {0};
-        struct place_map map = {0};
+        struct placement_map map = {0};
         struct allocation allocation;
         struct ranges places = {0};
         struct job_shares shares;
@@ -58,16 +58,16 @@ static void test_shares(void)
 
         allocation_init(&allocation);
         allocation_generate(&allocation, "n", rows[i].nodes, rows[i].slots);
-        placement_add(&placement,
-                      &(struct map_rule){.policy = rows[i].policy, .processes = rows[i].processes});
-        is_int(place_map_make(&map, &placement, &allocation, NULL), 0, "a map");
-        place_map_places(&map, &places);
+        placement_add(&placement, &(struct placement_rule){.policy = rows[i].policy,
+                                                           .processes = rows[i].processes});
+        is_int(placement_map_make(&map, &placement, &allocation, NULL), 0, "a map");
+        placement_map_places(&map, &places);
         job_shares_make(&map, &places, &shares);
         print_shares(&shares, text);
         is_string(text, rows[i].shares, "what %u processes take", rows[i].processes);
         job_shares_fini(&shares);
         ranges_fini(&places);
-        place_map_fini(&map);
+        placement_map_fini(&map);
         placement_fini(&placement);
         allocation_fini(&allocation);
     }

@@ -10,7 +10,7 @@
 static void learn(struct job_machines *machines, uint32_t first, uint32_t last, uint32_t cores,
                   int with_devices)
 {
-    struct place_machines answer = {0};
+    struct placement_machines answer = {0};
     struct topology topology;
     struct ranges allowed = {0}, near = {0};
 
@@ -21,9 +21,9 @@ static void learn(struct job_machines *machines, uint32_t first, uint32_t last, 
     if (with_devices)
         topology_add_device(&topology, "gpu0", TOPOLOGY_DEVICE_NVIDIA, &near);
     topology_all(&topology, &allowed);
-    (void)place_machines_add(&answer, &topology, &allowed, first, last);
+    (void)placement_machines_add(&answer, &topology, &allowed, first, last);
     job_machines_learn(machines, &answer, with_devices);
-    place_machines_fini(&answer);
+    placement_machines_fini(&answer);
     topology_fini(&topology);
     ranges_fini(&allowed);
     ranges_fini(&near);
@@ -57,8 +57,8 @@ int main(void)
     knows(&machines, 1, "50-104", "those that were asked for these, too");
     knows(&machines, 0, "0-109,200-299", "are known as before");
     is_uint(machines.known.kinds_count, 3, "by their new kind");
-    is_uint(place_machines_kind(&machines.known, 100), place_machines_kind(&machines.known, 50),
-            "a node is what it said last");
+    is_uint(placement_machines_kind(&machines.known, 100),
+            placement_machines_kind(&machines.known, 50), "a node is what it said last");
     learn(&machines, 0, 299, 8, 1);
     is_uint(machines.known.kinds_count, 1, "a kind that has no nodes any more is forgotten");
     is_uint(machines.known.classes_count, 1, "and so is its topology");

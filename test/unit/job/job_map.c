@@ -17,7 +17,7 @@ static struct job_world *world_of(uint32_t nodes, uint32_t slots, uint32_t cores
     struct job_world *world = job_world_create_with(nodes, slots, INSTANCE_STAYS);
 
     world->cores = cores;
-    world->rule = (struct map_rule){.policy = MAP_BY_OBJECT, .level = TOPOLOGY_CORE};
+    world->rule = (struct placement_rule){.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_CORE};
     job_world_complete(world);
     return world;
 }
@@ -99,7 +99,7 @@ static void test_fewer_cores(void)
     is_bound(world, 2, "n1: 3 n2: 0", "slots without cores are of no use to a bound job");
     job_world_run(world, 4);
     is_uint(world->end.status, 125, "three cores are left, not four");
-    world->rule.policy = MAP_BY_SLOT;
+    world->rule.policy = PLACEMENT_BY_SLOT;
     job_world_run(world, 11);
     is_bound(world, 4, "n1: -,-,-,- n2: -,-,-,-,-,-,-", "a job that binds nothing has all slots");
     job_world_destroy(world);
@@ -109,7 +109,7 @@ static void test_several_cores_each(void)
 {
     struct job_world *world = world_of(1, 4, 4);
 
-    world->rule = (struct map_rule){.policy = MAP_BY_SLOT, .pe = 3};
+    world->rule = (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .pe = 3};
     job_world_run(world, 1);
     is_bound(world, 1, "n1: 0-2", "three cores for a process");
     job_world_run(world, 1);
@@ -124,16 +124,16 @@ static void test_several_cores_each(void)
 static void test_oversubscribe(void)
 {
     static const struct {
-        struct map_rule rule;
+        struct placement_rule rule;
         uint32_t processes;
         const char *bound;
     } rows[] = {
-        {{.policy = MAP_BY_SLOT}, 1, "n1: -"},
-        {{.policy = MAP_BY_SLOT}, 3, "n1: -,- n2: -"},
-        {{.policy = MAP_BY_SLOT}, 9, "n1: -,-,-,-,- n2: -,-,-,-"},
-        {{.policy = MAP_BY_NODE}, 3, "n1: -,- n2: -"},
-        {{.policy = MAP_BY_OBJECT, .level = TOPOLOGY_CORE}, 2, "n1: -,-"},
-        {{.policy = MAP_PER_OBJECT, .level = TOPOLOGY_NODE, .per = 1}, 2, "n1: - n2: -"},
+        {{.policy = PLACEMENT_BY_SLOT}, 1, "n1: -"},
+        {{.policy = PLACEMENT_BY_SLOT}, 3, "n1: -,- n2: -"},
+        {{.policy = PLACEMENT_BY_SLOT}, 9, "n1: -,-,-,-,- n2: -,-,-,-"},
+        {{.policy = PLACEMENT_BY_NODE}, 3, "n1: -,- n2: -"},
+        {{.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_CORE}, 2, "n1: -,-"},
+        {{.policy = PLACEMENT_PER_OBJECT, .level = TOPOLOGY_NODE, .per = 1}, 2, "n1: - n2: -"},
     };
 
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -157,7 +157,7 @@ static void test_oversubscribe_left(void)
 {
     struct job_world *world = world_of(2, 2, 2);
 
-    world->rule = (struct map_rule){.policy = MAP_BY_SLOT};
+    world->rule = (struct placement_rule){.policy = PLACEMENT_BY_SLOT};
     job_world_run(world, 3);
     world->rule.oversubscribe = 1;
     job_world_run(world, 1);
@@ -172,7 +172,7 @@ static void test_overload(void)
     struct job_world *world = world_of(1, 4, 2);
 
     job_world_run(world, 1);
-    world->rule.bind = MAP_BIND_LEVEL;
+    world->rule.bind = PLACEMENT_BIND_LEVEL;
     world->rule.bind_level = TOPOLOGY_CORE;
     world->rule.overload = world->rule.oversubscribe = 1;
     job_world_run(world, 2);
@@ -193,7 +193,7 @@ static void test_surveys(void)
     is_asked(world, "1100", "nobody is asked twice");
     job_world_run(world, 1);
     is_asked(world, "1110", "the next job needs a node more");
-    world->rule = (struct map_rule){.policy = MAP_BY_SLOT};
+    world->rule = (struct placement_rule){.policy = PLACEMENT_BY_SLOT};
     job_world_run(world, 1);
     is_asked(world, "1110", "who binds nothing asks nobody");
     job_world_destroy(world);
@@ -204,7 +204,7 @@ static void test_second_survey(void)
 {
     struct job_world *world = world_of(4, 4, 2);
 
-    world->rule = (struct map_rule){.policy = MAP_BY_SLOT, .pe = 1};
+    world->rule = (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .pe = 1};
     job_world_trace(world);
     job_world_run(world, 4);
     job_world_happens(world,

@@ -30,7 +30,8 @@ static void world_open(void)
     allocation_generate(&world.allocation, "n", 8, 2);
     world.instance = instance_create(&world.spec, 0, &world.allocation, INSTANCE_LEAVES_WITH_JOB);
     job_spec_init(&spec);
-    placement_add(&spec.placement, &(struct map_rule){.policy = MAP_BY_NODE, .processes = 16});
+    placement_add(&spec.placement,
+                  &(struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 16});
     spec.apps = memory_allocate_zeroed(sizeof(*spec.apps));
     spec.apps_count = 1;
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
@@ -38,7 +39,7 @@ static void world_open(void)
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     spec.apps[0].directory = memory_copy_string("/home/user");
     world.job = job_create(world.instance, 1, &spec);
-    (void)place_map_make(&world.job->map, &world.job->spec.placement, &world.allocation, NULL);
+    (void)placement_map_make(&world.job->map, &world.job->spec.placement, &world.allocation, NULL);
 }
 
 static void world_close(void)

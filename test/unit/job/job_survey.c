@@ -13,7 +13,7 @@
 #include "test/support/tap.h"
 
 /* Nodes do not answer by themselves. */
-static struct job_world *world_of(uint32_t nodes, const struct map_rule *rule)
+static struct job_world *world_of(uint32_t nodes, const struct placement_rule *rule)
 {
     struct job_world *world = job_world_create_with(nodes, 1, INSTANCE_STAYS);
 
@@ -23,7 +23,8 @@ static struct job_world *world_of(uint32_t nodes, const struct map_rule *rule)
     return world;
 }
 
-static const struct map_rule by_core = {.policy = MAP_BY_OBJECT, .level = TOPOLOGY_CORE};
+static const struct placement_rule by_core = {.policy = PLACEMENT_BY_OBJECT,
+                                              .level = TOPOLOGY_CORE};
 
 static void answers(struct job_world *world, uint32_t place, const struct survey *survey)
 {
@@ -48,17 +49,17 @@ static enum job_phase phase_of(const struct job_world *world)
 static void test_wanted(void)
 {
     static const struct {
-        struct map_rule rule;
+        struct placement_rule rule;
         unsigned int want;
     } rows[] = {
-        {{.policy = MAP_BY_SLOT}, 0},
-        {{.policy = MAP_BY_NODE}, 0},
-        {{.policy = MAP_BY_SLOT, .pe = 2}, SURVEY_TOPOLOGY},
-        {{.policy = MAP_BY_OBJECT, .level = TOPOLOGY_PACKAGE}, SURVEY_TOPOLOGY},
-        {{.policy = MAP_BY_SLOT, .bind = MAP_BIND_LEVEL, .bind_level = TOPOLOGY_CORE},
+        {{.policy = PLACEMENT_BY_SLOT}, 0},
+        {{.policy = PLACEMENT_BY_NODE}, 0},
+        {{.policy = PLACEMENT_BY_SLOT, .pe = 2}, SURVEY_TOPOLOGY},
+        {{.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_PACKAGE}, SURVEY_TOPOLOGY},
+        {{.policy = PLACEMENT_BY_SLOT, .bind = PLACEMENT_BIND_LEVEL, .bind_level = TOPOLOGY_CORE},
          SURVEY_TOPOLOGY},
-        {{.policy = MAP_BY_SLOT, .gpus = 1}, SURVEY_TOPOLOGY | SURVEY_DEVICES},
-        {{.policy = MAP_BY_DEVICE}, SURVEY_TOPOLOGY | SURVEY_DEVICES},
+        {{.policy = PLACEMENT_BY_SLOT, .gpus = 1}, SURVEY_TOPOLOGY | SURVEY_DEVICES},
+        {{.policy = PLACEMENT_BY_DEVICE}, SURVEY_TOPOLOGY | SURVEY_DEVICES},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -81,8 +81,8 @@ int main(void)
     allocation_init(&allocation);
     allocation_generate(&allocation, "node", NODES, SLOTS);
     job_spec_init(&spec);
-    placement_add(&spec.placement,
-                  &(struct map_rule){.policy = MAP_BY_SLOT, .processes = NODES * SLOTS});
+    placement_add(&spec.placement, &(struct placement_rule){.policy = PLACEMENT_BY_SLOT,
+                                                            .processes = NODES * SLOTS});
     spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
     spec.apps_count = 1;
     spec.apps[0].argv = random_strings(&random, ARGUMENTS, &argument_bytes);

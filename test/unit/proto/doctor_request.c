@@ -26,7 +26,7 @@ static void make(struct doctor_request *request, uint32_t peers, int with_progra
         return;
     request->has_program = 1;
     job_spec_init(&request->program);
-    placement_add(&request->program.placement, &(struct map_rule){.processes = 1});
+    placement_add(&request->program.placement, &(struct placement_rule){.processes = 1});
     request->program.apps = memory_allocate_zeroed(sizeof(*request->program.apps));
     request->program.apps_count = 1;
     request->program.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));

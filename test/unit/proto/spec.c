@@ -160,7 +160,8 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->mpi = JOB_MPI_PMI1;
     spec->stdin_rank = 0;
     spec->on_failure = JOB_ON_FAILURE_CONTINUE;
-    placement_add(&spec->placement, &(struct map_rule){.policy = MAP_BY_NODE, .processes = 128000});
+    placement_add(&spec->placement,
+                  &(struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 128000});
     spec->apps = app;
     spec->apps_count = 1;
     app->argv = memory_allocate_zeroed(4 * sizeof(char *));
@@ -191,7 +192,7 @@ static void test_job(void)
     is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
     is_uint(copy.stdin_rank, 0, "who reads");
     is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");
-    is_int(copy.placement.rules[0].policy, MAP_BY_NODE, "policy");
+    is_int(copy.placement.rules[0].policy, PLACEMENT_BY_NODE, "policy");
     is_uint(copy.processes, 128000, "processes of the job");
     is_uint(copy.apps_count, 1, "applications");
     is_string(copy.apps[0].argv[0], "./a.out", "program");

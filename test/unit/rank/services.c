@@ -247,7 +247,7 @@ struct job {
 static void job_begin(struct job *job, uint32_t number, uint32_t mpi,
                       enum job_on_failure on_failure)
 {
-    struct map_rule rule = {.processes = 4};
+    struct placement_rule rule = {.processes = 4};
     struct job_local *local = &job->local;
     struct services_config config = {.loop = loop,
                                      .job = local,
@@ -271,10 +271,10 @@ static void job_begin(struct job *job, uint32_t number, uint32_t mpi,
     local->spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     local->spec.apps[0].argv[0] = memory_copy_string("./app");
     local->spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    if (place_map_make(&local->map, &local->spec.placement, &allocation, &error) < 0)
+    if (placement_map_make(&local->map, &local->spec.placement, &allocation, &error) < 0)
         bail_out("%s", error.text);
-    place_map_places(&local->map, &local->places);
-    local->count = place_map_count(&local->map, 0);
+    placement_map_places(&local->map, &local->places);
+    local->count = placement_map_count(&local->map, 0);
     job->services = services_create(&config, &error);
     if (job->services == NULL)
         bail_out("%s", error.text);
@@ -284,7 +284,7 @@ static void job_end(struct job *job)
 {
     services_destroy(job->services); /* NULL is fine */
     ranges_fini(&job->local.places);
-    place_map_fini(&job->local.map);
+    placement_map_fini(&job->local.map);
     job_spec_fini(&job->local.spec);
     buffer_clear(&calls);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_require.h"
+#include "alloc/placement_require.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -97,7 +97,7 @@ static int words_parse(const char *text, const char *at, const char *end, struct
     }
 }
 
-int require_parse(const char *text, struct require *ret_require, struct error *error)
+int placement_require_parse(const char *text, struct require *ret_require, struct error *error)
 {
     const char *at = text;
 
@@ -163,7 +163,7 @@ static bool is_decided(const struct require_term *term, const struct node_facts 
            (term->fact == FACT_FEATURES && word_holds(term, facts));
 }
 
-bool require_term_holds(const struct require_term *term, const struct node_facts *facts)
+bool placement_require_term_holds(const struct require_term *term, const struct node_facts *facts)
 {
     uint64_t number = term->fact == FACT_MEMORY ? facts->memory_mib : facts->gpus;
 
@@ -174,16 +174,16 @@ bool require_term_holds(const struct require_term *term, const struct node_facts
     return word_holds(term, facts) != term->is_not;
 }
 
-bool require_holds(const struct require *require, const struct node_facts *facts)
+bool placement_require_holds(const struct require *require, const struct node_facts *facts)
 {
     for (uint32_t i = 0; i < require->count; i++) {
-        if (!require_term_holds(&require->terms[i], facts))
+        if (!placement_require_term_holds(&require->terms[i], facts))
             return false;
     }
     return true;
 }
 
-bool require_asks(const struct require *require, enum fact fact)
+bool placement_require_asks(const struct require *require, enum fact fact)
 {
     for (uint32_t i = 0; i < require->count; i++) {
         if (require->terms[i].fact == fact)
@@ -230,10 +230,10 @@ static void keep_features(const struct require *require, struct node_facts *fact
     facts->features = kept.features;
 }
 
-void require_reduce(const struct require *require, struct node_facts *facts)
+void placement_require_reduce(const struct require *require, struct node_facts *facts)
 {
     for (int fact = 0; fact < FACT_COUNT; fact++) {
-        if (!require_asks(require, (enum fact)fact))
+        if (!placement_require_asks(require, (enum fact)fact))
             facts->known &= (uint8_t) ~(1u << fact);
     }
     facts->memory_mib =
@@ -265,7 +265,7 @@ static void find_candidates(const struct placement *placement, const struct allo
     ranges_remove_all(ret_nodes, &placement->excluded);
 }
 
-bool place_require_wanted(const struct placement *placement)
+bool placement_require_wanted(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         if (placement->rules[i].require != NULL)
@@ -292,7 +292,7 @@ static void remove_decided(const struct placement *placement, const struct requi
     }
 }
 
-int place_require_open(const struct placement *placement, const struct allocation *allocation)
+int placement_require_open(const struct placement *placement, const struct allocation *allocation)
 {
     int is_open = 0;
 
@@ -301,7 +301,8 @@ int place_require_open(const struct placement *placement, const struct allocatio
         struct require require;
 
         if (placement->rules[i].require == NULL ||
-            require_parse(placement->rules[i].require, &require, NULL) < 0 || require.count == 0)
+            placement_require_parse(placement->rules[i].require, &require, NULL) < 0 ||
+            require.count == 0)
             continue;
         find_candidates(placement, allocation, &nodes);
         remove_decided(placement, &require, &nodes);
@@ -324,13 +325,13 @@ static bool has_term(const char *text, const struct require_term *term)
     return false;
 }
 
-void place_require_all(const struct placement *placement, struct buffer *out)
+void placement_require_all(const struct placement *placement, struct buffer *out)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         const char *text = placement->rules[i].require;
         struct require require;
 
-        if (text == NULL || require_parse(text, &require, NULL) < 0)
+        if (text == NULL || placement_require_parse(text, &require, NULL) < 0)
             continue;
         for (uint32_t j = 0; j < require.count; j++) {
             const struct require_term *term = &require.terms[j];
@@ -350,7 +351,7 @@ static void find_refused(const struct placement *placement, const struct require
     for (uint32_t i = 0; i < placement->facts.count; i++) {
         const struct facts_kind *kind = &placement->facts.kinds[i];
 
-        if (require_term_holds(term, &kind->facts))
+        if (placement_require_term_holds(term, &kind->facts))
             ranges_remove_all(ret_refused, &kind->nodes);
     }
 }
@@ -483,10 +484,10 @@ static int nothing_left(const struct placement *placement, const struct allocati
 static int settle(struct placement *placement, const struct allocation *allocation, uint32_t app,
                   struct error *error)
 {
-    struct map_rule *rule = &placement->rules[app];
+    struct placement_rule *rule = &placement->rules[app];
     struct ranges nodes = {0}, refused = {0};
     struct require require;
-    int rc = require_parse(rule->require, &require, error);
+    int rc = placement_require_parse(rule->require, &require, error);
 
     assert(app < placement->rules_count && rule->require != NULL);
     ranges_clear(&rule->excluded);
@@ -502,8 +503,8 @@ static int settle(struct placement *placement, const struct allocation *allocati
     return rc;
 }
 
-int place_require_settle(struct placement *placement, const struct allocation *allocation,
-                         struct error *error)
+int placement_require_settle(struct placement *placement, const struct allocation *allocation,
+                             struct error *error)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         int rc = placement->rules[i].require != NULL ? settle(placement, allocation, i, error) : 0;
@@ -514,15 +515,15 @@ int place_require_settle(struct placement *placement, const struct allocation *a
     return 0;
 }
 
-void place_require_tell(const struct placement *placement, const struct allocation *allocation,
-                        struct buffer *out)
+void placement_require_tell(const struct placement *placement, const struct allocation *allocation,
+                            struct buffer *out)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        const struct map_rule *rule = &placement->rules[i];
+        const struct placement_rule *rule = &placement->rules[i];
         struct require require;
 
         if (rule->require == NULL || ranges_is_empty(&rule->excluded) ||
-            require_parse(rule->require, &require, NULL) < 0)
+            placement_require_parse(rule->require, &require, NULL) < 0)
             continue;
         buffer_append_string(out, "; --require");
         if (placement->rules_count > 1)
@@ -532,7 +533,7 @@ void place_require_tell(const struct placement *placement, const struct allocati
     }
 }
 
-void place_require_forget(struct placement *placement)
+void placement_require_forget(struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
         free(placement->rules[i].require);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_print.h"
+#include "alloc/placement_print.h"
 
 #include <assert.h>
 
@@ -26,12 +26,12 @@ static void draw_threads(const struct topology *topology, const struct ranges *a
     buffer_append_string(out, "]");
 }
 
-void place_print_layout(const struct place_map *map, uint32_t node,
-                        const struct place_binding *binding, struct buffer *out)
+void placement_print_layout(const struct placement_map *map, uint32_t node,
+                            const struct placement_binding *binding, struct buffer *out)
 {
-    const struct place_machines *machines = &map->placement->machines;
-    uint32_t number = place_machines_kind(machines, node);
-    const struct place_kind *kind;
+    const struct placement_machines *machines = &map->placement->machines;
+    uint32_t number = placement_machines_kind(machines, node);
+    const struct placement_kind *kind;
 
     assert(number == UINT32_MAX || number < machines->kinds_count);
     if (ranges_is_empty(&binding->cpus) || number == UINT32_MAX) {
@@ -63,8 +63,8 @@ static void objects_of(const struct topology *topology, enum topology_level leve
     }
 }
 
-void place_print_locality(const struct place_map *map, uint32_t node,
-                          const struct place_binding *binding, struct buffer *out)
+void placement_print_locality(const struct placement_map *map, uint32_t node,
+                              const struct placement_binding *binding, struct buffer *out)
 {
     static const struct {
         const char *name;
@@ -72,8 +72,8 @@ void place_print_locality(const struct place_map *map, uint32_t node,
     } levels[] = {{"SK", TOPOLOGY_PACKAGE}, {"NM", TOPOLOGY_NUMA}, {"L3", TOPOLOGY_L3},
                   {"L2", TOPOLOGY_L2},      {"L1", TOPOLOGY_L1},   {"CR", TOPOLOGY_CORE},
                   {"HT", TOPOLOGY_THREAD}};
-    const struct place_machines *machines = &map->placement->machines;
-    uint32_t kind = place_machines_kind(machines, node);
+    const struct placement_machines *machines = &map->placement->machines;
+    uint32_t kind = placement_machines_kind(machines, node);
     const char *between = "";
 
     if (ranges_is_empty(&binding->cpus) || kind == UINT32_MAX)
@@ -92,7 +92,7 @@ void place_print_locality(const struct place_map *map, uint32_t node,
     }
 }
 
-void place_print_binding(const struct place_binding *binding, struct buffer *out)
+void placement_print_binding(const struct placement_binding *binding, struct buffer *out)
 {
     if (ranges_is_empty(&binding->cpus))
         buffer_append_string(out, "-");

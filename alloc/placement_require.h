@@ -5,8 +5,8 @@
  * (facts_table.h); a node of which a fact is not known does not have it.  The nodes that are refused
  * become ranges that an application excludes, so that nodes never judge anything themselves.
  */
-#ifndef ALLOC_PLACE_REQUIRE_H
-#define ALLOC_PLACE_REQUIRE_H
+#ifndef ALLOC_PLACEMENT_REQUIRE_H
+#define ALLOC_PLACEMENT_REQUIRE_H
 
 #include <stdbool.h>
 
@@ -34,32 +34,32 @@ struct require {
 };
 
 /* "none" is no term.  -EINVAL with the column. */
-int require_parse(const char *text, struct require *ret_require, struct error *error);
-bool require_term_holds(const struct require_term *term, const struct node_facts *facts);
+int placement_require_parse(const char *text, struct require *ret_require, struct error *error);
+bool placement_require_term_holds(const struct require_term *term, const struct node_facts *facts);
 /* 1 if all hold. */
-bool require_holds(const struct require *require, const struct node_facts *facts);
+bool placement_require_holds(const struct require *require, const struct node_facts *facts);
 /* 1 if a term asks for that fact. */
-bool require_asks(const struct require *require, enum fact fact);
+bool placement_require_asks(const struct require *require, enum fact fact);
 /* Leaves of the facts what can decide the terms, and memory rounded down to whole GiB, or less where a
  * term would be judged differently: nodes that are alike become equal. */
-void require_reduce(const struct require *require, struct node_facts *facts);
+void placement_require_reduce(const struct require *require, struct node_facts *facts);
 
 /* ---- Of a placement ---- */
 
 /* 1 if an application requires something. */
-bool place_require_wanted(const struct placement *placement);
+bool placement_require_wanted(const struct placement *placement);
 /* 1 if something is required that is not known of all nodes that may take part. */
-int place_require_open(const struct placement *placement, const struct allocation *allocation);
+int placement_require_open(const struct placement *placement, const struct allocation *allocation);
 /* The terms of all applications as one text, appended to an empty buffer. */
-void place_require_all(const struct placement *placement, struct buffer *out);
+void placement_require_all(const struct placement *placement, struct buffer *out);
 /* Sets what each application excludes.  -ENODEV, with who is refused by what, if nothing is left to
  * one.  O(terms x kinds of facts x their ranges). */
-int place_require_settle(struct placement *placement, const struct allocation *allocation,
-                         struct error *error);
+int placement_require_settle(struct placement *placement, const struct allocation *allocation,
+                             struct error *error);
 /* Appends "; --require: mem>=64G excludes n[1-3] (32G)" if it has excluded any. */
-void place_require_tell(const struct placement *placement, const struct allocation *allocation,
-                        struct buffer *out);
+void placement_require_tell(const struct placement *placement, const struct allocation *allocation,
+                            struct buffer *out);
 /* Forgets requirements and facts, once settled: what travels is what they have led to. */
-void place_require_forget(struct placement *placement);
+void placement_require_forget(struct placement *placement);
 
 #endif

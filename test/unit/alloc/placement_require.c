@@ -5,14 +5,14 @@
  */
 #include "config.h"
 
-#include "alloc/place_require.h"
+#include "alloc/placement_require.h"
 #include "test/support/tap.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "alloc/node_pool.h"
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 
 static struct error error;
 
@@ -82,7 +82,9 @@ static int holds(const char *terms, const char *known)
     error = ERROR_NONE;
     if (known[0] != '\0')
         node_facts_parse(known, &facts, NULL);
-    held = require_parse(terms, &require, &error) < 0 ? -1 : require_holds(&require, &facts);
+    held = placement_require_parse(terms, &require, &error) < 0
+               ? -1
+               : placement_require_holds(&require, &facts);
     node_facts_fini(&facts);
     return held;
 }
@@ -155,8 +157,8 @@ static const char *reduced(const char *terms, const char *known)
     struct require require;
 
     node_facts_parse(known, &facts, NULL);
-    require_parse(terms, &require, NULL);
-    require_reduce(&require, &facts);
+    placement_require_parse(terms, &require, NULL);
+    placement_require_reduce(&require, &facts);
     buffer_clear(&out);
     node_facts_print(&facts, &out);
     node_facts_fini(&facts);
@@ -219,8 +221,8 @@ static void tell(struct world *world, uint32_t first, uint32_t last, const char 
 
 static void add_rule(struct world *world, uint32_t processes, const char *require)
 {
-    struct map_rule rule = {.processes = processes,
-                            .require = require ? memory_copy_string(require) : NULL};
+    struct placement_rule rule = {.processes = processes,
+                                  .require = require ? memory_copy_string(require) : NULL};
 
     placement_add(&world->placement, &rule);
 }
@@ -230,16 +232,16 @@ static const char *counts(struct world *world)
 {
     static struct buffer out;
     struct buffer left_out = {0};
-    struct place_map map;
+    struct placement_map map;
     int rc;
 
     buffer_clear(&out);
     error = ERROR_NONE;
-    rc = place_require_settle(&world->placement, &world->allocation, &error);
+    rc = placement_require_settle(&world->placement, &world->allocation, &error);
     if (rc == 0)
-        rc = place_map_make(&map, &world->placement, &world->allocation, &error);
+        rc = placement_map_make(&map, &world->placement, &world->allocation, &error);
     if (rc < 0) {
-        place_require_tell(&world->placement, &world->allocation, &left_out);
+        placement_require_tell(&world->placement, &world->allocation, &left_out);
         buffer_printf(&out, "%s%s", error.text, rc == -ENODEV ? "" : buffer_string(&left_out));
         buffer_fini(&left_out);
         return buffer_string(&out);
@@ -247,9 +249,10 @@ static const char *counts(struct world *world)
     for (uint32_t app = 0; app < map.apps_count; app++) {
         buffer_append_string(&out, app > 0 ? " " : "");
         for (uint32_t node = 0; node < map.nodes; node++)
-            buffer_printf(&out, "%s%u", node > 0 ? "," : "", place_map_count_app(&map, app, node));
+            buffer_printf(&out, "%s%u", node > 0 ? "," : "",
+                          placement_map_count_app(&map, app, node));
     }
-    place_map_fini(&map);
+    placement_map_fini(&map);
     return buffer_string(&out);
 }
 
@@ -261,10 +264,11 @@ static void check_placements(void)
     tell(&world, 0, 1, "mem=32G,gpus=0");
     tell(&world, 2, 2, "mem=64G,feature=ib,gpus=2");
     add_rule(&world, 2, "mem>=64G");
-    ok(place_require_open(&world.placement, &world.allocation), "of n4 the memory is not known");
+    ok(placement_require_open(&world.placement, &world.allocation),
+       "of n4 the memory is not known");
     is_string(counts(&world), "0,0,2,0", "a node of which nothing is known is left out");
     tell(&world, 3, 3, "mem=128G");
-    ok(!place_require_open(&world.placement, &world.allocation), "now it is");
+    ok(!placement_require_open(&world.placement, &world.allocation), "now it is");
     is_string(counts(&world), "0,0,2,0", "two are on the first that has it");
     add_rule(&world, 4, NULL);
     is_string(counts(&world), "0,0,2,0 2,2,0,0", "the next application has all nodes");
@@ -305,10 +309,10 @@ static void check_same_as_smaller(void)
     for (uint32_t node = 0; node < 6; node += 2)
         tell(&world, node, node, "feature=in");
     add_rule(&world, 5, "feature=in");
-    world.placement.rules[0].policy = MAP_BY_NODE;
+    world.placement.rules[0].policy = PLACEMENT_BY_NODE;
     world_make(&smaller, "a:2,c:1,e:2");
     add_rule(&smaller, 5, NULL);
-    smaller.placement.rules[0].policy = MAP_BY_NODE;
+    smaller.placement.rules[0].policy = PLACEMENT_BY_NODE;
     is_string(counts(&smaller), "2,1,2", "of three nodes");
     is_string(counts(&world), "2,0,1,0,2,0", "of six, of which three are left out: the same");
     world_fini(&world);
@@ -332,7 +336,7 @@ static void check_wire(void)
     ok(copy.facts.count == 1 &&
            node_facts_equal(&copy.facts.kinds[0].facts, &world.placement.facts.kinds[0].facts),
        "and facts");
-    place_require_forget(&copy);
+    placement_require_forget(&copy);
     ok(copy.rules[0].require == NULL && copy.facts.count == 0, "nodes get what they have led to");
     placement_fini(&copy);
     world_fini(&world);
@@ -345,7 +349,7 @@ static const char *pool_nodes(struct node_pool *pool, const char *terms)
     struct node_query query = {.require = &require};
     struct ranges nodes = {0};
 
-    require_parse(terms, &require, NULL);
+    placement_require_parse(terms, &require, NULL);
     node_pool_query(pool, &query, &nodes);
     buffer_clear(&out);
     ranges_print(&nodes, &out);

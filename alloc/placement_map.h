@@ -8,8 +8,8 @@
  * 0..processes-1; node indexes are those of the allocation (place - 1); the local ranks of a node
  * are counted in the order of their ranks.
  */
-#ifndef ALLOC_PLACE_MAP_H
-#define ALLOC_PLACE_MAP_H
+#ifndef ALLOC_PLACEMENT_MAP_H
+#define ALLOC_PLACEMENT_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/ranges.h"
 
-struct map_run {
+struct placement_run {
     uint32_t first;  /* index of its first node */
     uint32_t nodes;  /* > 0 */
     uint32_t count;  /* processes on each, > 0 */
@@ -28,55 +28,55 @@ struct map_run {
     uint64_t before; /* processes of the application on the nodes before the run */
 };
 
-struct map_app {
-    const struct map_rule *rule;
+struct placement_app {
+    const struct placement_rule *rule;
     uint32_t first_rank;
     uint32_t processes;
-    struct map_run *runs; /* ascending; nodes without processes are in none */
+    struct placement_run *runs; /* ascending; nodes without processes are in none */
     uint32_t runs_count;
-    uint32_t *by_node; /* MAP_BY_LIST: ranks within the application, sorted by node */
+    uint32_t *by_node; /* PLACEMENT_BY_LIST: ranks within the application, sorted by node */
 };
 
 /* A zeroed struct is an empty map. */
-struct place_map {
+struct placement_map {
     const struct placement *placement;
-    struct map_app *apps;
+    struct placement_app *apps;
     uint32_t apps_count;
     uint32_t processes;
     uint32_t nodes;       /* of the allocation */
     uint8_t in_threads;   /* units are threads, not cores */
-    uint8_t has_topology; /* there are bindings (place_local.h) */
+    uint8_t has_topology; /* there are bindings (placement_local.h) */
 };
 
 /* Makes the map; the placement must outlive it, and its rules may omit the number of processes.
  * Fails with one line that says what there was, where the count came from (allocation.origin) and
  * what to type instead.  O(applications * runs * log slots). */
-int place_map_make(struct place_map *ret_map, const struct placement *placement,
-                   const struct allocation *allocation, struct error *error);
-void place_map_fini(struct place_map *map);
+int placement_map_make(struct placement_map *ret_map, const struct placement *placement,
+                       const struct allocation *allocation, struct error *error);
+void placement_map_fini(struct placement_map *map);
 /* Writes the numbers that a map has found into the placement that it was made of. */
-void place_map_resolve(const struct place_map *map, struct placement *placement);
+void placement_map_resolve(const struct placement_map *map, struct placement *placement);
 
 /* Processes on a node.  O(log runs) for each application. */
-uint32_t place_map_count(const struct place_map *map, uint32_t node);
+uint32_t placement_map_count(const struct placement_map *map, uint32_t node);
 /* The same of one application. */
-uint32_t place_map_count_app(const struct place_map *map, uint32_t app, uint32_t node);
-/* The local_index-th rank of a node; local_index < place_map_count.  O(runs) where nodes are dealt
+uint32_t placement_map_count_app(const struct placement_map *map, uint32_t app, uint32_t node);
+/* The local_index-th rank of a node; local_index < placement_map_count.  O(runs) where nodes are dealt
  * to in turn, else O(log runs). */
-uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t local_index);
+uint32_t placement_map_rank(const struct placement_map *map, uint32_t node, uint32_t local_index);
 /* Inverse: where a rank is; rank < processes.  O(runs * log count), or O(log runs). */
-void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_node,
-                    uint32_t *ret_local_index);
+void placement_map_find(const struct placement_map *map, uint32_t rank, uint32_t *ret_node,
+                        uint32_t *ret_local_index);
 /* 1 if the ranks of each node follow each other, and those of the next node them. */
-bool place_map_is_contiguous(const struct place_map *map);
+bool placement_map_is_contiguous(const struct placement_map *map);
 /* Number of the application of a rank. */
-uint32_t place_map_app(const struct place_map *map, uint32_t rank);
+uint32_t placement_map_app(const struct placement_map *map, uint32_t rank);
 /* Places (index + 1) of the nodes that have processes. */
-void place_map_places(const struct place_map *map, struct ranges *ret_places);
+void placement_map_places(const struct placement_map *map, struct ranges *ret_places);
 
 /* h(rank, place, binding), summed (wrapping) over ranks: one daemon's share, and the root's total,
  * O(processes + nodes). */
-uint64_t place_map_hash_node(const struct place_map *map, uint32_t node);
-uint64_t place_map_hash_total(const struct place_map *map);
+uint64_t placement_map_hash_node(const struct placement_map *map, uint32_t node);
+uint64_t placement_map_hash_total(const struct placement_map *map);
 
 #endif

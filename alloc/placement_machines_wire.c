@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_machines.h"
+#include "alloc/placement_machines.h"
 
 #include <errno.h>
 
-#include "alloc/place_rule.h"
+#include "alloc/placement_rule.h"
 
 #define ALLOWED_RANGES_MAX TOPOLOGY_THREADS_MAX
 
-void place_machines_encode(const struct place_machines *machines, struct buffer *out)
+void placement_machines_encode(const struct placement_machines *machines, struct buffer *out)
 {
     wire_put_varint(out, machines->classes_count);
     for (uint32_t i = 0; i < machines->classes_count; i++)
@@ -23,7 +23,7 @@ void place_machines_encode(const struct place_machines *machines, struct buffer 
     }
 }
 
-static void get_class(struct wire_reader *reader, struct place_machines *machines)
+static void get_class(struct wire_reader *reader, struct placement_machines *machines)
 {
     struct topology topology;
 
@@ -36,14 +36,14 @@ static void get_class(struct wire_reader *reader, struct place_machines *machine
     machines->classes[machines->classes_count++] = topology;
 }
 
-static void get_kind(struct wire_reader *reader, struct place_machines *machines)
+static void get_kind(struct wire_reader *reader, struct placement_machines *machines)
 {
     uint64_t class = wire_get_varint_max(reader, PLACEMENT_KINDS_MAX);
-    struct place_kind kind = {.class = (uint32_t) class};
+    struct placement_kind kind = {.class = (uint32_t) class};
 
     ranges_decode(reader, ALLOWED_RANGES_MAX, &kind.allowed);
     ranges_decode(reader, ALLOWED_RANGES_MAX, &kind.taken);
-    ranges_decode(reader, MAP_NODE_RANGES_MAX, &kind.nodes);
+    ranges_decode(reader, PLACEMENT_NODE_RANGES_MAX, &kind.nodes);
     if (class >= machines->classes_count || wire_status(reader) < 0 ||
         topology_restrict(&machines->classes[class], &kind.allowed, &kind.view) < 0) {
         wire_fail(reader);
@@ -57,7 +57,7 @@ static void get_kind(struct wire_reader *reader, struct place_machines *machines
     machines->kinds[machines->kinds_count++] = kind;
 }
 
-int place_machines_decode(struct place_machines *ret_machines, struct wire_reader *reader)
+int placement_machines_decode(struct placement_machines *ret_machines, struct wire_reader *reader)
 {
     uint64_t count = wire_get_varint_max(reader, PLACEMENT_KINDS_MAX);
 
@@ -68,6 +68,6 @@ int place_machines_decode(struct place_machines *ret_machines, struct wire_reade
         get_kind(reader, ret_machines);
     if (wire_status(reader) == 0)
         return 0;
-    place_machines_fini(ret_machines);
+    placement_machines_fini(ret_machines);
     return -EBADMSG;
 }

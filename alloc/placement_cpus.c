@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_cpus.h"
+#include "alloc/placement_cpus.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 /* The most slots of a node of the kind that takes part; 0 if there is none. */
-static uint32_t most_slots(const struct place_kind *kind, const struct ranges *excluded,
+static uint32_t most_slots(const struct placement_kind *kind, const struct ranges *excluded,
                            const struct allocation *allocation)
 {
     struct ranges nodes = {0};
@@ -55,20 +55,20 @@ static uint32_t least_cores(const struct topology *view, enum topology_level lev
     return least;
 }
 
-static bool fits(const struct topology *view, const struct map_rule *rule, uint32_t slots,
+static bool fits(const struct topology *view, const struct placement_rule *rule, uint32_t slots,
                  uint32_t pe)
 {
-    uint64_t at_once = rule->policy == MAP_PER_OBJECT ? rule->per : 1;
+    uint64_t at_once = rule->policy == PLACEMENT_PER_OBJECT ? rule->per : 1;
 
     return (uint64_t)slots * pe <= view->counts[TOPOLOGY_CORE] &&
-           at_once * pe <= least_cores(view, map_rule_dealing_level(rule));
+           at_once * pe <= least_cores(view, placement_rule_dealing_level(rule));
 }
 
 /* 0 if it fits nowhere or not everywhere. */
-static uint32_t pe_of(const struct placement *placement, const struct map_rule *rule,
+static uint32_t pe_of(const struct placement *placement, const struct placement_rule *rule,
                       const struct allocation *allocation)
 {
-    const struct place_machines *machines = &placement->machines;
+    const struct placement_machines *machines = &placement->machines;
     uint32_t pe = 0;
     int are_cores = 1;
 
@@ -88,17 +88,17 @@ static uint32_t pe_of(const struct placement *placement, const struct map_rule *
         if (slots > 0 && !fits(&machines->kinds[i].view, rule, slots, pe))
             return 0;
     }
-    return pe <= MAP_UNITS_MAX ? pe : 0;
+    return pe <= PLACEMENT_UNITS_MAX ? pe : 0;
 }
 
-void place_cpus_settle(struct placement *placement, const struct allocation *allocation)
+void placement_cpus_settle(struct placement *placement, const struct allocation *allocation)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        if (map_rule_wants_threads(&placement->rules[i]))
+        if (placement_rule_wants_threads(&placement->rules[i]))
             return;
     }
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        struct map_rule *rule = &placement->rules[i];
+        struct placement_rule *rule = &placement->rules[i];
 
         if (rule->cpus > 0 && rule->pe == 0 && !rule->oversubscribe)
             rule->pe = pe_of(placement, rule, allocation);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_machines.h"
+#include "alloc/placement_machines.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void kind_fini(struct place_kind *kind)
+static void kind_fini(struct placement_kind *kind)
 {
     topology_fini(&kind->view);
     ranges_fini(&kind->allowed);
@@ -16,7 +16,7 @@ static void kind_fini(struct place_kind *kind)
     ranges_fini(&kind->nodes);
 }
 
-void place_machines_fini(struct place_machines *machines)
+void placement_machines_fini(struct placement_machines *machines)
 {
     for (uint32_t i = 0; i < machines->classes_count; i++)
         topology_fini(&machines->classes[i]);
@@ -24,7 +24,7 @@ void place_machines_fini(struct place_machines *machines)
         kind_fini(&machines->kinds[i]);
     free(machines->classes);
     free(machines->kinds);
-    *machines = (struct place_machines){0};
+    *machines = (struct placement_machines){0};
 }
 
 static int same_topology(const struct topology *a, const struct topology *b)
@@ -52,7 +52,7 @@ static void copy_topology(const struct topology *topology, struct topology *ret_
     ranges_fini(&all);
 }
 
-static uint32_t class_of(struct place_machines *machines, const struct topology *topology)
+static uint32_t class_of(struct placement_machines *machines, const struct topology *topology)
 {
     for (uint32_t i = 0; i < machines->classes_count; i++) {
         if (same_topology(&machines->classes[i], topology))
@@ -65,10 +65,10 @@ static uint32_t class_of(struct place_machines *machines, const struct topology 
 }
 
 /* The kind of that class and these threads, made if need be; NULL if no thread is there. */
-static struct place_kind *kind_of(struct place_machines *machines, uint32_t class,
-                                  const struct ranges *allowed, const struct ranges *taken)
+static struct placement_kind *kind_of(struct placement_machines *machines, uint32_t class,
+                                      const struct ranges *allowed, const struct ranges *taken)
 {
-    struct place_kind *kind;
+    struct placement_kind *kind;
     struct topology view;
 
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
@@ -83,17 +83,17 @@ static struct place_kind *kind_of(struct place_machines *machines, uint32_t clas
     machines->kinds =
         memory_resize(machines->kinds, (machines->kinds_count + 1) * sizeof(*machines->kinds));
     kind = &machines->kinds[machines->kinds_count++];
-    *kind = (struct place_kind){.class = class, .view = view};
+    *kind = (struct placement_kind){.class = class, .view = view};
     ranges_copy(&kind->allowed, allowed);
     ranges_copy(&kind->taken, taken);
     return kind;
 }
 
-int place_machines_add(struct place_machines *machines, const struct topology *topology,
-                       const struct ranges *allowed, uint32_t first, uint32_t last)
+int placement_machines_add(struct placement_machines *machines, const struct topology *topology,
+                           const struct ranges *allowed, uint32_t first, uint32_t last)
 {
     const struct ranges none = {0};
-    struct place_kind *kind = kind_of(machines, class_of(machines, topology), allowed, &none);
+    struct placement_kind *kind = kind_of(machines, class_of(machines, topology), allowed, &none);
 
     assert(first <= last);
     if (kind == NULL)
@@ -102,12 +102,13 @@ int place_machines_add(struct place_machines *machines, const struct topology *t
     return 0;
 }
 
-void place_machines_merge(struct place_machines *machines, const struct place_machines *other)
+void placement_machines_merge(struct placement_machines *machines,
+                              const struct placement_machines *other)
 {
     assert(machines != other);
     for (uint32_t i = 0; i < other->kinds_count; i++) {
-        const struct place_kind *source = &other->kinds[i];
-        struct place_kind *kind;
+        const struct placement_kind *source = &other->kinds[i];
+        struct placement_kind *kind;
 
         assert(source->class < other->classes_count);
         kind = kind_of(machines, class_of(machines, &other->classes[source->class]),
@@ -117,7 +118,7 @@ void place_machines_merge(struct place_machines *machines, const struct place_ma
     }
 }
 
-uint32_t place_machines_kind(const struct place_machines *machines, uint32_t node)
+uint32_t placement_machines_kind(const struct placement_machines *machines, uint32_t node)
 {
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
         if (ranges_contains(&machines->kinds[i].nodes, node))
@@ -126,7 +127,7 @@ uint32_t place_machines_kind(const struct place_machines *machines, uint32_t nod
     return UINT32_MAX;
 }
 
-void place_machines_nodes(const struct place_machines *machines, struct ranges *ret_nodes)
+void placement_machines_nodes(const struct placement_machines *machines, struct ranges *ret_nodes)
 {
     ranges_clear(ret_nodes);
     for (uint32_t i = 0; i < machines->kinds_count; i++)
@@ -136,13 +137,13 @@ void place_machines_nodes(const struct place_machines *machines, struct ranges *
 /* ---- Fewer nodes ---- */
 
 /* Kinds without nodes go, and classes without kinds. */
-static void drop_unused(struct place_machines *machines)
+static void drop_unused(struct placement_machines *machines)
 {
     uint32_t *numbers = memory_allocate_zeroed((machines->classes_count + 1) * sizeof(*numbers));
     uint32_t kinds = 0, classes = 0;
 
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
-        struct place_kind kind = machines->kinds[i];
+        struct placement_kind kind = machines->kinds[i];
 
         if (ranges_is_empty(&kind.nodes)) {
             kind_fini(&kind);
@@ -168,7 +169,7 @@ static void drop_unused(struct place_machines *machines)
     free(numbers);
 }
 
-void place_machines_keep(struct place_machines *machines, const struct ranges *nodes)
+void placement_machines_keep(struct placement_machines *machines, const struct ranges *nodes)
 {
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
         struct ranges kept = {0};
@@ -197,14 +198,14 @@ static void widen_to_cores(const struct topology *view, const struct ranges *thr
     free(is_taken);
 }
 
-void place_machines_take(struct place_machines *machines, const struct ranges *nodes,
-                         const struct ranges *threads)
+void placement_machines_take(struct placement_machines *machines, const struct ranges *nodes,
+                             const struct ranges *threads)
 {
     uint32_t count = machines->kinds_count; /* those that are added have the threads */
 
     for (uint32_t i = 0; i < count; i++) {
         struct ranges hit = {0}, allowed = {0}, taken = {0};
-        struct place_kind *kind = &machines->kinds[i];
+        struct placement_kind *kind = &machines->kinds[i];
         uint32_t class = kind->class;
 
         ranges_intersect(&kind->nodes, nodes, &hit);
@@ -224,7 +225,7 @@ void place_machines_take(struct place_machines *machines, const struct ranges *n
     drop_unused(machines);
 }
 
-uint32_t place_machines_taken(const struct place_kind *kind, enum topology_level level)
+uint32_t placement_machines_taken(const struct placement_kind *kind, enum topology_level level)
 {
     const uint32_t *objects = kind->view.objects[level];
     uint32_t last = TOPOLOGY_NONE, count = 0;

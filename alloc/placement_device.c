@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_device.h"
+#include "alloc/placement_device.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,19 +10,19 @@
 
 #define TAKEN_NOW 0x80000000u /* in use: by the process at hand */
 
-void device_binder_init(struct device_binder *binder, const struct topology *view)
+void placement_device_init(struct device_binder *binder, const struct topology *view)
 {
     *binder = (struct device_binder){.view = view};
     binder->use = memory_allocate_zeroed(view->devices_count * sizeof(*binder->use));
 }
 
-void device_binder_fini(struct device_binder *binder)
+void placement_device_fini(struct device_binder *binder)
 {
     free(binder->use);
     free(binder->numa_order);
 }
 
-const char *device_variable(enum topology_device_kind kind)
+const char *placement_device_variable(enum topology_device_kind kind)
 {
     switch (kind) {
     case TOPOLOGY_DEVICE_NVIDIA:
@@ -70,7 +70,7 @@ static uint32_t numa_distance(const struct topology *view, const struct topology
     return least;
 }
 
-int device_binder_order(struct device_binder *binder, const char *name, struct error *error)
+int placement_device_order(struct device_binder *binder, const char *name, struct error *error)
 {
     const struct topology *view = binder->view;
     const struct topology_device *device = NULL;
@@ -137,9 +137,9 @@ static void settle(struct device_binder *binder, enum topology_device_kind kind,
     }
 }
 
-int device_binder_take(struct device_binder *binder, uint32_t count, int again,
-                       const struct ranges *home, enum topology_device_kind *ret_kind,
-                       struct ranges *ret_numbers, struct error *error)
+int placement_device_take(struct device_binder *binder, uint32_t count, int again,
+                          const struct ranges *home, enum topology_device_kind *ret_kind,
+                          struct ranges *ret_numbers, struct error *error)
 {
     enum topology_device_kind vendor;
     uint32_t there = topology_gpus(binder->view, &vendor);
@@ -166,21 +166,21 @@ int device_binder_take(struct device_binder *binder, uint32_t count, int again,
 /* ---- Devices of a class ---- */
 
 static enum topology_device_kind kind_of_class(const struct topology *view,
-                                               enum map_device device_class)
+                                               enum placement_device device_class)
 {
     enum topology_device_kind kind = TOPOLOGY_DEVICE_NETWORK;
 
-    if (device_class == MAP_DEVICE_GPU)
+    if (device_class == PLACEMENT_DEVICE_GPU)
         (void)topology_gpus(view, &kind);
     return kind;
 }
 
-uint32_t device_count(const struct topology *view, enum map_device device_class)
+uint32_t placement_device_count(const struct topology *view, enum placement_device device_class)
 {
     enum topology_device_kind kind = kind_of_class(view, device_class);
     uint32_t count = 0;
 
-    assert(device_class < MAP_DEVICE_COUNT);
+    assert(device_class < PLACEMENT_DEVICE_COUNT);
     for (uint32_t i = 0; i < view->devices_count; i++)
         count += view->devices[i].kind == kind;
     return count;
@@ -208,12 +208,13 @@ static void add_near(const struct topology *view, const struct topology_device *
         ranges_add_all(near, &device->near);
 }
 
-int device_binder_deal(struct device_binder *binder, enum map_device device_class, uint32_t count,
-                       int again, struct device_deal *ret_deal, struct error *error)
+int placement_device_deal(struct device_binder *binder, enum placement_device device_class,
+                          uint32_t count, int again, struct device_deal *ret_deal,
+                          struct error *error)
 {
     struct device_deal deal = {.first = UINT32_MAX,
                                .kind = kind_of_class(binder->view, device_class)};
-    uint32_t there = device_count(binder->view, device_class);
+    uint32_t there = placement_device_count(binder->view, device_class);
 
     assert(count > 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -224,7 +225,7 @@ int device_binder_deal(struct device_binder *binder, enum map_device device_clas
             return error_set(error, -ENOSPC,
                              "there are %u %s devices, too few to give each process %u; "
                              "use fewer processes, or the modifier shared",
-                             there, map_device_name(device_class), count);
+                             there, placement_device_name(device_class), count);
         }
         binder->use[best] = (binder->use[best] + 1) | TAKEN_NOW;
         deal.first = best < deal.first ? best : deal.first;

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_device.h"
-#include "alloc/place_map_internal.h"
+#include "alloc/placement_device.h"
+#include "alloc/placement_map_internal.h"
 
 /* ---- The nodes ---- */
 
-void free_runs_append(struct free_runs *runs, const struct free_run *run)
+void placement_map_append_free_run(struct free_runs *runs, const struct free_run *run)
 {
     struct free_run *last = runs->count > 0 ? &runs->items[runs->count - 1] : NULL;
 
@@ -52,7 +52,7 @@ static int compare_stretches(const void *a, const void *b)
     return left->range.first < right->range.first ? -1 : left->range.first > right->range.first;
 }
 
-static struct kind_stretch *list_stretches(const struct place_machines *machines,
+static struct kind_stretch *list_stretches(const struct placement_machines *machines,
                                            uint32_t *ret_count)
 {
     struct kind_stretch *stretches;
@@ -72,7 +72,7 @@ static struct kind_stretch *list_stretches(const struct place_machines *machines
     return stretches;
 }
 
-static uint32_t units_of(const struct place_map *map, uint32_t kind)
+static uint32_t units_of(const struct placement_map *map, uint32_t kind)
 {
     const struct topology *view;
 
@@ -85,21 +85,22 @@ static uint32_t units_of(const struct place_map *map, uint32_t kind)
 
 /* What other jobs have: where they are bound to cores, a process of this one has to have a core that is
  * left, and the slots beyond these are of no use. */
-static void count_taken(const struct place_map *map, struct free_run *run)
+static void count_taken(const struct placement_map *map, struct free_run *run)
 {
-    const struct place_kind *kind = &map->placement->machines.kinds[run->kind];
+    const struct placement_kind *kind = &map->placement->machines.kinds[run->kind];
     uint64_t left;
 
     if (ranges_is_empty(&kind->taken))
         return;
-    run->used_units = place_machines_taken(kind, map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE);
+    run->used_units =
+        placement_machines_taken(kind, map->in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE);
     left = run->units - run->used_units;
     if (run->slots > left && run->used_slots < run->slots - left)
         run->used_slots = run->slots - (uint32_t)left;
 }
 
 /* Cuts a run by the kinds of its nodes; *stretch is the first that may touch it. */
-static int append_by_kind(struct free_runs *runs, const struct place_map *map,
+static int append_by_kind(struct free_runs *runs, const struct placement_map *map,
                           const struct kind_stretch **stretch, const struct kind_stretch *end,
                           struct free_run run, const struct allocation *allocation,
                           struct error *error)
@@ -121,14 +122,14 @@ static int append_by_kind(struct free_runs *runs, const struct place_map *map,
         run.used_slots = used_slots;
         count_taken(map, &run);
         run.nodes = (uint32_t)lesser(after, (uint64_t)(*stretch)->range.last + 1) - run.first;
-        free_runs_append(runs, &run);
+        placement_map_append_free_run(runs, &run);
         run.first += run.nodes;
     }
     return 0;
 }
 
-int free_runs_make(struct free_runs *ret_runs, const struct place_map *map,
-                   const struct allocation *allocation, struct error *error)
+int placement_map_make_free_runs(struct free_runs *ret_runs, const struct placement_map *map,
+                                 const struct allocation *allocation, struct error *error)
 {
     uint32_t stretches_count, first = 0;
     struct kind_stretch *stretches = list_stretches(&map->placement->machines, &stretches_count);
@@ -153,7 +154,7 @@ int free_runs_make(struct free_runs *ret_runs, const struct place_map *map,
                 rc = append_by_kind(ret_runs, map, &stretch, stretches + stretches_count, run,
                                     allocation, error);
             else
-                free_runs_append(ret_runs, &run);
+                placement_map_append_free_run(ret_runs, &run);
             first = stop;
         }
         first = after;
@@ -183,7 +184,7 @@ static void describe_slots(const struct allocation *allocation, char *text, size
 }
 
 /* What took some of the slots away, for the messages. */
-static const char *describe_less(const struct place_map *map, const struct map_app *app,
+static const char *describe_less(const struct placement_map *map, const struct placement_app *app,
                                  uint64_t total, const struct allocation *allocation, char *text,
                                  size_t text_bytes)
 {
@@ -192,18 +193,19 @@ static const char *describe_less(const struct place_map *map, const struct map_a
         snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
                  counted(total, "is free", "are free"),
                  app > map->apps ? " after the other applications" : "",
-                 app->rule->pe > 1                    ? " with the cores that each process takes"
-                 : app->rule->policy == MAP_BY_CPUS   ? " with a core of pe-list for each process"
-                 : app->rule->policy == MAP_BY_DEVICE ? " with devices for each process"
-                                                      : "",
+                 app->rule->pe > 1 ? " with the cores that each process takes"
+                 : app->rule->policy == PLACEMENT_BY_CPUS
+                     ? " with a core of pe-list for each process"
+                 : app->rule->policy == PLACEMENT_BY_DEVICE ? " with devices for each process"
+                                                            : "",
                  ranges_is_empty(&map->placement->excluded) && ranges_is_empty(&app->rule->excluded)
                      ? ""
                      : " on the remaining nodes");
     return text;
 }
 
-static int too_few_slots(const struct map_app *app, const struct place_map *map, uint64_t total,
-                         const struct allocation *allocation, struct error *error)
+static int too_few_slots(const struct placement_app *app, const struct placement_map *map,
+                         uint64_t total, const struct allocation *allocation, struct error *error)
 {
     uint32_t processes = app->rule->processes;
     char slots[256], less[160];
@@ -218,11 +220,12 @@ static int too_few_slots(const struct map_app *app, const struct place_map *map,
 }
 
 /* More than `per` on each: oversubscribing does not help, the number is exact. */
-static int too_few_objects(const struct map_app *app, uint64_t total, uint64_t objects,
+static int too_few_objects(const struct placement_app *app, uint64_t total, uint64_t objects,
                            const struct allocation *allocation, struct error *error)
 {
-    const struct map_rule *rule = app->rule;
-    const char *level = rule->policy == MAP_PER_OBJECT ? topology_level_name(rule->level) : "node";
+    const struct placement_rule *rule = app->rule;
+    const char *level =
+        rule->policy == PLACEMENT_PER_OBJECT ? topology_level_name(rule->level) : "node";
     uint64_t needed = (rule->processes + objects - 1) / objects;
     char slots[256];
 
@@ -231,16 +234,18 @@ static int too_few_objects(const struct map_app *app, uint64_t total, uint64_t o
         error, -ENOSPC,
         "%u %s requested, %u on each %s, but %s; use -n %" PRIu64 " or fewer, or %s%" PRIu64 "%s%s",
         rule->processes, counted(rule->processes, "process", "processes"), rule->per, level, slots,
-        total, rule->policy == MAP_PER_OBJECT ? "--map-by ppr:" : "--per-node ", needed,
-        rule->policy == MAP_PER_OBJECT ? ":" : "", rule->policy == MAP_PER_OBJECT ? level : "");
+        total, rule->policy == PLACEMENT_PER_OBJECT ? "--map-by ppr:" : "--per-node ", needed,
+        rule->policy == PLACEMENT_PER_OBJECT ? ":" : "",
+        rule->policy == PLACEMENT_PER_OBJECT ? level : "");
 }
 
-static int node_too_small(const struct map_app *app, const struct free_run *run, uint32_t node,
-                          uint32_t wanted, const struct allocation *allocation, struct error *error)
+static int node_too_small(const struct placement_app *app, const struct free_run *run,
+                          uint32_t node, uint32_t wanted, const struct allocation *allocation,
+                          struct error *error)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
     int has_origin = allocation->origin[0] != '\0';
-    int is_per_node = app->rule->per > 0 && app->rule->policy != MAP_PER_OBJECT;
+    int is_per_node = app->rule->per > 0 && app->rule->policy != PLACEMENT_PER_OBJECT;
     uint32_t left = run->slots > run->used_slots ? run->slots - run->used_slots : 0;
     char hint[64] = "fewer";
 
@@ -256,7 +261,7 @@ static int node_too_small(const struct map_app *app, const struct free_run *run,
                      has_origin ? " (from " : "", allocation->origin, has_origin ? ")" : "", hint);
 }
 
-static int no_such_object(const struct map_rule *rule, const struct free_run *run,
+static int no_such_object(const struct placement_rule *rule, const struct free_run *run,
                           enum topology_level level, const struct allocation *allocation,
                           struct error *error)
 {
@@ -287,7 +292,7 @@ struct rooms {
     uint64_t widths;
 };
 
-static uint32_t objects_of(const struct place_map *map, const struct free_run *run,
+static uint32_t objects_of(const struct placement_map *map, const struct free_run *run,
                            enum topology_level level)
 {
     if (level == TOPOLOGY_NODE || run->kind == UINT32_MAX)
@@ -300,93 +305,96 @@ static uint64_t less_or_none(uint64_t from, uint64_t what)
     return from > what ? from - what : 0;
 }
 
-static uint32_t devices_of(const struct place_map *map, const struct free_run *run,
-                           enum map_device device_class)
+static uint32_t devices_of(const struct placement_map *map, const struct free_run *run,
+                           enum placement_device device_class)
 {
     assert(run->kind < map->placement->machines.kinds_count);
-    return device_count(&map->placement->machines.kinds[run->kind].view, device_class);
+    return placement_device_count(&map->placement->machines.kinds[run->kind].view, device_class);
 }
 
 /* Objects of the level that processes are dealt over; by device, as many as have separate devices. */
-static uint32_t objects_dealt(const struct place_map *map, const struct free_run *run,
-                              const struct map_rule *rule)
+static uint32_t objects_dealt(const struct placement_map *map, const struct free_run *run,
+                              const struct placement_rule *rule)
 {
-    if (rule->policy != MAP_BY_DEVICE)
+    if (rule->policy != PLACEMENT_BY_DEVICE)
         return objects_of(map, run, rule->level);
-    return devices_of(map, run, rule->device_class) / map_rule_devices(rule, rule->device_class);
+    return devices_of(map, run, rule->device_class) /
+           placement_rule_devices(rule, rule->device_class);
 }
 
 /* Nodes that take part must have devices of the class. */
-static int check_devices(const struct map_rule *rule, const struct place_map *map,
+static int check_devices(const struct placement_rule *rule, const struct placement_map *map,
                          const struct free_run *run, const struct allocation *allocation,
                          struct error *error)
 {
-    uint32_t wanted = map_rule_devices(rule, rule->device_class);
+    uint32_t wanted = placement_rule_devices(rule, rule->device_class);
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    if (rule->policy != MAP_BY_DEVICE || objects_dealt(map, run, rule) > 0)
+    if (rule->policy != PLACEMENT_BY_DEVICE || objects_dealt(map, run, rule) > 0)
         return 0;
     hostlist_name(allocation->names, run->first, name);
     return error_set(
         error, -ENODEV,
         "node %s has %u of the %u %s devices that each process needs; 'banyan map --show-topology' shows what it has%s",
-        name, devices_of(map, run, rule->device_class), wanted, map_device_name(rule->device_class),
-        rule->device_class == MAP_DEVICE_GPU ? ", --require 'gpus>=N' excludes nodes with fewer"
-                                             : "");
+        name, devices_of(map, run, rule->device_class), wanted,
+        placement_device_name(rule->device_class),
+        rule->device_class == PLACEMENT_DEVICE_GPU
+            ? ", --require 'gpus>=N' excludes nodes with fewer"
+            : "");
 }
 
 /* If each process needs separate devices, these are a limit. */
-static void measure_devices(const struct map_rule *rule, const struct place_map *map,
+static void measure_devices(const struct placement_rule *rule, const struct placement_map *map,
                             const struct free_run *run, struct room *room)
 {
     uint64_t left;
 
-    if (rule->policy != MAP_BY_DEVICE || rule->shared)
+    if (rule->policy != PLACEMENT_BY_DEVICE || rule->shared)
         return;
     left = less_or_none(devices_of(map, run, rule->device_class),
                         run->used_devices[rule->device_class]);
     room->whole = lesser(room->whole, objects_dealt(map, run, rule));
-    room->free = lesser(room->free, left / map_rule_devices(rule, rule->device_class));
+    room->free = lesser(room->free, left / placement_rule_devices(rule, rule->device_class));
 }
 
-static void measure(const struct map_rule *rule, const struct place_map *map,
+static void measure(const struct placement_rule *rule, const struct placement_map *map,
                     const struct free_run *run, struct room *room)
 {
     uint64_t slots_left = less_or_none(run->slots, run->used_slots);
     uint64_t units_left = less_or_none(run->units, run->used_units);
 
     *room = (struct room){.run = *run};
-    if (rule->policy == MAP_PER_OBJECT || rule->per > 0) {
-        room->whole = rule->policy == MAP_PER_OBJECT
+    if (rule->policy == PLACEMENT_PER_OBJECT || rule->per > 0) {
+        room->whole = rule->policy == PLACEMENT_PER_OBJECT
                           ? (uint64_t)rule->per * objects_of(map, run, rule->level)
                           : rule->per;
         room->free = room->whole;
     } else {
         room->whole = rule->pe > 0 ? lesser(run->slots, run->units / rule->pe) : run->slots;
         room->free = rule->pe > 0 ? lesser(slots_left, units_left / rule->pe) : slots_left;
-        if (rule->policy == MAP_BY_CPUS) {
-            room->whole = lesser(room->whole, map_rule_cpus_count(rule));
-            room->free = lesser(room->free, map_rule_cpus_count(rule));
+        if (rule->policy == PLACEMENT_BY_CPUS) {
+            room->whole = lesser(room->whole, placement_rule_cpus_count(rule));
+            room->free = lesser(room->free, placement_rule_cpus_count(rule));
         }
         measure_devices(rule, map, run, room);
     }
     if (room->whole == 0)
         room->free = 0;
-    else if (rule->policy == MAP_BY_NODE)
+    else if (rule->policy == PLACEMENT_BY_NODE)
         room->width = 1;
     else if (rule->span)
-        room->width = rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DEVICE
+        room->width = rule->policy == PLACEMENT_BY_OBJECT || rule->policy == PLACEMENT_BY_DEVICE
                           ? objects_dealt(map, run, rule)
                           : 1;
     else
         room->width = room->whole;
 }
 
-static int measure_all(const struct map_rule *rule, const struct place_map *map,
+static int measure_all(const struct placement_rule *rule, const struct placement_map *map,
                        const struct free_runs *runs, const struct allocation *allocation,
                        struct rooms *rooms, struct error *error)
 {
-    enum topology_level bind = map_rule_bind_level(rule, map->in_threads);
+    enum topology_level bind = placement_rule_bind_level(rule, map->in_threads);
 
     for (uint32_t i = 0; i < runs->count; i++) {
         struct room *room = &rooms->items[rooms->count];
@@ -442,26 +450,26 @@ static uint64_t whole_turns(const struct rooms *rooms, uint64_t processes)
 
 /* Where the counts go: runs of the map, and what is left for the next application. */
 struct outcome {
-    struct map_app *app;
-    const struct place_map *map;
+    struct placement_app *app;
+    const struct placement_map *map;
     struct free_runs left;
     uint64_t before;
     uint32_t capacity;
 };
 
-static uint32_t numbering_width(const struct place_map *map, const struct map_rule *rule,
+static uint32_t numbering_width(const struct placement_map *map, const struct placement_rule *rule,
                                 const struct free_run *run)
 {
-    switch (map_rule_rank_by(rule)) {
-    case MAP_RANK_BY_NODE:
+    switch (placement_rule_rank_by(rule)) {
+    case PLACEMENT_RANK_BY_NODE:
         return 1;
-    case MAP_RANK_BY_SPAN:
-        return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT ||
-                       rule->policy == MAP_BY_DEVICE
+    case PLACEMENT_RANK_BY_SPAN:
+        return rule->policy == PLACEMENT_BY_OBJECT || rule->policy == PLACEMENT_PER_OBJECT ||
+                       rule->policy == PLACEMENT_BY_DEVICE
                    ? objects_dealt(map, run, rule)
                    : 1;
     default:
-        return MAP_WIDTH_ALL;
+        return PLACEMENT_WIDTH_ALL;
     }
 }
 
@@ -469,11 +477,11 @@ static uint32_t numbering_width(const struct place_map *map, const struct map_ru
 static void give(struct outcome *outcome, const struct free_run *run, uint32_t first,
                  uint32_t nodes, uint64_t count)
 {
-    const struct map_rule *rule = outcome->app->rule;
+    const struct placement_rule *rule = outcome->app->rule;
     uint32_t width = numbering_width(outcome->map, rule, run);
     struct free_run left = *run;
-    struct map_app *app = outcome->app;
-    struct map_run *last;
+    struct placement_app *app = outcome->app;
+    struct placement_run *last;
 
     if (nodes == 0)
         return;
@@ -482,9 +490,9 @@ static void give(struct outcome *outcome, const struct free_run *run, uint32_t f
     left.is_out = 0;
     left.used_slots = (uint32_t)lesser(run->used_slots + count, UINT32_MAX);
     left.used_units += count * (rule->pe > 0 ? rule->pe : 1);
-    for (int i = 0; i < MAP_DEVICE_COUNT; i++)
-        left.used_devices[i] += count * map_rule_devices(rule, (enum map_device)i);
-    free_runs_append(&outcome->left, &left);
+    for (int i = 0; i < PLACEMENT_DEVICE_COUNT; i++)
+        left.used_devices[i] += count * placement_rule_devices(rule, (enum placement_device)i);
+    placement_map_append_free_run(&outcome->left, &left);
     outcome->before += count * nodes;
     if (count == 0)
         return;
@@ -498,12 +506,13 @@ static void give(struct outcome *outcome, const struct free_run *run, uint32_t f
         outcome->capacity = 2 * outcome->capacity + 4;
         app->runs = memory_resize(app->runs, outcome->capacity * sizeof(*app->runs));
     }
-    app->runs[app->runs_count++] = (struct map_run){.first = first,
-                                                    .nodes = nodes,
-                                                    .count = (uint32_t)count,
-                                                    .width = width,
-                                                    .kind = run->kind,
-                                                    .before = outcome->before - count * nodes};
+    app->runs[app->runs_count++] =
+        (struct placement_run){.first = first,
+                               .nodes = nodes,
+                               .count = (uint32_t)count,
+                               .width = width,
+                               .kind = run->kind,
+                               .before = outcome->before - count * nodes};
 }
 
 /* Every node has `base` and up to `more` of what is left of the last round. */
@@ -550,7 +559,7 @@ static void deal(struct outcome *outcome, const struct rooms *rooms, uint64_t pr
 /* ---- Lists ---- */
 
 /* How many processes a list gives each node of the allocation. */
-static int count_listed(const struct map_list *list, const struct allocation *allocation,
+static int count_listed(const struct placement_list *list, const struct allocation *allocation,
                         uint32_t *counts, struct error *error)
 {
     uint32_t nodes = allocation_nodes(allocation);
@@ -583,8 +592,8 @@ static int check_listed(const uint32_t *counts, uint32_t first, uint32_t last,
 static int check_bindable(const struct outcome *outcome, const struct free_run *run, uint32_t node,
                           const struct allocation *allocation, struct error *error)
 {
-    const struct map_rule *rule = outcome->app->rule;
-    enum topology_level bind = map_rule_bind_level(rule, outcome->map->in_threads);
+    const struct placement_rule *rule = outcome->app->rule;
+    enum topology_level bind = placement_rule_bind_level(rule, outcome->map->in_threads);
     struct free_run named = *run;
 
     if (objects_of(outcome->map, run, bind) > 0)
@@ -627,7 +636,7 @@ static int give_list(struct outcome *outcome, const struct free_runs *runs,
 /* ---- One application ---- */
 
 /* Where the number on each node is exact, no node may get more than it has slots. */
-static int check_slots(const struct map_app *app, const struct free_runs *runs,
+static int check_slots(const struct placement_app *app, const struct free_runs *runs,
                        const struct allocation *allocation, struct error *error)
 {
     uint32_t j = 0;
@@ -648,22 +657,22 @@ static int check_slots(const struct map_app *app, const struct free_runs *runs,
     return 0;
 }
 
-static int check_processes(const struct map_app *app, const struct place_map *map,
+static int check_processes(const struct placement_app *app, const struct placement_map *map,
                            const struct rooms *rooms, uint64_t processes, int is_exact,
                            const struct allocation *allocation, struct error *error)
 {
     if (rooms->widths == 0 || processes == 0)
         return too_few_slots(app, map, rooms->total, allocation, error);
-    if (processes > MAP_PROCESSES_MAX)
+    if (processes > PLACEMENT_PROCESSES_MAX)
         return error_set(error, -E2BIG, "%" PRIu64 " processes are more than %u", processes,
-                         MAP_PROCESSES_MAX);
-    if (app->rule->policy == MAP_BY_CPUS && app->rule->per > map_rule_cpus_count(app->rule) &&
-        !app->rule->oversubscribe)
+                         PLACEMENT_PROCESSES_MAX);
+    if (app->rule->policy == PLACEMENT_BY_CPUS &&
+        app->rule->per > placement_rule_cpus_count(app->rule) && !app->rule->oversubscribe)
         return error_set(error, -ENOSPC,
                          "%u processes requested on each node, but pe-list has %u cores; use "
                          "--per-node %u or fewer, or --oversubscribe",
-                         app->rule->per, map_rule_cpus_count(app->rule),
-                         map_rule_cpus_count(app->rule));
+                         app->rule->per, placement_rule_cpus_count(app->rule),
+                         placement_rule_cpus_count(app->rule));
     if (processes > rooms->total && is_exact)
         return too_few_objects(app, rooms->total, rooms->total / app->rule->per, allocation, error);
     if (processes > rooms->total && !app->rule->oversubscribe)
@@ -674,9 +683,9 @@ static int check_processes(const struct map_app *app, const struct place_map *ma
 static int count_rooms(struct outcome *outcome, const struct free_runs *runs,
                        const struct allocation *allocation, struct error *error)
 {
-    struct map_app *app = outcome->app;
+    struct placement_app *app = outcome->app;
     struct rooms rooms = {.items = memory_allocate((runs->count + 1) * sizeof(*rooms.items))};
-    int is_exact = app->rule->policy == MAP_PER_OBJECT || app->rule->per > 0;
+    int is_exact = app->rule->policy == PLACEMENT_PER_OBJECT || app->rule->per > 0;
     uint64_t processes;
     int rc = measure_all(app->rule, outcome->map, runs, allocation, &rooms, error);
 
@@ -697,7 +706,7 @@ static int count_rooms(struct outcome *outcome, const struct free_runs *runs,
 static int count_list(struct outcome *outcome, const struct free_runs *runs,
                       const struct allocation *allocation, struct error *error)
 {
-    struct map_app *app = outcome->app;
+    struct placement_app *app = outcome->app;
     int rc;
 
     if (app->rule->list == NULL || app->rule->list->count == 0)
@@ -705,7 +714,7 @@ static int count_list(struct outcome *outcome, const struct free_runs *runs,
     if (app->rule->processes > 0 && app->rule->processes != app->rule->list->count)
         return error_set(error, -EINVAL, "%u processes requested, but the list has %u; omit -n",
                          app->rule->processes, app->rule->list->count);
-    if (app->rule->pe > 0 && map_rule_lists_cores(app->rule))
+    if (app->rule->pe > 0 && placement_rule_lists_cores(app->rule))
         return error_set(error, -EINVAL,
                          "the rank file already sets the cores of each process; omit pe=%u",
                          app->rule->pe);
@@ -735,7 +744,7 @@ static void mark_out(struct free_runs *runs, const struct ranges *excluded)
             else if (!run.is_out && ranges_next(excluded, run.first, &gap) && gap < after)
                 stop = gap;
             run.nodes = stop - run.first;
-            free_runs_append(&cut, &run);
+            placement_map_append_free_run(&cut, &run);
             run.first = stop;
         }
     }
@@ -743,8 +752,9 @@ static void mark_out(struct free_runs *runs, const struct ranges *excluded)
     *runs = cut;
 }
 
-int place_count_app(struct map_app *app, const struct place_map *map, struct free_runs *runs,
-                    const struct allocation *allocation, struct error *error)
+int placement_map_deal_app(struct placement_app *app, const struct placement_map *map,
+                           struct free_runs *runs, const struct allocation *allocation,
+                           struct error *error)
 {
     struct outcome outcome = {.app = app, .map = map};
     int rc;
@@ -752,8 +762,8 @@ int place_count_app(struct map_app *app, const struct place_map *map, struct fre
     assert(app->rule != NULL && app->runs_count == 0);
     if (!ranges_is_empty(&app->rule->excluded))
         mark_out(runs, &app->rule->excluded);
-    rc = app->rule->policy == MAP_BY_LIST ? count_list(&outcome, runs, allocation, error)
-                                          : count_rooms(&outcome, runs, allocation, error);
+    rc = app->rule->policy == PLACEMENT_BY_LIST ? count_list(&outcome, runs, allocation, error)
+                                                : count_rooms(&outcome, runs, allocation, error);
     free(runs->items);
     *runs = outcome.left;
     return rc;

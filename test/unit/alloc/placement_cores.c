@@ -6,11 +6,11 @@
  */
 #include "config.h"
 
-#include "alloc/place_cores.h"
+#include "alloc/placement_cores.h"
 
 #include <stdlib.h>
 
-#include "alloc/place_local.h"
+#include "alloc/placement_local.h"
 #include "base/random.h"
 #include "test/support/place_case.h"
 #include "test/support/tap.h"
@@ -30,18 +30,18 @@ static int may_share(const struct placement *placement)
         if (placement->rules[i].overload)
             return 1;
         oversubscribes |= placement->rules[i].oversubscribe;
-        lists |= map_rule_lists_cores(&placement->rules[i]);
+        lists |= placement_rule_lists_cores(&placement->rules[i]);
     }
     return oversubscribes && lists;
 }
 
 /* The slots of a map's processes are used. */
-static void use_slots(struct allocation *allocation, const struct place_map *map)
+static void use_slots(struct allocation *allocation, const struct placement_map *map)
 {
     struct slots_run *runs = memory_allocate(map->nodes * sizeof(*runs));
 
     for (uint32_t node = 0; node < map->nodes; node++) {
-        uint32_t count = place_map_count(map, node);
+        uint32_t count = placement_map_count(map, node);
 
         runs[node] = (struct slots_run){.nodes = 1, .slots = allocation_slots_of(allocation, node)};
         runs[node].used = count < runs[node].slots ? count : runs[node].slots;
@@ -52,26 +52,28 @@ static void use_slots(struct allocation *allocation, const struct place_map *map
 }
 
 /* All threads that are bound on a node, by the list of items or by the bindings. */
-static void threads_by_items(const struct place_cores *cores, uint32_t node, struct ranges *threads)
+static void threads_by_items(const struct placement_cores *cores, uint32_t node,
+                             struct ranges *threads)
 {
     for (uint32_t i = 0; i < cores->count; i++)
         if (ranges_contains(&cores->items[i].nodes, node))
             ranges_add_all(threads, &cores->items[i].threads);
 }
 
-static void threads_by_bindings(const struct place_map *map, uint32_t node, struct ranges *threads)
+static void threads_by_bindings(const struct placement_map *map, uint32_t node,
+                                struct ranges *threads)
 {
-    struct place_bindings bindings;
+    struct placement_bindings bindings;
 
-    if (place_bindings_make(&bindings, map, node, NULL) < 0)
+    if (placement_bindings_make(&bindings, map, node, NULL) < 0)
         return;
     for (uint32_t i = 0; i < bindings.count; i++)
         ranges_add_all(threads, &bindings.items[i].cpus);
-    place_bindings_fini(&bindings);
+    placement_bindings_fini(&bindings);
 }
 
-static const char *judge(const struct place_map *map, const struct place_cores *cores,
-                         const struct place_cores *others)
+static const char *judge(const struct placement_map *map, const struct placement_cores *cores,
+                         const struct placement_cores *others)
 {
     const char *wrong = NULL;
     int binds = 0;
@@ -96,51 +98,52 @@ static const char *judge(const struct place_map *map, const struct place_cores *
     return wrong;
 }
 
-static int place(struct place_map *map, const struct place_case *c, struct place_cores *cores)
+static int place(struct placement_map *map, const struct place_case *c,
+                 struct placement_cores *cores)
 {
     struct error error = ERROR_NONE;
 
-    if (place_map_make(map, &c->placement, &c->allocation, &error) < 0)
+    if (placement_map_make(map, &c->placement, &c->allocation, &error) < 0)
         return -1;
-    if (place_map_check(map, &c->allocation, &error) < 0) {
-        place_map_fini(map);
+    if (placement_map_check(map, &c->allocation, &error) < 0) {
+        placement_map_fini(map);
         return -1;
     }
-    place_cores_make(cores, map);
+    placement_cores_make(cores, map);
     return 0;
 }
 
-static uint64_t hash_of_parts(const struct place_map *map)
+static uint64_t hash_of_parts(const struct placement_map *map)
 {
     uint64_t hash = 0;
 
     for (uint32_t node = 0; node < map->nodes; node++)
-        hash += place_map_hash_node(map, node);
+        hash += placement_map_hash_node(map, node);
     return hash;
 }
 
 static const char *two_jobs(struct place_case *c)
 {
-    struct place_cores first = {0}, second = {0};
-    struct place_map map = {0};
+    struct placement_cores first = {0}, second = {0};
+    struct placement_map map = {0};
     const char *wrong = NULL;
 
     if (place(&map, c, &first) < 0)
         return NULL;
     use_slots(&c->allocation, &map);
-    place_map_fini(&map);
-    place_cores_take(&first, &c->placement.machines);
+    placement_map_fini(&map);
+    placement_cores_take(&first, &c->placement.machines);
     if (place(&map, c, &second) < 0) {
         totals.refused++;
     } else {
         totals.both++;
         wrong = judge(&map, &second, &first);
-        if (hash_of_parts(&map) != place_map_hash_total(&map))
+        if (hash_of_parts(&map) != placement_map_hash_total(&map))
             wrong = "has parts that are not the whole";
-        place_map_fini(&map);
+        placement_map_fini(&map);
     }
-    place_cores_fini(&first);
-    place_cores_fini(&second);
+    placement_cores_fini(&first);
+    placement_cores_fini(&second);
     return wrong;
 }
 

@@ -4,13 +4,13 @@
  * may count cores or hardware threads, which only the machines show; and its count is a default, so
  * nothing is refused for it: where it does not fit it is not applied.  doc/placement.rst, Cores.
  */
-#ifndef ALLOC_PLACE_CPUS_H
-#define ALLOC_PLACE_CPUS_H
+#ifndef ALLOC_PLACEMENT_CPUS_H
+#define ALLOC_PLACEMENT_CPUS_H
 
 #include "alloc/allocation.h"
 #include "alloc/placement.h"
 
 /* Sets pe of rules that have cpus and no pe.  A second call changes nothing.  O(kinds x runs). */
-void place_cpus_settle(struct placement *placement, const struct allocation *allocation);
+void placement_cpus_settle(struct placement *placement, const struct allocation *allocation);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_rule.h"
+#include "alloc/placement_rule.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,20 +14,21 @@
     "slot, node, core, hwthread, l1cache, l2cache, l3cache, numa, package, ppr:N:OBJECT, " \
     "dist:DEVICE, device=CLASS, pe-list=CORES, seq and rankfile:FILE"
 
-static const char *const rank_by_names[MAP_RANK_BY_COUNT] = {
-    [MAP_RANK_DEFAULT] = "default", [MAP_RANK_BY_SLOT] = "slot", [MAP_RANK_BY_NODE] = "node",
-    [MAP_RANK_BY_SPAN] = "span",    [MAP_RANK_BY_FILL] = "fill",
+static const char *const rank_by_names[PLACEMENT_RANK_BY_COUNT] = {
+    [PLACEMENT_RANK_DEFAULT] = "default", [PLACEMENT_RANK_BY_SLOT] = "slot",
+    [PLACEMENT_RANK_BY_NODE] = "node",    [PLACEMENT_RANK_BY_SPAN] = "span",
+    [PLACEMENT_RANK_BY_FILL] = "fill",
 };
 
-static const char *const memory_names[MAP_MEMORY_COUNT] = {
-    [MAP_MEMORY_NONE] = "none",
-    [MAP_MEMORY_PREFERRED] = "preferred",
-    [MAP_MEMORY_BOUND] = "local",
+static const char *const memory_names[PLACEMENT_MEMORY_COUNT] = {
+    [PLACEMENT_MEMORY_NONE] = "none",
+    [PLACEMENT_MEMORY_PREFERRED] = "preferred",
+    [PLACEMENT_MEMORY_BOUND] = "local",
 };
 
-static const char *const device_names[MAP_DEVICE_COUNT] = {
-    [MAP_DEVICE_GPU] = "gpu",
-    [MAP_DEVICE_NETWORK] = "network",
+static const char *const device_names[PLACEMENT_DEVICE_COUNT] = {
+    [PLACEMENT_DEVICE_GPU] = "gpu",
+    [PLACEMENT_DEVICE_NETWORK] = "network",
 };
 
 /* In upper or lower case, as PRRTE and Open MPI take them. */
@@ -99,33 +100,34 @@ static int parse_elsewhere(const char *text, size_t bytes, struct error *error)
 }
 
 /* "ndev=N" of GPUs. */
-static int parse_devices(const char *text, size_t bytes, struct map_rule *rule, struct error *error)
+static int parse_devices(const char *text, size_t bytes, struct placement_rule *rule,
+                         struct error *error)
 {
     rule->gpus = parse_number(text + 5, bytes - 5, TOPOLOGY_DEVICES_MAX);
-    if (rule->gpus > 0 && rule->device_class == MAP_DEVICE_GPU)
+    if (rule->gpus > 0 && rule->device_class == PLACEMENT_DEVICE_GPU)
         return 0;
     return error_set(error, -EINVAL,
                      "modifier \"%.*s\" is not ndev=N of device=gpu with a number from 1 to %u",
                      bytes < 40 ? (int)bytes : 40, text, TOPOLOGY_DEVICES_MAX);
 }
 
-static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
-                          struct map_extra *extra, struct error *error)
+static int parse_modifier(const char *text, size_t bytes, struct placement_rule *rule,
+                          struct placement_extra *extra, struct error *error)
 {
     if (bytes > 3 && is_word(text, 3, "pe=")) {
-        rule->pe = parse_number(text + 3, bytes - 3, MAP_UNITS_MAX);
+        rule->pe = parse_number(text + 3, bytes - 3, PLACEMENT_UNITS_MAX);
         if (rule->pe > 0)
             return 0;
         return error_set(error, -EINVAL, "modifier \"%.*s\" is not pe=N with a number from 1 to %u",
-                         bytes < 40 ? (int)bytes : 40, text, MAP_UNITS_MAX);
+                         bytes < 40 ? (int)bytes : 40, text, PLACEMENT_UNITS_MAX);
     }
-    if (rule->policy == MAP_BY_DEVICE && bytes > 5 && is_word(text, 5, "ndev="))
+    if (rule->policy == PLACEMENT_BY_DEVICE && bytes > 5 && is_word(text, 5, "ndev="))
         return parse_devices(text, bytes, rule, error);
     if (is_word(text, bytes, "span")) {
         rule->span = 1;
-    } else if (is_word(text, bytes, "shared") && rule->policy == MAP_BY_DEVICE) {
+    } else if (is_word(text, bytes, "shared") && rule->policy == PLACEMENT_BY_DEVICE) {
         rule->shared = 1;
-    } else if (is_word(text, bytes, "ordered") && rule->policy == MAP_BY_CPUS) {
+    } else if (is_word(text, bytes, "ordered") && rule->policy == PLACEMENT_BY_CPUS) {
         rule->ordered = 1;
     } else if (is_word(text, bytes, "oversubscribe")) {
         rule->oversubscribe = 1;
@@ -139,14 +141,15 @@ static int parse_modifier(const char *text, size_t bytes, struct map_rule *rule,
 }
 
 /* "N:OBJECT" after "ppr:"; returns what follows, or NULL. */
-static const char *parse_per_object(const char *text, struct map_rule *rule, struct error *error)
+static const char *parse_per_object(const char *text, struct placement_rule *rule,
+                                    struct error *error)
 {
     size_t number_bytes = word_length(text);
     const char *object = word_after(text, number_bytes);
     size_t object_bytes = word_length(object);
 
-    rule->policy = MAP_PER_OBJECT;
-    rule->per = parse_number(text, number_bytes, MAP_PROCESSES_MAX);
+    rule->policy = PLACEMENT_PER_OBJECT;
+    rule->per = parse_number(text, number_bytes, PLACEMENT_PROCESSES_MAX);
     if (rule->per == 0 || topology_level_parse(object, object_bytes, &rule->level) < 0) {
         error_set(error, -EINVAL,
                   "\"ppr:%.60s\" is not ppr:N:OBJECT with a number from 1 and node, package, numa, "
@@ -157,11 +160,12 @@ static const char *parse_per_object(const char *text, struct map_rule *rule, str
     return word_after(object, object_bytes);
 }
 
-static const char *parse_distance(const char *text, struct map_rule *rule, struct error *error)
+static const char *parse_distance(const char *text, struct placement_rule *rule,
+                                  struct error *error)
 {
     size_t bytes = word_length(text);
 
-    rule->policy = MAP_BY_DISTANCE;
+    rule->policy = PLACEMENT_BY_DISTANCE;
     rule->level = TOPOLOGY_NUMA;
     if (bytes == 0 || bytes >= sizeof(rule->device)) {
         error_set(error, -EINVAL,
@@ -174,22 +178,22 @@ static const char *parse_distance(const char *text, struct map_rule *rule, struc
 }
 
 /* After "device=": a class, or the name of one device, near which all processes are. */
-static const char *parse_device(const char *text, struct map_rule *rule, struct error *error)
+static const char *parse_device(const char *text, struct placement_rule *rule, struct error *error)
 {
     static const char *const networks[] = {"network", "nic", "fabric", "openfabrics"};
     size_t bytes = word_length(text);
 
-    rule->policy = MAP_BY_DEVICE;
-    rule->device_class = MAP_DEVICE_NETWORK;
+    rule->policy = PLACEMENT_BY_DEVICE;
+    rule->device_class = PLACEMENT_DEVICE_NETWORK;
     if (is_word(text, bytes, "gpu")) {
-        rule->device_class = MAP_DEVICE_GPU;
+        rule->device_class = PLACEMENT_DEVICE_GPU;
         return word_after(text, bytes);
     }
     for (size_t i = 0; i < sizeof(networks) / sizeof(*networks); i++) {
         if (is_word(text, bytes, networks[i]))
             return word_after(text, bytes);
     }
-    rule->device_class = MAP_DEVICE_GPU;
+    rule->device_class = PLACEMENT_DEVICE_GPU;
     if (bytes > 0 && bytes < sizeof(rule->device) && !is_word(text, bytes, "block"))
         return parse_distance(text, rule, error);
     error_set(
@@ -199,10 +203,10 @@ static const char *parse_device(const char *text, struct map_rule *rule, struct 
     return NULL;
 }
 
-static const char *parse_list(const char *text, int is_sequence, struct map_rule *rule,
-                              struct map_extra *extra, struct error *error)
+static const char *parse_list(const char *text, int is_sequence, struct placement_rule *rule,
+                              struct placement_extra *extra, struct error *error)
 {
-    rule->policy = MAP_BY_LIST;
+    rule->policy = PLACEMENT_BY_LIST;
     extra->is_sequence = is_sequence;
     if (strncasecmp(text, "file=", 5) == 0)
         text += 5;
@@ -230,17 +234,17 @@ static int parse_core(const char **text, uint32_t *ret_core)
     return core < TOPOLOGY_THREADS_MAX ? 0 : -ERANGE;
 }
 
-static void add_part(struct map_cpus *listed, struct range part)
+static void add_part(struct placement_cpus *listed, struct range part)
 {
-    assert(listed->count < MAP_CPU_PARTS_MAX);
+    assert(listed->count < PLACEMENT_CPU_PARTS_MAX);
     listed->parts = memory_resize(listed->parts, (listed->count + 1) * sizeof(*listed->parts));
     listed->parts[listed->count++] = part;
 }
 
 /* "0,2,4-7", as far as *text has it; -EEXIST if a core is there twice. */
-static int parse_cores(const char **text, struct map_cpus *listed, struct ranges *seen)
+static int parse_cores(const char **text, struct placement_cpus *listed, struct ranges *seen)
 {
-    *listed = (struct map_cpus){0};
+    *listed = (struct placement_cpus){0};
     do {
         struct range part;
         int rc = parse_core(text, &part.first);
@@ -256,7 +260,7 @@ static int parse_cores(const char **text, struct map_cpus *listed, struct ranges
             return -EINVAL;
         if (ranges_overlap(seen, part.first, part.last))
             return -EEXIST;
-        if (listed->count == MAP_CPU_PARTS_MAX)
+        if (listed->count == PLACEMENT_CPU_PARTS_MAX)
             return -E2BIG;
         ranges_add(seen, part.first, part.last);
         add_part(listed, part);
@@ -265,20 +269,21 @@ static int parse_cores(const char **text, struct map_cpus *listed, struct ranges
 }
 
 /* After "pe-list="; returns what follows, or NULL. */
-static const char *parse_cpus(const char *text, struct map_rule *rule, struct error *error)
+static const char *parse_cpus(const char *text, struct placement_rule *rule, struct error *error)
 {
     const char *rest = text;
     struct ranges seen = {0};
     int rc = parse_cores(&rest, &rule->listed, &seen);
 
     ranges_fini(&seen);
-    rule->policy = MAP_BY_CPUS;
+    rule->policy = PLACEMENT_BY_CPUS;
     if (rc == 0)
         return rest[0] != '\0' ? rest + 1 : rest;
     if (rc == -EEXIST)
         error_set(error, -EINVAL, "\"pe-list=%.60s\" names a core twice", text);
     else if (rc == -E2BIG)
-        error_set(error, -EINVAL, "pe-list has more than %u numbers and ranges", MAP_CPU_PARTS_MAX);
+        error_set(error, -EINVAL, "pe-list has more than %u numbers and ranges",
+                  PLACEMENT_CPU_PARTS_MAX);
     else
         error_set(
             error, -EINVAL,
@@ -288,15 +293,15 @@ static const char *parse_cpus(const char *text, struct map_rule *rule, struct er
 }
 
 /* The policy; returns where its modifiers begin, or NULL. */
-static const char *parse_policy(const char *text, struct map_rule *rule, struct map_extra *extra,
-                                struct error *error)
+static const char *parse_policy(const char *text, struct placement_rule *rule,
+                                struct placement_extra *extra, struct error *error)
 {
     size_t bytes = word_length(text);
     const char *rest = word_after(text, bytes);
 
     if (bytes == 0)
         return rest; /* ":oversubscribe" leaves the mapping as it is */
-    rule->policy = MAP_BY_OBJECT;
+    rule->policy = PLACEMENT_BY_OBJECT;
     rule->level = TOPOLOGY_NODE;
     if (strncasecmp(text, "pe-list=", 8) == 0)
         return parse_cpus(text + 8, rule, error);
@@ -311,9 +316,9 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
     if (is_word(text, bytes, "rankfile"))
         return parse_list(rest, 0, rule, extra, error);
     if (is_word(text, bytes, "slot")) {
-        rule->policy = MAP_BY_SLOT;
+        rule->policy = PLACEMENT_BY_SLOT;
     } else if (is_word(text, bytes, "node")) {
-        rule->policy = MAP_BY_NODE;
+        rule->policy = PLACEMENT_BY_NODE;
     } else if (topology_level_parse(text, bytes, &rule->level) < 0) {
         error_set(error, -EINVAL, "unknown mapping \"%.40s\"; known are " MAPPINGS, text);
         return NULL;
@@ -321,10 +326,10 @@ static const char *parse_policy(const char *text, struct map_rule *rule, struct 
     return rest;
 }
 
-int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *extra,
-                   struct error *error)
+int placement_rule_parse(const char *text, struct placement_rule *rule,
+                         struct placement_extra *extra, struct error *error)
 {
-    struct map_rule parsed = *rule;
+    struct placement_rule parsed = *rule;
     const char *rest = parse_policy(text, &parsed, extra, error);
     int rc = rest != NULL ? 0 : -EINVAL;
 
@@ -334,11 +339,12 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
         rc = parse_modifier(rest, bytes, &parsed, extra, error);
         rest = word_after(rest, bytes);
     }
-    if (rc == 0 && parsed.span && (parsed.policy == MAP_BY_LIST || parsed.policy == MAP_PER_OBJECT))
+    if (rc == 0 && parsed.span &&
+        (parsed.policy == PLACEMENT_BY_LIST || parsed.policy == PLACEMENT_PER_OBJECT))
         rc = error_set(
             error, -EINVAL,
             "span goes round-robin over objects; a list or ppr already sets the number on each");
-    if (rc == 0 && parsed.policy == MAP_BY_CPUS && (parsed.span || parsed.pe > 0))
+    if (rc == 0 && parsed.policy == PLACEMENT_BY_CPUS && (parsed.span || parsed.pe > 0))
         rc = error_set(error, -EINVAL, "pe-list already names the cores; omit %s",
                        parsed.span ? "span" : "pe");
     if (rc == 0)
@@ -348,11 +354,11 @@ int map_rule_parse(const char *text, struct map_rule *rule, struct map_extra *ex
     return rc;
 }
 
-int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *error)
+int placement_rank_by_parse(const char *text, struct placement_rule *rule, struct error *error)
 {
-    for (int i = MAP_RANK_BY_SLOT; i < MAP_RANK_BY_COUNT; i++) {
+    for (int i = PLACEMENT_RANK_BY_SLOT; i < PLACEMENT_RANK_BY_COUNT; i++) {
         if (is_word(text, strlen(text), rank_by_names[i])) {
-            rule->rank_by = (enum map_rank_by)i;
+            rule->rank_by = (enum placement_rank_by)i;
             return 0;
         }
     }
@@ -360,7 +366,7 @@ int map_rank_by_parse(const char *text, struct map_rule *rule, struct error *err
                      "unknown ranking \"%.40s\"; known are slot, node, fill and span", text);
 }
 
-static int parse_bind_modifier(const char *text, size_t bytes, struct map_rule *rule,
+static int parse_bind_modifier(const char *text, size_t bytes, struct placement_rule *rule,
                                struct error *error)
 {
     if (is_word(text, bytes, "overload-allowed"))
@@ -377,18 +383,18 @@ static int parse_bind_modifier(const char *text, size_t bytes, struct map_rule *
     return 0;
 }
 
-int map_bind_parse(const char *text, struct map_rule *rule, struct error *error)
+int placement_bind_parse(const char *text, struct placement_rule *rule, struct error *error)
 {
     size_t bytes = word_length(text);
     const char *rest = word_after(text, bytes);
-    struct map_rule parsed = *rule;
+    struct placement_rule parsed = *rule;
     int rc = 0;
 
     if (is_word(text, bytes, "none")) {
-        parsed.bind = MAP_BIND_NONE;
+        parsed.bind = PLACEMENT_BIND_NONE;
     } else if (topology_level_parse(text, bytes, &parsed.bind_level) == 0 &&
                parsed.bind_level != TOPOLOGY_NODE) {
-        parsed.bind = MAP_BIND_LEVEL;
+        parsed.bind = PLACEMENT_BIND_LEVEL;
     } else if (bytes > 0 || rest[0] == '\0') {
         return error_set(error, -EINVAL,
                          "unknown binding \"%.*s\"; known: none, core, hwthread, l1cache, "
@@ -404,11 +410,11 @@ int map_bind_parse(const char *text, struct map_rule *rule, struct error *error)
     return rc;
 }
 
-int map_memory_parse(const char *text, struct map_rule *rule, struct error *error)
+int placement_memory_parse(const char *text, struct placement_rule *rule, struct error *error)
 {
-    for (int i = 0; i < MAP_MEMORY_COUNT; i++) {
+    for (int i = 0; i < PLACEMENT_MEMORY_COUNT; i++) {
         if (is_word(text, strlen(text), memory_names[i])) {
-            rule->memory = (enum map_memory)i;
+            rule->memory = (enum placement_memory)i;
             return 0;
         }
     }
@@ -416,13 +422,13 @@ int map_memory_parse(const char *text, struct map_rule *rule, struct error *erro
                      "unknown memory binding \"%.40s\"; known: none, preferred and local", text);
 }
 
-const char *map_rank_by_name(enum map_rank_by rank_by)
+const char *placement_rank_by_name(enum placement_rank_by rank_by)
 {
-    assert(rank_by < MAP_RANK_BY_COUNT);
+    assert(rank_by < PLACEMENT_RANK_BY_COUNT);
     return rank_by_names[rank_by];
 }
 
-static void print_cpus(const struct map_cpus *listed, struct buffer *out)
+static void print_cpus(const struct placement_cpus *listed, struct buffer *out)
 {
     buffer_append_string(out, "pe-list=");
     for (uint32_t i = 0; i < listed->count; i++) {
@@ -432,30 +438,30 @@ static void print_cpus(const struct map_cpus *listed, struct buffer *out)
     }
 }
 
-void map_rule_print(const struct map_rule *rule, struct buffer *out)
+void placement_rule_print(const struct placement_rule *rule, struct buffer *out)
 {
     switch (rule->policy) {
-    case MAP_BY_SLOT:
+    case PLACEMENT_BY_SLOT:
         buffer_append_string(out, "slot");
         break;
-    case MAP_BY_NODE:
+    case PLACEMENT_BY_NODE:
         buffer_append_string(out, "node");
         break;
-    case MAP_PER_OBJECT:
+    case PLACEMENT_PER_OBJECT:
         buffer_printf(out, "ppr:%u:%s", rule->per, topology_level_name(rule->level));
         break;
-    case MAP_BY_DISTANCE:
+    case PLACEMENT_BY_DISTANCE:
         buffer_printf(out, "dist:%s", rule->device);
         break;
-    case MAP_BY_LIST:
+    case PLACEMENT_BY_LIST:
         buffer_append_string(out, "list");
         break;
-    case MAP_BY_DEVICE:
-        buffer_printf(out, "device=%s", map_device_name(rule->device_class));
-        if (rule->device_class == MAP_DEVICE_GPU && rule->gpus > 0)
+    case PLACEMENT_BY_DEVICE:
+        buffer_printf(out, "device=%s", placement_device_name(rule->device_class));
+        if (rule->device_class == PLACEMENT_DEVICE_GPU && rule->gpus > 0)
             buffer_printf(out, ":ndev=%u", rule->gpus);
         break;
-    case MAP_BY_CPUS:
+    case PLACEMENT_BY_CPUS:
         print_cpus(&rule->listed, out);
         break;
     default:
@@ -476,60 +482,62 @@ void map_rule_print(const struct map_rule *rule, struct buffer *out)
 
 /* ---- What follows from a rule ---- */
 
-bool map_rule_wants_topology(const struct map_rule *rule)
+bool placement_rule_wants_topology(const struct placement_rule *rule)
 {
-    return rule->policy == MAP_BY_OBJECT || rule->policy == MAP_BY_DISTANCE ||
-           rule->policy == MAP_BY_CPUS || rule->policy == MAP_BY_DEVICE ||
-           (rule->policy == MAP_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
-           rule->cpus > 0 || rule->bind == MAP_BIND_LEVEL || rule->gpus > 0 ||
-           rule->memory != MAP_MEMORY_NONE || (rule->list != NULL && rule->list->cores != NULL);
+    return rule->policy == PLACEMENT_BY_OBJECT || rule->policy == PLACEMENT_BY_DISTANCE ||
+           rule->policy == PLACEMENT_BY_CPUS || rule->policy == PLACEMENT_BY_DEVICE ||
+           (rule->policy == PLACEMENT_PER_OBJECT && rule->level != TOPOLOGY_NODE) || rule->pe > 0 ||
+           rule->cpus > 0 || rule->bind == PLACEMENT_BIND_LEVEL || rule->gpus > 0 ||
+           rule->memory != PLACEMENT_MEMORY_NONE ||
+           (rule->list != NULL && rule->list->cores != NULL);
 }
 
-bool map_rule_wants_threads(const struct map_rule *rule)
+bool placement_rule_wants_threads(const struct placement_rule *rule)
 {
     return (rule->level == TOPOLOGY_THREAD &&
-            (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)) ||
-           (rule->bind == MAP_BIND_LEVEL && rule->bind_level == TOPOLOGY_THREAD);
+            (rule->policy == PLACEMENT_BY_OBJECT || rule->policy == PLACEMENT_PER_OBJECT)) ||
+           (rule->bind == PLACEMENT_BIND_LEVEL && rule->bind_level == TOPOLOGY_THREAD);
 }
 
-enum map_rank_by map_rule_rank_by(const struct map_rule *rule)
+enum placement_rank_by placement_rule_rank_by(const struct placement_rule *rule)
 {
-    if (rule->rank_by != MAP_RANK_DEFAULT)
+    if (rule->rank_by != PLACEMENT_RANK_DEFAULT)
         return rule->rank_by;
-    if (rule->policy == MAP_BY_NODE)
-        return MAP_RANK_BY_NODE;
-    return rule->span ? MAP_RANK_BY_SPAN : MAP_RANK_BY_SLOT;
+    if (rule->policy == PLACEMENT_BY_NODE)
+        return PLACEMENT_RANK_BY_NODE;
+    return rule->span ? PLACEMENT_RANK_BY_SPAN : PLACEMENT_RANK_BY_SLOT;
 }
 
-bool map_rule_lists_cores(const struct map_rule *rule)
+bool placement_rule_lists_cores(const struct placement_rule *rule)
 {
-    return rule->policy == MAP_BY_CPUS || (rule->list != NULL && rule->list->cores != NULL);
+    return rule->policy == PLACEMENT_BY_CPUS || (rule->list != NULL && rule->list->cores != NULL);
 }
 
-uint32_t map_rule_devices(const struct map_rule *rule, enum map_device device_class)
+uint32_t placement_rule_devices(const struct placement_rule *rule,
+                                enum placement_device device_class)
 {
-    uint32_t least = rule->policy == MAP_BY_DEVICE && rule->device_class == device_class;
+    uint32_t least = rule->policy == PLACEMENT_BY_DEVICE && rule->device_class == device_class;
 
-    assert(device_class < MAP_DEVICE_COUNT);
-    if (device_class == MAP_DEVICE_GPU && rule->gpus > least)
+    assert(device_class < PLACEMENT_DEVICE_COUNT);
+    if (device_class == PLACEMENT_DEVICE_GPU && rule->gpus > least)
         return rule->gpus;
     return least;
 }
 
-const char *map_device_name(enum map_device device_class)
+const char *placement_device_name(enum placement_device device_class)
 {
-    assert(device_class < MAP_DEVICE_COUNT);
+    assert(device_class < PLACEMENT_DEVICE_COUNT);
     return device_names[device_class];
 }
 
-void map_rule_cpus(const struct map_rule *rule, struct ranges *ret_cores)
+void placement_rule_cpus(const struct placement_rule *rule, struct ranges *ret_cores)
 {
     ranges_clear(ret_cores);
     for (uint32_t i = 0; i < rule->listed.count; i++)
         ranges_add(ret_cores, rule->listed.parts[i].first, rule->listed.parts[i].last);
 }
 
-uint32_t map_rule_cpus_count(const struct map_rule *rule)
+uint32_t placement_rule_cpus_count(const struct placement_rule *rule)
 {
     uint32_t count = 0;
 
@@ -538,31 +546,31 @@ uint32_t map_rule_cpus_count(const struct map_rule *rule)
     return count;
 }
 
-enum topology_level map_rule_dealing_level(const struct map_rule *rule)
+enum topology_level placement_rule_dealing_level(const struct placement_rule *rule)
 {
     int is_unit = rule->level >= TOPOLOGY_CORE;
 
-    if (rule->policy == MAP_PER_OBJECT || rule->policy == MAP_BY_DISTANCE)
+    if (rule->policy == PLACEMENT_PER_OBJECT || rule->policy == PLACEMENT_BY_DISTANCE)
         return rule->level;
-    return rule->policy == MAP_BY_OBJECT && !is_unit ? rule->level : TOPOLOGY_NODE;
+    return rule->policy == PLACEMENT_BY_OBJECT && !is_unit ? rule->level : TOPOLOGY_NODE;
 }
 
-enum topology_level map_rule_bind_level(const struct map_rule *rule, int in_threads)
+enum topology_level placement_rule_bind_level(const struct placement_rule *rule, int in_threads)
 {
-    if (rule->bind == MAP_BIND_LEVEL)
+    if (rule->bind == PLACEMENT_BIND_LEVEL)
         return rule->bind_level;
-    if (rule->bind == MAP_BIND_NONE)
+    if (rule->bind == PLACEMENT_BIND_NONE)
         return TOPOLOGY_NODE;
-    if (rule->pe > 0 || map_rule_lists_cores(rule))
+    if (rule->pe > 0 || placement_rule_lists_cores(rule))
         return in_threads ? TOPOLOGY_THREAD : TOPOLOGY_CORE;
-    if (rule->policy == MAP_BY_OBJECT || rule->policy == MAP_PER_OBJECT)
+    if (rule->policy == PLACEMENT_BY_OBJECT || rule->policy == PLACEMENT_PER_OBJECT)
         return rule->level;
-    return rule->policy == MAP_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
+    return rule->policy == PLACEMENT_BY_DISTANCE ? TOPOLOGY_NUMA : TOPOLOGY_NODE;
 }
 
 /* ---- Wire ---- */
 
-void map_list_destroy(struct map_list *list)
+void placement_list_destroy(struct placement_list *list)
 {
     if (list == NULL)
         return;
@@ -573,15 +581,15 @@ void map_list_destroy(struct map_list *list)
     free(list);
 }
 
-void map_rule_fini(struct map_rule *rule)
+void placement_rule_fini(struct placement_rule *rule)
 {
-    map_list_destroy(rule->list);
+    placement_list_destroy(rule->list);
     free(rule->listed.parts);
     free(rule->require);
     ranges_fini(&rule->excluded);
 }
 
-static void put_list(const struct map_list *list, struct buffer *out)
+static void put_list(const struct placement_list *list, struct buffer *out)
 {
     uint32_t last = 0;
 
@@ -597,10 +605,10 @@ static void put_list(const struct map_list *list, struct buffer *out)
     }
 }
 
-static struct map_list *get_list(struct wire_reader *reader)
+static struct placement_list *get_list(struct wire_reader *reader)
 {
-    struct map_list *list = memory_allocate_zeroed(sizeof(*list));
-    uint64_t count = wire_get_varint_max(reader, MAP_PROCESSES_MAX);
+    struct placement_list *list = memory_allocate_zeroed(sizeof(*list));
+    uint64_t count = wire_get_varint_max(reader, PLACEMENT_PROCESSES_MAX);
     uint64_t has_cores = wire_get_varint_max(reader, 1);
     int64_t node = 0;
 
@@ -619,14 +627,14 @@ static struct map_list *get_list(struct wire_reader *reader)
             wire_fail(reader);
         list->nodes[i] = (uint32_t)node;
         if (has_cores)
-            ranges_decode(reader, MAP_LIST_RANGES_MAX, &list->cores[i]);
+            ranges_decode(reader, PLACEMENT_LIST_RANGES_MAX, &list->cores[i]);
     }
     return list;
 }
 
-static void put_cpus(const struct map_cpus *listed, struct buffer *out)
+static void put_cpus(const struct placement_cpus *listed, struct buffer *out)
 {
-    assert(listed->count <= MAP_CPU_PARTS_MAX);
+    assert(listed->count <= PLACEMENT_CPU_PARTS_MAX);
     wire_put_varint(out, listed->count);
     for (uint32_t i = 0; i < listed->count; i++) {
         wire_put_varint(out, listed->parts[i].first);
@@ -634,9 +642,9 @@ static void put_cpus(const struct map_cpus *listed, struct buffer *out)
     }
 }
 
-static void get_cpus(struct wire_reader *reader, struct map_cpus *listed)
+static void get_cpus(struct wire_reader *reader, struct placement_cpus *listed)
 {
-    uint32_t count = (uint32_t)wire_get_varint_max(reader, MAP_CPU_PARTS_MAX);
+    uint32_t count = (uint32_t)wire_get_varint_max(reader, PLACEMENT_CPU_PARTS_MAX);
     struct ranges seen = {0};
 
     for (uint32_t i = 0; i < count && wire_status(reader) == 0; i++) {
@@ -655,9 +663,9 @@ static void get_cpus(struct wire_reader *reader, struct map_cpus *listed)
     ranges_fini(&seen);
 }
 
-void map_rule_encode(const struct map_rule *rule, struct buffer *out)
+void placement_rule_encode(const struct placement_rule *rule, struct buffer *out)
 {
-    assert(rule->policy < MAP_POLICY_COUNT && rule->level < TOPOLOGY_LEVEL_COUNT);
+    assert(rule->policy < PLACEMENT_POLICY_COUNT && rule->level < TOPOLOGY_LEVEL_COUNT);
     wire_put_u8(out, (uint8_t)rule->policy);
     wire_put_u8(out, (uint8_t)rule->level);
     wire_put_varint(out, rule->processes);
@@ -675,9 +683,9 @@ void map_rule_encode(const struct map_rule *rule, struct buffer *out)
     wire_put_string(out, rule->device);
     wire_put_string(out, rule->require != NULL ? rule->require : "");
     ranges_encode(&rule->excluded, out);
-    if (rule->policy == MAP_BY_LIST)
+    if (rule->policy == PLACEMENT_BY_LIST)
         put_list(rule->list, out);
-    if (rule->policy == MAP_BY_CPUS)
+    if (rule->policy == PLACEMENT_BY_CPUS)
         put_cpus(&rule->listed, out);
 }
 
@@ -690,51 +698,51 @@ static uint8_t get_choice(struct wire_reader *reader, uint8_t count)
     return wire_status(reader) == 0 ? value : 0;
 }
 
-static void get_require(struct wire_reader *reader, struct map_rule *rule)
+static void get_require(struct wire_reader *reader, struct placement_rule *rule)
 {
     rule->require = wire_get_string(reader, REQUIRE_BYTES_MAX);
     if (rule->require[0] == '\0') {
         free(rule->require);
         rule->require = NULL;
     }
-    ranges_decode(reader, MAP_NODE_RANGES_MAX, &rule->excluded);
+    ranges_decode(reader, PLACEMENT_NODE_RANGES_MAX, &rule->excluded);
 }
 
-int map_rule_decode(struct map_rule *ret_rule, struct wire_reader *reader)
+int placement_rule_decode(struct placement_rule *ret_rule, struct wire_reader *reader)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
     uint8_t flags;
 
-    rule.policy = (enum map_policy)get_choice(reader, MAP_POLICY_COUNT);
+    rule.policy = (enum placement_policy)get_choice(reader, PLACEMENT_POLICY_COUNT);
     rule.level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
-    rule.processes = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
-    rule.per = (uint32_t)wire_get_varint_max(reader, MAP_PROCESSES_MAX);
-    rule.pe = (uint32_t)wire_get_varint_max(reader, MAP_UNITS_MAX);
-    rule.cpus = (uint32_t)wire_get_varint_max(reader, MAP_UNITS_MAX);
+    rule.processes = (uint32_t)wire_get_varint_max(reader, PLACEMENT_PROCESSES_MAX);
+    rule.per = (uint32_t)wire_get_varint_max(reader, PLACEMENT_PROCESSES_MAX);
+    rule.pe = (uint32_t)wire_get_varint_max(reader, PLACEMENT_UNITS_MAX);
+    rule.cpus = (uint32_t)wire_get_varint_max(reader, PLACEMENT_UNITS_MAX);
     rule.gpus = (uint32_t)wire_get_varint_max(reader, TOPOLOGY_DEVICES_MAX);
-    rule.rank_by = (enum map_rank_by)get_choice(reader, MAP_RANK_BY_COUNT);
-    rule.bind = (enum map_bind)get_choice(reader, MAP_BIND_COUNT);
+    rule.rank_by = (enum placement_rank_by)get_choice(reader, PLACEMENT_RANK_BY_COUNT);
+    rule.bind = (enum placement_bind)get_choice(reader, PLACEMENT_BIND_COUNT);
     rule.bind_level = (enum topology_level)get_choice(reader, TOPOLOGY_LEVEL_COUNT);
-    rule.memory = (enum map_memory)get_choice(reader, MAP_MEMORY_COUNT);
+    rule.memory = (enum placement_memory)get_choice(reader, PLACEMENT_MEMORY_COUNT);
     flags = get_choice(reader, 32);
     rule.span = flags & 1;
     rule.oversubscribe = flags >> 1 & 1;
     rule.overload = flags >> 2 & 1;
     rule.ordered = flags >> 3 & 1;
     rule.shared = flags >> 4 & 1;
-    rule.device_class = (enum map_device)get_choice(reader, MAP_DEVICE_COUNT);
+    rule.device_class = (enum placement_device)get_choice(reader, PLACEMENT_DEVICE_COUNT);
     wire_get_string_into(reader, rule.device, sizeof(rule.device));
     get_require(reader, &rule);
-    if (rule.policy == MAP_PER_OBJECT && rule.per == 0)
+    if (rule.policy == PLACEMENT_PER_OBJECT && rule.per == 0)
         wire_fail(reader);
-    if (rule.policy == MAP_BY_LIST && wire_status(reader) == 0)
+    if (rule.policy == PLACEMENT_BY_LIST && wire_status(reader) == 0)
         rule.list = get_list(reader);
-    if (rule.policy == MAP_BY_CPUS)
+    if (rule.policy == PLACEMENT_BY_CPUS)
         get_cpus(reader, &rule.listed);
     else if (rule.ordered)
         wire_fail(reader); /* there is nothing to keep in order */
     if (wire_status(reader) < 0) {
-        map_rule_fini(&rule);
+        placement_rule_fini(&rule);
         return -EBADMSG;
     }
     *ret_rule = rule;

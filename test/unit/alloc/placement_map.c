@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 #include "test/support/place_case.h"
 #include "test/support/tap.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_local.h"
+#include "alloc/placement_local.h"
 #include "base/random.h"
 
 #define CASES 20000
@@ -23,7 +23,7 @@
 /* ---- The parts and the whole ---- */
 
 /* Each process is on one node, is found there, and has a binding; sums agree. */
-static int parts_are_whole(const struct place_map *map)
+static int parts_are_whole(const struct placement_map *map)
 {
     uint8_t *seen = memory_allocate_zeroed(map->processes);
     struct ranges places = {0};
@@ -31,26 +31,26 @@ static int parts_are_whole(const struct place_map *map)
     uint32_t placed = 0;
     int held = 1;
 
-    place_map_places(map, &places);
+    placement_map_places(map, &places);
     for (uint32_t node = 0; node < map->nodes; node++) {
-        uint32_t count = place_map_count(map, node), last = 0;
+        uint32_t count = placement_map_count(map, node), last = 0;
 
         held = held && ranges_contains(&places, node + 1) == (count > 0);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t rank = place_map_rank(map, node, i), found, index;
+            uint32_t rank = placement_map_rank(map, node, i), found, index;
 
             held = held && rank < map->processes && !seen[rank] && (i == 0 || rank > last);
             if (!held)
                 break;
             seen[rank] = 1;
             last = rank;
-            place_map_find(map, rank, &found, &index);
+            placement_map_find(map, rank, &found, &index);
             held = found == node && index == i;
         }
         placed += count;
-        hash += place_map_hash_node(map, node);
+        hash += placement_map_hash_node(map, node);
     }
-    held = held && placed == map->processes && hash == place_map_hash_total(map);
+    held = held && placed == map->processes && hash == placement_map_hash_total(map);
     ranges_fini(&places);
     free(seen);
     return held;
@@ -58,17 +58,17 @@ static int parts_are_whole(const struct place_map *map)
 
 /* What went over the wire makes the same map. */
 static int wire_agrees(const struct placement *placement, const struct allocation *allocation,
-                       const struct place_map *map)
+                       const struct placement_map *map)
 {
     struct placement copy;
-    struct place_map again;
+    struct placement_map again;
     int held;
 
     placement_copy(&copy, placement);
-    held = place_map_make(&again, &copy, allocation, NULL) == 0 &&
-           place_map_hash_total(&again) == place_map_hash_total(map);
+    held = placement_map_make(&again, &copy, allocation, NULL) == 0 &&
+           placement_map_hash_total(&again) == placement_map_hash_total(map);
     if (held)
-        place_map_fini(&again);
+        placement_map_fini(&again);
     placement_fini(&copy);
     return held;
 }
@@ -84,18 +84,18 @@ static void test_random(void)
     random_init(&random, 5);
     for (uint64_t i = 0; held && i < cases; i++) {
         struct place_case c;
-        struct place_map map;
+        struct placement_map map;
         struct error error = ERROR_NONE;
 
         place_case_make(&c, &random);
-        if (place_map_make(&map, &c.placement, &c.allocation, &error) == 0) {
-            if (place_map_check(&map, &c.allocation, &error) == 0) {
+        if (placement_map_make(&map, &c.placement, &c.allocation, &error) == 0) {
+            if (placement_map_check(&map, &c.allocation, &error) == 0) {
                 held = parts_are_whole(&map) &&
                        (i % 64 > 0 || wire_agrees(&c.placement, &c.allocation, &map));
                 placed++;
                 seated += map.has_topology;
             }
-            place_map_fini(&map);
+            placement_map_fini(&map);
         }
         held = held && (error.code == 0 || error.text[0] != '\0');
         if (!held)
@@ -109,30 +109,30 @@ static void test_random(void)
 
 /* ---- By hand ---- */
 
-static void map_print(const struct place_map *map, struct buffer *out)
+static void map_print(const struct placement_map *map, struct buffer *out)
 {
     for (uint32_t node = 0; node < map->nodes; node++) {
         buffer_append_string(out, node > 0 ? " |" : "");
-        for (uint32_t i = 0; i < place_map_count(map, node); i++)
+        for (uint32_t i = 0; i < placement_map_count(map, node); i++)
             buffer_printf(out, "%s%u", out->length_bytes > 0 ? " " : "",
-                          place_map_rank(map, node, i));
+                          placement_map_rank(map, node, i));
     }
 }
 
-static void map_case(const char *hosts, struct map_rule rule, const char *expected)
+static void map_case(const char *hosts, struct placement_rule rule, const char *expected)
 {
     struct placement placement = {.rules = &rule, .rules_count = 1};
     struct allocation allocation;
-    struct place_map map;
+    struct placement_map map;
     struct error error = ERROR_NONE;
     struct buffer text = {0}, words = {0};
 
-    map_rule_print(&rule, &words);
+    placement_rule_print(&rule, &words);
     allocation_init(&allocation);
     if (allocation_parse_hosts(&allocation, hosts, &error) == 0 &&
-        place_map_make(&map, &placement, &allocation, &error) == 0) {
+        placement_map_make(&map, &placement, &allocation, &error) == 0) {
         map_print(&map, &text);
-        place_map_fini(&map);
+        placement_map_fini(&map);
     }
     is_string(error.code < 0 ? error.text : buffer_string(&text), expected, "%s of %u on %s",
               buffer_string(&words), rule.processes, hosts);
@@ -144,59 +144,68 @@ static void map_case(const char *hosts, struct map_rule rule, const char *expect
 /* The hash goes over the wire: it must never change. */
 static void test_hash(void)
 {
-    struct map_rule rule = {.policy = MAP_BY_NODE};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_NODE};
     struct placement placement = {.rules = &rule, .rules_count = 1};
     struct allocation allocation;
-    struct place_map map;
+    struct placement_map map;
 
     allocation_init(&allocation);
     allocation_parse_hosts(&allocation, "a:2,b:3", NULL);
-    if (place_map_make(&map, &placement, &allocation, NULL) == 0) {
-        is_uint(place_map_hash_total(&map), 12854085935803379725u, "the hash of a small map");
-        place_map_fini(&map);
+    if (placement_map_make(&map, &placement, &allocation, NULL) == 0) {
+        is_uint(placement_map_hash_total(&map), 12854085935803379725u, "the hash of a small map");
+        placement_map_fini(&map);
     }
     allocation_fini(&allocation);
 }
 
 static void test_by_hand(void)
 {
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_SLOT}, "0 1 | 2 3 4");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_SLOT, .processes = 3}, "0 1 | 2");
-    map_case("a:2,b:0,c:3",
-             (struct map_rule){.policy = MAP_BY_SLOT, .processes = 8, .oversubscribe = 1},
-             "0 1 2 3 | | 4 5 6 7");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_NODE}, "0 2 | 1 3 4");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_NODE, .rank_by = MAP_RANK_BY_SLOT},
-             "0 1 | 2 3 4");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_SLOT, .rank_by = MAP_RANK_BY_NODE},
-             "0 2 | 1 3 4");
-    map_case("a:1,b:0,c:2",
-             (struct map_rule){.policy = MAP_BY_NODE, .processes = 6, .oversubscribe = 1},
-             "0 2 4 | | 1 3 5");
-    map_case("a:2,b:3", (struct map_rule){.per = 2}, "0 1 | 2 3");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_PER_OBJECT, .per = 2}, "0 1 | 2 3");
-    map_case("a:2,b:3", (struct map_rule){.policy = MAP_BY_NODE, .per = 2}, "0 2 | 1 3");
-    map_case("a:2,b:0,c:3", (struct map_rule){.per = 2, .processes = 3}, "0 1 | | 2");
-    map_case("a,b", (struct map_rule){.per = 2, .oversubscribe = 1}, "0 1 | 2 3");
+    map_case("a:2,b:3", (struct placement_rule){.policy = PLACEMENT_BY_SLOT}, "0 1 | 2 3 4");
+    map_case("a:2,b:3", (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .processes = 3},
+             "0 1 | 2");
+    map_case(
+        "a:2,b:0,c:3",
+        (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .processes = 8, .oversubscribe = 1},
+        "0 1 2 3 | | 4 5 6 7");
+    map_case("a:2,b:3", (struct placement_rule){.policy = PLACEMENT_BY_NODE}, "0 2 | 1 3 4");
+    map_case(
+        "a:2,b:3",
+        (struct placement_rule){.policy = PLACEMENT_BY_NODE, .rank_by = PLACEMENT_RANK_BY_SLOT},
+        "0 1 | 2 3 4");
+    map_case(
+        "a:2,b:3",
+        (struct placement_rule){.policy = PLACEMENT_BY_SLOT, .rank_by = PLACEMENT_RANK_BY_NODE},
+        "0 2 | 1 3 4");
+    map_case(
+        "a:1,b:0,c:2",
+        (struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 6, .oversubscribe = 1},
+        "0 2 4 | | 1 3 5");
+    map_case("a:2,b:3", (struct placement_rule){.per = 2}, "0 1 | 2 3");
+    map_case("a:2,b:3", (struct placement_rule){.policy = PLACEMENT_PER_OBJECT, .per = 2},
+             "0 1 | 2 3");
+    map_case("a:2,b:3", (struct placement_rule){.policy = PLACEMENT_BY_NODE, .per = 2},
+             "0 2 | 1 3");
+    map_case("a:2,b:0,c:3", (struct placement_rule){.per = 2, .processes = 3}, "0 1 | | 2");
+    map_case("a,b", (struct placement_rule){.per = 2, .oversubscribe = 1}, "0 1 | 2 3");
 }
 
 /* ---- Messages ---- */
 
-static void make_error(struct map_rule rule, const char *origin, const char *expected)
+static void make_error(struct placement_rule rule, const char *origin, const char *expected)
 {
     struct placement placement = {.rules = &rule, .rules_count = 1};
     struct allocation allocation;
-    struct place_map map;
+    struct placement_map map;
     struct error error = ERROR_NONE;
     struct buffer words = {0};
 
-    map_rule_print(&rule, &words);
+    placement_rule_print(&rule, &words);
     allocation_init(&allocation);
     allocation_generate(&allocation, "v", 3, 4);
     allocation_generate(&allocation, "w", 1, 3);
     snprintf(allocation.origin, sizeof(allocation.origin), "%s", origin);
-    if (place_map_make(&map, &placement, &allocation, &error) == 0)
-        place_map_fini(&map);
+    if (placement_map_make(&map, &placement, &allocation, &error) == 0)
+        placement_map_fini(&map);
     is_string(error.text, expected, "message of %s", buffer_string(&words));
     allocation_fini(&allocation);
     buffer_fini(&words);
@@ -204,37 +213,39 @@ static void make_error(struct map_rule rule, const char *origin, const char *exp
 
 static void test_messages(void)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
     struct placement placement = {.rules = &rule, .rules_count = 1};
     struct allocation allocation;
-    struct place_map map;
+    struct placement_map map;
     struct error error = ERROR_NONE;
 
-    make_error((struct map_rule){.policy = MAP_BY_SLOT, .processes = 64}, "--virtual-nodes",
+    make_error((struct placement_rule){.policy = PLACEMENT_BY_SLOT, .processes = 64},
+               "--virtual-nodes",
                "64 processes requested, but there are 15 slots on 4 nodes (from "
                "--virtual-nodes); use -n 15 or fewer, or --oversubscribe");
-    make_error((struct map_rule){.policy = MAP_BY_NODE, .processes = 16}, "",
+    make_error((struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 16}, "",
                "16 processes requested, but there are 15 slots on 4 nodes; use -n 15 or "
                "fewer, or --oversubscribe");
     make_error(
-        (struct map_rule){.per = 4}, "host file h",
+        (struct placement_rule){.per = 4}, "host file h",
         "4 processes requested on each node, but w1 has 3 slots (from host file h); use --per-node 3 or fewer, or --oversubscribe");
-    make_error((struct map_rule){.per = 2, .processes = 10}, "--host",
+    make_error((struct placement_rule){.per = 2, .processes = 10}, "--host",
                "10 processes requested, 2 on each node, but there are 15 slots on 4 nodes "
                "(from --host); use -n 8 or fewer, or --per-node 3");
-    make_error((struct map_rule){.processes = MAP_PROCESSES_MAX + 1, .oversubscribe = 1}, "",
-               "268435457 processes are more than 268435456");
-    make_error((struct map_rule){.per = UINT32_MAX}, "",
+    make_error(
+        (struct placement_rule){.processes = PLACEMENT_PROCESSES_MAX + 1, .oversubscribe = 1}, "",
+        "268435457 processes are more than 268435456");
+    make_error((struct placement_rule){.per = UINT32_MAX}, "",
                "17179869180 processes are more than 268435456");
-    make_error((struct map_rule){.policy = MAP_BY_OBJECT, .level = TOPOLOGY_NUMA}, "",
+    make_error((struct placement_rule){.policy = PLACEMENT_BY_OBJECT, .level = TOPOLOGY_NUMA}, "",
                "the topology of node v1 is not known");
 
     allocation_init(&allocation);
-    is_int(place_map_make(&map, &placement, &allocation, &error), -ENOSPC, "no nodes");
+    is_int(placement_map_make(&map, &placement, &allocation, &error), -ENOSPC, "no nodes");
     is_string(error.text, "no process fits: there are 0 slots on 0 nodes", "are said");
     allocation_add(&allocation, "a", 1);
     rule.processes = 2;
-    is_int(place_map_make(&map, &placement, &allocation, &error), -ENOSPC, "too few slots");
+    is_int(placement_map_make(&map, &placement, &allocation, &error), -ENOSPC, "too few slots");
     is_string(error.text,
               "2 processes requested, but there is 1 slot on 1 node; use -n 1 or fewer, or "
               "--oversubscribe",
@@ -246,15 +257,15 @@ static void test_messages(void)
 
 static void words_are(const char *words, const char *expected)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
-    struct map_extra extra = {.no_local = 0};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
+    struct placement_extra extra = {.no_local = 0};
     struct error error = ERROR_NONE;
     struct buffer text = {0};
 
-    if (map_rule_parse(words, &rule, &extra, &error) == 0)
-        map_rule_print(&rule, &text);
+    if (placement_rule_parse(words, &rule, &extra, &error) == 0)
+        placement_rule_print(&rule, &text);
     is_string(error.code < 0 ? error.text : buffer_string(&text), expected, "--map-by %s", words);
-    map_rule_fini(&rule);
+    placement_rule_fini(&rule);
     buffer_fini(&text);
 }
 
@@ -314,33 +325,34 @@ static void test_words(void)
                        "device=CLASS, pe-list=CORES, seq and rankfile:FILE");
 }
 
-static void bind_is(const char *words, enum map_bind bind, enum topology_level level, int overload)
+static void bind_is(const char *words, enum placement_bind bind, enum topology_level level,
+                    int overload)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
     struct error error = ERROR_NONE;
 
-    is_int(map_bind_parse(words, &rule, &error), 0, "--bind-to %s: %s", words, error.text);
+    is_int(placement_bind_parse(words, &rule, &error), 0, "--bind-to %s: %s", words, error.text);
     ok(rule.bind == bind && rule.bind_level == level && rule.overload == overload, "as it says");
 }
 
 static void bind_fails(const char *words, const char *message)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT};
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT};
     struct error error = ERROR_NONE;
 
-    is_int(map_bind_parse(words, &rule, &error), -EINVAL, "--bind-to '%s' is refused", words);
+    is_int(placement_bind_parse(words, &rule, &error), -EINVAL, "--bind-to '%s' is refused", words);
     is_string(error.text, message, "and says why");
-    ok(rule.bind == MAP_BIND_DEFAULT && !rule.overload, "nothing is set");
+    ok(rule.bind == PLACEMENT_BIND_DEFAULT && !rule.overload, "nothing is set");
 }
 
 static void test_bind_words(void)
 {
-    bind_is("core", MAP_BIND_LEVEL, TOPOLOGY_CORE, 0);
-    bind_is("CORE:OVERLOAD-ALLOWED", MAP_BIND_LEVEL, TOPOLOGY_CORE, 1);
-    bind_is("Socket", MAP_BIND_LEVEL, TOPOLOGY_PACKAGE, 0);
-    bind_is("NONE", MAP_BIND_NONE, TOPOLOGY_NODE, 0);
-    bind_is(":overload-allowed", MAP_BIND_DEFAULT, TOPOLOGY_NODE, 1);
-    bind_is("numa:overload-allowed:no-overload", MAP_BIND_LEVEL, TOPOLOGY_NUMA, 0);
+    bind_is("core", PLACEMENT_BIND_LEVEL, TOPOLOGY_CORE, 0);
+    bind_is("CORE:OVERLOAD-ALLOWED", PLACEMENT_BIND_LEVEL, TOPOLOGY_CORE, 1);
+    bind_is("Socket", PLACEMENT_BIND_LEVEL, TOPOLOGY_PACKAGE, 0);
+    bind_is("NONE", PLACEMENT_BIND_NONE, TOPOLOGY_NODE, 0);
+    bind_is(":overload-allowed", PLACEMENT_BIND_DEFAULT, TOPOLOGY_NODE, 1);
+    bind_is("numa:overload-allowed:no-overload", PLACEMENT_BIND_LEVEL, TOPOLOGY_NUMA, 0);
     bind_fails("", "unknown binding \"\"; known: none, core, hwthread, l1cache, l2cache, l3cache, "
                    "numa and package");
     bind_fails("node:overload-allowed",
@@ -374,7 +386,7 @@ static void test_wire(void)
             }
         }
         for (int j = 0; j < 50; j++) {
-            struct place_map map;
+            struct placement_map map;
 
             bytes.data[random_below(&random, bytes.length_bytes)] =
                 (unsigned char)random_next(&random);
@@ -383,10 +395,10 @@ static void test_wire(void)
                 continue;
             taken++;
             if (placement_processes(&decoded) < 100000 &&
-                place_map_make(&map, &decoded, &c.allocation, NULL) == 0) {
+                placement_map_make(&map, &decoded, &c.allocation, NULL) == 0) {
                 for (uint32_t node = 0; node < map.nodes && map.processes < 100000; node++)
-                    (void)place_map_hash_node(&map, node);
-                place_map_fini(&map);
+                    (void)placement_map_hash_node(&map, node);
+                placement_map_fini(&map);
             }
             placement_fini(&decoded);
         }
@@ -400,14 +412,14 @@ static void test_wire(void)
 /* What is said to be in order must be a list. */
 static void test_wire_order(void)
 {
-    struct map_rule rule = {.policy = MAP_BY_SLOT, .processes = 2, .ordered = 1};
-    struct map_rule decoded;
+    struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT, .processes = 2, .ordered = 1};
+    struct placement_rule decoded;
     struct buffer bytes = {0};
     struct wire_reader reader;
 
-    map_rule_encode(&rule, &bytes);
+    placement_rule_encode(&rule, &bytes);
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
-    is_int(map_rule_decode(&decoded, &reader), -EBADMSG, "an order of nothing is refused");
+    is_int(placement_rule_decode(&decoded, &reader), -EBADMSG, "an order of nothing is refused");
     buffer_fini(&bytes);
 }
 
@@ -417,7 +429,8 @@ static void test_wire_order(void)
  * or ranks. */
 static void test_large(void)
 {
-    static const enum map_policy policies[] = {MAP_BY_SLOT, MAP_BY_NODE, MAP_PER_OBJECT};
+    static const enum placement_policy policies[] = {PLACEMENT_BY_SLOT, PLACEMENT_BY_NODE,
+                                                     PLACEMENT_PER_OBJECT};
     struct allocation allocation;
     struct ranges places = {0};
     struct random_state random;
@@ -429,27 +442,27 @@ static void test_large(void)
     allocation_generate(&allocation, "b", 200000, 0);
     allocation_generate(&allocation, "c", 400000, 200);
     for (int i = 0; i < 3 * 20000; i++) {
-        struct map_rule rule = {.policy = policies[i % 3]};
+        struct placement_rule rule = {.policy = policies[i % 3]};
         struct placement placement = {.rules = &rule, .rules_count = 1};
-        struct place_map map;
+        struct placement_map map;
         uint32_t rank, node, local;
 
-        rule.per = rule.policy == MAP_PER_OBJECT ? 128 : 0;
+        rule.per = rule.policy == PLACEMENT_PER_OBJECT ? 128 : 0;
         rule.processes = i % 2 ? 100000000 : 0;
-        if (place_map_make(&map, &placement, &allocation, NULL) < 0) {
+        if (placement_map_make(&map, &placement, &allocation, NULL) < 0) {
             held = 0;
             break;
         }
         rank = (uint32_t)random_below(&random, map.processes);
-        place_map_find(&map, rank, &node, &local);
-        held = held && local < place_map_count(&map, node) &&
-               place_map_rank(&map, node, local) == rank;
+        placement_map_find(&map, rank, &node, &local);
+        held = held && local < placement_map_count(&map, node) &&
+               placement_map_rank(&map, node, local) == rank;
         if (i % 100 == 0) {
-            place_map_hash_node(&map, node);
-            place_map_places(&map, &places);
+            placement_map_hash_node(&map, node);
+            placement_map_places(&map, &places);
             held = held && ranges_contains(&places, node + 1) && places.count <= 2;
         }
-        place_map_fini(&map);
+        placement_map_fini(&map);
     }
     ok(held, "20,000 daemons of 1,000,000 nodes know their part of each policy");
     allocation_fini(&allocation);

@@ -4,28 +4,28 @@
  */
 #include "config.h"
 
-#include "alloc/place_map.h"
+#include "alloc/placement_map.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_map_internal.h"
+#include "alloc/placement_map_internal.h"
 
 /* ---- Making ---- */
 
 /* Ranks of a list sorted by node and rank: each node's begin where its run says.  O(nodes +
  * processes). */
-static uint32_t *sort_list(const struct map_app *app, uint32_t nodes)
+static uint32_t *sort_list(const struct placement_app *app, uint32_t nodes)
 {
-    const struct map_list *list = app->rule->list;
+    const struct placement_list *list = app->rule->list;
     uint32_t *by_node = memory_allocate(app->processes * sizeof(*by_node));
     uint32_t *next = memory_allocate_zeroed(nodes * sizeof(*next));
 
     assert(app->processes == list->count);
     for (uint32_t i = 0; i < app->runs_count; i++) {
-        const struct map_run *run = &app->runs[i];
+        const struct placement_run *run = &app->runs[i];
 
         for (uint32_t j = 0; j < run->nodes; j++)
             next[run->first + j] = (uint32_t)run->before + j * run->count;
@@ -36,67 +36,67 @@ static uint32_t *sort_list(const struct map_app *app, uint32_t nodes)
     return by_node;
 }
 
-static int make_apps(struct place_map *map, struct free_runs *runs,
+static int make_apps(struct placement_map *map, struct free_runs *runs,
                      const struct allocation *allocation, struct error *error)
 {
     const struct placement *placement = map->placement;
 
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        struct map_app *app = &map->apps[i];
+        struct placement_app *app = &map->apps[i];
         int rc;
 
         app->rule = &placement->rules[i];
         app->first_rank = map->processes;
-        rc = place_count_app(app, map, runs, allocation, error);
+        rc = placement_map_deal_app(app, map, runs, allocation, error);
         if (rc < 0)
             return rc;
-        if (app->rule->policy == MAP_BY_LIST)
+        if (app->rule->policy == PLACEMENT_BY_LIST)
             app->by_node = sort_list(app, map->nodes);
-        if (app->processes > MAP_PROCESSES_MAX - map->processes)
+        if (app->processes > PLACEMENT_PROCESSES_MAX - map->processes)
             return error_set(error, -E2BIG, "the applications have more than %u processes together",
-                             MAP_PROCESSES_MAX);
+                             PLACEMENT_PROCESSES_MAX);
         map->processes += app->processes;
     }
     return 0;
 }
 
-int place_map_make(struct place_map *ret_map, const struct placement *placement,
-                   const struct allocation *allocation, struct error *error)
+int placement_map_make(struct placement_map *ret_map, const struct placement *placement,
+                       const struct allocation *allocation, struct error *error)
 {
-    struct place_map map = {.placement = placement,
-                            .apps_count = placement->rules_count,
-                            .nodes = allocation_nodes(allocation),
-                            .has_topology = placement_wants_topology(placement) != 0};
+    struct placement_map map = {.placement = placement,
+                                .apps_count = placement->rules_count,
+                                .nodes = allocation_nodes(allocation),
+                                .has_topology = placement_wants_topology(placement) != 0};
     struct free_runs runs = {0};
     int rc;
 
     if (placement->rules_count == 0)
         return error_set(error, -EINVAL, "there is no application to place");
     for (uint32_t i = 0; i < placement->rules_count; i++)
-        map.in_threads |= map_rule_wants_threads(&placement->rules[i]) != 0;
+        map.in_threads |= placement_rule_wants_threads(&placement->rules[i]) != 0;
     map.apps = memory_allocate_zeroed(map.apps_count * sizeof(*map.apps));
-    rc = free_runs_make(&runs, &map, allocation, error);
+    rc = placement_map_make_free_runs(&runs, &map, allocation, error);
     if (rc == 0)
         rc = make_apps(&map, &runs, allocation, error);
     free(runs.items);
     if (rc < 0)
-        place_map_fini(&map);
+        placement_map_fini(&map);
     else
         *ret_map = map;
     return rc;
 }
 
-void place_map_fini(struct place_map *map)
+void placement_map_fini(struct placement_map *map)
 {
     for (uint32_t i = 0; i < map->apps_count; i++) {
         free(map->apps[i].runs);
         free(map->apps[i].by_node);
     }
     free(map->apps);
-    *map = (struct place_map){0};
+    *map = (struct placement_map){0};
 }
 
-void place_map_resolve(const struct place_map *map, struct placement *placement)
+void placement_map_resolve(const struct placement_map *map, struct placement *placement)
 {
     assert(placement->rules_count == map->apps_count);
     for (uint32_t i = 0; i < map->apps_count; i++)
@@ -106,7 +106,7 @@ void place_map_resolve(const struct place_map *map, struct placement *placement)
 /* ---- Runs ---- */
 
 /* The last run whose first node is not above, or NULL. */
-static const struct map_run *run_at_or_below(const struct map_app *app, uint32_t node)
+static const struct placement_run *run_at_or_below(const struct placement_app *app, uint32_t node)
 {
     uint32_t low = 0, high = app->runs_count;
 
@@ -121,40 +121,40 @@ static const struct map_run *run_at_or_below(const struct map_app *app, uint32_t
     return low > 0 ? &app->runs[low - 1] : NULL;
 }
 
-const struct map_run *map_app_run(const struct map_app *app, uint32_t node)
+const struct placement_run *placement_map_app_run(const struct placement_app *app, uint32_t node)
 {
-    const struct map_run *run = run_at_or_below(app, node);
+    const struct placement_run *run = run_at_or_below(app, node);
 
     return run != NULL && node - run->first < run->nodes ? run : NULL;
 }
 
-uint32_t place_map_count_app(const struct place_map *map, uint32_t app, uint32_t node)
+uint32_t placement_map_count_app(const struct placement_map *map, uint32_t app, uint32_t node)
 {
-    const struct map_run *run = map_app_run(&map->apps[app], node);
+    const struct placement_run *run = placement_map_app_run(&map->apps[app], node);
 
     assert(app < map->apps_count);
     return run != NULL ? run->count : 0;
 }
 
-uint32_t place_map_count(const struct place_map *map, uint32_t node)
+uint32_t placement_map_count(const struct placement_map *map, uint32_t node)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < map->apps_count; i++)
-        count += place_map_count_app(map, i, node);
+        count += placement_map_count_app(map, i, node);
     return count;
 }
 
 /* ---- Ranks that are numbered in turns ---- */
 
 /* Of a node, in the turns before one. */
-static uint64_t numbered_before(const struct map_run *run, uint32_t turn)
+static uint64_t numbered_before(const struct placement_run *run, uint32_t turn)
 {
     return lesser(run->count, (uint64_t)run->width * turn);
 }
 
 /* Of all nodes, in the turns before one. */
-static uint64_t all_before(const struct map_app *app, uint32_t turn)
+static uint64_t all_before(const struct placement_app *app, uint32_t turn)
 {
     uint64_t sum = 0;
 
@@ -164,25 +164,25 @@ static uint64_t all_before(const struct map_app *app, uint32_t turn)
 }
 
 /* Of a node, in one turn. */
-static uint64_t numbered_in(const struct map_run *run, uint32_t turn)
+static uint64_t numbered_in(const struct placement_run *run, uint32_t turn)
 {
     return numbered_before(run, turn + 1) - numbered_before(run, turn);
 }
 
-static uint64_t rank_in_turns(const struct map_app *app, const struct map_run *own, uint32_t node,
-                              uint32_t index)
+static uint64_t rank_in_turns(const struct placement_app *app, const struct placement_run *own,
+                              uint32_t node, uint32_t index)
 {
     uint32_t turn = index / own->width;
     uint64_t rank = all_before(app, turn) + index % own->width;
 
     assert(own->width > 0 && index < own->count);
-    for (const struct map_run *run = app->runs; run < own; run++)
+    for (const struct placement_run *run = app->runs; run < own; run++)
         rank += run->nodes * numbered_in(run, turn);
     return rank + (node - own->first) * numbered_in(own, turn);
 }
 
 /* The last turn that begins at or before a rank. */
-static uint32_t turn_of(const struct map_app *app, uint64_t rank)
+static uint32_t turn_of(const struct placement_app *app, uint64_t rank)
 {
     uint32_t low = 0, high = app->processes;
 
@@ -197,14 +197,14 @@ static uint32_t turn_of(const struct map_app *app, uint64_t rank)
     return low;
 }
 
-static void find_in_turns(const struct map_app *app, uint64_t rank, uint32_t *ret_node,
+static void find_in_turns(const struct placement_app *app, uint64_t rank, uint32_t *ret_node,
                           uint32_t *ret_index)
 {
     uint32_t turn = turn_of(app, rank);
     uint64_t left = rank - all_before(app, turn);
 
     assert(rank < app->processes);
-    for (const struct map_run *run = app->runs;; run++) {
+    for (const struct placement_run *run = app->runs;; run++) {
         uint64_t each = numbered_in(run, turn);
 
         assert(run < app->runs + app->runs_count);
@@ -219,16 +219,16 @@ static void find_in_turns(const struct map_app *app, uint64_t rank, uint32_t *re
 
 /* ---- Ranks that are numbered node by node ---- */
 
-static uint64_t position_of(const struct map_run *run, uint32_t node, uint32_t index)
+static uint64_t position_of(const struct placement_run *run, uint32_t node, uint32_t index)
 {
     return run->before + (uint64_t)(node - run->first) * run->count + index;
 }
 
-static void find_in_order(const struct map_app *app, uint64_t rank, uint32_t *ret_node,
+static void find_in_order(const struct placement_app *app, uint64_t rank, uint32_t *ret_node,
                           uint32_t *ret_index)
 {
     uint32_t low = 0, high = app->runs_count - 1;
-    const struct map_run *run;
+    const struct placement_run *run;
 
     assert(app->runs_count > 0 && rank < app->processes);
     while (low < high) {
@@ -246,11 +246,11 @@ static void find_in_order(const struct map_app *app, uint64_t rank, uint32_t *re
 
 /* ---- Ranks that a list gives ---- */
 
-static void find_in_list(const struct map_app *app, uint32_t rank, uint32_t *ret_node,
+static void find_in_list(const struct placement_app *app, uint32_t rank, uint32_t *ret_node,
                          uint32_t *ret_index)
 {
     uint32_t node = app->rule->list->nodes[rank];
-    const struct map_run *run = map_app_run(app, node);
+    const struct placement_run *run = placement_map_app_run(app, node);
     const uint32_t *own = &app->by_node[position_of(run, node, 0)];
     uint32_t low = 0, high = run->count - 1;
 
@@ -269,21 +269,21 @@ static void find_in_list(const struct map_app *app, uint32_t rank, uint32_t *ret
 
 /* ---- All ranks ---- */
 
-static uint32_t rank_within(const struct map_app *app, const struct map_run *run, uint32_t node,
-                            uint32_t index)
+static uint32_t rank_within(const struct placement_app *app, const struct placement_run *run,
+                            uint32_t node, uint32_t index)
 {
     if (app->by_node != NULL)
         return app->by_node[position_of(run, node, index)];
-    if (run->width == MAP_WIDTH_ALL)
+    if (run->width == PLACEMENT_WIDTH_ALL)
         return (uint32_t)position_of(run, node, index);
     return (uint32_t)rank_in_turns(app, run, node, index);
 }
 
-uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t local_index)
+uint32_t placement_map_rank(const struct placement_map *map, uint32_t node, uint32_t local_index)
 {
     for (uint32_t i = 0; i < map->apps_count; i++) {
-        const struct map_app *app = &map->apps[i];
-        const struct map_run *run = map_app_run(app, node);
+        const struct placement_app *app = &map->apps[i];
+        const struct placement_run *run = placement_map_app_run(app, node);
         uint32_t count = run != NULL ? run->count : 0;
 
         if (local_index < count)
@@ -294,15 +294,15 @@ uint32_t place_map_rank(const struct place_map *map, uint32_t node, uint32_t loc
     return 0;
 }
 
-bool place_map_is_contiguous(const struct place_map *map)
+bool placement_map_is_contiguous(const struct placement_map *map)
 {
-    const struct map_app *app = &map->apps[0];
+    const struct placement_app *app = &map->apps[0];
 
     return map->apps_count == 1 && app->by_node == NULL &&
-           (app->runs_count == 0 || app->runs[0].width == MAP_WIDTH_ALL);
+           (app->runs_count == 0 || app->runs[0].width == PLACEMENT_WIDTH_ALL);
 }
 
-uint32_t place_map_app(const struct place_map *map, uint32_t rank)
+uint32_t placement_map_app(const struct placement_map *map, uint32_t rank)
 {
     uint32_t low = 0, high = map->apps_count > 0 ? map->apps_count - 1 : 0;
 
@@ -317,11 +317,11 @@ uint32_t place_map_app(const struct place_map *map, uint32_t rank)
     return low;
 }
 
-void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_node,
-                    uint32_t *ret_local_index)
+void placement_map_find(const struct placement_map *map, uint32_t rank, uint32_t *ret_node,
+                        uint32_t *ret_local_index)
 {
-    uint32_t number = place_map_app(map, rank);
-    const struct map_app *app = &map->apps[number];
+    uint32_t number = placement_map_app(map, rank);
+    const struct placement_app *app = &map->apps[number];
     uint32_t index;
 
     assert(rank < map->processes);
@@ -329,21 +329,21 @@ void place_map_find(const struct place_map *map, uint32_t rank, uint32_t *ret_no
     rank -= app->first_rank;
     if (app->by_node != NULL)
         find_in_list(app, rank, ret_node, &index);
-    else if (app->runs[0].width == MAP_WIDTH_ALL)
+    else if (app->runs[0].width == PLACEMENT_WIDTH_ALL)
         find_in_order(app, rank, ret_node, &index);
     else
         find_in_turns(app, rank, ret_node, &index);
     for (uint32_t i = 0; i < number; i++)
-        index += place_map_count_app(map, i, *ret_node);
+        index += placement_map_count_app(map, i, *ret_node);
     *ret_local_index = index;
 }
 
-void place_map_places(const struct place_map *map, struct ranges *ret_places)
+void placement_map_places(const struct placement_map *map, struct ranges *ret_places)
 {
     ranges_clear(ret_places);
     for (uint32_t i = 0; i < map->apps_count; i++) {
         for (uint32_t j = 0; j < map->apps[i].runs_count; j++) {
-            const struct map_run *run = &map->apps[i].runs[j];
+            const struct placement_run *run = &map->apps[i].runs[j];
 
             ranges_add(ret_places, run->first + 1, run->first + run->nodes);
         }

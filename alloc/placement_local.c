@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_local.h"
+#include "alloc/placement_local.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/place_device.h"
-#include "alloc/place_map_internal.h"
+#include "alloc/placement_device.h"
+#include "alloc/placement_map_internal.h"
 #include "base/hash.h"
 #include "base/hash_map.h"
 
@@ -21,8 +21,8 @@
 
 /* The units of a node in the order in which they are taken, and what has been taken so far. */
 struct binder {
-    const struct place_map *map;
-    const struct place_kind *kind;
+    const struct placement_map *map;
+    const struct placement_kind *kind;
     const struct topology *view;
     uint32_t units;
     uint32_t *threads; /* by unit: its first thread */
@@ -82,7 +82,7 @@ static bool thread_is_taken(const struct binder *binder, uint32_t thread)
     return ranges_contains(&binder->kind->taken, binder->view->os[thread]);
 }
 
-static void binder_init(struct binder *binder, const struct place_map *map, uint32_t kind)
+static void binder_init(struct binder *binder, const struct placement_map *map, uint32_t kind)
 {
     assert(kind < map->placement->machines.kinds_count);
     *binder = (struct binder){.map = map, .kind = &map->placement->machines.kinds[kind]};
@@ -99,7 +99,7 @@ static void binder_init(struct binder *binder, const struct place_map *map, uint
     binder->sorted = memory_allocate(binder->units * sizeof(*binder->sorted));
     binder->starts = memory_allocate((binder->view->threads + 2) * sizeof(*binder->starts));
     assert(binder->units > 0 && binder->units <= binder->view->threads);
-    device_binder_init(&binder->devices, binder->view);
+    placement_device_init(&binder->devices, binder->view);
 }
 
 static void binder_fini(struct binder *binder)
@@ -109,7 +109,7 @@ static void binder_fini(struct binder *binder)
     free(binder->picked);
     free(binder->sorted);
     free(binder->starts);
-    device_binder_fini(&binder->devices);
+    placement_device_fini(&binder->devices);
 }
 
 /* ---- Objects ---- */
@@ -162,7 +162,7 @@ static uint32_t next_in_cycle(struct binder *binder, uint32_t wanted)
 
 static uint32_t nearest(struct binder *binder, uint32_t wanted)
 {
-    assert(binder->devices.numa_order != NULL); /* device_binder_order has been called */
+    assert(binder->devices.numa_order != NULL); /* placement_device_order has been called */
     for (uint32_t i = 0; i < binder->objects; i++) {
         if (has_free(binder, binder->devices.numa_order[i], wanted))
             return binder->devices.numa_order[i];
@@ -170,13 +170,14 @@ static uint32_t nearest(struct binder *binder, uint32_t wanted)
     return binder->devices.numa_order[0];
 }
 
-static uint32_t choose_object(struct binder *binder, const struct map_rule *rule, uint32_t dealt)
+static uint32_t choose_object(struct binder *binder, const struct placement_rule *rule,
+                              uint32_t dealt)
 {
     uint32_t wanted = rule->pe > 0 ? rule->pe : 1;
 
-    if (rule->policy == MAP_PER_OBJECT)
+    if (rule->policy == PLACEMENT_PER_OBJECT)
         return dealt / rule->per;
-    if (rule->policy == MAP_BY_DISTANCE)
+    if (rule->policy == PLACEMENT_BY_DISTANCE)
         return nearest(binder, wanted);
     return binder->objects > 1 ? next_in_cycle(binder, wanted) : 0;
 }
@@ -199,7 +200,7 @@ static void add_home(const struct binder *binder, uint32_t unit, struct ranges *
     }
 }
 
-static void take_unit(struct binder *binder, uint32_t unit, struct place_binding *binding)
+static void take_unit(struct binder *binder, uint32_t unit, struct placement_binding *binding)
 {
     assert(unit < binder->units && binder->picked[unit] != binder->serial);
     binder->is_overloaded |= binder->use[unit] > 0;
@@ -227,8 +228,8 @@ static uint32_t least_used(const struct binder *binder, uint32_t object)
     return best;
 }
 
-static int take_units(struct binder *binder, const struct map_rule *rule,
-                      struct place_binding *binding, struct error *error)
+static int take_units(struct binder *binder, const struct placement_rule *rule,
+                      struct placement_binding *binding, struct error *error)
 {
     for (uint32_t i = 0; i < (rule->pe > 0 ? rule->pe : 1); i++) {
         uint32_t unit = least_used(binder, binding->object);
@@ -237,7 +238,7 @@ static int take_units(struct binder *binder, const struct map_rule *rule,
             return error_set(error, -ENOSPC,
                              "each process needs %u %s of its %s, which has only %u", rule->pe,
                              binder->map->in_threads ? "hardware threads" : "cores",
-                             topology_level_name(map_rule_dealing_level(rule)), i);
+                             topology_level_name(placement_rule_dealing_level(rule)), i);
         take_unit(binder, unit, binding);
     }
     return 0;
@@ -258,7 +259,7 @@ static uint32_t core_of_thread(const struct binder *binder, uint32_t of)
 
 /* The units of named cores. */
 static int take_listed(struct binder *binder, const struct ranges *cores,
-                       struct place_binding *binding, struct error *error)
+                       struct placement_binding *binding, struct error *error)
 {
     struct ranges found = {0}; /* a core may have several units */
     uint64_t usable;
@@ -283,12 +284,13 @@ static int take_listed(struct binder *binder, const struct ranges *cores,
 /* ---- Cores that pe-list names ---- */
 
 /* The units of its cores, in their own order, become the one object of the application. */
-static int binder_set_cpus(struct binder *binder, const struct map_rule *rule, struct error *error)
+static int binder_set_cpus(struct binder *binder, const struct placement_rule *rule,
+                           struct error *error)
 {
     struct ranges listed = {0}, usable = {0};
     uint32_t count = 0, found;
 
-    map_rule_cpus(rule, &listed);
+    placement_rule_cpus(rule, &listed);
     for (uint32_t unit = 0; unit < binder->units; unit++) {
         uint32_t core = core_of_thread(binder, binder->threads[unit]);
 
@@ -304,18 +306,18 @@ static int binder_set_cpus(struct binder *binder, const struct map_rule *rule, s
     found = (uint32_t)ranges_count(&usable);
     ranges_fini(&listed);
     ranges_fini(&usable);
-    if (found < map_rule_cpus_count(rule))
+    if (found < placement_rule_cpus_count(rule))
         return error_set(error, -ENOSPC, "of the %u cores in pe-list, only %u can be used",
-                         map_rule_cpus_count(rule), found);
+                         placement_rule_cpus_count(rule), found);
     return 0;
 }
 
 /* The core whose turn it is; when the list is over it begins anew. */
-static int take_ordered(struct binder *binder, const struct map_rule *rule, uint32_t dealt,
-                        struct place_binding *binding, struct error *error)
+static int take_ordered(struct binder *binder, const struct placement_rule *rule, uint32_t dealt,
+                        struct placement_binding *binding, struct error *error)
 {
     const struct range *part = rule->listed.parts;
-    uint32_t turn = dealt % map_rule_cpus_count(rule);
+    uint32_t turn = dealt % placement_rule_cpus_count(rule);
     struct ranges core = {0};
     int rc;
 
@@ -329,7 +331,8 @@ static int take_ordered(struct binder *binder, const struct map_rule *rule, uint
 
 /* One thread more for a process, unless its core is another job's and no process had to take such a
  * core. */
-static void bind_thread(const struct binder *binder, uint32_t thread, struct place_binding *binding)
+static void bind_thread(const struct binder *binder, uint32_t thread,
+                        struct placement_binding *binding)
 {
     uint32_t os = binder->view->os[thread];
 
@@ -338,12 +341,12 @@ static void bind_thread(const struct binder *binder, uint32_t thread, struct pla
 }
 
 /* Without an order to all cores of the list. */
-static void bind_to_cpus(const struct binder *binder, const struct map_rule *rule,
-                         struct place_binding *binding)
+static void bind_to_cpus(const struct binder *binder, const struct placement_rule *rule,
+                         struct placement_binding *binding)
 {
     struct ranges listed = {0};
 
-    map_rule_cpus(rule, &listed);
+    placement_rule_cpus(rule, &listed);
     for (uint32_t t = 0; t < binder->view->threads; t++) {
         if (ranges_contains(&listed, core_of_thread(binder, t)))
             bind_thread(binder, t, binding);
@@ -354,13 +357,13 @@ static void bind_to_cpus(const struct binder *binder, const struct map_rule *rul
 /* ---- Devices ---- */
 
 /* The units near its devices become the object of a process. */
-static int take_near(struct binder *binder, const struct map_rule *rule,
-                     struct place_binding *binding, struct error *error)
+static int take_near(struct binder *binder, const struct placement_rule *rule,
+                     struct placement_binding *binding, struct error *error)
 {
-    uint32_t devices = map_rule_devices(rule, rule->device_class), count = 0;
+    uint32_t devices = placement_rule_devices(rule, rule->device_class), count = 0;
     struct device_deal deal;
-    int rc = device_binder_deal(&binder->devices, rule->device_class, devices,
-                                rule->shared || rule->oversubscribe, &deal, error);
+    int rc = placement_device_deal(&binder->devices, rule->device_class, devices,
+                                   rule->shared || rule->oversubscribe, &deal, error);
 
     if (rc < 0)
         return rc;
@@ -372,7 +375,7 @@ static int take_near(struct binder *binder, const struct map_rule *rule,
     binder->starts[0] = 0;
     binder->starts[1] = count;
     ranges_move(&binding->near, &deal.near);
-    if (rule->device_class == MAP_DEVICE_GPU) {
+    if (rule->device_class == PLACEMENT_DEVICE_GPU) {
         binding->gpu_kind = deal.kind;
         ranges_move(&binding->gpus, &deal.numbers);
     }
@@ -382,20 +385,20 @@ static int take_near(struct binder *binder, const struct map_rule *rule,
     return rc;
 }
 
-static int seat_process(struct binder *binder, const struct map_app *app, uint32_t node,
-                        uint32_t dealt, struct place_binding *binding, struct error *error)
+static int seat_process(struct binder *binder, const struct placement_app *app, uint32_t node,
+                        uint32_t dealt, struct placement_binding *binding, struct error *error)
 {
-    const struct map_rule *rule = app->rule;
+    const struct placement_rule *rule = app->rule;
     int rc;
 
     binder->serial++;
     if (app->by_node != NULL && rule->list->cores != NULL) {
-        const struct map_run *run = map_app_run(app, node);
+        const struct placement_run *run = placement_map_app_run(app, node);
         uint32_t rank =
             app->by_node[run->before + (uint64_t)(node - run->first) * run->count + dealt];
 
         rc = take_listed(binder, &rule->list->cores[rank], binding, error);
-    } else if (rule->policy == MAP_BY_DEVICE) {
+    } else if (rule->policy == PLACEMENT_BY_DEVICE) {
         rc = take_near(binder, rule, binding, error);
     } else if (rule->ordered) {
         rc = take_ordered(binder, rule, dealt, binding, error);
@@ -404,14 +407,14 @@ static int seat_process(struct binder *binder, const struct map_app *app, uint32
         rc = take_units(binder, rule, binding, error);
     }
     if (rc == 0 && rule->gpus > 0 && ranges_is_empty(&binding->gpus))
-        rc = device_binder_take(&binder->devices, rule->gpus, rule->oversubscribe, &binding->home,
-                                &binding->gpu_kind, &binding->gpus, error);
+        rc = placement_device_take(&binder->devices, rule->gpus, rule->oversubscribe,
+                                   &binding->home, &binding->gpu_kind, &binding->gpus, error);
     return rc;
 }
 
 static int compare_objects(const void *a, const void *b)
 {
-    const struct place_binding *left = a, *right = b;
+    const struct placement_binding *left = a, *right = b;
 
     if (left->object != right->object)
         return left->object < right->object ? -1 : 1;
@@ -419,7 +422,7 @@ static int compare_objects(const void *a, const void *b)
     return left->hash < right->hash ? -1 : left->hash > right->hash;
 }
 
-static void sort_by_object(struct place_binding *bindings, uint32_t count)
+static void sort_by_object(struct placement_binding *bindings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         bindings[i].hash = i;
@@ -429,25 +432,26 @@ static void sort_by_object(struct place_binding *bindings, uint32_t count)
 }
 
 static int seat_app(struct binder *binder, uint32_t number, uint32_t node,
-                    struct place_bindings *bindings, struct error *error)
+                    struct placement_bindings *bindings, struct error *error)
 {
-    const struct map_app *app = &binder->map->apps[number];
-    uint32_t count = place_map_count_app(binder->map, number, node);
-    struct place_binding *first = &bindings->items[bindings->count];
+    const struct placement_app *app = &binder->map->apps[number];
+    uint32_t count = placement_map_count_app(binder->map, number, node);
+    struct placement_binding *first = &bindings->items[bindings->count];
     int rc = 0;
 
     assert(number < binder->map->apps_count);
-    binder_set_level(binder, map_rule_dealing_level(app->rule));
-    if (app->rule->policy == MAP_BY_DISTANCE && count > 0)
-        rc = device_binder_order(&binder->devices, app->rule->device, error);
-    if (app->rule->policy == MAP_BY_CPUS && count > 0)
+    binder_set_level(binder, placement_rule_dealing_level(app->rule));
+    if (app->rule->policy == PLACEMENT_BY_DISTANCE && count > 0)
+        rc = placement_device_order(&binder->devices, app->rule->device, error);
+    if (app->rule->policy == PLACEMENT_BY_CPUS && count > 0)
         rc = binder_set_cpus(binder, app->rule, error);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         first[i].app = number;
         rc = seat_process(binder, app, node, i, &first[i], error);
         bindings->count++;
     }
-    if (rc == 0 && map_rule_rank_by(app->rule) == MAP_RANK_BY_FILL && app->by_node == NULL)
+    if (rc == 0 && placement_rule_rank_by(app->rule) == PLACEMENT_RANK_BY_FILL &&
+        app->by_node == NULL)
         sort_by_object(first, count);
     return rc;
 }
@@ -456,7 +460,7 @@ static int seat_app(struct binder *binder, uint32_t number, uint32_t node,
 
 /* Widens the home to all threads of the objects that it touches. */
 static void bind_process(const struct binder *binder, enum topology_level level,
-                         struct place_binding *binding)
+                         struct placement_binding *binding)
 {
     const struct topology *view = binder->view;
     const uint32_t *objects = view->objects[level];
@@ -477,7 +481,7 @@ static void bind_process(const struct binder *binder, enum topology_level level,
     }
 }
 
-static void bind_memory(const struct topology *view, struct place_binding *binding)
+static void bind_memory(const struct topology *view, struct placement_binding *binding)
 {
     for (uint32_t t = 0; t < view->threads; t++) {
         uint32_t numa = view->objects[TOPOLOGY_NUMA][t];
@@ -487,7 +491,7 @@ static void bind_memory(const struct topology *view, struct place_binding *bindi
     }
 }
 
-static void bind_to_near(const struct binder *binder, struct place_binding *binding)
+static void bind_to_near(const struct binder *binder, struct placement_binding *binding)
 {
     uint32_t thread = 0;
 
@@ -502,7 +506,7 @@ static uint64_t hash_ranges(const struct ranges *set, uint64_t seed)
     return hash_mix(seed + 1);
 }
 
-static void hash_binding(struct place_binding *binding)
+static void hash_binding(struct placement_binding *binding)
 {
     if (ranges_is_empty(&binding->cpus) && ranges_is_empty(&binding->gpus))
         return;
@@ -512,7 +516,7 @@ static void hash_binding(struct place_binding *binding)
 }
 
 /* Cores that other jobs are bound to are theirs, unless sharing was asked for. */
-static int check_contention(const struct map_rule *rule, const struct binder *binder,
+static int check_contention(const struct placement_rule *rule, const struct binder *binder,
                             struct error *error)
 {
     if (!binder->is_contended || rule->oversubscribe || rule->cpus > 0 ||
@@ -522,10 +526,10 @@ static int check_contention(const struct map_rule *rule, const struct binder *bi
         error, -ENOSPC,
         "other jobs of this instance are bound to %u of %u cores; use fewer processes, "
         "--bind-to none or --oversubscribe",
-        place_machines_taken(binder->kind, TOPOLOGY_CORE), binder->view->counts[TOPOLOGY_CORE]);
+        placement_machines_taken(binder->kind, TOPOLOGY_CORE), binder->view->counts[TOPOLOGY_CORE]);
 }
 
-static int check_overload(const struct map_rule *rule, const struct binder *binder,
+static int check_overload(const struct placement_rule *rule, const struct binder *binder,
                           uint32_t processes, struct error *error)
 {
     const char *units = binder->map->in_threads ? "hardware threads" : "cores";
@@ -534,36 +538,40 @@ static int check_overload(const struct map_rule *rule, const struct binder *bind
         return 0;
     if (check_contention(rule, binder, error) < 0)
         return -ENOSPC;
-    if (rule->bind == MAP_BIND_LEVEL)
+    if (rule->bind == PLACEMENT_BIND_LEVEL)
         return error_set(error, -ENOSPC,
                          "%u processes cannot be bound to %u %s so that each has its own; use "
                          "fewer, --bind-to %s:overload-allowed or --bind-to none",
                          processes, binder->units, units, topology_level_name(rule->bind_level));
-    if (rule->pe > 0 && rule->cpus == 0 && rule->bind == MAP_BIND_DEFAULT && !rule->oversubscribe)
+    if (rule->pe > 0 && rule->cpus == 0 && rule->bind == PLACEMENT_BIND_DEFAULT &&
+        !rule->oversubscribe)
         return error_set(error, -ENOSPC,
                          "%u processes cannot have %u of %u %s each; use fewer, or --oversubscribe",
                          processes, rule->pe, binder->units, units);
     return 0;
 }
 
-static int bind_all(struct binder *binder, struct place_bindings *bindings, struct error *error)
+static int bind_all(struct binder *binder, struct placement_bindings *bindings, struct error *error)
 {
     for (uint32_t i = 0; i < bindings->count; i++) {
-        struct place_binding *binding = &bindings->items[i];
-        const struct map_rule *rule = binder->map->apps[binding->app].rule;
-        enum topology_level level = map_rule_bind_level(rule, binder->map->in_threads);
+        struct placement_binding *binding = &bindings->items[i];
+        const struct placement_rule *rule = binder->map->apps[binding->app].rule;
+        enum topology_level level = placement_rule_bind_level(rule, binder->map->in_threads);
         int rc = check_overload(rule, binder, bindings->count, error);
 
         if (rc < 0)
             return rc;
-        if (rule->policy == MAP_BY_CPUS && rule->bind == MAP_BIND_DEFAULT && !rule->ordered)
+        if (rule->policy == PLACEMENT_BY_CPUS && rule->bind == PLACEMENT_BIND_DEFAULT &&
+            !rule->ordered)
             bind_to_cpus(binder, rule, binding);
-        else if (rule->policy == MAP_BY_DEVICE && rule->bind == MAP_BIND_DEFAULT && rule->pe == 0)
+        else if (rule->policy == PLACEMENT_BY_DEVICE && rule->bind == PLACEMENT_BIND_DEFAULT &&
+                 rule->pe == 0)
             bind_to_near(binder, binding);
-        else if (level != TOPOLOGY_NODE && (rule->bind == MAP_BIND_LEVEL ||
-                                            map_rule_lists_cores(rule) || !binder->is_overloaded))
+        else if (level != TOPOLOGY_NODE &&
+                 (rule->bind == PLACEMENT_BIND_LEVEL || placement_rule_lists_cores(rule) ||
+                  !binder->is_overloaded))
             bind_process(binder, level, binding);
-        if (rule->memory != MAP_MEMORY_NONE)
+        if (rule->memory != PLACEMENT_MEMORY_NONE)
             bind_memory(binder->view, binding);
         hash_binding(binding);
     }
@@ -572,10 +580,10 @@ static int bind_all(struct binder *binder, struct place_bindings *bindings, stru
 
 /* ---- One node ---- */
 
-static uint32_t kind_of_node(const struct place_map *map, uint32_t node)
+static uint32_t kind_of_node(const struct placement_map *map, uint32_t node)
 {
     for (uint32_t i = 0; i < map->apps_count; i++) {
-        const struct map_run *run = map_app_run(&map->apps[i], node);
+        const struct placement_run *run = placement_map_app_run(&map->apps[i], node);
 
         if (run != NULL)
             return run->kind;
@@ -583,13 +591,13 @@ static uint32_t kind_of_node(const struct place_map *map, uint32_t node)
     return UINT32_MAX;
 }
 
-int place_bindings_make(struct place_bindings *ret_bindings, const struct place_map *map,
-                        uint32_t node, struct error *error)
+int placement_bindings_make(struct placement_bindings *ret_bindings,
+                            const struct placement_map *map, uint32_t node, struct error *error)
 {
     uint32_t kind = map->has_topology ? kind_of_node(map, node) : UINT32_MAX;
-    uint32_t count = place_map_count(map, node);
-    struct place_bindings bindings = {.items =
-                                          memory_allocate_zeroed(count * sizeof(*bindings.items))};
+    uint32_t count = placement_map_count(map, node);
+    struct placement_bindings bindings = {
+        .items = memory_allocate_zeroed(count * sizeof(*bindings.items))};
     struct binder binder;
     int rc = 0;
 
@@ -608,13 +616,13 @@ int place_bindings_make(struct place_bindings *ret_bindings, const struct place_
     bindings.is_overloaded = binder.is_overloaded;
     binder_fini(&binder);
     if (rc < 0)
-        place_bindings_fini(&bindings);
+        placement_bindings_fini(&bindings);
     else
         *ret_bindings = bindings;
     return rc;
 }
 
-void place_bindings_fini(struct place_bindings *bindings)
+void placement_bindings_fini(struct placement_bindings *bindings)
 {
     for (uint32_t i = 0; i < bindings->count; i++) {
         ranges_fini(&bindings->items[i].cpus);
@@ -624,20 +632,20 @@ void place_bindings_fini(struct place_bindings *bindings)
         ranges_fini(&bindings->items[i].gpus);
     }
     free(bindings->items);
-    *bindings = (struct place_bindings){0};
+    *bindings = (struct placement_bindings){0};
 }
 
 /* ---- Sorts of nodes ---- */
 
-struct place_sorts {
-    const struct place_map *map;
-    struct hash_map *bindings; /* kind and counts -> place_bindings */
+struct placement_sorts {
+    const struct placement_map *map;
+    struct hash_map *bindings; /* kind and counts -> placement_bindings */
     uint32_t *key;
 };
 
-struct place_sorts *place_sorts_create(const struct place_map *map)
+struct placement_sorts *placement_sorts_create(const struct placement_map *map)
 {
-    struct place_sorts *sorts = memory_allocate_zeroed(sizeof(*sorts));
+    struct placement_sorts *sorts = memory_allocate_zeroed(sizeof(*sorts));
 
     sorts->map = map;
     sorts->bindings = hash_map_create();
@@ -645,15 +653,15 @@ struct place_sorts *place_sorts_create(const struct place_map *map)
     return sorts;
 }
 
-void place_sorts_destroy(struct place_sorts *sorts)
+void placement_sorts_destroy(struct placement_sorts *sorts)
 {
-    struct place_bindings *bindings;
+    struct placement_bindings *bindings;
     size_t cursor = 0;
 
     if (sorts == NULL)
         return;
     while ((bindings = hash_map_next(sorts->bindings, &cursor)) != NULL) {
-        place_bindings_fini(bindings);
+        placement_bindings_fini(bindings);
         free(bindings);
     }
     hash_map_destroy(sorts->bindings);
@@ -662,7 +670,7 @@ void place_sorts_destroy(struct place_sorts *sorts)
 }
 
 /* Lists may name other cores on every node. */
-static bool has_list_of_cores(const struct place_map *map)
+static bool has_list_of_cores(const struct placement_map *map)
 {
     for (uint32_t i = 0; i < map->apps_count; i++) {
         if (map->apps[i].rule->list != NULL && map->apps[i].rule->list->cores != NULL)
@@ -671,23 +679,23 @@ static bool has_list_of_cores(const struct place_map *map)
     return false;
 }
 
-const struct place_bindings *place_sorts_get(struct place_sorts *sorts, uint32_t node,
-                                             struct error *error)
+const struct placement_bindings *placement_sorts_get(struct placement_sorts *sorts, uint32_t node,
+                                                     struct error *error)
 {
-    const struct place_map *map = sorts->map;
+    const struct placement_map *map = sorts->map;
     size_t key_bytes = (map->apps_count + 2) * sizeof(*sorts->key);
-    struct place_bindings *bindings;
+    struct placement_bindings *bindings;
 
     assert(node < map->nodes);
     sorts->key[0] = kind_of_node(map, node);
     sorts->key[1] = has_list_of_cores(map) ? node : 0;
     for (uint32_t i = 0; i < map->apps_count; i++)
-        sorts->key[i + 2] = place_map_count_app(map, i, node);
+        sorts->key[i + 2] = placement_map_count_app(map, i, node);
     bindings = hash_map_get(sorts->bindings, sorts->key, key_bytes);
     if (bindings != NULL)
         return bindings;
     bindings = memory_allocate_zeroed(sizeof(*bindings));
-    if (place_bindings_make(bindings, map, node, error) < 0) {
+    if (placement_bindings_make(bindings, map, node, error) < 0) {
         free(bindings);
         return NULL;
     }
@@ -695,14 +703,14 @@ const struct place_bindings *place_sorts_get(struct place_sorts *sorts, uint32_t
     return bindings;
 }
 
-uint32_t place_map_alike(const struct place_map *map, uint32_t node)
+uint32_t placement_map_alike(const struct placement_map *map, uint32_t node)
 {
     uint32_t after = map->nodes;
 
     if (has_list_of_cores(map))
         return 1;
     for (uint32_t i = 0; i < map->apps_count; i++) {
-        const struct map_app *app = &map->apps[i];
+        const struct placement_app *app = &map->apps[i];
         uint32_t low = 0, high = app->runs_count;
 
         /* The first run that ends after the node. */
@@ -724,13 +732,13 @@ uint32_t place_map_alike(const struct place_map *map, uint32_t node)
     return after > node ? after - node : 1;
 }
 
-static int check_run(struct place_sorts *sorts, const struct map_run *run,
+static int check_run(struct placement_sorts *sorts, const struct placement_run *run,
                      const struct allocation *allocation, struct error *error)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    for (uint32_t i = 0; i < run->nodes; i += place_map_alike(sorts->map, run->first + i)) {
-        if (place_sorts_get(sorts, run->first + i, error) == NULL) {
+    for (uint32_t i = 0; i < run->nodes; i += placement_map_alike(sorts->map, run->first + i)) {
+        if (placement_sorts_get(sorts, run->first + i, error) == NULL) {
             hostlist_name(allocation->names, run->first + i, name);
             error_prefix(error, "node %s", name);
             return error != NULL ? error->code : -ENOSPC;
@@ -739,19 +747,19 @@ static int check_run(struct place_sorts *sorts, const struct map_run *run,
     return 0;
 }
 
-int place_map_check(const struct place_map *map, const struct allocation *allocation,
-                    struct error *error)
+int placement_map_check(const struct placement_map *map, const struct allocation *allocation,
+                        struct error *error)
 {
-    struct place_sorts *sorts;
+    struct placement_sorts *sorts;
     int rc = 0;
 
     if (!map->has_topology)
         return 0;
-    sorts = place_sorts_create(map);
+    sorts = placement_sorts_create(map);
     for (uint32_t i = 0; rc == 0 && i < map->apps_count; i++) {
         for (uint32_t j = 0; rc == 0 && j < map->apps[i].runs_count; j++)
             rc = check_run(sorts, &map->apps[i].runs[j], allocation, error);
     }
-    place_sorts_destroy(sorts);
+    placement_sorts_destroy(sorts);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "alloc/place_list.h"
+#include "alloc/placement_list.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_MAX (MAP_PROCESSES_MAX - 1)
+#define RANK_MAX (PLACEMENT_PROCESSES_MAX - 1)
 #define CORE_MAX (TOPOLOGY_THREADS_MAX - 1)
 #define UNKNOWN  UINT32_MAX
 
@@ -19,7 +19,7 @@ struct list_reader {
     const char *position; /* in the text */
     uint32_t line;
     const struct allocation *allocation;
-    struct map_list *list;
+    struct placement_list *list;
     uint32_t capacity;
     int has_cores; /* -1: not known yet */
     struct error *error;
@@ -97,9 +97,9 @@ static uint32_t find_node(const struct list_reader *reader, const char *word, si
 
 static void list_grow(struct list_reader *reader, uint32_t count)
 {
-    struct map_list *list = reader->list;
+    struct placement_list *list = reader->list;
 
-    assert(count > 0 && count <= MAP_PROCESSES_MAX);
+    assert(count > 0 && count <= PLACEMENT_PROCESSES_MAX);
     if (count > reader->capacity) {
         uint32_t old = reader->capacity;
 
@@ -224,13 +224,13 @@ static int check_complete(const struct list_reader *reader)
 
 static int read_list(int (*read_line)(struct list_reader *reader), const char *file,
                      const char *text, const struct allocation *allocation,
-                     struct map_list **ret_list, struct error *error)
+                     struct placement_list **ret_list, struct error *error)
 {
     struct list_reader reader = {.file = file,
                                  .position = text,
                                  .line = 1,
                                  .allocation = allocation,
-                                 .list = memory_allocate_zeroed(sizeof(struct map_list)),
+                                 .list = memory_allocate_zeroed(sizeof(struct placement_list)),
                                  .has_cores = -1,
                                  .error = error};
     int rc = 0;
@@ -247,20 +247,22 @@ static int read_list(int (*read_line)(struct list_reader *reader), const char *f
         reader.list->cores = NULL;
     }
     if (rc < 0)
-        map_list_destroy(reader.list);
+        placement_list_destroy(reader.list);
     else
         *ret_list = reader.list;
     return rc;
 }
 
-int map_list_parse_ranks(const char *file, const char *text, const struct allocation *allocation,
-                         struct map_list **ret_list, struct error *error)
+int placement_list_parse_ranks(const char *file, const char *text,
+                               const struct allocation *allocation,
+                               struct placement_list **ret_list, struct error *error)
 {
     return read_list(read_rank, file, text, allocation, ret_list, error);
 }
 
-int map_list_parse_sequence(const char *file, const char *text, const struct allocation *allocation,
-                            struct map_list **ret_list, struct error *error)
+int placement_list_parse_sequence(const char *file, const char *text,
+                                  const struct allocation *allocation,
+                                  struct placement_list **ret_list, struct error *error)
 {
     return read_list(read_node, file, text, allocation, ret_list, error);
 }
