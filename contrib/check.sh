@@ -12,11 +12,20 @@ build=${BANYAN_BUILD:-build}
 contrib/setup.sh || exit 1
 contrib/build.sh "$build" "$@" || exit 1
 echo "check.sh: make check in $build"
-# -k: one test that cannot be built does not hide the others.
 made=0
 : >"$build/check.log"
+# check JOBS TARGET. -k: one test that cannot be built does not hide the others.
+check() {
+    make -C "$build" -k -j"$1" "$2" </dev/null >>"$build/check.log" 2>&1 || made=$?
+}
 for kind in ${BANYAN_TESTS:-programs scripts}; do
-    make -C "$build" -k -j"$(nproc)" "check-$kind" </dev/null >>"$build/check.log" 2>&1 || made=$?
+    case $kind in
+    programs) check "$(nproc)" check-programs ;;
+    scripts)
+        check "$(nproc)" check-scripts-that-wait
+        check 1 check-scripts-alone
+        ;;
+    esac
 done
 summary=$(contrib/tap-results.sh "$build")
 counted=$?
