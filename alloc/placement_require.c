@@ -57,7 +57,7 @@ static int number_parse(const char *text, const char *at, const char *end,
         return fail_at(text, at, error, "expected >=, <=, >, < or =");
     at += sign == '=' || is_open ? 1 : 2;
     if (term->fact == FACT_MEMORY) {
-        if (memory_parse_mib(at, end, &number) < 0)
+        if (node_facts_parse_mib(at, end, &number) < 0)
             return fail_at(text, at, error, "expected a size such as 64G or 512M");
     } else {
         char *stop;
@@ -85,7 +85,7 @@ static int words_parse(const char *text, const char *at, const char *end, struct
     term->words = at;
     term->words_bytes = (uint32_t)(end - at);
     for (;; at++) {
-        size_t bytes = fact_word_bytes(at);
+        size_t bytes = node_facts_word_bytes(at);
 
         if (bytes == 0 || bytes >= FACTS_WORD_BYTES)
             return fail_at(text, at, error, "expected a name of up to 63 letters or digits");
@@ -387,7 +387,7 @@ static void print_fact(const struct require_term *term, const struct node_facts 
     }
     buffer_append_string(out, " (");
     if (term->fact == FACT_MEMORY)
-        memory_print_mib(facts->memory_mib, out);
+        node_facts_print_mib(facts->memory_mib, out);
     else if (term->fact == FACT_GPUS)
         buffer_printf(out, "%u", facts->gpus);
     else

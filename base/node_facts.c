@@ -83,7 +83,7 @@ int node_facts_add_feature(struct node_facts *facts, const char *word, size_t wo
     size_t old_bytes = strlen(old), offset;
     struct buffer text = {0};
 
-    if (word_bytes == 0 || fact_word_bytes(word) < word_bytes)
+    if (word_bytes == 0 || node_facts_word_bytes(word) < word_bytes)
         return -EINVAL;
     if (feature_find(old, word, word_bytes, &offset))
         return 0;
@@ -133,7 +133,7 @@ void node_facts_merge(struct node_facts *facts, const struct node_facts *other)
 
 /* ---- Text ---- */
 
-size_t fact_word_bytes(const char *text)
+size_t node_facts_word_bytes(const char *text)
 {
     return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-:/");
 }
@@ -152,7 +152,7 @@ static size_t digits_read(const char *text, const char *end, uint64_t *ret_numbe
     return digits;
 }
 
-int memory_parse_mib(const char *text, const char *end, uint64_t *ret_mib)
+int node_facts_parse_mib(const char *text, const char *end, uint64_t *ret_mib)
 {
     static const char units[] = "KMGTP";
     uint64_t number;
@@ -184,7 +184,7 @@ int memory_parse_mib(const char *text, const char *end, uint64_t *ret_mib)
     return 0;
 }
 
-void memory_print_mib(uint64_t mib, struct buffer *out)
+void node_facts_print_mib(uint64_t mib, struct buffer *out)
 {
     static const char units[] = "MGTP";
     int unit = 0;
@@ -198,7 +198,7 @@ void memory_print_mib(uint64_t mib, struct buffer *out)
 
 static int set_word(char word[FACTS_WORD_BYTES], const char *text, size_t bytes)
 {
-    if (bytes == 0 || bytes >= FACTS_WORD_BYTES || fact_word_bytes(text) < bytes)
+    if (bytes == 0 || bytes >= FACTS_WORD_BYTES || node_facts_word_bytes(text) < bytes)
         return -EINVAL;
     memcpy(word, text, bytes);
     word[bytes] = '\0';
@@ -228,7 +228,7 @@ static int set_fact(struct node_facts *facts, enum fact fact, const char *value,
 
     switch (fact) {
     case FACT_MEMORY:
-        return memory_parse_mib(value, end, &facts->memory_mib);
+        return node_facts_parse_mib(value, end, &facts->memory_mib);
     case FACT_ARCHITECTURE:
         return set_word(facts->architecture, value, bytes);
     case FACT_SYSTEM:
@@ -283,7 +283,7 @@ void node_facts_print(const struct node_facts *facts, struct buffer *out)
 
     if (node_facts_knows(facts, FACT_MEMORY)) {
         begin_fact(FACT_MEMORY, start, out);
-        memory_print_mib(facts->memory_mib, out);
+        node_facts_print_mib(facts->memory_mib, out);
     }
     if (node_facts_knows(facts, FACT_ARCHITECTURE)) {
         begin_fact(FACT_ARCHITECTURE, start, out);

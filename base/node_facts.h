@@ -56,10 +56,10 @@ int node_facts_parse(const char *text, struct node_facts *facts, struct error *e
 void node_facts_print(const struct node_facts *facts, struct buffer *out);
 /* "64G", "512M": a whole number followed by K, M, G, T or P (of 1024), M by default; up to `end`.
  * -EINVAL. */
-int memory_parse_mib(const char *text, const char *end, uint64_t *ret_mib);
-void memory_print_mib(uint64_t mib, struct buffer *out);
+int node_facts_parse_mib(const char *text, const char *end, uint64_t *ret_mib);
+void node_facts_print_mib(uint64_t mib, struct buffer *out);
 /* Bytes that names of architectures, systems and features have: letters, digits, "._+-:/". */
-size_t fact_word_bytes(const char *text);
+size_t node_facts_word_bytes(const char *text);
 
 void node_facts_encode(const struct node_facts *facts, struct buffer *out);
 /* 0 or -EBADMSG; initialises ret_facts, which is empty on failure. */

@@ -49,7 +49,7 @@ struct ofi {
     const struct ofi_events *events;
     void *context;
     int fd;
-    int receive_is_owed; /* a buffer could not be posted again */
+    int receive_is_missing; /* a buffer could not be posted again */
 };
 
 /* ---- Opening ---- */
@@ -324,12 +324,12 @@ static void finish(struct ofi *ofi, struct transfer *transfer, size_t bytes, int
     if (post_receive(ofi, transfer) >= 0)
         transfer->user = NULL;
     else
-        ofi->receive_is_owed = 1;
+        ofi->receive_is_missing = 1;
 }
 
-static void post_owed(struct ofi *ofi)
+static void post_missing(struct ofi *ofi)
 {
-    ofi->receive_is_owed = 0;
+    ofi->receive_is_missing = 0;
     for (int i = 0; i < RECEIVES_MAX; i++) {
         struct transfer *transfer = &ofi->transfers[i];
 
@@ -338,7 +338,7 @@ static void post_owed(struct ofi *ofi)
         if (post_receive(ofi, transfer) >= 0)
             transfer->user = NULL;
         else
-            ofi->receive_is_owed = 1;
+            ofi->receive_is_missing = 1;
     }
 }
 
@@ -357,8 +357,8 @@ static int ofi_progress(struct ofi *ofi)
     struct fi_cq_msg_entry entries[ENTRIES_MAX];
     ssize_t count = fi_cq_read(ofi->completions, entries, ENTRIES_MAX);
 
-    if (ofi->receive_is_owed)
-        post_owed(ofi);
+    if (ofi->receive_is_missing)
+        post_missing(ofi);
     if (count == -FI_EAVAIL)
         return take_error(ofi);
     for (ssize_t i = 0; i < count; i++)

@@ -28,9 +28,9 @@ struct large_entry {
     struct stream_large size;
     struct stream *stream; /* NULL: this place is not a member, and has nothing to forward */
     bool member;
-    bool rerouted;    /* over the main tree */
-    bool broken_told; /* in this attempt */
-    bool settled;     /* the root: SETTLED has been logged */
+    bool rerouted;        /* over the main tree */
+    bool broken_reported; /* in this attempt */
+    bool settled;         /* the root: SETTLED has been logged */
 };
 
 /* A pending upcall, in the root's order. */
@@ -167,7 +167,7 @@ static void take_route(struct overlay *overlay, struct large_entry *large)
     struct stream_name name = {.entry = large->sequence};
     struct ranges living = {0};
 
-    large->broken_told = false;
+    large->broken_reported = false;
     if (large->stream == NULL && (large->member || goes_main_tree(large)))
         large->stream = stream_create(overlay, &name, attempt, large->size.total_bytes,
                                       large->size.chunk_bytes);
@@ -318,7 +318,7 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
     two_ns = stream_cost_two_trees(&shape, bytes);
     ret_size->total_bytes = (uint32_t)bytes;
     ret_size->algorithm = STREAM_TWO_TREES;
-    if (!overlay->complete_told || main_ns < two_ns)
+    if (!overlay->complete_reported || main_ns < two_ns)
         ret_size->algorithm = STREAM_MAIN_TREE;
     ret_size->chunk_bytes =
         stream_chunk_bytes(&shape, (enum stream_algorithm)ret_size->algorithm, bytes);
@@ -397,10 +397,10 @@ static void tell_broken(struct overlay *overlay, struct large_entry *large, uint
     struct stream_name name = {.entry = sequence};
     struct frame frame;
 
-    if (large != NULL && (large->broken_told || large->rerouted))
+    if (large != NULL && (large->broken_reported || large->rerouted))
         return;
     if (large != NULL)
-        large->broken_told = true;
+        large->broken_reported = true;
     if (overlay_is_root(overlay)) {
         if (large != NULL)
             log_about(overlay, large, OVERLAY_ENTRY_REROUTE);

@@ -397,7 +397,8 @@ void operation_advance(struct overlay *overlay, struct series *series, struct op
         series_drop_stable(overlay, series);
         return;
     }
-    cancel_tell(overlay, series, operation); /* before the contribution that it explains */
+    collective_cancel_tell(overlay, series,
+                           operation); /* before the contribution that it explains */
     if (operation->waiting == 0 && operation->sent != operation->attempt &&
         has_voice(overlay, series, operation) && collective_can_contribute(overlay, series))
         send_collected(overlay, series, operation);
@@ -718,7 +719,7 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
         send_decided(overlay, series, operation, true);
     } else if (operation != NULL && query.want == OVERLAY_WANT_CANCEL &&
                operation->cancel == CANCEL_NONE && !operation_is_decided(operation)) {
-        cancel_take(overlay, series, operation, CANCEL_TOLD);
+        collective_cancel_take(overlay, series, operation, CANCEL_TOLD);
     } else if (operation != NULL) {
         if (operation_is_decided(operation) && series->is_long)
             operation->sent = ATTEMPT_NONE; /* our parent may not have known the series' name */

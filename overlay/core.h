@@ -246,15 +246,15 @@ struct overlay {
     bool ended;
     bool leaving;   /* all places leave */
     bool departing; /* this place leaves the others */
-    bool complete_told;
-    bool heirs_told;       /* some have been sent to the parent */
-    bool settled;          /* has once been ready */
-    bool cut_off_closed;   /* overlay_welcome.closed of cut_off_ns */
-    struct message *own;   /* packed addresses */
-    struct ranges dead;    /* including places that have left */
-    struct ranges left;    /* of them */
-    struct ranges arrived; /* of our scope, incl. ourselves */
-    uint32_t arrived_told; /* how many of them the parent knows */
+    bool complete_reported;
+    bool heirs_reported;       /* some have been sent to the parent */
+    bool settled;              /* has once been ready */
+    bool cut_off_closed;       /* overlay_welcome.closed of cut_off_ns */
+    struct message *own;       /* packed addresses */
+    struct ranges dead;        /* including places that have left */
+    struct ranges left;        /* of them */
+    struct ranges arrived;     /* of our scope, incl. ourselves */
+    uint32_t arrived_reported; /* how many of them the parent knows */
     uint32_t children_count;
     uint32_t guests_count;
     uint32_t lost_count;

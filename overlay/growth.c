@@ -55,7 +55,7 @@ void growth_shrink(struct overlay *overlay, const struct ranges *places)
 void growth_take(struct overlay *overlay, const struct ranges *places, uint64_t sequence)
 {
     overlay->population = ranges_max(places) + 1;
-    overlay->complete_told = false;
+    overlay->complete_reported = false;
     broadcast_tell_places(overlay, OVERLAY_ACTION_GROWN, places);
     membership_grown(overlay, sequence);
     route_flush(overlay);

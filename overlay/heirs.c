@@ -146,11 +146,11 @@ void heirs_tell(struct overlay *overlay)
         return;
     overlay->heirs_ns = OVERLAY_NEVER_NS;
     list_own(overlay, &list);
-    if (list.count == 0 && !overlay->heirs_told) {
+    if (list.count == 0 && !overlay->heirs_reported) {
         buffer_fini(&list.items);
         return;
     }
-    overlay->heirs_told = true;
+    overlay->heirs_reported = true;
     overlay_encode_heirs(list.count, &list.items, &frame);
     buffer_fini(&list.items);
     overlay_send(overlay, overlay->join.target, &frame);
@@ -158,7 +158,7 @@ void heirs_tell(struct overlay *overlay)
 
 void heirs_joined(struct overlay *overlay)
 {
-    overlay->heirs_told = false;
+    overlay->heirs_reported = false;
     overlay->heirs_ns = overlay->now_ns;
     heirs_tell(overlay);
 }

@@ -229,7 +229,7 @@ void join_up(struct overlay *overlay, uint32_t place)
     overlay->join.asked_ns = overlay->now_ns;
     if (!overlay->join.ever)
         overlay->join.since_ns = overlay->now_ns; /* a place responds: the time starts again */
-    overlay->arrived_told = (uint32_t)ranges_count(&overlay->arrived);
+    overlay->arrived_reported = (uint32_t)ranges_count(&overlay->arrived);
 }
 
 /* That place has lost our range and does not know of any place that we have joined.  If the places

@@ -533,11 +533,11 @@ void membership_tell_arrived(struct overlay *overlay, bool also_partial)
     uint32_t count = (uint32_t)ranges_count(&overlay->arrived);
     struct frame frame;
 
-    if (!overlay_is_ready(overlay) || count == overlay->arrived_told)
+    if (!overlay_is_ready(overlay) || count == overlay->arrived_reported)
         return;
     if (!also_partial && !is_complete(overlay))
         return;
-    overlay->arrived_told = count;
+    overlay->arrived_reported = count;
     heirs_tell(overlay); /* so that the parent of a complete place knows the addresses of its
                           * heirs */
     overlay_encode_arrived(&overlay->arrived, &frame);
@@ -548,8 +548,8 @@ static void arrivals_changed(struct overlay *overlay)
 {
     if (!overlay_is_root(overlay)) {
         membership_tell_arrived(overlay, false);
-    } else if (!overlay->complete_told && is_complete(overlay)) {
-        overlay->complete_told = true;
+    } else if (!overlay->complete_reported && is_complete(overlay)) {
+        overlay->complete_reported = true;
         overlay_act(overlay, OVERLAY_ACTION_COMPLETE);
     }
 }

@@ -501,7 +501,7 @@ static void overlay_check(const struct overlay *overlay)
     assert(overlay->lost_count == 0 || overlay->lost != NULL);
     assert(overlay->lost_count == 0 || !overlay_is_root(overlay)); /* the root collects them */
     assert(!overlay->departing || !overlay_is_root(overlay));
-    assert(!overlay->complete_told || overlay_is_root(overlay));
+    assert(!overlay->complete_reported || overlay_is_root(overlay));
     membership_check(overlay);
     join_check(overlay);
     lease_check(overlay);
@@ -552,7 +552,7 @@ int overlay_is_joined(const struct overlay *overlay)
 
 int overlay_is_complete(const struct overlay *overlay)
 {
-    return overlay->complete_told;
+    return overlay->complete_reported;
 }
 
 bool overlay_is_departing(const struct overlay *overlay)

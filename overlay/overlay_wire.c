@@ -11,15 +11,15 @@
 #include "base/buffer.h"
 #include "overlay/tree.h"
 
-void wire_frame_of(enum overlay_message type, enum frame_class class, struct buffer *payload,
-                   struct frame *ret_frame)
+void overlay_wire_frame_of(enum overlay_message type, enum frame_class class,
+                           struct buffer *payload, struct frame *ret_frame)
 {
     *ret_frame = (struct frame){
         .type = (uint8_t)type, .class = (uint8_t) class, .payload = message_from_buffer(payload)};
     buffer_fini(payload);
 }
 
-void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
+void overlay_wire_open(const struct frame *frame, struct wire_reader *ret_reader)
 {
     if (frame->payload != NULL)
         wire_reader_init(ret_reader, frame->payload->data, frame->payload->length_bytes);
@@ -27,13 +27,13 @@ void wire_open(const struct frame *frame, struct wire_reader *ret_reader)
         wire_reader_init(ret_reader, NULL, 0);
 }
 
-uint32_t wire_get_varint32(struct wire_reader *reader)
+uint32_t overlay_wire_get_varint32(struct wire_reader *reader)
 {
     return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
 }
 
 /* The rest of the payload. */
-struct wire_bytes wire_get_rest(struct wire_reader *reader)
+struct wire_bytes overlay_wire_get_rest(struct wire_reader *reader)
 {
     struct wire_bytes rest = {.data = reader->position, .length_bytes = wire_left(reader)};
 
@@ -53,7 +53,7 @@ static struct range get_range(struct wire_reader *reader)
 {
     struct range range;
 
-    range.first = wire_get_varint32(reader);
+    range.first = overlay_wire_get_varint32(reader);
     range.last = range.first + (uint32_t)wire_get_varint_max(reader, UINT32_MAX - range.first);
     return range;
 }
@@ -72,18 +72,18 @@ void overlay_encode_join(const struct overlay_join *join, struct frame *ret_fram
     ranges_encode(&join->arrived, &out);
     ranges_encode(&join->waiting, &out);
     wire_put_u8(&out, join->fresh);
-    wire_frame_of(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_JOIN, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_join, 0, sizeof(*ret_join));
     ret_join->version = wire_get_u16(&reader);
-    ret_join->places = wire_get_varint32(&reader);
-    ret_join->radix = wire_get_varint32(&reader);
+    ret_join->places = overlay_wire_get_varint32(&reader);
+    ret_join->radix = overlay_wire_get_varint32(&reader);
     ret_join->received = wire_get_varint(&reader);
     ret_join->stamp_ns = wire_get_varint(&reader);
     ret_join->scope = get_range(&reader);
@@ -110,14 +110,14 @@ static void encode_ranges(enum overlay_message type, const struct ranges *ranges
     struct buffer out = {0};
 
     ranges_encode(ranges, &out);
-    wire_frame_of(type, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(type, FRAME_CONTROL, &out, ret_frame);
 }
 
 static int decode_ranges(const struct frame *frame, struct ranges *ret_ranges)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     ranges_init(ret_ranges);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, ret_ranges);
     if (wire_finish(&reader) < 0)
@@ -167,14 +167,14 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     ranges_encode(&welcome->dead, &out);
     ranges_encode(&welcome->left, &out);
     /* The class of ENTRY, so that no entry overtakes it. */
-    wire_frame_of(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *ret_welcome)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_welcome, 0, sizeof(*ret_welcome));
     ret_welcome->range = get_range(&reader);
     ret_welcome->base = wire_get_varint(&reader);
@@ -205,15 +205,15 @@ void overlay_encode_redirect(const struct overlay_redirect *redirect, struct fra
     wire_put_varint(&out, redirect->place);
     wire_put_u8(&out, redirect->whole);
     address_wire_put(&redirect->addresses, &out);
-    wire_frame_of(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_REDIRECT, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_redirect(const struct frame *frame, struct overlay_redirect *ret_redirect)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
-    ret_redirect->place = wire_get_varint32(&reader);
+    overlay_wire_open(frame, &reader);
+    ret_redirect->place = overlay_wire_get_varint32(&reader);
     ret_redirect->whole = wire_get_u8(&reader);
     if (ret_redirect->whole > 1)
         wire_fail(&reader);
@@ -225,14 +225,14 @@ void overlay_encode_hold(struct frame *ret_frame)
 {
     struct buffer out = {0};
 
-    wire_frame_of(OVERLAY_HOLD, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_HOLD, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_hold(const struct frame *frame)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     return wire_finish(&reader);
 }
 
@@ -242,14 +242,14 @@ void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *re
 
     wire_put_u8(&out, refuse->refusal);
     wire_put_string(&out, refuse->text);
-    wire_frame_of(OVERLAY_REFUSE, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_REFUSE, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     ret_refuse->refusal = wire_get_u8(&reader);
     wire_get_string_into(&reader, ret_refuse->text, sizeof(ret_refuse->text));
     return wire_finish(&reader);
@@ -274,7 +274,7 @@ static void put_death(const struct overlay_death *death, struct buffer *out)
 static void get_death(struct wire_reader *reader, struct overlay_death *ret_death)
 {
     ret_death->range = get_range(reader);
-    ret_death->incarnation = wire_get_varint32(reader);
+    ret_death->incarnation = overlay_wire_get_varint32(reader);
 }
 
 void overlay_put_places(const struct ranges *places, struct buffer *out)
@@ -306,7 +306,7 @@ int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner)
     struct wire_reader reader;
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
-    *ret_owner = wire_get_varint32(&reader);
+    *ret_owner = overlay_wire_get_varint32(&reader);
     return wire_finish(&reader);
 }
 
@@ -329,14 +329,14 @@ void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct fra
     wire_put_varint(&out, count);
     buffer_append(&out, items->data, items->length_bytes);
     /* The class of WELCOME, which it follows down. */
-    wire_frame_of(OVERLAY_HEIRS, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_HEIRS, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 uint32_t overlay_open_heirs(const struct message *payload, struct wire_reader *reader)
 {
     struct frame frame = {.payload = (struct message *)(uintptr_t)payload};
 
-    wire_open(&frame, reader);
+    overlay_wire_open(&frame, reader);
     return (uint32_t)wire_get_varint_max(reader, OVERLAY_HEIRS_MAX);
 }
 
@@ -350,14 +350,14 @@ void overlay_encode_lost(const struct overlay_lost *lost, struct frame *ret_fram
         wire_put_u8(&out, lost->items[i].loss);
         wire_put_varint(&out, lost->items[i].silent_ns);
     }
-    wire_frame_of(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_LOST, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lost(const struct frame *frame, struct overlay_lost *ret_lost)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     ret_lost->count = (uint32_t)wire_get_varint_max(&reader, OVERLAY_LOST_MAX);
     if (ret_lost->count > wire_left(&reader) / 5) /* a loss takes at least five bytes */
         wire_fail(&reader);
@@ -387,14 +387,14 @@ void overlay_encode_lease(const struct overlay_lease *lease, struct frame *ret_f
     struct buffer out = {0};
 
     put_lease(lease, &out);
-    wire_frame_of(OVERLAY_LEASE, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_LEASE, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lease(const struct frame *frame, struct overlay_lease *ret_lease)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     get_lease(&reader, ret_lease);
     return wire_finish(&reader);
 }
@@ -406,14 +406,14 @@ void overlay_encode_lease_echo(const struct overlay_lease_echo *echo, struct fra
     wire_put_varint(&out, echo->stamp_ns);
     wire_put_u8(&out, (uint8_t)echo->measured.trip);
     wire_put_u8(&out, (uint8_t)echo->measured.rate);
-    wire_frame_of(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_LEASE_ECHO, FRAME_CONTROL, &out, ret_frame);
 }
 
 int overlay_decode_lease_echo(const struct frame *frame, struct overlay_lease_echo *ret_echo)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     ret_echo->stamp_ns = wire_get_varint(&reader);
     ret_echo->measured.trip = wire_get_u8(&reader);
     ret_echo->measured.rate = wire_get_u8(&reader);
@@ -428,19 +428,19 @@ void overlay_encode_entry(const struct overlay_entry *entry, struct frame *ret_f
     wire_put_u8(&out, entry->kind);
     ranges_encode(&entry->set, &out);
     buffer_append(&out, entry->payload.data, entry->payload.length_bytes);
-    wire_frame_of(OVERLAY_ENTRY, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_ENTRY, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_entry(const struct frame *frame, struct overlay_entry *ret_entry)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_entry, 0, sizeof(*ret_entry));
     ret_entry->sequence = wire_get_varint(&reader);
     ret_entry->kind = wire_get_u8(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_entry->set);
-    ret_entry->payload = wire_get_rest(&reader);
+    ret_entry->payload = overlay_wire_get_rest(&reader);
     if (ret_entry->kind >= OVERLAY_ENTRY_KIND_COUNT || ret_entry->sequence == 0)
         wire_fail(&reader);
     if (wire_finish(&reader) < 0)
@@ -458,7 +458,7 @@ void overlay_encode_ack(uint64_t sequence, struct frame *ret_frame)
     struct buffer out = {0};
 
     wire_put_varint(&out, sequence);
-    wire_frame_of(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_ACK, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->may_wait = 1; /* it only releases what has long arrived */
 }
 
@@ -466,12 +466,12 @@ int overlay_decode_ack(const struct frame *frame, uint64_t *ret_sequence)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     *ret_sequence = wire_get_varint(&reader);
     return wire_finish(&reader);
 }
 
-void wire_put_key(const struct operation_name *key, struct buffer *out)
+void overlay_wire_put_key(const struct operation_name *key, struct buffer *out)
 {
     wire_put_u64(out, key->set_id);
     wire_put_varint(out, key->generation);
@@ -481,12 +481,12 @@ void wire_put_key(const struct operation_name *key, struct buffer *out)
     wire_put_u8(out, key->target);
 }
 
-void wire_get_key(struct wire_reader *reader, struct operation_name *ret_key)
+void overlay_wire_get_key(struct wire_reader *reader, struct operation_name *ret_key)
 {
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->set_id = wire_get_u64(reader);
-    ret_key->generation = wire_get_varint32(reader);
-    ret_key->owner = wire_get_varint32(reader);
+    ret_key->generation = overlay_wire_get_varint32(reader);
+    ret_key->owner = overlay_wire_get_varint32(reader);
     ret_key->kind = wire_get_u8(reader);
     ret_key->merge = wire_get_u8(reader);
     ret_key->target = wire_get_u8(reader);
@@ -519,14 +519,14 @@ void overlay_encode_contribute(const struct overlay_contribute *contribute, uint
 {
     struct buffer out = {0};
 
-    wire_put_key(&contribute->key, &out);
+    overlay_wire_put_key(&contribute->key, &out);
     ranges_encode(&contribute->set, &out);
     wire_put_u8(&out, contribute->state);
     wire_put_varint(&out, contribute->low);
     wire_put_u8(&out, contribute->status);
     ranges_encode(&contribute->lost, &out);
     buffer_append(&out, contribute->payload.data, contribute->payload.length_bytes);
-    wire_frame_of(OVERLAY_CONTRIBUTE, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_CONTRIBUTE, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -534,15 +534,15 @@ int overlay_decode_contribute(const struct frame *frame, struct overlay_contribu
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_contribute, 0, sizeof(*ret_contribute));
-    wire_get_key(&reader, &ret_contribute->key);
+    overlay_wire_get_key(&reader, &ret_contribute->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->set);
     ret_contribute->state = wire_get_u8(&reader);
-    ret_contribute->low = wire_get_varint32(&reader);
+    ret_contribute->low = overlay_wire_get_varint32(&reader);
     ret_contribute->status = get_status(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_contribute->lost);
-    ret_contribute->payload = wire_get_rest(&reader);
+    ret_contribute->payload = overlay_wire_get_rest(&reader);
     if (ret_contribute->state == OVERLAY_PART_NONE ||
         ret_contribute->state >= OVERLAY_PART_STATE_COUNT)
         wire_fail(&reader);
@@ -562,12 +562,12 @@ void overlay_encode_query(const struct overlay_query *query, uint32_t attempt,
 {
     struct buffer out = {0};
 
-    wire_put_key(&query->key, &out);
+    overlay_wire_put_key(&query->key, &out);
     ranges_encode(&query->set, &out);
     wire_put_u8(&out, query->want);
     put_range(query->within, &out);
     wire_put_u8(&out, query->lossy);
-    wire_frame_of(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_QUERY, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -575,9 +575,9 @@ int overlay_decode_query(const struct frame *frame, struct overlay_query *ret_qu
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_query, 0, sizeof(*ret_query));
-    wire_get_key(&reader, &ret_query->key);
+    overlay_wire_get_key(&reader, &ret_query->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_query->set);
     ret_query->want = wire_get_u8(&reader);
     ret_query->within = get_range(&reader);
@@ -599,12 +599,12 @@ void overlay_encode_release(const struct overlay_release *release, uint32_t atte
 {
     struct buffer out = {0};
 
-    wire_put_key(&release->key, &out);
+    overlay_wire_put_key(&release->key, &out);
     wire_put_u8(&out, release->status);
     wire_put_varint(&out, release->stable);
     ranges_encode(&release->lost, &out);
     buffer_append(&out, release->payload.data, release->payload.length_bytes);
-    wire_frame_of(OVERLAY_RELEASE, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_RELEASE, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -612,13 +612,13 @@ int overlay_decode_release(const struct frame *frame, struct overlay_release *re
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_release, 0, sizeof(*ret_release));
-    wire_get_key(&reader, &ret_release->key);
+    overlay_wire_get_key(&reader, &ret_release->key);
     ret_release->status = get_status(&reader);
-    ret_release->stable = wire_get_varint32(&reader);
+    ret_release->stable = overlay_wire_get_varint32(&reader);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_release->lost);
-    ret_release->payload = wire_get_rest(&reader);
+    ret_release->payload = overlay_wire_get_rest(&reader);
     if (wire_finish(&reader) < 0)
         overlay_release_fini(ret_release);
     return wire_finish(&reader);
@@ -639,19 +639,19 @@ void overlay_encode_data(enum overlay_message type, enum frame_class class,
     wire_put_varint(&out, data->id);
     wire_put_u8(&out, data->status);
     buffer_append(&out, data->payload.data, data->payload.length_bytes);
-    wire_frame_of(type, class, &out, ret_frame);
+    overlay_wire_frame_of(type, class, &out, ret_frame);
 }
 
 int overlay_decode_data(const struct frame *frame, struct overlay_data *ret_data)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
-    ret_data->source = wire_get_varint32(&reader);
-    ret_data->destination = wire_get_varint32(&reader);
-    ret_data->id = wire_get_varint32(&reader);
+    overlay_wire_open(frame, &reader);
+    ret_data->source = overlay_wire_get_varint32(&reader);
+    ret_data->destination = overlay_wire_get_varint32(&reader);
+    ret_data->id = overlay_wire_get_varint32(&reader);
     ret_data->status = get_status(&reader);
-    ret_data->payload = wire_get_rest(&reader);
+    ret_data->payload = overlay_wire_get_rest(&reader);
     return wire_finish(&reader);
 }
 
@@ -659,19 +659,19 @@ void overlay_encode_roll_call(const struct overlay_roll_call *call, struct frame
 {
     struct buffer out = {0};
 
-    wire_put_key(&call->key, &out);
+    overlay_wire_put_key(&call->key, &out);
     ranges_encode(&call->set, &out);
     wire_put_varint(&out, call->patience_ns);
-    wire_frame_of(OVERLAY_ROLL_CALL, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_ROLL_CALL, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_roll_call(const struct frame *frame, struct overlay_roll_call *ret_call)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_call, 0, sizeof(*ret_call));
-    wire_get_key(&reader, &ret_call->key);
+    overlay_wire_get_key(&reader, &ret_call->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
     ret_call->patience_ns = wire_get_varint(&reader);
     if (wire_finish(&reader) < 0)
@@ -689,18 +689,18 @@ void overlay_encode_named(enum overlay_message type, const struct overlay_roll_c
 {
     struct buffer out = {0};
 
-    wire_put_key(&call->key, &out);
+    overlay_wire_put_key(&call->key, &out);
     ranges_encode(&call->set, &out);
-    wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_named(const struct frame *frame, struct overlay_roll_call *ret_call)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_call, 0, sizeof(*ret_call));
-    wire_get_key(&reader, &ret_call->key);
+    overlay_wire_get_key(&reader, &ret_call->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_call->set);
     if (wire_finish(&reader) < 0)
         overlay_roll_call_fini(ret_call);
@@ -712,11 +712,11 @@ void overlay_encode_again(enum overlay_message type, const struct overlay_again 
 {
     struct buffer out = {0};
 
-    wire_put_key(&again->key, &out);
+    overlay_wire_put_key(&again->key, &out);
     ranges_encode(&again->set, &out);
     wire_put_u64(&out, again->dead);
     wire_put_varint(&out, again->bytes);
-    wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(type, FRAME_COLLECTIVE, &out, ret_frame);
     ret_frame->attempt = attempt;
 }
 
@@ -724,9 +724,9 @@ int overlay_decode_again(const struct frame *frame, struct overlay_again *ret_ag
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_again, 0, sizeof(*ret_again));
-    wire_get_key(&reader, &ret_again->key);
+    overlay_wire_get_key(&reader, &ret_again->key);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_again->set);
     ret_again->dead = wire_get_u64(&reader);
     ret_again->bytes = wire_get_varint(&reader);
@@ -744,21 +744,21 @@ void overlay_encode_roll(const struct overlay_roll *roll, struct frame *ret_fram
 {
     struct buffer out = {0};
 
-    wire_put_key(&roll->key, &out);
+    overlay_wire_put_key(&roll->key, &out);
     ranges_encode(&roll->missing.absent, &out);
     ranges_encode(&roll->missing.unjoined, &out);
     ranges_encode(&roll->missing.silent, &out);
     wire_put_varint(&out, roll->missing.more);
-    wire_frame_of(OVERLAY_ROLL, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_ROLL, FRAME_COLLECTIVE, &out, ret_frame);
 }
 
 int overlay_decode_roll(const struct frame *frame, struct overlay_roll *ret_roll)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_roll, 0, sizeof(*ret_roll));
-    wire_get_key(&reader, &ret_roll->key);
+    overlay_wire_get_key(&reader, &ret_roll->key);
     ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.absent);
     ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.unjoined);
     ranges_decode(&reader, ENDPOINT_MISSING_RANGES_MAX, &ret_roll->missing.silent);

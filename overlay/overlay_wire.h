@@ -251,14 +251,14 @@ struct overlay_roll {
     struct endpoint_missing missing;
 };
 
-/* What the encoders and decoders share.  wire_frame_of frees the payload's buffer. */
-void wire_frame_of(enum overlay_message type, enum frame_class class, struct buffer *payload,
-                   struct frame *ret_frame);
-void wire_open(const struct frame *frame, struct wire_reader *ret_reader);
-uint32_t wire_get_varint32(struct wire_reader *reader);
-struct wire_bytes wire_get_rest(struct wire_reader *reader);
-void wire_put_key(const struct operation_name *key, struct buffer *out);
-void wire_get_key(struct wire_reader *reader, struct operation_name *ret_key);
+/* What the encoders and decoders share.  overlay_wire_frame_of frees the payload's buffer. */
+void overlay_wire_frame_of(enum overlay_message type, enum frame_class class,
+                           struct buffer *payload, struct frame *ret_frame);
+void overlay_wire_open(const struct frame *frame, struct wire_reader *ret_reader);
+uint32_t overlay_wire_get_varint32(struct wire_reader *reader);
+struct wire_bytes overlay_wire_get_rest(struct wire_reader *reader);
+void overlay_wire_put_key(const struct operation_name *key, struct buffer *out);
+void overlay_wire_get_key(struct wire_reader *reader, struct operation_name *ret_key);
 
 void overlay_encode_join(const struct overlay_join *join, struct frame *ret_frame);
 int overlay_decode_join(const struct frame *frame, struct overlay_join *ret_join);

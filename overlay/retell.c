@@ -56,7 +56,7 @@ static void ask_parent(struct overlay *overlay, struct series *series, struct op
         return;
     if (operation->cancel == CANCEL_TOLD)
         operation->cancel = CANCEL_KNOWN;
-    cancel_tell(overlay, series, operation);
+    collective_cancel_tell(overlay, series, operation);
     large_say_again(overlay, series, operation);
     again.set = series_set_to_tell(overlay, series);
     overlay_encode_again(OVERLAY_UNANSWERED, &again, operation->attempt, &frame);

@@ -192,7 +192,7 @@ bool series_suffices(const struct overlay *overlay, const struct series *series)
 int series_tell(struct overlay *overlay, struct series *series, const struct ranges *set,
                 struct range within);
 /* Our parent knows the set, in this attempt. */
-bool series_is_told(const struct overlay *overlay, const struct series *series);
+bool series_is_reported(const struct overlay *overlay, const struct series *series);
 /* Our parent will recognise messages about the series. */
 bool series_can_tell(const struct overlay *overlay, const struct series *series);
 /* The set to send, borrowed.  Empty: our parent knows it by the series' name. */
@@ -228,10 +228,11 @@ static inline void operation_count_down(struct operation *operation)
 /* A running operation has been decided, unless a place dies: then those that know of the cancel
  * send it again.  state: CANCEL_KNOWN, or CANCEL_TOLD if our parent sent it.  The operation may
  * have been freed afterwards. */
-void cancel_take(struct overlay *overlay, struct series *series, struct operation *operation,
-                 enum cancel_state state);
+void collective_cancel_take(struct overlay *overlay, struct series *series,
+                            struct operation *operation, enum cancel_state state);
 /* Notifies our parent, if it does not know. */
-void cancel_tell(struct overlay *overlay, struct series *series, struct operation *operation);
+void collective_cancel_tell(struct overlay *overlay, struct series *series,
+                            struct operation *operation);
 
 /* collective.c, for retell.c */
 void collective_send_query(struct overlay *overlay, const struct series *series,

@@ -79,19 +79,19 @@ bool series_has_dead(const struct overlay *overlay, const struct series *series)
     return series->has_dead || (series->lossy && series->judged == series->attempt);
 }
 
-bool series_is_told(const struct overlay *overlay, const struct series *series)
+bool series_is_reported(const struct overlay *overlay, const struct series *series)
 {
     return series->told == series->attempt;
 }
 
 bool series_can_tell(const struct overlay *overlay, const struct series *series)
 {
-    return series_is_whole(series) || series_is_told(overlay, series);
+    return series_is_whole(series) || series_is_reported(overlay, series);
 }
 
 struct ranges series_set_to_tell(const struct overlay *overlay, struct series *series)
 {
-    if (!series_is_whole(series) || (series->is_long && series_is_told(overlay, series)))
+    if (!series_is_whole(series) || (series->is_long && series_is_reported(overlay, series)))
         return (struct ranges){0};
     series->said = series->attempt;
     return series->set;
@@ -181,7 +181,7 @@ void series_trim(struct overlay *overlay, struct series *series)
     struct ranges slice = {0};
     struct range range;
 
-    if (!series->is_long || !series_is_whole(series) || !series_is_told(overlay, series) ||
+    if (!series->is_long || !series_is_whole(series) || !series_is_reported(overlay, series) ||
         series_meets_here(overlay, series) || is_needed(series))
         return;
     range = own_range(overlay, series);

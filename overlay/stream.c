@@ -41,7 +41,7 @@ void stream_check(const struct stream *stream)
     assert(stream->chunks_count <= stream->chunks_capacity);
     assert(stream->chunks_count <= stream->have_bytes);
     assert((stream->edges_count == 0) == (stream->edges == NULL));
-    assert(!stream->complete_told || stream_is_complete(stream));
+    assert(!stream->complete_reported || stream_is_complete(stream));
     assert(!stream->broken || stream->lateral); /* links of the main tree are handled by the tree */
     assert(stream->next == NULL || stream_name_compare(&stream->name, &stream->next->name) < 0);
 }
@@ -201,7 +201,7 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
     overlay_send(overlay, edge->place, &frame);
     edge->told = true;
     edge->open_bytes = open.credit_bytes;
-    edge->owed_bytes = 0;
+    edge->unacked_bytes = 0;
 }
 
 /* Opens the edges that can be opened, and asks for missing links, if it is up to us to ask. */
@@ -287,7 +287,7 @@ void stream_route(struct overlay *overlay, struct stream *stream, uint32_t attem
     stream->begun_ns = 0;
     stream->broken = false;
     stream->given_up = false;
-    stream->complete_told = false; /* its owner has more to do with it on this route */
+    stream->complete_reported = false; /* its owner has more to do with it on this route */
     for (uint32_t i = 0; i < stream->chunks_count; i++)
         stream->chunks[i].from = TREE_NO_PLACE; /* peers report what they have when they open */
 }
@@ -547,14 +547,14 @@ static void edge_credit(struct overlay *overlay, const struct stream *stream,
     struct stream_credit credit = {.name = stream->name, .trees = edge->trees};
     struct frame frame;
 
-    edge->owed_bytes += (uint32_t)bytes;
+    edge->unacked_bytes += (uint32_t)bytes;
     edge->open_bytes -= bytes < edge->open_bytes ? bytes : edge->open_bytes;
-    if (edge->owed_bytes < window_bytes(stream) / 4 ||
+    if (edge->unacked_bytes < window_bytes(stream) / 4 ||
         edge->open_bytes >= missing_bytes(stream, edge) + STREAM_CHUNK_BYTES_MAX)
         return;
-    credit.bytes = edge->owed_bytes;
+    credit.bytes = edge->unacked_bytes;
     edge->open_bytes += credit.bytes;
-    edge->owed_bytes = 0;
+    edge->unacked_bytes = 0;
     stream_encode_credit(&credit, stream->attempt, stream->round, &frame);
     overlay_send(overlay, edge->place, &frame);
 }
@@ -736,8 +736,8 @@ void stream_timer(struct overlay *overlay)
 static bool tell_one(struct overlay *overlay)
 {
     for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
-        if (stream_is_complete(stream) && !stream->complete_told) {
-            stream->complete_told = true;
+        if (stream_is_complete(stream) && !stream->complete_reported) {
+            stream->complete_reported = true;
             stream_check(stream);
             if (stream->name.entry > 0)
                 broadcast_stream_complete(overlay);

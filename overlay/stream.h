@@ -60,14 +60,14 @@ struct stream_chunk {
 
 struct stream_edge {
     uint32_t place;
-    uint8_t trees;         /* enum stream_trees */
-    bool takes;            /* else for sending only: we never open it */
-    bool wanted;           /* a lateral link has been requested */
-    bool told;             /* OPEN is sent */
-    uint32_t cursor;       /* into chunks: earlier ones are sent or need not be */
-    uint64_t credit_bytes; /* that may be sent */
-    uint64_t open_bytes;   /* that the other end may still send */
-    uint32_t owed_bytes;   /* received, credit not yet renewed */
+    uint8_t trees;          /* enum stream_trees */
+    bool takes;             /* else for sending only: we never open it */
+    bool wanted;            /* a lateral link has been requested */
+    bool told;              /* OPEN is sent */
+    uint32_t cursor;        /* into chunks: earlier ones are sent or need not be */
+    uint64_t credit_bytes;  /* that may be sent */
+    uint64_t open_bytes;    /* that the other end may still send */
+    uint32_t unacked_bytes; /* received, credit not yet renewed */
     struct ranges peer_has;
 };
 
@@ -94,10 +94,10 @@ struct stream {
     uint32_t chunks_capacity;
     struct stream_edge *edges;
     uint32_t edges_count;
-    bool lateral;       /* the edges need not be links of the main tree */
-    bool complete_told; /* to its owner */
-    bool broken;        /* in this round; to be reported */
-    bool given_up;      /* that has been reported: no more links are requested */
+    bool lateral;           /* the edges need not be links of the main tree */
+    bool complete_reported; /* to its owner */
+    bool broken;            /* in this round; to be reported */
+    bool given_up;          /* that has been reported: no more links are requested */
 };
 
 /* Notifications to the owners of streams, made at the end of a step. */

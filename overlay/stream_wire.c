@@ -35,7 +35,7 @@ static void put_name(const struct stream_name *name, struct buffer *out)
 {
     wire_put_varint(out, name->entry);
     if (name->entry == 0)
-        wire_put_key(&name->key, out);
+        overlay_wire_put_key(&name->key, out);
 }
 
 static void get_name(struct wire_reader *reader, struct stream_name *ret_name)
@@ -43,7 +43,7 @@ static void get_name(struct wire_reader *reader, struct stream_name *ret_name)
     memset(ret_name, 0, sizeof(*ret_name));
     ret_name->entry = wire_get_varint(reader);
     if (ret_name->entry == 0)
-        wire_get_key(reader, &ret_name->key);
+        overlay_wire_get_key(reader, &ret_name->key);
 }
 
 static uint8_t get_u8_max(struct wire_reader *reader, uint8_t maximum)
@@ -108,7 +108,7 @@ void stream_encode_go(const struct stream_go *go, uint32_t attempt, uint32_t rou
         wire_put_varint(&out, go->pieces[i].offset);
         wire_put_bytes(&out, go->pieces[i].payload.data, go->pieces[i].payload.length_bytes);
     }
-    wire_frame_of(OVERLAY_GO, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_GO, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, round);
 }
 
@@ -130,7 +130,7 @@ static void get_pieces(struct wire_reader *reader, struct stream_go *go)
     for (uint32_t i = 0; i < count; i++) {
         struct stream_piece *piece = &go->pieces[i];
 
-        piece->offset = wire_get_varint32(reader);
+        piece->offset = overlay_wire_get_varint32(reader);
         piece->payload = wire_get_bytes(reader, STREAM_BYTES_MAX);
         if (!lies_within(piece->offset, piece->payload.length_bytes, go->total_bytes))
             wire_fail(reader);
@@ -141,12 +141,12 @@ int stream_decode_go(const struct frame *frame, struct stream_go *ret_go)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_go, 0, sizeof(*ret_go));
     get_name(&reader, &ret_go->name);
     ret_go->algorithm = get_u8_max(&reader, STREAM_ALGORITHM_COUNT - 1);
     ret_go->result = get_u8_max(&reader, 1);
-    ret_go->base = wire_get_varint32(&reader);
+    ret_go->base = overlay_wire_get_varint32(&reader);
     ret_go->total_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_BYTES_MAX);
     ret_go->chunk_bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_CHUNK_BYTES_MAX);
     if (ret_go->base > ret_go->total_bytes || ret_go->total_bytes == 0 ||
@@ -174,7 +174,7 @@ void stream_encode_open(const struct stream_open *open, uint32_t attempt, uint32
     wire_put_u8(&out, open->trees);
     wire_put_varint(&out, open->credit_bytes);
     ranges_encode(&open->have, &out);
-    wire_frame_of(OVERLAY_OPEN, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_OPEN, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, round);
 }
 
@@ -182,7 +182,7 @@ int stream_decode_open(const struct frame *frame, struct stream_open *ret_open)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     memset(ret_open, 0, sizeof(*ret_open));
     get_name(&reader, &ret_open->name);
     ret_open->trees = get_trees(&reader);
@@ -205,17 +205,17 @@ void stream_encode_chunk(const struct stream_chunk_frame *chunk, struct frame *r
     put_name(&chunk->name, &out);
     wire_put_varint(&out, chunk->offset);
     buffer_append(&out, chunk->payload.data, chunk->payload.length_bytes);
-    wire_frame_of(OVERLAY_CHUNK, FRAME_BULK, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_CHUNK, FRAME_BULK, &out, ret_frame);
 }
 
 int stream_decode_chunk(const struct frame *frame, struct stream_chunk_frame *ret_chunk)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     get_name(&reader, &ret_chunk->name);
-    ret_chunk->offset = wire_get_varint32(&reader);
-    ret_chunk->payload = wire_get_rest(&reader);
+    ret_chunk->offset = overlay_wire_get_varint32(&reader);
+    ret_chunk->payload = overlay_wire_get_rest(&reader);
     if (ret_chunk->payload.length_bytes == 0 ||
         ret_chunk->payload.length_bytes > STREAM_CHUNK_BYTES_MAX)
         wire_fail(&reader);
@@ -230,7 +230,7 @@ void stream_encode_credit(const struct stream_credit *credit, uint32_t attempt, 
     put_name(&credit->name, &out);
     wire_put_u8(&out, credit->trees);
     wire_put_varint(&out, credit->bytes);
-    wire_frame_of(OVERLAY_CREDIT, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_CREDIT, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, round);
 }
 
@@ -238,7 +238,7 @@ int stream_decode_credit(const struct frame *frame, struct stream_credit *ret_cr
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     get_name(&reader, &ret_credit->name);
     ret_credit->trees = get_trees(&reader);
     ret_credit->bytes = (uint32_t)wire_get_varint_max(&reader, STREAM_BYTES_MAX);
@@ -251,7 +251,7 @@ void stream_encode_broken(const struct stream_name *name, uint32_t attempt, uint
     struct buffer out = {0};
 
     put_name(name, &out);
-    wire_frame_of(OVERLAY_BROKEN, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_BROKEN, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, round);
 }
 
@@ -259,7 +259,7 @@ int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     get_name(&reader, ret_name);
     return wire_finish(&reader);
 }
@@ -268,8 +268,8 @@ void stream_encode_done(const struct operation_name *key, uint32_t attempt, stru
 {
     struct buffer out = {0};
 
-    wire_put_key(key, &out);
-    wire_frame_of(OVERLAY_DONE, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_put_key(key, &out);
+    overlay_wire_frame_of(OVERLAY_DONE, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, 0);
 }
 
@@ -277,8 +277,8 @@ int stream_decode_done(const struct frame *frame, struct operation_name *ret_key
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
-    wire_get_key(&reader, ret_key);
+    overlay_wire_open(frame, &reader);
+    overlay_wire_get_key(&reader, ret_key);
     return wire_finish(&reader);
 }
 
@@ -286,9 +286,9 @@ void stream_encode_over(const struct stream_over *over, uint32_t attempt, struct
 {
     struct buffer out = {0};
 
-    wire_put_key(&over->key, &out);
+    overlay_wire_put_key(&over->key, &out);
     wire_put_varint(&out, over->stable);
-    wire_frame_of(OVERLAY_OVER, FRAME_COLLECTIVE, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_OVER, FRAME_COLLECTIVE, &out, ret_frame);
     stamp(ret_frame, attempt, 0);
 }
 
@@ -296,9 +296,9 @@ int stream_decode_over(const struct frame *frame, struct stream_over *ret_over)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
-    wire_get_key(&reader, &ret_over->key);
-    ret_over->stable = wire_get_varint32(&reader);
+    overlay_wire_open(frame, &reader);
+    overlay_wire_get_key(&reader, &ret_over->key);
+    ret_over->stable = overlay_wire_get_varint32(&reader);
     return wire_finish(&reader);
 }
 
@@ -306,13 +306,13 @@ void stream_encode_lateral(struct frame *ret_frame)
 {
     struct buffer out = {0};
 
-    wire_frame_of(OVERLAY_LATERAL, FRAME_CONTROL, &out, ret_frame);
+    overlay_wire_frame_of(OVERLAY_LATERAL, FRAME_CONTROL, &out, ret_frame);
 }
 
 int stream_decode_lateral(const struct frame *frame)
 {
     struct wire_reader reader;
 
-    wire_open(frame, &reader);
+    overlay_wire_open(frame, &reader);
     return wire_finish(&reader);
 }

@@ -138,8 +138,8 @@ struct daemon_pmi_ops {
     void (*reply)(void *context, uint32_t job, uint32_t id, int status,
                   struct message *message); /* message is not taken */
     bool (*is_served)(void *context, uint32_t job);
-    enum job_roll_state (*rank_state)(void *context, uint32_t job, const struct operation_name *key,
-                                      uint32_t index);
+    enum job_stall_state (*rank_state)(void *context, uint32_t job,
+                                       const struct operation_name *key, uint32_t index);
     void (*stand_in)(void *context, uint32_t job, const struct operation_name *key,
                      const struct ranges *places);
 };

@@ -23,7 +23,7 @@
 
 /* Ranks in the same state. */
 struct group {
-    uint8_t state;   /* enum job_roll_state, or one of the two below */
+    uint8_t state;   /* enum job_stall_state, or one of the two below */
     uint8_t process; /* state as in /proc, or 0 */
     struct ranges ranks;
     struct ranges places;

@@ -37,7 +37,7 @@ static bool roll_of_node(const struct daemon_core *core, const struct job_local 
     ret_roll->count = 0;
     for (uint32_t i = 0; i < part->count; i++) {
         bool has_ended = instance_part_has_ended(core->instance, part->number, i);
-        enum job_roll_state state = JOB_ROLL_ENDED;
+        enum job_stall_state state = JOB_ROLL_ENDED;
 
         if (!has_ended)
             state = ops->pmi->rank_state(core->context, part->number, key, i);

@@ -26,7 +26,7 @@
 #include "launch/daemon/join_root.h"
 #include "launch/start/boot_tell.h"
 #include "launch/start/one_shot.h"
-#include "launch/daemon/recorder.h"
+#include "launch/daemon/tracer.h"
 #include "launch/rank/pmi_process.h"
 #include "launch/exec/virtual_node.h"
 
@@ -122,8 +122,8 @@ static int open_node(struct daemon *daemon, const struct endpoint_config *config
     const struct instance_spec *instance = &daemon->record.instance;
 
     if (instance->record != NULL) {
-        daemon->recorder = recorder_open(instance->record, instance->session, config, error);
-        if (daemon->recorder == NULL)
+        daemon->tracer = tracer_open(instance->record, instance->session, config, error);
+        if (daemon->tracer == NULL)
             return error->code;
     }
     if (daemon->doctor != NULL)
@@ -131,8 +131,8 @@ static int open_node(struct daemon *daemon, const struct endpoint_config *config
     else
         daemon->endpoint = endpoint_create(config, &daemon_tree_events, daemon->core);
     daemon_tree_attach(daemon->core, daemon->endpoint);
-    if (daemon->recorder != NULL)
-        endpoint_observe(daemon->endpoint, recorder_step, daemon->recorder);
+    if (daemon->tracer != NULL)
+        endpoint_observe(daemon->endpoint, tracer_step, daemon->tracer);
     return 0;
 }
 
@@ -237,7 +237,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     if (!daemon->root)
         helper_spare_daemons(daemon->helper);
     if (daemon->record.instance.is_doctor)
-        doctor_open(daemon);
+        doctor_daemon_open(daemon);
     daemon->starter =
         starter_create(daemon->loop, daemon->helper,
                        daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
@@ -265,7 +265,7 @@ static void close_parts(struct daemon *daemon)
 
     daemon_jobs_close(daemon);
     daemon_surveys_close(daemon);
-    doctor_close(daemon);
+    doctor_daemon_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
     if (daemon->root)
         root_close(daemon);
@@ -273,7 +273,7 @@ static void close_parts(struct daemon *daemon)
     join_root_destroy(daemon->join_root);
     daemon_close_links(daemon);
     endpoint_destroy(daemon->endpoint);
-    recorder_close(daemon->recorder);
+    tracer_close(daemon->tracer);
     daemon_forget_starter(daemon);
     daemon_close_core(daemon);
     if (daemon->lease_timer)

@@ -81,7 +81,7 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
     job = daemon_job_find(daemon, event.job);
     if (job)
         job->start_short_ns = 0;
-    if (job && job->services && services_exited(job->services, event.index))
+    if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index))
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
     daemon_job_event(daemon, &event);

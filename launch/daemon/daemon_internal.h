@@ -20,7 +20,7 @@
 #include "launch/rank/input.h"
 #include "launch/rank/output.h"
 #include "launch/rank/pmi_node.h"
-#include "launch/rank/services.h"
+#include "launch/rank/rank_pmi.h"
 #include "launch/exec/session.h"
 #include "launch/start/starter.h"
 #include "overlay/endpoint.h"
@@ -39,7 +39,7 @@ struct daemon_job {
     uint32_t number;
     const struct job_local *local; /* the job logic's, until CLOSE has been carried out */
     struct output *output;
-    struct services *services; /* NULL: they could not be made */
+    struct rank_pmi *rank_pmi; /* NULL: they could not be made */
     pid_t *pids;               /* of its local ranks, 0: not started */
     struct input *input;
     int input_fd; /* the process's end until it has started, or -1 */
@@ -58,7 +58,7 @@ struct daemon {
     struct link_set *links;
     struct rail *rail; /* NULL: the links carry everything */
     struct endpoint *endpoint;
-    struct recorder *recorder; /* NULL: nothing is recorded */
+    struct tracer *tracer; /* NULL: nothing is recorded */
     struct starter *starter;
     struct daemon_core *core;
     const struct allocation *roster; /* root: what it began with, not owned */

@@ -58,7 +58,7 @@ static void stdin_taken(void *context, uint32_t bytes)
     daemon_core_step(job->daemon->core, &event);
 }
 
-static void services_contribute(void *context, const struct operation_name *key,
+static void rank_pmi_contribute(void *context, const struct operation_name *key,
                                 const struct ranges *places, struct message *payload)
 {
     struct daemon_job *job = context;
@@ -66,25 +66,25 @@ static void services_contribute(void *context, const struct operation_name *key,
     endpoint_contribute(job->daemon->endpoint, key, places, payload);
 }
 
-static void services_cancel(void *context, const struct operation_name *key)
+static void rank_pmi_cancel(void *context, const struct operation_name *key)
 {
     endpoint_cancel(((struct daemon_job *)context)->daemon->endpoint, key);
 }
 
-static uint32_t services_send_request(void *context, uint32_t place, struct message *payload)
+static uint32_t rank_pmi_send_request(void *context, uint32_t place, struct message *payload)
 {
     const struct daemon_job *job = context;
 
     return daemon_core_request(job->daemon->core, job->number, place, payload);
 }
 
-static void services_send_reply(void *context, uint32_t source, uint32_t id,
+static void rank_pmi_send_reply(void *context, uint32_t source, uint32_t id,
                                 struct message *payload)
 {
     endpoint_reply(((struct daemon_job *)context)->daemon->endpoint, source, id, payload);
 }
 
-static void services_aborted(void *context, uint32_t index, int status, const char *message)
+static void rank_pmi_aborted(void *context, uint32_t index, int status, const char *message)
 {
     struct daemon_job *job = context;
     struct job_event event = {.kind = JOB_EVENT_ABORT,
@@ -96,13 +96,13 @@ static void services_aborted(void *context, uint32_t index, int status, const ch
     daemon_job_event(job->daemon, &event);
 }
 
-static uint8_t services_process_state(void *context, uint32_t index)
+static uint8_t rank_pmi_process_state(void *context, uint32_t index)
 {
     return process_stat_state(((struct daemon_job *)context)->pids[index]);
 }
 
 /* Help texts of MPI libraries: shown as the rank's stderr would be. */
-static void services_text(void *context, const char *text, size_t text_bytes)
+static void rank_pmi_text(void *context, const char *text, size_t text_bytes)
 {
     struct daemon_job *job = context;
     char *line = memory_printf("%.*s", (int)text_bytes, text);
@@ -111,7 +111,7 @@ static void services_text(void *context, const char *text, size_t text_bytes)
     free(line);
 }
 
-static void services_failed(void *context, const struct error *why)
+static void rank_pmi_failed(void *context, const struct error *why)
 {
     struct daemon_job *job = context;
     struct job_event event = {.kind = JOB_EVENT_ABORT,
@@ -124,12 +124,12 @@ static void services_failed(void *context, const struct error *why)
 }
 
 /* The ranks that had to wait for it may start. */
-static void services_ready(void *context)
+static void rank_pmi_ready(void *context)
 {
     daemon_start_more(context);
 }
 
-static void services_missed(void *context, const struct operation_name *key)
+static void rank_pmi_missed(void *context, const struct operation_name *key)
 {
     const struct daemon_job *job = context;
     struct daemon_event event = {.kind = DAEMON_EVENT_MISSED, .job = job->number, .key = key};
@@ -139,23 +139,23 @@ static void services_missed(void *context, const struct operation_name *key)
 
 /* ---- life ---- */
 
-static void open_services(struct daemon_job *job)
+static void open_rank_pmi(struct daemon_job *job)
 {
     const struct daemon *daemon = job->daemon;
-    struct services_world world = {
+    struct rank_pmi_events events = {
         .context = job,
-        .contribute = services_contribute,
-        .cancel = services_cancel,
-        .request = services_send_request,
-        .reply = services_send_reply,
-        .aborted = services_aborted,
-        .process_state = services_process_state,
-        .missed = services_missed,
-        .text = services_text,
-        .failed = services_failed,
-        .ready = services_ready,
+        .contribute = rank_pmi_contribute,
+        .cancel = rank_pmi_cancel,
+        .request = rank_pmi_send_request,
+        .reply = rank_pmi_send_reply,
+        .aborted = rank_pmi_aborted,
+        .process_state = rank_pmi_process_state,
+        .missed = rank_pmi_missed,
+        .text = rank_pmi_text,
+        .failed = rank_pmi_failed,
+        .ready = rank_pmi_ready,
     };
-    struct services_config config = {
+    struct rank_pmi_config config = {
         .loop = daemon->loop,
         .job = job->local,
         .allocation = instance_roster(daemon_core_instance(daemon->core)),
@@ -166,12 +166,12 @@ static void open_services(struct daemon_job *job)
         .net = daemon->record.instance.net,
         .place = daemon->record.place,
         .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
-        .world = &world,
+        .events = &events,
     };
     struct error error = ERROR_NONE;
 
-    job->services = services_create(&config, &error);
-    if (!job->services)
+    job->rank_pmi = rank_pmi_create(&config, &error);
+    if (!job->rank_pmi)
         daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
@@ -220,7 +220,7 @@ static void ops_open(void *context, uint32_t number)
                       output_window_bytes(daemon->record.instance.places - 1), &output_events, job);
     job->pids = memory_allocate_zeroed((job->local->count + 1) * sizeof *job->pids);
     list_append(&daemon->jobs, &job->node);
-    open_services(job);
+    open_rank_pmi(job);
     open_input(job);
 }
 
@@ -229,7 +229,7 @@ static void job_close(struct daemon_job *job)
     daemon_forget_starts(job);
     list_remove(&job->node);
     loop_timer_destroy(job->start_timer);
-    services_destroy(job->services);
+    rank_pmi_destroy(job->rank_pmi);
     output_destroy(job->output);
     input_destroy(job->input);
     daemon_close_input_fd(job);
@@ -359,57 +359,57 @@ const struct daemon_rank_ops daemon_rank_ops = {
 };
 
 /* The servers of a job's part; NULL if there are none. */
-static struct services *services_of(const struct daemon *daemon, uint32_t number)
+static struct rank_pmi *rank_pmi_of(const struct daemon *daemon, uint32_t number)
 {
     const struct daemon_job *job = daemon_job_find(daemon, number);
 
-    return job != NULL ? job->services : NULL;
+    return job != NULL ? job->rank_pmi : NULL;
 }
 
 static void pmi_result(void *context, const struct operation_name *key, int status,
                        struct message *message)
 {
-    struct services *services = services_of(context, key->owner);
+    struct rank_pmi *rank_pmi = rank_pmi_of(context, key->owner);
 
-    if (services != NULL)
-        services_result(services, key, status, message);
+    if (rank_pmi != NULL)
+        rank_pmi_result(rank_pmi, key, status, message);
 }
 
 static int pmi_request(void *context, uint32_t number, uint32_t source, uint32_t id,
                        struct wire_reader *reader)
 {
-    struct services *services = services_of(context, number);
+    struct rank_pmi *rank_pmi = rank_pmi_of(context, number);
 
-    if (services == NULL)
+    if (rank_pmi == NULL)
         return -ENOENT;
-    services_request(services, source, id, reader);
+    rank_pmi_request(rank_pmi, source, id, reader);
     return 0;
 }
 
 static void pmi_reply(void *context, uint32_t number, uint32_t id, int status,
                       struct message *message)
 {
-    struct services *services = services_of(context, number);
+    struct rank_pmi *rank_pmi = rank_pmi_of(context, number);
 
-    if (services != NULL)
-        services_reply(services, id, status, message);
+    if (rank_pmi != NULL)
+        rank_pmi_reply(rank_pmi, id, status, message);
 }
 
 static bool pmi_is_served(void *context, uint32_t number)
 {
-    return services_of(context, number) != NULL;
+    return rank_pmi_of(context, number) != NULL;
 }
 
-static enum job_roll_state pmi_rank_state(void *context, uint32_t number,
-                                          const struct operation_name *key, uint32_t index)
+static enum job_stall_state pmi_rank_state(void *context, uint32_t number,
+                                           const struct operation_name *key, uint32_t index)
 {
-    return services_roll_state(services_of(context, number), key, index);
+    return rank_pmi_stall_state(rank_pmi_of(context, number), key, index);
 }
 
 static void pmi_stand_in(void *context, uint32_t number, const struct operation_name *key,
                          const struct ranges *places)
 {
-    services_stand_in(services_of(context, number), key, places);
+    rank_pmi_stand_in(rank_pmi_of(context, number), key, places);
 }
 
 const struct daemon_pmi_ops daemon_pmi_ops = {

@@ -49,7 +49,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
     struct rank_start start = {
         .helper = daemon->helper,
         .output = job->output,
-        .services = job->services,
+        .rank_pmi = job->rank_pmi,
         .job = job->local,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
@@ -64,7 +64,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
 
     if (takes_stdin)
         start.stdin_fd = job->input_fd;
-    if (job->services && !services_have_failed(job->services)) {
+    if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);
     }
@@ -117,7 +117,7 @@ void daemon_start_more(void *context)
     struct helper *helper = job->daemon->helper;
     uint32_t count = 0;
 
-    if (job->services && services_must_wait(job->services))
+    if (job->rank_pmi && rank_pmi_must_wait(job->rank_pmi))
         return;
     while (has_starts(job) && count++ < STARTS_PER_TURN && !helper_is_busy(helper)) {
         if (must_wait(job))

@@ -59,7 +59,7 @@ static void contribute(struct doctor *doctor)
                                  .target = ENDPOINT_TARGET_ROOT};
     struct buffer payload = {0};
 
-    if (!doctor->is_examined || !doctor->is_clock_told || doctor->generation == 0 ||
+    if (!doctor->is_examined || !doctor->is_clock_reported || doctor->generation == 0 ||
         doctor->contributed == doctor->generation)
         return;
     loop_timer_cancel(doctor->timer);
@@ -100,7 +100,7 @@ static void take_message(struct doctor *doctor, const void *data, size_t bytes)
         return;
     }
     own_place(doctor, &place);
-    (void)doctor_line_decode(&reader, &place, &doctor->report);
+    (void)doctor_report_line_decode(&reader, &place, &doctor->report);
     ranges_fini(&place);
 }
 
@@ -275,7 +275,7 @@ static void tell_clock(struct doctor *doctor)
 
 static void clock_done(struct doctor *doctor)
 {
-    doctor->is_clock_told = 1;
+    doctor->is_clock_reported = 1;
     for (uint32_t i = 0; doctor->is_clock_known && i < doctor->askers_count; i++)
         clock_answer(doctor, &doctor->askers[i], CLOCK_ASK_AGAIN);
     doctor->askers_count = 0;
@@ -314,7 +314,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     int64_t parent_ns;
     uint8_t answer;
 
-    if (id != doctor->clock_request || doctor->is_clock_told)
+    if (id != doctor->clock_request || doctor->is_clock_reported)
         return;
     if (status < 0 || payload == NULL) { /* it died: we have another parent by now */
         clock_start(doctor);
@@ -367,7 +367,7 @@ static void on_timer(void *context)
         find(doctor, doctor->topic, DOCTOR_PROBLEM, text,
              "find out what hangs there: a name server, or a file system that does not respond");
     }
-    if (!doctor->is_clock_told) {
+    if (!doctor->is_clock_reported) {
         find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not send the time", NULL);
         clock_done(doctor);
     }
@@ -541,7 +541,7 @@ const struct endpoint_events doctor_node_events = {
     .ended = ended,
 };
 
-void doctor_open(struct daemon *daemon)
+void doctor_daemon_open(struct daemon *daemon)
 {
     struct doctor *doctor = memory_allocate_zeroed(sizeof(*doctor));
 
@@ -555,7 +555,7 @@ void doctor_open(struct daemon *daemon)
         doctor_root_open(doctor);
 }
 
-void doctor_close(struct daemon *daemon)
+void doctor_daemon_close(struct daemon *daemon)
 {
     struct doctor *doctor = daemon->doctor;
 

@@ -49,7 +49,7 @@ struct doctor {
     int64_t offset_ns;
     int64_t error_ns;
     uint8_t is_clock_known;
-    uint8_t is_clock_told;
+    uint8_t is_clock_reported;
     uint32_t clock_request;
     int64_t clock_asked_ns;
     struct doctor_asker *askers;
@@ -59,8 +59,8 @@ struct doctor {
 extern const struct endpoint_events doctor_node_events;
 extern const struct starter_events doctor_starter_events;
 
-void doctor_open(struct daemon *daemon);
-void doctor_close(struct daemon *daemon); /* frees daemon->doctor; NULL is fine */
+void doctor_daemon_open(struct daemon *daemon);
+void doctor_daemon_close(struct daemon *daemon); /* frees daemon->doctor; NULL is fine */
 
 /* doctor_root.c */
 void doctor_root_open(struct doctor *doctor);

@@ -26,7 +26,7 @@ struct doctor_root {
     uint32_t generation;
     uint8_t is_asked;
     uint8_t is_started; /* all that can be there are there */
-    uint8_t is_told;
+    uint8_t is_reported;
 };
 
 static void find(struct doctor_root *root, const struct ranges *places, enum doctor_level level,
@@ -48,9 +48,9 @@ static void tell(struct doctor *doctor, const struct doctor_report *gathered)
     struct doctor_root *root = doctor->root;
     struct buffer payload = {0};
 
-    if (root->is_told)
+    if (root->is_reported)
         return;
-    root->is_told = 1;
+    root->is_reported = 1;
     loop_timer_cancel(root->timer);
     if (gathered != NULL)
         doctor_report_merge(&root->report, gathered);
@@ -148,7 +148,7 @@ void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char 
     char *remedy = try_by_hand(&doctor->daemon->record.instance);
     struct ranges places = {0};
 
-    if (!ranges_contains(&root->failed, place) && !root->is_told) {
+    if (!ranges_contains(&root->failed, place) && !root->is_reported) {
         ranges_add(&places, place, place);
         ranges_add(&root->failed, place, place);
         find(root, &places, DOCTOR_PROBLEM, why, remedy);
@@ -205,7 +205,7 @@ static void tell_result(struct doctor *doctor, struct message *payload)
 void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
                         struct message *payload)
 {
-    if (doctor->root->is_told || generation != doctor->root->generation)
+    if (doctor->root->is_reported || generation != doctor->root->generation)
         return;
     if (status == -EHOSTDOWN)
         gather(doctor); /* without those that were lost */

@@ -15,7 +15,7 @@
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/proto/exit_status.h"
-#include "launch/start/join_book.h"
+#include "launch/start/join_roster.h"
 #include "launch/start/join_token.h"
 
 #define PATIENCE_MS 20000
@@ -137,8 +137,8 @@ static int ask_root(const struct join_token *token, struct message **ret_answer,
                                .patience_ms = PATIENCE_MS};
     int rc;
 
-    join_identity_print(identity, token->session, token->place);
-    rc = join_key(token->secret, identity, key);
+    join_token_identity_print(identity, token->session, token->place);
+    rc = join_roster_derive_key(token->secret, identity, key);
     if (rc < 0)
         error_set(error, rc, "cannot derive a key");
     else

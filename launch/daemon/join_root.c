@@ -15,12 +15,12 @@
 #include "base/time.h"
 #include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
-#include "launch/start/join_book.h"
+#include "launch/start/join_roster.h"
 #include "launch/start/one_shot.h"
 
 struct join_root {
     struct daemon *daemon;
-    struct join_book *book;
+    struct join_roster *book;
     unsigned char *secret; /* the session's, until all have it */
     struct loop_timer *timer;
     char *path; /* of the file while it is there, else NULL */
@@ -30,7 +30,7 @@ struct join_root {
 
 static int find_key(void *context, const char *identity, unsigned char *ret_key)
 {
-    return join_book_key(((struct join_root *)context)->book, identity, ret_key);
+    return join_roster_key(((struct join_root *)context)->book, identity, ret_key);
 }
 
 /* The same as all get of a one-shot starter, with the place taken. */
@@ -57,7 +57,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     struct message *message;
     uint32_t place;
 
-    if (join_book_claim(join->book, identity, loop_now_ns(), &place, why) < 0)
+    if (join_roster_claim(join->book, identity, loop_now_ns(), &place, why) < 0)
         return NULL;
     make_record(join, place, &record);
     log_info("%s presented its token", record.name);
@@ -121,7 +121,7 @@ static int write_lines(const struct join_root *join, int fd)
     for (uint32_t place = 1; rc == 0 && place < daemon->record.instance.places; place++) {
         struct join_token token;
 
-        join_book_token(join->book, place, &token);
+        join_roster_token(join->book, place, &token);
         token.addresses = addresses;
         buffer_clear(&line);
         buffer_printf(&line, "%s ", daemon_place_name(daemon, place, name));
@@ -177,7 +177,7 @@ static void fail_places(struct join_root *join, const struct error *why)
         daemon->doctor ? &doctor_starter_events : &daemon_starter_events;
     struct ranges missing = {0};
 
-    join_book_missing(join->book, &missing);
+    join_roster_missing(join->book, &missing);
     for (uint32_t i = 0; i < missing.count; i++)
         for (uint32_t place = missing.items[i].first; place <= missing.items[i].last; place++)
             events->failed(daemon, place, why);
@@ -214,7 +214,7 @@ struct join_root *join_root_create(struct daemon *daemon)
     uint64_t expires_ns = loop_now_ns() + instance->start_timeout_s * NS_PER_S;
 
     join->daemon = daemon;
-    join->book = join_book_create(instance->session, instance->places, expires_ns);
+    join->book = join_roster_create(instance->session, instance->places, expires_ns);
     join->secret = secret_create(SECRET_BYTES);
     memcpy(join->secret, instance->secret, SECRET_BYTES);
     join->timer = loop_timer_create(daemon->loop, on_timeout, join);
@@ -238,8 +238,8 @@ void join_root_linked(struct join_root *join, uint32_t place)
 {
     if (join == NULL)
         return;
-    join_book_joined(join->book, place);
-    if (join_book_left(join->book) > 0)
+    join_roster_joined(join->book, place);
+    if (join_roster_left(join->book) > 0)
         return;
     loop_timer_cancel(join->timer);
     secret_clear(join->secret, SECRET_BYTES);
@@ -253,6 +253,6 @@ void join_root_destroy(struct join_root *join)
     remove_file(join);
     loop_timer_destroy(join->timer);
     secret_destroy(join->secret, SECRET_BYTES);
-    join_book_destroy(join->book);
+    join_roster_destroy(join->book);
     free(join);
 }

@@ -62,7 +62,7 @@ void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *r
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    doctor_line_encode(topic, level, text, remedy != NULL ? remedy : "", &body);
+    doctor_report_line_encode(topic, level, text, remedy != NULL ? remedy : "", &body);
     send_message(DOCTOR_MESSAGE_FINDING, &body);
     buffer_fini(&body);
 }

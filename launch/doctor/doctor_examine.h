@@ -15,7 +15,7 @@
 #include "launch/proto/doctor_request.h"
 
 /* One message to the daemon: u32 length of the rest; u8 1 and u8 topic: this check begins; u8 0 and a
- * finding (doctor_line_encode). */
+ * finding (doctor_report_line_encode). */
 enum doctor_message { DOCTOR_MESSAGE_FINDING, DOCTOR_MESSAGE_BEGINS };
 
 /* For the checks: reports to the daemon. */

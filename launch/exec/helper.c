@@ -591,7 +591,7 @@ static void close_socket(struct helper *helper)
 static void end_orphans(const struct helper *helper)
 {
     orphan_kill_all(ORPHANS_WAIT_MS, helper->spares_daemons);
-    cgroup_clean();
+    helper_cgroup_clean();
 }
 
 static void helper_died(struct helper *helper)

@@ -77,7 +77,7 @@ static const char *own_cgroup(void)
     return own_path;
 }
 
-char *cgroup_create(uint32_t group, int *ret_fd)
+char *helper_cgroup_create(uint32_t group, int *ret_fd)
 {
     const char *parent = disabled ? NULL : own_cgroup();
     char *path;
@@ -97,7 +97,7 @@ char *cgroup_create(uint32_t group, int *ret_fd)
     return NULL;
 }
 
-void cgroup_kill(int fd)
+void helper_cgroup_kill(int fd)
 {
     int kill_fd = fd >= 0 ? openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC) : -1;
 
@@ -107,15 +107,15 @@ void cgroup_kill(int fd)
     close(kill_fd);
 }
 
-int cgroup_remove(const char *path, int fd)
+int helper_cgroup_remove(const char *path, int fd)
 {
     if (path == NULL || rmdir(path) == 0 || errno != EBUSY)
         return 1;
-    cgroup_kill(fd);
+    helper_cgroup_kill(fd);
     return 0;
 }
 
-void cgroup_disable(void)
+void helper_cgroup_disable(void)
 {
     disabled = 1;
 }
@@ -143,7 +143,7 @@ static int clean_one(int parent_fd, const char *name)
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
-    cgroup_kill(fd);
+    helper_cgroup_kill(fd);
     close(fd);
     /* What was killed needs a moment to leave. */
     for (int i = 0; i < CLEAN_PAUSES; i++) {
@@ -155,7 +155,7 @@ static int clean_one(int parent_fd, const char *name)
     return rc;
 }
 
-void cgroup_clean(void)
+void helper_cgroup_clean(void)
 {
     const char *parent = own_cgroup();
     DIR *directory = parent != NULL ? opendir(parent) : NULL;
@@ -192,7 +192,7 @@ static void find_below(const char *path, int depth, void (*found)(void *context,
         closedir(directory);
 }
 
-void cgroup_find_left(void (*found)(void *context, const char *path), void *context)
+void helper_cgroup_find_left(void (*found)(void *context, const char *path), void *context)
 {
     const char *mount = own_cgroup() != NULL ? find_mount() : NULL;
 
@@ -200,7 +200,7 @@ void cgroup_find_left(void (*found)(void *context, const char *path), void *cont
         find_below(mount, 0, found, context);
 }
 
-int cgroup_remove_left(const char *path)
+int helper_cgroup_remove_left(const char *path)
 {
     const char *name = strrchr(path, '/');
     char *parent;

@@ -12,18 +12,18 @@
 #include <sys/types.h>
 
 /* The path (free()) and *ret_fd of a new cgroup, or NULL and -1. */
-char *cgroup_create(uint32_t group, int *ret_fd);
-void cgroup_kill(int fd);
+char *helper_cgroup_create(uint32_t group, int *ret_fd);
+void helper_cgroup_kill(int fd);
 /* 1 if it no longer exists (or never did); 0 if a process still lives in it, which is killed. */
-int cgroup_remove(const char *path, int fd);
+int helper_cgroup_remove(const char *path, int fd);
 /* This process makes no more of them: the system refused one after all. */
-void cgroup_disable(void);
+void helper_cgroup_disable(void);
 /* Kills what is in the cgroups of helpers of this name space that live no more, and removes them. */
-void cgroup_clean(void);
+void helper_cgroup_clean(void);
 /* The path of each such cgroup of this user, wherever on this machine: a session of another login has
  * other parents than we.  Cost: a look at each cgroup. */
-void cgroup_find_left(void (*found)(void *context, const char *path), void *context);
+void helper_cgroup_find_left(void (*found)(void *context, const char *path), void *context);
 /* Kills what is in one that was found, and removes it: 0, or -errno. */
-int cgroup_remove_left(const char *path);
+int helper_cgroup_remove_left(const char *path);
 
 #endif

@@ -44,7 +44,7 @@ static struct child_start *cut_slab(void)
     return (struct child_start *)(void *)(slab + --slab_left * PIECE_BYTES);
 }
 
-struct child_start *child_start_take(void)
+struct child_start *helper_child_start_take(void)
 {
     struct child_start *start = free_starts;
 
@@ -55,7 +55,7 @@ struct child_start *child_start_take(void)
     return start;
 }
 
-void child_start_give(struct child_start *start)
+void helper_child_start_give(struct child_start *start)
 {
     free(start->message);
     free(start->mark);
@@ -346,7 +346,7 @@ static int is_cgroup_refused(long pid, int cgroup_fd)
     return pid < 0 && cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM;
 }
 
-pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
+pid_t helper_child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
 {
     int fds[2];
     long pid;
@@ -359,7 +359,7 @@ pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
     start->helper = getpid();
     pid = clone_child(start, cgroup_fd);
     if (is_cgroup_refused(pid, cgroup_fd)) {
-        cgroup_disable();
+        helper_cgroup_disable();
         pid = clone_child(start, -1);
     }
     close(fds[1]);
@@ -370,7 +370,7 @@ pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd)
     return (pid_t)pid;
 }
 
-int child_result(int report_fd, struct child_failure *ret_failure)
+int helper_child_result(int report_fd, struct child_failure *ret_failure)
 {
     ssize_t bytes = read(report_fd, ret_failure, sizeof(*ret_failure));
 

@@ -19,7 +19,7 @@ struct child_start {
     char *mark;    /* its first variable */
     struct helper_order order;
     int fds
-        [HELPER_FDS_MAX]; /* by order.request.targets; the caller closes them after child_spawn */
+        [HELPER_FDS_MAX]; /* by order.request.targets; the caller closes them after helper_child_spawn */
     int null_fd;
     int report_fd; /* the child's end */
     pid_t helper;
@@ -39,14 +39,14 @@ struct child_failure {
 };
 
 /* An empty start with room for a stack; they are kept and used again. */
-struct child_start *child_start_take(void);
-void child_start_give(struct child_start *start); /* frees the message */
-/* Starts it, once: the pid, and *ret_report_fd, which child_result reads.  On failure the negative
+struct child_start *helper_child_start_take(void);
+void helper_child_start_give(struct child_start *start); /* frees the message */
+/* Starts it, once: the pid, and *ret_report_fd, which helper_child_result reads.  On failure the negative
  * errno of START_STEP_FORK.  cgroup_fd: of the directory of a cgroup v2, or -1; if the system refuses
  * it the process starts without, and no more are made. */
-pid_t child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd);
+pid_t helper_child_spawn(struct child_start *start, int cgroup_fd, int *ret_report_fd);
 /* 1: the program runs (or the child was killed before it could say anything), 0: not known yet,
  * -1: it failed and has exited or will at once. */
-int child_result(int report_fd, struct child_failure *ret_failure);
+int helper_child_result(int report_fd, struct child_failure *ret_failure);
 
 #endif

@@ -26,7 +26,7 @@ static void group_check(const struct group *group)
     assert((group->cgroup_fd >= 0) == (group->cgroup_path != NULL));
 }
 
-struct group *group_find(struct helper_state *state, uint32_t number)
+struct group *helper_group_find(struct helper_state *state, uint32_t number)
 {
     struct list_link *node, *spare;
 
@@ -39,9 +39,9 @@ struct group *group_find(struct helper_state *state, uint32_t number)
     return NULL;
 }
 
-struct group *group_get(struct helper_state *state, uint32_t number)
+struct group *helper_group_get(struct helper_state *state, uint32_t number)
 {
-    struct group *group = group_find(state, number);
+    struct group *group = helper_group_find(state, number);
 
     assert(number > 0);
     if (group != NULL)
@@ -49,7 +49,7 @@ struct group *group_get(struct helper_state *state, uint32_t number)
     group = memory_allocate_zeroed(sizeof(*group));
     group->number = number;
     group->kill_at_ns = UINT64_MAX;
-    group->cgroup_path = cgroup_create(number, &group->cgroup_fd);
+    group->cgroup_path = helper_cgroup_create(number, &group->cgroup_fd);
     list_append(&state->groups, &group->node);
     return group;
 }
@@ -64,9 +64,9 @@ static void group_destroy(struct group *group)
     free(group);
 }
 
-void group_seal(struct helper_state *state, uint32_t number)
+void helper_group_seal(struct helper_state *state, uint32_t number)
 {
-    struct group *group = group_find(state, number);
+    struct group *group = helper_group_find(state, number);
 
     if (group == NULL)
         return;
@@ -76,7 +76,7 @@ void group_seal(struct helper_state *state, uint32_t number)
 
 /* The process leads its group, and its number stays its own until it is reaped; it may have left
  * the group since. */
-void worker_signal(struct worker *worker, int signal_number)
+void helper_worker_signal(struct worker *worker, int signal_number)
 {
     kill(-worker->pid, signal_number);
     if (getpgid(worker->pid) != worker->pid)
@@ -92,10 +92,10 @@ static void signal_workers(struct helper_state *state, uint32_t number, int sign
 
     while ((worker = hash_map_next(state->by_pid, &cursor)) != NULL)
         if (worker->group == number)
-            worker_signal(worker, signal_number);
+            helper_worker_signal(worker, signal_number);
 }
 
-void group_signal(struct helper_state *state, uint32_t number, int signal_number)
+void helper_group_signal(struct helper_state *state, uint32_t number, int signal_number)
 {
     if (number > 0)
         signal_workers(state, number, signal_number);
@@ -108,17 +108,17 @@ static void group_kill(struct helper_state *state, struct group *group)
     group->killed = 1;
     group->kill_at_ns = helper_now_ns() + RETRY_MS * NS_PER_MS;
     signal_workers(state, group->number, SIGKILL);
-    cgroup_kill(group->cgroup_fd);
+    helper_cgroup_kill(group->cgroup_fd);
     state->look = 1;
 }
 
-void group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms)
+void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms)
 {
     struct group *group;
 
     if (number == 0)
         return;
-    group = group_get(state, number);
+    group = helper_group_get(state, number);
     if (grace_ms == 0 || group->living == 0) {
         group_kill(state, group);
         return;
@@ -132,9 +132,9 @@ void group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms)
     signal_workers(state, number, SIGCONT);
 }
 
-void group_worker_gone(struct helper_state *state, uint32_t number)
+void helper_group_worker_gone(struct helper_state *state, uint32_t number)
 {
-    struct group *group = group_find(state, number);
+    struct group *group = helper_group_find(state, number);
 
     if (group == NULL)
         return;
@@ -143,7 +143,7 @@ void group_worker_gone(struct helper_state *state, uint32_t number)
     state->look |= group->living == 0;
 }
 
-void groups_kill(struct helper_state *state)
+void helper_groups_kill(struct helper_state *state)
 {
     struct list_link *node, *spare;
 
@@ -151,13 +151,13 @@ void groups_kill(struct helper_state *state)
         group_kill(state, list_entry(node, struct group, node));
 }
 
-void workers_kill(struct helper_state *state)
+void helper_workers_kill(struct helper_state *state)
 {
     size_t cursor = 0;
     struct worker *worker;
 
     while ((worker = hash_map_next(state->by_pid, &cursor)) != NULL)
-        worker_signal(worker, SIGKILL);
+        helper_worker_signal(worker, SIGKILL);
 }
 
 static int group_is_over(const struct group *group)
@@ -196,7 +196,7 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
             return !orphan_helper_lives(helper);
         if (number == 0)
             return 0;
-        group = group_find(state, number);
+        group = helper_group_find(state, number);
         *ret_group = group;
         return group == NULL || group_is_over(group);
     default:
@@ -232,7 +232,7 @@ static void report_empty(struct helper_state *state)
         struct group *group = list_entry(node, struct group, node);
         if (!group_is_over(group) || group->living > 0)
             continue;
-        if (!cgroup_remove(group->cgroup_path, group->cgroup_fd)) {
+        if (!helper_cgroup_remove(group->cgroup_path, group->cgroup_fd)) {
             state->look = 1;
             continue;
         }
@@ -255,7 +255,7 @@ static void kill_overdue(struct helper_state *state)
     }
 }
 
-void groups_step(struct helper_state *state)
+void helper_groups_step(struct helper_state *state)
 {
     kill_overdue(state);
     if (!state->look)
@@ -267,7 +267,7 @@ void groups_step(struct helper_state *state)
         report_empty(state);
 }
 
-uint64_t groups_deadline_ns(const struct helper_state *state)
+uint64_t helper_groups_deadline_ns(const struct helper_state *state)
 {
     uint64_t deadline_ns = state->look ? helper_now_ns() + RETRY_MS * NS_PER_MS : UINT64_MAX;
     struct list_link *node, *spare;

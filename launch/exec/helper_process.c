@@ -113,7 +113,7 @@ static struct worker *add_worker(struct helper_state *state, const struct helper
     hash_map_put_u64(state->by_id, worker->id, worker);
     hash_map_put_u64(state->by_pid, (uint64_t)pid, worker);
     if (worker->group > 0)
-        group_get(state, worker->group)->living++;
+        helper_group_get(state, worker->group)->living++;
     return worker;
 }
 
@@ -133,12 +133,12 @@ static void mark_environment(struct helper_order *order, char mark[MARK_BYTES])
 static pid_t spawn(struct helper_state *state, struct child_start *start, int *ret_report_fd)
 {
     uint32_t number = start->order.request.group;
-    struct group *group = number > 0 ? group_get(state, number) : NULL;
+    struct group *group = number > 0 ? helper_group_get(state, number) : NULL;
     int cgroup_fd = group != NULL ? group->cgroup_fd : -1;
 
     if (group != NULL && group->ending)
         return -ECANCELED;
-    return child_spawn(start, cgroup_fd, ret_report_fd);
+    return helper_child_spawn(start, cgroup_fd, ret_report_fd);
 }
 
 static void watch_report(struct helper_state *state, struct worker *worker)
@@ -164,7 +164,7 @@ static void stop_waiting(struct helper_state *state, struct worker *worker)
 static int finish_start(struct helper_state *state, struct worker *worker, int ended)
 {
     struct child_failure failure;
-    int result = child_result(worker->report_fd, &failure);
+    int result = helper_child_result(worker->report_fd, &failure);
 
     assert(worker->report_fd >= 0 && worker->start != NULL);
     if (result == 0 && !ended)
@@ -184,7 +184,7 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
         epoll_ctl(state->epoll_fd, EPOLL_CTL_DEL, worker->report_fd, NULL);
     close(worker->report_fd);
     worker->report_fd = -1;
-    child_start_give(worker->start);
+    helper_child_start_give(worker->start);
     worker->start = NULL;
     return 1;
 }
@@ -219,7 +219,7 @@ static void wait_for_start(struct helper_state *state, struct worker *worker)
 /* Takes the order and the message it lies in. */
 static void start_process(struct helper_state *state, struct helper_order *order)
 {
-    struct child_start *start = child_start_take();
+    struct child_start *start = helper_child_start_take();
     struct worker *worker;
     char *mark = memory_allocate(MARK_BYTES);
     int report_fd;
@@ -235,7 +235,7 @@ static void start_process(struct helper_state *state, struct helper_order *order
     pid = spawn(state, start, &report_fd);
     if (pid < 0) {
         helper_tell(state, HELPER_FAILED, order->request.id, pid, START_STEP_FORK);
-        child_start_give(start);
+        helper_child_start_give(start);
         return;
     }
     worker = add_worker(state, &start->order.request, pid);
@@ -357,7 +357,7 @@ static void signal_worker(struct helper_state *state, uint64_t id, int number)
     struct worker *worker = hash_map_get_u64(state->by_id, id);
 
     if (worker != NULL)
-        worker_signal(worker, number);
+        helper_worker_signal(worker, number);
 }
 
 static void own_directory(struct helper_state *state, const char *path, int now)
@@ -411,16 +411,16 @@ static void obey(struct helper_state *state, struct helper_order *order)
         start_survey(state, order);
         break;
     case HELPER_SIGNAL_GROUP:
-        group_signal(state, request->group, (int)request->value);
+        helper_group_signal(state, request->group, (int)request->value);
         break;
     case HELPER_SIGNAL:
         signal_worker(state, request->id, (int)request->value);
         break;
     case HELPER_END_GROUP:
-        group_end(state, request->group, request->value);
+        helper_group_end(state, request->group, request->value);
         break;
     case HELPER_SEAL_GROUP:
-        group_seal(state, request->group);
+        helper_group_seal(state, request->group);
         break;
     case HELPER_OWN_DIRECTORY:
         own_directory(state, request->path, request->value != 0);
@@ -483,7 +483,7 @@ static void daemon_gone(struct helper_state *state)
 static void refuse(struct helper_state *state, const struct helper_request *request)
 {
     if (request->group > 0)
-        (void)group_get(state, request->group); /* a group without processes ends, too */
+        (void)helper_group_get(state, request->group); /* a group without processes ends, too */
     helper_tell(state, HELPER_FAILED, request->id, -EMFILE, START_STEP_FORK);
 }
 
@@ -526,7 +526,7 @@ static void remove_worker(struct helper_state *state, struct worker *worker)
     if (hash_map_get_u64(state->by_id, worker->id) == worker)
         hash_map_remove_u64(state->by_id, worker->id);
     if (worker->group > 0)
-        group_worker_gone(state, worker->group);
+        helper_group_worker_gone(state, worker->group);
     else
         state->look = 1; /* a daemon or an agent may have left something */
     free(worker);
@@ -560,7 +560,7 @@ static void reap(struct helper_state *state)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         reap_one(state, pid, status);
     if (state->clean)
-        cgroup_clean();
+        helper_cgroup_clean();
     state->clean = 0;
 }
 
@@ -587,9 +587,9 @@ static int remove_directories(struct helper_state *state)
 static void close_step(struct helper_state *state)
 {
     assert(state->closing);
-    workers_kill(state);
-    groups_kill(state);
-    groups_step(state);
+    helper_workers_kill(state);
+    helper_groups_kill(state);
+    helper_groups_step(state);
     if ((hash_map_count(state->by_pid) > 0 || state->look) && helper_now_ns() < state->give_up_ns)
         return;
     if (!remove_directories(state) && helper_now_ns() < state->give_up_ns)
@@ -601,7 +601,7 @@ static void close_step(struct helper_state *state)
 
 static int wait_milliseconds(const struct helper_state *state)
 {
-    uint64_t deadline_ns = groups_deadline_ns(state);
+    uint64_t deadline_ns = helper_groups_deadline_ns(state);
     uint64_t now_ns;
 
     if (state->lease_ns < deadline_ns)
@@ -626,7 +626,7 @@ static void enforce_lease(struct helper_state *state)
     if (state->lease_ns > helper_now_ns())
         return;
     state->lease_ns = UINT64_MAX;
-    groups_kill(state);
+    helper_groups_kill(state);
 }
 
 static void turn(struct helper_state *state)
@@ -656,7 +656,7 @@ static void turn(struct helper_state *state)
     if (state->closing)
         close_step(state);
     else
-        groups_step(state);
+        helper_groups_step(state);
     flush_events(state);
 }
 

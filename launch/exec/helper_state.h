@@ -81,19 +81,19 @@ void helper_tell(struct helper_state *state, enum helper_event_type type, uint64
                  int32_t value, uint32_t detail);
 
 /* helper_group.c */
-struct group *group_find(struct helper_state *state, uint32_t number);
-struct group *group_get(struct helper_state *state, uint32_t number);
-void group_seal(struct helper_state *state, uint32_t number);
-void group_signal(struct helper_state *state, uint32_t number, int signal_number);
-void group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms);
-void group_worker_gone(struct helper_state *state, uint32_t number);
-void worker_signal(struct worker *worker, int signal_number);
+struct group *helper_group_find(struct helper_state *state, uint32_t number);
+struct group *helper_group_get(struct helper_state *state, uint32_t number);
+void helper_group_seal(struct helper_state *state, uint32_t number);
+void helper_group_signal(struct helper_state *state, uint32_t number, int signal_number);
+void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms);
+void helper_group_worker_gone(struct helper_state *state, uint32_t number);
+void helper_worker_signal(struct worker *worker, int signal_number);
 /* SIGKILL to every rank (lease), or to everything that is ours. */
-void groups_kill(struct helper_state *state);
-void workers_kill(struct helper_state *state);
+void helper_groups_kill(struct helper_state *state);
+void helper_workers_kill(struct helper_state *state);
 /* Looks for orphans, kills those that must end, reports groups that are empty. */
-void groups_step(struct helper_state *state);
-/* When groups_step must run even if no child ends; UINT64_MAX: never. */
-uint64_t groups_deadline_ns(const struct helper_state *state);
+void helper_groups_step(struct helper_state *state);
+/* When helper_groups_step must run even if no child ends; UINT64_MAX: never. */
+uint64_t helper_groups_deadline_ns(const struct helper_state *state);
 
 #endif

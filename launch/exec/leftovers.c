@@ -188,7 +188,7 @@ void leftovers_find(const char *tmpdir, leftovers_found *found, void *context)
     /* Processes first: what they hold or make is left once they have ended.  The directories in memory
      * last: they show that those on disk are of this machine. */
     look_at_processes(&search);
-    cgroup_find_left(found_cgroup, &search);
+    helper_cgroup_find_left(found_cgroup, &search);
     snprintf(path, sizeof(path), "%.4000s/banyan-%u", base, (unsigned int)geteuid());
     look_into(&search, path, "");
     look_into(&search, base, SESSION_VIRTUAL_PREFIX);
@@ -235,7 +235,7 @@ static int kill_left(pid_t pid, struct error *error)
     return rc;
 }
 
-int leftover_remove(const struct leftover *leftover, struct error *error)
+int leftovers_remove(const struct leftover *leftover, struct error *error)
 {
     int rc;
 
@@ -245,7 +245,7 @@ int leftover_remove(const struct leftover *leftover, struct error *error)
     case LEFTOVER_PROCESS:
         return kill_left(leftover->pid, error);
     default:
-        rc = cgroup_remove_left(leftover->path);
+        rc = helper_cgroup_remove_left(leftover->path);
         if (rc < 0)
             return error_set(error, rc, "cannot remove the cgroup %s: %s", leftover->path,
                              strerror(-rc));

@@ -33,7 +33,7 @@ void leftovers_find(const char *tmpdir, leftovers_found *found, void *context);
 /* Removes or kills (SIGKILL) it, unless it is no longer a leftover: 0, also if it does not exist, else
  * -errno with an error that names it.  A directory may belong to an instance that is just being
  * started: one that has changed within the last seconds is looked at again once they are over. */
-int leftover_remove(const struct leftover *leftover, struct error *error);
+int leftovers_remove(const struct leftover *leftover, struct error *error);
 
 /* ---- How many there are ---- */
 

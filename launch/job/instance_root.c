@@ -33,7 +33,7 @@ struct instance_root *instance_root_create(const struct allocation *allocation,
     root->policy = policy;
     list_init(&root->jobs);
     root->jobs_by_number = hash_map_create();
-    root->book = job_book_create(allocation);
+    root->book = job_ledger_create(allocation);
     root->deadline_ns = UINT64_MAX;
     return root;
 }
@@ -297,7 +297,7 @@ static enum instance_phase seen(struct instance *instance, const struct job_even
 static void bury(struct instance_root *root, const struct ranges *places)
 {
     ranges_add_all(&root->dead, places);
-    job_book_lost(root->book, places);
+    job_ledger_lost(root->book, places);
 }
 
 /* Their starters may report more, before or after. */

@@ -251,7 +251,7 @@ static enum job_phase launch(struct job *job, struct job_actions *actions)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     if (needs_the_dead(job))
         return report_loss(job, actions);
-    if (job_book_take(job->instance->root->book, job->number, &job->shares, &error) < 0)
+    if (job_ledger_take(job->instance->root->book, job->number, &job->shares, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     ranges_add_all(&job->concerned, &job->places);
     job_map_launch(job, &payload);

@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/hash_map.h"
 #include "launch/job/job.h"
-#include "launch/job/job_book.h"
+#include "launch/job/job_ledger.h"
 
 struct instance;
 

@@ -16,7 +16,7 @@ static const char *const topic_names[DOCTOR_TOPIC_COUNT] = {
     [DOCTOR_LEFTOVERS] = "leftovers",
 };
 
-const char *doctor_topic_name(enum doctor_topic topic)
+const char *doctor_report_topic_name(enum doctor_topic topic)
 {
     assert(topic < DOCTOR_TOPIC_COUNT);
     return topic_names[topic];
@@ -163,8 +163,8 @@ void doctor_report_ill(const struct doctor_report *report, struct ranges *ret_pl
 
 /* ---- Wire ---- */
 
-void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
-                        const char *remedy, struct buffer *out)
+void doctor_report_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
+                               const char *remedy, struct buffer *out)
 {
     assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT);
     wire_put_u8(out, (uint8_t)topic);
@@ -192,8 +192,8 @@ static int get_line(struct wire_reader *reader, struct doctor_finding *ret_findi
     return wire_status(reader);
 }
 
-int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
-                       struct doctor_report *report)
+int doctor_report_line_decode(struct wire_reader *reader, const struct ranges *places,
+                              struct doctor_report *report)
 {
     struct doctor_finding finding;
     int rc = get_line(reader, &finding);
@@ -209,7 +209,8 @@ void doctor_report_encode(const struct doctor_report *report, struct buffer *out
 {
     for (uint32_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->items[i];
-        doctor_line_encode(finding->topic, finding->level, finding->text, finding->remedy, out);
+        doctor_report_line_encode(finding->topic, finding->level, finding->text, finding->remedy,
+                                  out);
         ranges_encode(&finding->places, out);
     }
 }

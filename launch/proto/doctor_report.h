@@ -70,17 +70,17 @@ int doctor_report_is_well(const struct doctor_report *report);
 /* Places that have a problem. */
 void doctor_report_ill(const struct doctor_report *report, struct ranges *ret_places);
 
-const char *doctor_topic_name(enum doctor_topic topic);
+const char *doctor_report_topic_name(enum doctor_topic topic);
 
 void doctor_report_encode(const struct doctor_report *report, struct buffer *out);
 /* Reads to the end of the reader: 0, or -EBADMSG, and then ret_report is empty. */
 int doctor_report_decode(struct doctor_report *ret_report, struct wire_reader *reader);
 /* One finding of one place, as the examining process writes it: without places. */
-void doctor_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
-                        const char *remedy, struct buffer *out);
+void doctor_report_line_encode(enum doctor_topic topic, enum doctor_level level, const char *text,
+                               const char *remedy, struct buffer *out);
 /* Adds it for the places. */
-int doctor_line_decode(struct wire_reader *reader, const struct ranges *places,
-                       struct doctor_report *report);
+int doctor_report_line_decode(struct wire_reader *reader, const struct ranges *places,
+                              struct doctor_report *report);
 
 /* merged := merged + other, both encoded (endpoint_merge_function). */
 void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes);

@@ -129,7 +129,7 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 {
     assert(message->over <= 1);
-    wire_put_key(&message->key, out);
+    overlay_wire_put_key(&message->key, out);
     wire_put_u8(out, message->over);
     ranges_encode(&message->set, out);
     ranges_encode(&message->missing.absent, out);
@@ -142,7 +142,7 @@ int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *read
 {
     struct job_stalled message = {.over = 0};
 
-    wire_get_key(reader, &message.key);
+    overlay_wire_get_key(reader, &message.key);
     message.over = (uint8_t)wire_get_varint_max(reader, 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.absent);
@@ -168,7 +168,7 @@ void job_stalled_fini(struct job_stalled *message)
 void job_roll_request_encode(const struct job_roll_request *message, struct buffer *out)
 {
     wire_put_u32(out, message->number);
-    wire_put_key(&message->key, out);
+    overlay_wire_put_key(&message->key, out);
     ranges_encode(&message->set, out);
 }
 
@@ -176,7 +176,7 @@ int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_re
 {
     struct job_roll_request message = {.number = wire_get_u32(reader)};
 
-    wire_get_key(reader, &message.key);
+    overlay_wire_get_key(reader, &message.key);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
     if (wire_finish(reader) < 0) {
         ranges_fini(&message.set);

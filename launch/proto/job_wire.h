@@ -115,7 +115,7 @@ struct job_roll_request {
     struct ranges set;
 };
 
-enum job_roll_state {
+enum job_stall_state {
     JOB_ROLL_ARRIVED,
     JOB_ROLL_RUNNING,   /* may have called or not: the library does not report it */
     JOB_ROLL_NEW,       /* has not initialised */
@@ -130,7 +130,7 @@ enum job_roll_state {
 struct job_roll_entry {
     uint32_t first;
     uint32_t last;
-    uint8_t state;   /* enum job_roll_state */
+    uint8_t state;   /* enum job_stall_state */
     uint8_t process; /* as in /proc/PID/stat: R, S, D, T ...; 0: not known */
 };
 

@@ -49,7 +49,7 @@ struct instance_spec {
     char *join_file;       /* STARTER_JOIN: where the root writes the tokens; never sent */
     char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
-    char *record; /* directory for recordings of daemons (launch/daemon/recorder.h), NULL = none */
+    char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
     uint32_t start_timeout_s;
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;

@@ -117,7 +117,7 @@ static void environment_fill(const struct rank_start *start, struct buffer *text
 
     write_own(start, text);
     write_gpus(start, text);
-    services_environment(start->services, start->index, RANK_PMI_FD, text);
+    rank_pmi_environment(start->rank_pmi, start->index, RANK_PMI_FD, text);
     end = (char *)text->data + text->length_bytes;
     for (variable = (char *)text->data; variable < end; variable += strlen(variable) + 1)
         environment_set(environment, variable);
@@ -134,7 +134,7 @@ static void close_all(const struct helper_fd *fds, uint32_t count)
 static int descriptors_open(const struct rank_start *start, struct helper_fd *fds,
                             uint32_t *ret_count, struct error *error)
 {
-    int pmi_fd, rc = services_pmi_fd(start->services, start->index, &pmi_fd);
+    int pmi_fd, rc = rank_pmi_pmi_fd(start->rank_pmi, start->index, &pmi_fd);
     uint32_t count = 0;
 
     assert(start->index < start->job->count);

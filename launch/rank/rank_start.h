@@ -8,12 +8,12 @@
 #include "launch/exec/helper.h"
 #include "launch/job/job.h"
 #include "launch/rank/output.h"
-#include "launch/rank/services.h"
+#include "launch/rank/rank_pmi.h"
 
 struct rank_start {
     struct helper *helper;
     struct output *output;
-    struct services *services;
+    struct rank_pmi *rank_pmi;
     const struct job_local *job;
     const char *session_id;
     const char *node_name;

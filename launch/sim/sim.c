@@ -182,9 +182,10 @@ static struct sim_job *job_of(struct sim_machine *machine, uint32_t client,
     job->program = *program;
     job->timer_ns = UINT64_MAX;
     job->client = client;
-    job->request = machine->told_count;
-    machine->told = memory_resize(machine->told, (machine->told_count + 1) * sizeof *machine->told);
-    machine->told[machine->told_count++] = job;
+    job->request = machine->reported_count;
+    machine->told =
+        memory_resize(machine->told, (machine->reported_count + 1) * sizeof *machine->told);
+    machine->told[machine->reported_count++] = job;
     return job;
 }
 
@@ -311,7 +312,7 @@ void sim_machine_destroy(struct sim_machine *machine)
         machine->old_parts = part->next;
         sim_part_destroy(part);
     }
-    for (uint32_t i = 0; i < machine->told_count; i++)
+    for (uint32_t i = 0; i < machine->reported_count; i++)
         free(machine->told[i]);
     for (uint32_t i = 0; i < machine->wishes_count; i++)
         free(machine->wishes[i]);

@@ -101,7 +101,7 @@ struct sim_watch {
     /* The root counts places as dead. */
     void (*lost)(void *context, uint64_t now_ns, const struct ranges *places);
     /* A place has been notified of them. */
-    void (*told_lost)(void *context, uint32_t place, const struct ranges *places);
+    void (*reported_lost)(void *context, uint32_t place, const struct ranges *places);
     /* The root: every place that is not dead has joined. */
     void (*complete)(void *context, uint64_t now_ns);
     /* Of sim_machine_broadcast and sim_machine_contribute. */

@@ -200,8 +200,8 @@ static void lost(void *context, const struct ranges *places)
 
     if (daemon->place == 0 && machine->watch->lost)
         machine->watch->lost(machine->context, virtual_network_now_ns(machine->sim), places);
-    if (sim_daemon_watch(daemon)->told_lost)
-        sim_daemon_watch(daemon)->told_lost(machine->context, daemon->place, places);
+    if (sim_daemon_watch(daemon)->reported_lost)
+        sim_daemon_watch(daemon)->reported_lost(machine->context, daemon->place, places);
     daemon_tree_events.lost(daemon->core, places);
 }
 

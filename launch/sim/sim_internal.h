@@ -118,7 +118,7 @@ struct sim_machine {
     uint32_t set_version; /* of the participants in operations that are not the job's */
     struct sim_daemon *daemons;
     struct sim_job **told; /* known jobs, to be run at some time */
-    uint32_t told_count;
+    uint32_t reported_count;
     struct sim_job **jobs; /* jobs that have been run, by number - 1 */
     uint32_t jobs_count;
     struct sim_wish **wishes;
@@ -208,8 +208,8 @@ void sim_user_forget(struct sim_machine *machine); /* the last */
 
 /* sim_process.c */
 /* With regard to a fence, of one that has not ended. */
-enum job_roll_state sim_process_state(const struct sim_part *part, uint32_t index,
-                                      uint32_t generation);
+enum job_stall_state sim_process_state(const struct sim_part *part, uint32_t index,
+                                       uint32_t generation);
 void sim_process_open(struct sim_part *part);
 void sim_process_start(struct sim_part *part, uint32_t index);
 void sim_process_signal(struct sim_part *part, int number);

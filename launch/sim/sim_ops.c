@@ -274,8 +274,8 @@ static bool pmi_is_served(void *context, uint32_t job)
     return sim_daemon_part(context, job) != NULL;
 }
 
-static enum job_roll_state pmi_rank_state(void *context, uint32_t job,
-                                          const struct operation_name *key, uint32_t index)
+static enum job_stall_state pmi_rank_state(void *context, uint32_t job,
+                                           const struct operation_name *key, uint32_t index)
 {
     return sim_process_state(sim_daemon_part(context, job), index, key->generation);
 }

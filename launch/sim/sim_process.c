@@ -267,8 +267,8 @@ void sim_process_signal(struct sim_part *part, int number)
             ends_within(part, i, DYING_NS, number);
 }
 
-enum job_roll_state sim_process_state(const struct sim_part *part, uint32_t index,
-                                      uint32_t generation)
+enum job_stall_state sim_process_state(const struct sim_part *part, uint32_t index,
+                                       uint32_t generation)
 {
     const struct sim_process *process = &part->processes[index];
 

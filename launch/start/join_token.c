@@ -204,13 +204,13 @@ int join_token_find(const char *text, size_t bytes, const char *node_name,
 
 /* ---- Identities ---- */
 
-void join_identity_print(char text[JOIN_IDENTITY_BYTES], const char *session, uint32_t place)
+void join_token_identity_print(char text[JOIN_IDENTITY_BYTES], const char *session, uint32_t place)
 {
     assert(place > 0);
     snprintf(text, JOIN_IDENTITY_BYTES, "%.*s/join/%u", SESSION_ID_BYTES - 1, session, place);
 }
 
-int join_identity_parse(const char *text, const char *session, uint32_t *ret_place)
+int join_token_identity_parse(const char *text, const char *session, uint32_t *ret_place)
 {
     char again[JOIN_IDENTITY_BYTES];
     const char *slash = strrchr(text, '/');
@@ -219,7 +219,7 @@ int join_identity_parse(const char *text, const char *session, uint32_t *ret_pla
     if (place == 0 || place > UINT32_MAX)
         return -EBADMSG;
     /* One text for one identity. */
-    join_identity_print(again, session, (uint32_t)place);
+    join_token_identity_print(again, session, (uint32_t)place);
     if (strcmp(again, text) != 0)
         return -EBADMSG;
     *ret_place = (uint32_t)place;

@@ -41,8 +41,8 @@ int join_token_parse(const char *text, size_t bytes, struct join_token *ret_toke
 int join_token_find(const char *text, size_t bytes, const char *node_name,
                     struct join_token *ret_token, struct error *error);
 /* "SESSION/join/PLACE": what a daemon calls itself when it proves that it has the token. */
-void join_identity_print(char text[JOIN_IDENTITY_BYTES], const char *session, uint32_t place);
+void join_token_identity_print(char text[JOIN_IDENTITY_BYTES], const char *session, uint32_t place);
 /* Only the form that print writes; -EBADMSG else. */
-int join_identity_parse(const char *text, const char *session, uint32_t *ret_place);
+int join_token_identity_parse(const char *text, const char *session, uint32_t *ret_place);
 
 #endif

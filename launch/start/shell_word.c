@@ -9,7 +9,7 @@
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
     "/._-+:@%,="
 
-void shell_put_word(struct buffer *out, const char *word)
+void shell_word_put(struct buffer *out, const char *word)
 {
     if (word[0] != '\0' && word[strspn(word, PLAIN_LETTERS)] == '\0') {
         buffer_append_string(out, word);

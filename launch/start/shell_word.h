@@ -9,6 +9,6 @@
 #include "base/buffer.h"
 
 /* Appends the word, in quotes where it needs them. */
-void shell_put_word(struct buffer *out, const char *word);
+void shell_word_put(struct buffer *out, const char *word);
 
 #endif

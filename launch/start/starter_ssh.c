@@ -93,10 +93,10 @@ static void start_ssh(struct helper *helper, uint32_t id, const struct instance_
 {
     struct buffer command = {0};
 
-    shell_put_word(&command, instance->banyand);
+    shell_word_put(&command, instance->banyand);
     if (instance->boot_word != NULL) {
         buffer_append_string(&command, " --boot ");
-        shell_put_word(&command, instance->boot_word);
+        shell_word_put(&command, instance->boot_word);
     }
     run_agent(helper, id, instance, node_name, &command, fds, fds_count);
     buffer_fini(&command);
@@ -107,11 +107,11 @@ static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_s
 {
     struct buffer command = {0};
 
-    shell_put_word(&command, instance->banyand);
+    shell_word_put(&command, instance->banyand);
     buffer_printf(&command, " --clean %s.%u", instance->session, place);
     if (instance->tmpdir != NULL) {
         buffer_append_string(&command, " --tmpdir ");
-        shell_put_word(&command, instance->tmpdir);
+        shell_word_put(&command, instance->tmpdir);
     }
     run_agent(helper, id, instance, node_name, &command, NULL, 0);
     buffer_fini(&command);

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         assert(memcmp(again.secret, token.secret, SECRET_BYTES) == 0);
     }
     buffer_append(&identity, data, data_bytes);
-    if (join_identity_parse(buffer_string(&identity), SESSION, &place) == 0)
+    if (join_token_identity_parse(buffer_string(&identity), SESSION, &place) == 0)
         assert(place > 0);
     buffer_fini(&text);
     buffer_fini(&identity);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fabric/link_guest.h"
-#include "launch/start/join_book.h"
+#include "launch/start/join_roster.h"
 #include "launch/start/join_token.h"
 
 #define TEXT_BYTES  (64 * 1024)
@@ -43,8 +43,8 @@ int main(int argc, char **argv)
     if (join_token_find(text, bytes, argv[1], &token, &error) < 0)
         fail(error.text);
     guest.place = token.place;
-    join_identity_print(identity, token.session, token.place);
-    if (join_key(token.secret, identity, key) < 0)
+    join_token_identity_print(identity, token.session, token.place);
+    if (join_roster_derive_key(token.secret, identity, key) < 0)
         fail("no key");
     if (link_guest_visit(&guest, &answer, &error) < 0)
         fail(error.text);

@@ -59,13 +59,13 @@ void front_end_phase(struct front_end *front, enum run_phase phase)
     char text[256];
 
     assert(phase < RUN_PHASE_COUNT);
-    if (!run_record_reach(&front->record, phase, loop_now_ns()) || front->request->verbose == 0)
+    if (!run_summary_reach(&front->record, phase, loop_now_ns()) || front->request->verbose == 0)
         return;
     if (phase == RUN_PHASE_STARTED)
         phase_started(front, what, sizeof(what));
     else
         snprintf(what, sizeof(what), "%s", names[phase]);
-    snprintf(text, sizeof(text), "%8.1f ms: %s", run_record_ms(&front->record, phase), what);
+    snprintf(text, sizeof(text), "%8.1f ms: %s", run_summary_ms(&front->record, phase), what);
     front_end_message(front, text);
 }
 
@@ -279,14 +279,14 @@ static void wait_for_orphans(void)
 static void end_orphans(void)
 {
     wait_for_orphans();
-    cgroup_clean();
+    helper_cgroup_clean();
 }
 
 static void write_record(struct front_end *front, int record_fd)
 {
     struct error error;
 
-    if (record_fd < 0 || run_record_write(&front->record, front->request, record_fd, &error) == 0)
+    if (record_fd < 0 || run_summary_write(&front->record, front->request, record_fd, &error) == 0)
         return;
     fprintf(stderr, "banyan: %s\n", error.text);
     if (front->record.status == 0)
@@ -333,7 +333,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     rc = descriptor_require(&error);
     if (rc == 0 && request->json_path != NULL)
-        rc = run_record_open(request->json_path, &record_fd, &error);
+        rc = run_summary_open(request->json_path, &record_fd, &error);
     if (rc == 0)
         rc = front_end_live(&front, request, &error);
     if (rc < 0) {

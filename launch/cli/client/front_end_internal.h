@@ -13,7 +13,7 @@
 #include "launch/cli/client/input_reader.h"
 #include "launch/cli/client/output_writer.h"
 #include "launch/cli/client/root_process.h"
-#include "launch/cli/client/run_record.h"
+#include "launch/cli/client/run_summary.h"
 
 #define FRONT_SIGNALS_MAX 8
 
@@ -27,7 +27,7 @@ struct front_signal {
 
 struct front_end {
     const struct run_request *request;
-    struct run_record record;
+    struct run_summary record;
     struct loop *loop;
     struct output_writer *writer;
     struct input_reader *input; /* from CONTROL_STARTED on */

@@ -72,7 +72,7 @@ static enum run_failure failure_of(const struct front_end *front, const struct c
 static void on_job_end(struct front_end *front, struct wire_reader *reader)
 {
     struct control_job_end end;
-    struct run_record *record = &front->record;
+    struct run_summary *record = &front->record;
 
     if (front->has_job_end)
         return;

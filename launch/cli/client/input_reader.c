@@ -134,7 +134,7 @@ struct input_reader *input_reader_create(struct loop *loop, int fd, uint32_t win
     reader->events = events;
     reader->context = context;
     reader->look = loop_timer_create(loop, reader_look, reader);
-    if (fd_is_pollable(fd))
+    if (output_sink_is_pollable(fd))
         reader->watch = loop_watch_create(loop, fd, 0, reader_ready, reader);
     reader_arm(reader);
     return reader;

@@ -18,7 +18,7 @@
 
 #define FILE_WRITE_BYTES_MAX (256u * 1024) /* per write, to bound the wait for a slow disk */
 
-int fd_is_pollable(int fd)
+int output_sink_is_pollable(int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -38,12 +38,12 @@ static int open_again(int fd)
 }
 
 /* A file must not be reopened: the offset is shared with its other writers. */
-struct sink_fd sink_fd_open(int user_fd)
+struct sink_fd output_sink_fd_open(int user_fd)
 {
     struct sink_fd sink = {.kind = SINK_SHARED, .fd = user_fd};
     struct stat status;
 
-    if (fstat(user_fd, &status) < 0 || !fd_is_pollable(user_fd)) {
+    if (fstat(user_fd, &status) < 0 || !output_sink_is_pollable(user_fd)) {
         sink.kind = SINK_FILE;
     } else if (S_ISSOCK(status.st_mode)) {
         sink.kind = SINK_SOCKET;
@@ -55,7 +55,7 @@ struct sink_fd sink_fd_open(int user_fd)
     return sink;
 }
 
-void sink_fd_close(struct sink_fd *sink)
+void output_sink_fd_close(struct sink_fd *sink)
 {
     assert(!sink->is_own || sink->fd >= 0);
     if (sink->is_own)
@@ -91,7 +91,7 @@ static long write_once(const struct sink_fd *sink, const void *data, size_t data
     }
 }
 
-long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes)
+long output_sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes)
 {
     assert(data_bytes > 0);
     for (;;) {
@@ -113,7 +113,7 @@ static int is_same_device(int a, int b)
     return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-int sink_fd_same(int a, int b)
+int output_sink_fd_same(int a, int b)
 {
     return syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, a, b) == 0 || is_same_device(a, b);
 }

@@ -22,13 +22,13 @@ struct sink_fd {
     int is_own; /* fd must be closed */
 };
 
-struct sink_fd sink_fd_open(int user_fd);
-void sink_fd_close(struct sink_fd *sink);
+struct sink_fd output_sink_fd_open(int user_fd);
+void output_sink_fd_close(struct sink_fd *sink);
 /* Bytes written, or -errno; -EAGAIN: wait until sink->fd is writable. */
-long sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes);
+long output_sink_fd_write(const struct sink_fd *sink, const void *data, size_t data_bytes);
 /* 1 if both descriptors are the same open file, terminal or pipe. */
-int sink_fd_same(int a, int b);
+int output_sink_fd_same(int a, int b);
 /* 1 if epoll can wait for it. */
-int fd_is_pollable(int fd);
+int output_sink_is_pollable(int fd);
 
 #endif

@@ -308,8 +308,8 @@ static size_t sink_write(struct sink *sink)
     size_t written = 0;
 
     while (sink_left(sink) > 0 && written < TURN_BYTES_MAX) {
-        long rc =
-            sink_fd_write(&sink->to, sink->ready.data + sink->ready_written_bytes, sink_left(sink));
+        long rc = output_sink_fd_write(&sink->to, sink->ready.data + sink->ready_written_bytes,
+                                       sink_left(sink));
         if (rc == -EAGAIN)
             break;
         if (rc < 0) {
@@ -393,7 +393,7 @@ static void writer_flush(void *context)
 
 static void sink_init(struct sink *sink, struct output_writer *writer, const char *name, int fd)
 {
-    *sink = (struct sink){.writer = writer, .name = name, .to = sink_fd_open(fd)};
+    *sink = (struct sink){.writer = writer, .name = name, .to = output_sink_fd_open(fd)};
     sink->line_wait_ns = (isatty(fd) ? LINE_WAIT_MS : WHOLE_LINE_WAIT_MS) * (uint64_t)NS_PER_MS;
     list_init(&sink->held);
     sink->timer = loop_timer_create(writer->loop, sink_wait_over, sink);
@@ -404,7 +404,7 @@ static void sink_fini(struct sink *sink)
     sink_drop(sink);
     loop_watch_destroy(sink->watch);
     loop_timer_destroy(sink->timer);
-    sink_fd_close(&sink->to);
+    output_sink_fd_close(&sink->to);
 }
 
 struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int stderr_fd,
@@ -420,7 +420,7 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
     sink_init(&writer->sinks[0], writer, "stdout", stdout_fd);
     sink_init(&writer->sinks[1], writer, "stderr", stderr_fd);
     writer->of_stream[1] = &writer->sinks[0];
-    writer->of_stream[2] = &writer->sinks[sink_fd_same(stdout_fd, stderr_fd) ? 0 : 1];
+    writer->of_stream[2] = &writer->sinks[output_sink_fd_same(stdout_fd, stderr_fd) ? 0 : 1];
     return writer;
 }
 

@@ -228,7 +228,7 @@ static int has_name(const char *names, const char *name, size_t name_bytes)
     }
 }
 
-const struct foreign_option *foreign_option_find(const char *name, size_t name_bytes)
+const struct foreign_option *foreign_options_find(const char *name, size_t name_bytes)
 {
     for (size_t i = 0; i < foreign_options_count && name_bytes > 0; i++) {
         if (has_name(foreign_options[i].names, name, name_bytes))

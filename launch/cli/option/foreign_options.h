@@ -20,6 +20,6 @@ extern const struct foreign_option foreign_options[];
 extern const size_t foreign_options_count;
 
 /* NULL if no other launcher has that name either. */
-const struct foreign_option *foreign_option_find(const char *name, size_t name_bytes);
+const struct foreign_option *foreign_options_find(const char *name, size_t name_bytes);
 
 #endif

@@ -60,7 +60,7 @@ static size_t word_distance(const char *a, const char *b)
 
 /* One typing error in a word of 3 letters or more, two in one of LONG_WORD_BYTES or more: with more
  * differences it is another word, and a suggestion would mislead. */
-const char *word_nearest(const char *word, const char *const *candidates, size_t count)
+const char *options_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
     size_t length = strlen(word);
@@ -255,7 +255,7 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
     for (char *letter = name; *letter != '\0'; letter++)
         *letter = (char)(*letter >= 'A' && *letter <= 'Z' ? *letter - 'A' + 'a' : *letter);
     assert(count <= WORDS_MAX);
-    nearest = word_nearest(name, names, count);
+    nearest = options_nearest(name, names, count);
     if (nearest == NULL)
         return error_set(error, -EINVAL, "unknown option '%.*s': --help lists the options",
                          SHOWN_BYTES_MAX, word);
@@ -267,7 +267,7 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
 static int is_foreign(const struct option_rule *rules, const char *word, struct error *error)
 {
     const char *name = bare_name(word);
-    const struct foreign_option *foreign = foreign_option_find(name, strcspn(name, "="));
+    const struct foreign_option *foreign = foreign_options_find(name, strcspn(name, "="));
 
     if (foreign == NULL || find_name(rules, foreign->native, strlen(foreign->native)) == NULL)
         return 0;
@@ -400,13 +400,13 @@ int options_parse(const struct option_rule *rules, int argc, char *const *argv, 
     return 0;
 }
 
-void option_list_fini(struct option_list *list)
+void options_list_fini(struct option_list *list)
 {
     free(list->items);
     *list = (struct option_list){0};
 }
 
-char *option_list_join(const struct option_list *list, const char *separator)
+char *options_list_join(const struct option_list *list, const char *separator)
 {
     struct buffer text = {0};
 

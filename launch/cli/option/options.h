@@ -80,12 +80,12 @@ int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_
 /* "FIRST-LAST", or "FIRST" alone, which is also the last; both in [minimum, maximum]. */
 int options_range(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_first,
                   uint32_t *ret_last);
-void option_list_fini(struct option_list *list);
+void options_list_fini(struct option_list *list);
 /* All items with the separator between them, for the caller to free(); NULL if there are none. */
-char *option_list_join(const struct option_list *list, const char *separator);
+char *options_list_join(const struct option_list *list, const char *separator);
 
 /* The candidate most similar to the word, within a typing error or two; NULL if there is none that
  * close. */
-const char *word_nearest(const char *word, const char *const *candidates, size_t count);
+const char *options_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -204,7 +204,7 @@ static int find_base(void *context, const struct allocation **ret_nodes, struct 
 static int find_in_lists(const struct option_list *lists, const struct allocation_base *base,
                          struct allocation *allocation, struct error *error)
 {
-    char *hosts = option_list_join(lists, ",");
+    char *hosts = options_list_join(lists, ",");
     int rc = allocation_parse_hosts_of(allocation, hosts, base, error);
 
     assert(lists->count > 0 && hosts != NULL);

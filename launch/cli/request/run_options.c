@@ -182,7 +182,7 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
     uint32_t first = 0, last = 0;
     int rc;
 
-    instance->net = option_list_join(&settings->net, ",");
+    instance->net = options_list_join(&settings->net, ",");
     rc = instance->net != NULL ? address_net_check(instance->net, error) : 0;
     if (rc < 0 || settings->ports == NULL)
         return rc;

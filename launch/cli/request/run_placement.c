@@ -188,7 +188,7 @@ static int parse_words(const struct run_settings *settings, struct placement_rul
 static int require_rule(const struct run_settings *settings, struct placement_rule *rule,
                         struct error *error)
 {
-    char *terms = option_list_join(&settings->require, ",");
+    char *terms = options_list_join(&settings->require, ",");
     struct require require;
     int rc;
 

@@ -346,7 +346,7 @@ void run_settings_inherit_require(struct run_settings *settings, const struct ru
 void run_settings_fini(struct run_settings *settings)
 {
     for (size_t i = 0; i < LISTS_COUNT; i++)
-        option_list_fini(lists_of(settings, i));
+        options_list_fini(lists_of(settings, i));
 }
 
 struct run_settings run_settings_inherit(const struct run_settings *first)

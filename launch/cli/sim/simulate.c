@@ -149,10 +149,10 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
     for (uint32_t i = 0; i < plan->seeds && status == EXIT_SUCCESS; i++) {
         struct host_cost cost;
 
-        simulation_run(&simulation, plan, plan->seed + i, state.trace);
+        simulate_runs(&simulation, plan, plan->seed + i, state.trace);
         cost = cost_since(began);
         status = tell(&state, &simulation, &cost);
-        simulation_fini(&simulation);
+        simulate_fini(&simulation);
     }
     if (state.trace != NULL && simulate_trace_close(state.trace, error) < 0)
         status = fail(error);

@@ -115,7 +115,8 @@ static uint64_t default_amount(enum fault_kind kind)
     return kind == FAULT_DELAY ? DELAY_DEFAULT_NS : 0;
 }
 
-int fault_parse(const char *text, uint32_t places, struct fault *ret_fault, struct error *error)
+int simulate_fault_parse(const char *text, uint32_t places, struct fault *ret_fault,
+                         struct error *error)
 {
     char name[WHAT_BYTES_MAX];
     size_t bytes = strcspn(text, "@:");
@@ -148,7 +149,7 @@ int fault_parse(const char *text, uint32_t places, struct fault *ret_fault, stru
     return 0;
 }
 
-void fault_print(const struct fault *fault, struct buffer *out)
+void simulate_fault_print(const struct fault *fault, struct buffer *out)
 {
     char text[PROFILE_TEXT_BYTES];
 
@@ -163,10 +164,10 @@ void fault_print(const struct fault *fault, struct buffer *out)
     if (fault->kind == FAULT_SLOW)
         buffer_printf(out, "/%llu", (unsigned long long)fault->amount);
     if (fault->kind == FAULT_DELAY)
-        buffer_printf(out, "/%s", profile_time_text(fault->amount * 1000, text));
-    buffer_printf(out, "@%s", profile_time_text(fault->when_ns * 1000, text));
+        buffer_printf(out, "/%s", simulate_profile_time_text(fault->amount * 1000, text));
+    buffer_printf(out, "@%s", simulate_profile_time_text(fault->when_ns * 1000, text));
     if (fault->duration_ns > 0)
-        buffer_printf(out, ":%s", profile_time_text(fault->duration_ns * 1000, text));
+        buffer_printf(out, ":%s", simulate_profile_time_text(fault->duration_ns * 1000, text));
 }
 
 /* ---- choices ---- */
@@ -262,7 +263,7 @@ static void place_dies(struct simulation *simulation, uint32_t place)
 {
     assert(place < simulation->capacity);
     sim_machine_kill_at(simulation->machine, sim_machine_now_ns(simulation->machine), place);
-    simulation_place_gone(simulation, place);
+    simulate_place_gone(simulation, place);
 }
 
 static void break_link(struct simulation *simulation, uint32_t place)
@@ -287,7 +288,7 @@ static void call_begins(void *context, uint64_t index)
     case FAULT_STOP:
         sim_machine_stop_at(machine, now_ns, fault->place);
         if (fault->duration_ns == 0)
-            simulation_place_gone(simulation, fault->place);
+            simulate_place_gone(simulation, fault->place);
         break;
     case FAULT_BREAK:
         break_link(simulation, fault->place);

@@ -71,18 +71,18 @@ struct profile {
     uint64_t values[PROFILE_FIELD_COUNT];
 };
 
-const char *profile_field_name(enum profile_field field);
+const char *simulate_profile_field_name(enum profile_field field);
 /* Of a field: "50us", "1.5ns"; a count is a whole number. */
-int profile_field_parse(enum profile_field field, const char *text, uint64_t *ret_value,
-                        struct error *error);
-void profile_defaults(struct profile *ret_profile);
+int simulate_profile_field_parse(enum profile_field field, const char *text, uint64_t *ret_value,
+                                 struct error *error);
+void simulate_profile_defaults(struct profile *ret_profile);
 /* Replaces the fields that the file has. */
-int profile_read(struct profile *profile, const char *path, struct error *error);
-json_t *profile_json(const struct profile *profile);
-void profile_apply(const struct profile *profile, struct sim_machine_config *config);
+int simulate_profile_read(struct profile *profile, const char *path, struct error *error);
+json_t *simulate_profile_json(const struct profile *profile);
+void simulate_profile_apply(const struct profile *profile, struct sim_machine_config *config);
 /* "50us", "0.02ns" with the unit that suits; into text, which is returned. */
 #define PROFILE_TEXT_BYTES 32
-const char *profile_time_text(uint64_t picoseconds, char *text);
+const char *simulate_profile_time_text(uint64_t picoseconds, char *text);
 int simulate_time_parse(const char *text, uint64_t *ret_picoseconds);
 int simulate_size_parse(const char *text, uint64_t *ret_bytes);
 
@@ -172,8 +172,9 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
                            struct error *error);
 void simulate_plan_fini(struct simulate_plan *plan);
 /* "kill=5@10ms:2s"; names of kinds and partitions as they are given. */
-int fault_parse(const char *text, uint32_t places, struct fault *ret_fault, struct error *error);
-void fault_print(const struct fault *fault, struct buffer *out);
+int simulate_fault_parse(const char *text, uint32_t places, struct fault *ret_fault,
+                         struct error *error);
+void simulate_fault_print(const struct fault *fault, struct buffer *out);
 
 /* ---- one world ---- */
 
@@ -228,13 +229,13 @@ struct simulation {
     char failure[256]; /* "" if nothing is wrong */
 };
 
-void simulation_run(struct simulation *simulation, const struct simulate_plan *plan, uint32_t seed,
-                    struct simulate_trace *trace);
-void simulation_fini(struct simulation *simulation);
-void simulation_fail(struct simulation *simulation, const char *format, ...)
+void simulate_runs(struct simulation *simulation, const struct simulate_plan *plan, uint32_t seed,
+                   struct simulate_trace *trace);
+void simulate_fini(struct simulation *simulation);
+void simulate_fail(struct simulation *simulation, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A place will not take part any further. */
-void simulation_place_gone(struct simulation *simulation, uint32_t place);
+void simulate_place_gone(struct simulation *simulation, uint32_t place);
 
 /* Makes the random choices, and counts the strangers. */
 void simulate_faults_choose(struct simulation *simulation);

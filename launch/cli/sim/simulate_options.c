@@ -291,19 +291,19 @@ static int parse_costs(const struct settings *settings, struct profile *profile,
 {
     int rc;
 
-    profile_defaults(profile);
+    simulate_profile_defaults(profile);
     if (settings->profile != NULL) {
-        rc = profile_read(profile, settings->profile, error);
+        rc = simulate_profile_read(profile, settings->profile, error);
         if (rc < 0)
             return rc;
     }
     for (int field = 0; field < PROFILE_FIELD_COUNT; field++) {
         if (settings->costs[field] == NULL)
             continue;
-        rc = profile_field_parse((enum profile_field)field, settings->costs[field],
-                                 &profile->values[field], error);
+        rc = simulate_profile_field_parse((enum profile_field)field, settings->costs[field],
+                                          &profile->values[field], error);
         if (rc < 0)
-            return error_prefix(error, "option --%s", profile_field_name(field)), rc;
+            return error_prefix(error, "option --%s", simulate_profile_field_name(field)), rc;
     }
     return 0;
 }
@@ -336,8 +336,8 @@ static int take_settings(const struct settings *settings, struct simulate_plan *
     if (rc == 0 && settings->faults.count > SIMULATE_FAULTS_MAX)
         rc = error_set(error, -E2BIG, "more than %u faults", SIMULATE_FAULTS_MAX);
     for (uint32_t i = 0; rc == 0 && i < settings->faults.count; i++)
-        rc = fault_parse(settings->faults.items[i], plan->nodes + 1,
-                         &plan->faults[plan->faults_count++], error);
+        rc = simulate_fault_parse(settings->faults.items[i], plan->nodes + 1,
+                                  &plan->faults[plan->faults_count++], error);
     return rc;
 }
 
@@ -370,7 +370,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
         rc = error_set(error, -ERANGE, "option --seeds: fewer than %u seeds follow seed %u",
                        settings.seeds, settings.seed);
     if (rc == 0 && (ret_plan->wants_help || ret_plan->wants_version)) {
-        option_list_fini(&settings.faults);
+        options_list_fini(&settings.faults);
         return 0;
     }
     if (rc == 0)
@@ -381,7 +381,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
         rc = error_set(error, -EINVAL, "option --json: not available with --replay");
     else if (rc == 0 && settings.replay == NULL)
         rc = parse_operations(ret_plan, argc, argv, first, error);
-    option_list_fini(&settings.faults);
+    options_list_fini(&settings.faults);
     return rc;
 }
 

@@ -119,7 +119,7 @@ int simulate_size_parse(const char *text, uint64_t *ret_bytes)
     return amount_parse(text, size_units, BYTES_MAX, ret_bytes);
 }
 
-const char *profile_time_text(uint64_t picoseconds, char *text)
+const char *simulate_profile_time_text(uint64_t picoseconds, char *text)
 {
     const struct unit *unit = time_units;
 
@@ -137,14 +137,14 @@ const char *profile_time_text(uint64_t picoseconds, char *text)
     return strcat(text, unit->name);
 }
 
-const char *profile_field_name(enum profile_field field)
+const char *simulate_profile_field_name(enum profile_field field)
 {
     assert(field < PROFILE_FIELD_COUNT);
     return fields[field].name;
 }
 
-int profile_field_parse(enum profile_field field, const char *text, uint64_t *ret_value,
-                        struct error *error)
+int simulate_profile_field_parse(enum profile_field field, const char *text, uint64_t *ret_value,
+                                 struct error *error)
 {
     uint32_t count;
 
@@ -163,7 +163,7 @@ int profile_field_parse(enum profile_field field, const char *text, uint64_t *re
 }
 
 /* A current network: 10 us per hop, 100 Gbit/s, a few microseconds of CPU per message. */
-void profile_defaults(struct profile *ret_profile)
+void simulate_profile_defaults(struct profile *ret_profile)
 {
     *ret_profile = (struct profile){.values = {[PROFILE_LATENCY] = 10000000,
                                                [PROFILE_SEND_BYTE] = 80,
@@ -196,7 +196,8 @@ static int take_field(struct profile *profile, const char *path, const char *nam
         if (text == NULL)
             return error_set(error, -EINVAL, "%s: %s is neither a string nor a whole number", path,
                              name);
-        rc = profile_field_parse((enum profile_field)field, text, &profile->values[field], error);
+        rc = simulate_profile_field_parse((enum profile_field)field, text, &profile->values[field],
+                                          error);
         if (rc < 0)
             error_prefix(error, "%s: %s", path, name);
         return rc;
@@ -226,7 +227,7 @@ static json_t *load(const char *path, struct error *error)
     return root;
 }
 
-int profile_read(struct profile *profile, const char *path, struct error *error)
+int simulate_profile_read(struct profile *profile, const char *path, struct error *error)
 {
     json_t *root = load(path, error);
     const char *name;
@@ -250,7 +251,7 @@ int profile_read(struct profile *profile, const char *path, struct error *error)
     return rc;
 }
 
-json_t *profile_json(const struct profile *profile)
+json_t *simulate_profile_json(const struct profile *profile)
 {
     json_t *object = json_object();
     char text[PROFILE_TEXT_BYTES];
@@ -260,13 +261,14 @@ json_t *profile_json(const struct profile *profile)
         uint64_t value = profile->values[field];
 
         json_object_set_new(object, fields[field].name,
-                            fields[field].is_count ? json_integer((json_int_t)value)
-                                                   : json_string(profile_time_text(value, text)));
+                            fields[field].is_count
+                                ? json_integer((json_int_t)value)
+                                : json_string(simulate_profile_time_text(value, text)));
     }
     return object;
 }
 
-void profile_apply(const struct profile *profile, struct sim_machine_config *config)
+void simulate_profile_apply(const struct profile *profile, struct sim_machine_config *config)
 {
     const uint64_t *values = profile->values;
 

@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "base/wire.h"
 #include "launch/job/job.h"
-#include "overlay/record.h"
+#include "overlay/trace.h"
 
 struct replay {
     FILE *file;
@@ -76,7 +76,7 @@ static int open_overlay(struct replay *replay, struct error *error)
                                replay->path, RECORD_MAGIC);
     rc = read_entry(replay, &text, error);
     wire_reader_init(&reader, text.data, text.length_bytes);
-    if (rc >= 0 && (rc == 0 || record_decode_config(&reader, &config, &ancestors) < 0))
+    if (rc >= 0 && (rc == 0 || trace_decode_config(&reader, &config, &ancestors) < 0))
         rc = error_set(error, -EBADMSG,
                        "%s: cannot decode the configuration: the file is truncated or damaged",
                        replay->path);
@@ -90,12 +90,12 @@ static int open_overlay(struct replay *replay, struct error *error)
     return 0;
 }
 
-static void print_step(const struct replay *replay, const struct record_step *step,
+static void print_step(const struct replay *replay, const struct trace_step *step,
                        const char *actions)
 {
     struct buffer text = {0};
 
-    record_print_event(&step->event, &text);
+    trace_print_event(&step->event, &text);
     printf("%llu: %.6f ms: %s\n", (unsigned long long)replay->result->steps,
            (double)(step->event.now_ns - replay->result->first_ns) / NS_PER_MS,
            buffer_string(&text));
@@ -104,11 +104,11 @@ static void print_step(const struct replay *replay, const struct record_step *st
     buffer_fini(&text);
 }
 
-static void differ(struct replay *replay, const struct record_step *step, const char *actions)
+static void differ(struct replay *replay, const struct trace_step *step, const char *actions)
 {
     struct buffer text = {0};
 
-    record_print_event(&step->event, &text);
+    trace_print_event(&step->event, &text);
     replay->result->is_same = false;
     printf("step %llu differs: %s\nrecorded, %u actions:\n%snow:\n%s",
            (unsigned long long)replay->result->steps, buffer_string(&text), step->actions_count,
@@ -116,7 +116,7 @@ static void differ(struct replay *replay, const struct record_step *step, const 
     buffer_fini(&text);
 }
 
-static void run_step(struct replay *replay, const struct record_step *step)
+static void run_step(struct replay *replay, const struct trace_step *step)
 {
     struct replay_result *result = replay->result;
     struct overlay_actions actions = {0};
@@ -127,10 +127,10 @@ static void run_step(struct replay *replay, const struct record_step *step)
         result->first_ns = step->event.now_ns;
     result->last_ns = step->event.now_ns;
     overlay_step(replay->overlay, &step->event, &actions);
-    record_print_actions(&actions, &text);
+    trace_print_actions(&actions, &text);
     if (replay->is_verbose)
         print_step(replay, step, buffer_string(&text));
-    if (record_hash_actions(&actions) != step->actions_hash)
+    if (trace_hash_actions(&actions) != step->actions_hash)
         differ(replay, step, buffer_string(&text));
     buffer_fini(&text);
     overlay_actions_fini(&actions);
@@ -142,12 +142,12 @@ static int run_steps(struct replay *replay, struct error *error)
     int rc = 1;
 
     while (rc > 0 && replay->result->is_same) {
-        struct record_step step;
+        struct trace_step step;
 
         rc = read_entry(replay, &text, error);
         if (rc <= 0)
             break;
-        rc = record_decode_step(text.data, text.length_bytes, &step);
+        rc = trace_decode_step(text.data, text.length_bytes, &step);
         if (rc == 0)
             replay->result->is_cut = true;
         else if (rc < 0 || step.event.now_ns < replay->result->last_ns)
@@ -155,7 +155,7 @@ static int run_steps(struct replay *replay, struct error *error)
                            (unsigned long long)replay->result->steps + 1);
         else
             run_step(replay, &step);
-        record_step_fini(&step);
+        trace_step_fini(&step);
     }
     buffer_fini(&text);
     return rc < 0 ? rc : 0;

@@ -43,7 +43,7 @@ void simulate_table(const struct simulation *simulation, const struct host_cost 
                   simulation->plan->radix, simulation->seed);
     for (uint32_t i = 0; i < simulation->faults_count; i++) {
         buffer_append_string(out, i == 0 ? "faults: " : " ");
-        fault_print(&simulation->faults[i], out);
+        simulate_fault_print(&simulation->faults[i], out);
         buffer_append_string(out, i + 1 == simulation->faults_count ? "\n" : "");
     }
     buffer_printf(out, "%-20s %14s %14s %9s %11s %13s\n", "operation", "at ms", "took ms", "places",
@@ -83,7 +83,7 @@ static json_t *faults_json(const struct simulation *simulation)
     for (uint32_t i = 0; i < simulation->faults_count; i++) {
         struct buffer text = {0};
 
-        fault_print(&simulation->faults[i], &text);
+        simulate_fault_print(&simulation->faults[i], &text);
         json_array_append_new(faults, json_string(buffer_string(&text)));
         buffer_fini(&text);
     }
@@ -105,7 +105,7 @@ json_t *simulate_json(const struct simulation *simulation, const struct host_cos
     json_object_set_new(world, "nodes", json_integer(simulation->plan->nodes));
     json_object_set_new(world, "radix", json_integer(simulation->plan->radix));
     json_object_set_new(world, "seed", json_integer(simulation->seed));
-    json_object_set_new(world, "profile", profile_json(&simulation->plan->profile));
+    json_object_set_new(world, "profile", simulate_profile_json(&simulation->plan->profile));
     json_object_set_new(world, "faults", faults_json(simulation));
     json_object_set_new(world, "operations", operations);
     json_object_set_new(world, "world_ns", json_integer((json_int_t)sim_machine_now_ns(machine)));

@@ -23,7 +23,7 @@
 
 /* ---- callbacks of places ---- */
 
-void simulation_fail(struct simulation *simulation, const char *format, ...)
+void simulate_fail(struct simulation *simulation, const char *format, ...)
 {
     va_list arguments;
 
@@ -34,7 +34,7 @@ void simulation_fail(struct simulation *simulation, const char *format, ...)
     va_end(arguments);
 }
 
-void simulation_place_gone(struct simulation *simulation, uint32_t place)
+void simulate_place_gone(struct simulation *simulation, uint32_t place)
 {
     assert(place < simulation->capacity);
     if (!simulation->waits[place])
@@ -57,8 +57,8 @@ static uint64_t digest_of(const struct message *payload)
     return hash_bytes(samples, count, bytes);
 }
 
-static void place_told(struct simulation *simulation, uint32_t place, int status,
-                       const struct message *payload)
+static void place_reported(struct simulation *simulation, uint32_t place, int status,
+                           const struct message *payload)
 {
     struct outcome *outcome = simulation->current;
     uint64_t digest = status == 0 ? digest_of(payload) : 0;
@@ -66,7 +66,7 @@ static void place_told(struct simulation *simulation, uint32_t place, int status
 
     if (outcome == NULL || !simulation->waits[place])
         return;
-    simulation_place_gone(simulation, place);
+    simulate_place_gone(simulation, place);
     if (!simulation->has_digest) {
         simulation->has_digest = true;
         simulation->digest = digest;
@@ -75,13 +75,13 @@ static void place_told(struct simulation *simulation, uint32_t place, int status
     if (simulation->is_damaged)
         return; /* a failure reported by a daemon is taken as it is */
     if (outcome->status != status || simulation->digest != digest)
-        simulation_fail(simulation, "%s: place %u got another result (%s) than others (%s)",
-                        operation_names[outcome->operation.kind], place, strerror(-status),
-                        strerror(-outcome->status));
+        simulate_fail(simulation, "%s: place %u got another result (%s) than others (%s)",
+                      operation_names[outcome->operation.kind], place, strerror(-status),
+                      strerror(-outcome->status));
     if (status == 0 && bytes != simulation->expected_bytes)
-        simulation_fail(simulation, "%s: place %u got %llu bytes, not %llu",
-                        operation_names[outcome->operation.kind], place, (unsigned long long)bytes,
-                        (unsigned long long)simulation->expected_bytes);
+        simulate_fail(simulation, "%s: place %u got %llu bytes, not %llu",
+                      operation_names[outcome->operation.kind], place, (unsigned long long)bytes,
+                      (unsigned long long)simulation->expected_bytes);
 }
 
 static void on_complete(void *context, uint64_t now_ns)
@@ -96,7 +96,7 @@ static void on_complete(void *context, uint64_t now_ns)
 
 static void on_broadcast(void *context, uint32_t place, const struct message *payload)
 {
-    place_told(context, place, 0, payload);
+    place_reported(context, place, 0, payload);
 }
 
 static void on_result(void *context, uint32_t place, uint32_t generation, int status,
@@ -105,7 +105,7 @@ static void on_result(void *context, uint32_t place, uint32_t generation, int st
     struct simulation *simulation = context;
 
     if (generation == simulation->generation)
-        place_told(simulation, place, status, payload);
+        place_reported(simulation, place, status, payload);
 }
 
 static void on_started(void *context, uint64_t now_ns, uint32_t job,
@@ -119,8 +119,8 @@ static void on_started(void *context, uint64_t now_ns, uint32_t job,
         return;
     simulation->is_over = true;
     if (started->processes != simulation->config.rule.processes)
-        simulation_fail(simulation, "launch: %u processes were started, not %u", started->processes,
-                        simulation->config.rule.processes);
+        simulate_fail(simulation, "launch: %u processes were started, not %u", started->processes,
+                      simulation->config.rule.processes);
 }
 
 static void on_report(void *context, uint64_t now_ns, uint32_t job,
@@ -139,7 +139,7 @@ static void on_report(void *context, uint64_t now_ns, uint32_t job,
     simulation->is_over = true;
 }
 
-static void on_told_lost(void *context, uint32_t place, const struct ranges *places)
+static void on_reported_lost(void *context, uint32_t place, const struct ranges *places)
 {
     struct simulation *simulation = context;
     struct ranges both = {0};
@@ -150,7 +150,7 @@ static void on_told_lost(void *context, uint32_t place, const struct ranges *pla
     simulation->heard[place] += (uint32_t)ranges_count(&both);
     ranges_fini(&both);
     if (simulation->heard[place] == simulation->deaths)
-        simulation_place_gone(simulation, place);
+        simulate_place_gone(simulation, place);
 }
 
 static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoint_end end)
@@ -160,16 +160,16 @@ static void on_ended(void *context, uint64_t now_ns, uint32_t place, enum endpoi
     (void)now_ns;
     if (ranges_contains(&simulation->departed, place) && end != ENDPOINT_END_LEFT &&
         simulation->faults_count == 0)
-        simulation_fail(simulation,
-                        "shrink: place %u was asked to leave but ended for another reason", place);
+        simulate_fail(simulation,
+                      "shrink: place %u was asked to leave but ended for another reason", place);
     simulation->ended_places++;
-    simulation_place_gone(simulation, place);
+    simulate_place_gone(simulation, place);
 }
 
 static const struct sim_watch watch = {
     .started = on_started,
     .report = on_report,
-    .told_lost = on_told_lost,
+    .reported_lost = on_reported_lost,
     .complete = on_complete,
     .broadcast = on_broadcast,
     .result = on_result,
@@ -313,8 +313,8 @@ static void begin_grow(struct simulation *simulation, uint64_t count)
 
     simulation->current->members = (uint32_t)count;
     if (first != simulation->places) {
-        simulation_fail(simulation, "grow: the first new place is %u, not %u", first,
-                        simulation->places);
+        simulate_fail(simulation, "grow: the first new place is %u, not %u", first,
+                      simulation->places);
         return;
     }
     simulation->places += (uint32_t)count;
@@ -344,7 +344,7 @@ static void begin_heal(struct simulation *simulation, uint64_t count)
     for (uint32_t place = 1; place < simulation->places; place++)
         if (ranges_contains(&simulation->killed, place)) {
             sim_machine_kill_at(machine, sim_machine_now_ns(machine), place);
-            simulation_place_gone(simulation, place);
+            simulate_place_gone(simulation, place);
         }
 }
 
@@ -493,10 +493,10 @@ static void give_up(struct simulation *simulation)
     if (sim_machine_is_usurped(simulation->machine) || is_excused(simulation))
         return; /* daemons that do not take part may be awaited */
     if (counts_places(outcome->operation.kind))
-        simulation_fail(simulation, "%s: %u of %u places got no result in time", name,
-                        simulation->left, outcome->members);
+        simulate_fail(simulation, "%s: %u of %u places got no result in time", name,
+                      simulation->left, outcome->members);
     else
-        simulation_fail(simulation, "%s did not finish in time", name);
+        simulate_fail(simulation, "%s did not finish in time", name);
 }
 
 static struct virtual_network_cpu_use cpu_since(const struct virtual_network *sim,
@@ -565,14 +565,14 @@ static void configure(struct simulation *simulation)
                                           .idle = 1,
                                           .more = simulation->capacity - simulation->places,
                                           .strangers = simulation->strangers};
-    profile_apply(&plan->profile, config);
+    simulate_profile_apply(&plan->profile, config);
     config->program.endless = 1;
     config->rule.per = plan->per_node;
     config->rule.processes = plan->nodes * plan->per_node;
 }
 
-void simulation_run(struct simulation *simulation, const struct simulate_plan *plan, uint32_t seed,
-                    struct simulate_trace *trace)
+void simulate_runs(struct simulation *simulation, const struct simulate_plan *plan, uint32_t seed,
+                   struct simulate_trace *trace)
 {
     static const struct operation start = {.kind = OPERATION_START};
     bool has_start = plan->operations[0].kind == OPERATION_START;
@@ -607,7 +607,7 @@ void simulation_run(struct simulation *simulation, const struct simulate_plan *p
     }
 }
 
-void simulation_fini(struct simulation *simulation)
+void simulate_fini(struct simulation *simulation)
 {
     sim_machine_destroy(simulation->machine);
     allocation_fini(&simulation->allocation);

@@ -75,7 +75,7 @@ static const struct option_rule alloc_rules[] = {
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
     OPTION_ROWS_ABOUT(struct alloc_settings, run.help, run.version)};
 
-void alloc_help(struct buffer *out)
+void alloc_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan alloc [OPTIONS]\n\n"
                               "Shows the nodes that a run would have, and starts nothing.\n");
@@ -207,7 +207,7 @@ int alloc_verb(int argc, char *const *argv, const struct run_world *world, struc
 
     traced.trace = settings.explain > 0 ? &trace : NULL;
     if (rc == 0 && settings.run.help > 0)
-        alloc_help(out);
+        alloc_verb_help(out);
     else if (rc == 0 && settings.run.version > 0)
         options_version(out);
     else if (rc == 0 && next < argc)

@@ -11,6 +11,6 @@
 /* argv[0] is the verb.  Appends the output. */
 int alloc_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
                struct error *error);
-void alloc_help(struct buffer *out);
+void alloc_verb_help(struct buffer *out);
 
 #endif

@@ -40,7 +40,7 @@ static const struct option_rule clean_rules[] = {
      .help = "show what would be removed, and remove nothing"},
     OPTION_ROWS_ABOUT(struct clean_settings, help, version)};
 
-void clean_help(struct buffer *out)
+void clean_verb_help(struct buffer *out)
 {
     buffer_append_string(
         out, "Usage: banyan clean [OPTIONS]\n\n"
@@ -61,7 +61,7 @@ static void found(void *context, const struct leftover *leftover)
     struct cleaning *cleaning = context;
     struct error error = ERROR_NONE;
 
-    if (cleaning->dry_run == 0 && leftover_remove(leftover, &error) < 0) {
+    if (cleaning->dry_run == 0 && leftovers_remove(leftover, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         cleaning->failed = 1;
         return;
@@ -118,7 +118,7 @@ int clean_verb(int argc, char **argv)
     if (options_parse(clean_rules, argc, argv, &settings, &next, &error) < 0)
         return fail(&error);
     if (settings.help > 0)
-        clean_help(&text);
+        clean_verb_help(&text);
     else if (settings.version > 0)
         options_version(&text);
     else if (next < argc) {

@@ -10,6 +10,6 @@
 
 /* argv[0] is the verb.  Returns the exit status; 1 if something could not be removed. */
 int clean_verb(int argc, char **argv);
-void clean_help(struct buffer *out);
+void clean_verb_help(struct buffer *out);
 
 #endif

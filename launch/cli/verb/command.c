@@ -12,14 +12,14 @@
 #include "base/error.h"
 #include "fabric/loop.h"
 #include "launch/cli/verb/alloc_verb.h"
-#include "launch/cli/remote/asking.h"
+#include "launch/cli/remote/alloc_request.h"
 #include "launch/cli/verb/clean_verb.h"
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/verb/map_verb.h"
 #include "launch/cli/verb/this_machine.h"
-#include "launch/cli/remote/on_login.h"
+#include "launch/cli/remote/remote.h"
 #include "launch/cli/option/options.h"
 #include "launch/proto/exit_status.h"
 #include "launch/cli/request/run_options.h"
@@ -48,9 +48,9 @@ static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, run_help},
     {"start", "start an instance in which many jobs can run", verb_start, start_help},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
-    {"alloc", "show the nodes that a run would have", verb_alloc, alloc_help},
-    {"map", "show where a run would place its processes", verb_map, map_help},
-    {"clean", "remove what dead instances have left on this machine", clean_verb, clean_help},
+    {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
+    {"map", "show where a run would place its processes", verb_map, map_verb_help},
+    {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
     {"doctor", "examine the nodes and report problems", verb_doctor, doctor_help},
     {"help", "print help for a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
@@ -90,7 +90,7 @@ static int print_help(void (*help)(struct buffer *out))
 static int run_in_asked(const char *wanted, int argc, char **argv)
 {
     char *banyan = this_machine_banyan();
-    int status = asking_run(wanted, argc, argv, banyan);
+    int status = alloc_request_run(wanted, argc, argv, banyan);
 
     free(banyan);
     return status;
@@ -99,7 +99,7 @@ static int run_in_asked(const char *wanted, int argc, char **argv)
 static int run_on_login(const char *login, int argc, char **argv)
 {
     char *banyan = this_machine_banyan();
-    int status = on_login_run(login, argc, argv, banyan);
+    int status = remote_submit_run(login, argc, argv, banyan);
 
     free(banyan);
     return status;
@@ -109,7 +109,7 @@ static int run_on_login(const char *login, int argc, char **argv)
 static int verb_relay(int argc, char **argv)
 {
     char *banyan = this_machine_banyan();
-    int status = on_relay_run(argc, argv, banyan);
+    int status = remote_relay_run(argc, argv, banyan);
 
     free(banyan);
     return status;
@@ -162,8 +162,8 @@ static int carry_out_run(struct run_request *request, uint64_t start_ns)
 static int verb_run(int argc, char **argv)
 {
     static const struct instance_verb verb = {run_request_parse, run_help, carry_out_run};
-    const char *login = on_login_wanted(argc, argv);
-    const char *wanted = asking_wanted(argc, argv);
+    const char *login = remote_submit_wanted(argc, argv);
+    const char *wanted = alloc_request_wanted(argc, argv);
 
     if (login != NULL)
         return run_on_login(login, argc, argv);
@@ -247,7 +247,7 @@ static const struct verb *find_verb(const char *name, struct error *error)
         if (strcmp(name, names[i]) == 0)
             return &verbs[i];
     }
-    nearest = word_nearest(name, names, VERBS_COUNT);
+    nearest = options_nearest(name, names, VERBS_COUNT);
     if (nearest != NULL)
         error_set(error, -EINVAL, "unknown command '%.80s': did you mean '%s'?", name, nearest);
     else

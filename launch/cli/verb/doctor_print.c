@@ -120,7 +120,8 @@ void doctor_report_print(const struct doctor_report *report, const struct hostli
 
         print_places(&finding->places, names, &nodes);
         name_texts(finding, names, &text, &remedy);
-        print_row(out, width, finding->topic != last ? doctor_topic_name(finding->topic) : "",
+        print_row(out, width,
+                  finding->topic != last ? doctor_report_topic_name(finding->topic) : "",
                   marks[finding->level], buffer_string(&nodes), buffer_string(&text));
         if (remedy.length_bytes > 0)
             buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&remedy));
@@ -139,7 +140,7 @@ static json_t *json_finding(const struct doctor_finding *finding, const struct h
 
     print_places(&finding->places, names, &nodes);
     name_texts(finding, names, &text, &remedy);
-    json_object_set_new(object, "check", json_string(doctor_topic_name(finding->topic)));
+    json_object_set_new(object, "check", json_string(doctor_report_topic_name(finding->topic)));
     json_object_set_new(object, "level", json_string(level_names[finding->level]));
     json_object_set_new(object, "nodes", json_text(buffer_string(&nodes)));
     json_object_set_new(object, "count", json_integer((json_int_t)ranges_count(&finding->places)));

@@ -293,7 +293,7 @@ static uint64_t most_required(struct map_report *report, struct placement_rule *
         buffer_clear(ret_text);
         buffer_append_string(ret_text, own->fact == FACT_MEMORY ? "mem>=" : "gpus>=");
         if (own->fact == FACT_MEMORY)
-            memory_print_mib(next, ret_text);
+            node_facts_print_mib(next, ret_text);
         else
             buffer_printf(ret_text, "%llu", (unsigned long long)next);
         if (next > 0 &&

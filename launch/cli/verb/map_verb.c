@@ -63,7 +63,7 @@ static struct option_rule *all_rules(void)
     return rules;
 }
 
-void map_help(struct buffer *out)
+void map_verb_help(struct buffer *out)
 {
     buffer_append_string(out,
                          "Usage: banyan map [OPTIONS] [PROGRAM [ARGUMENTS]]\n\n"
@@ -79,7 +79,7 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
                           const struct map_machines *machines, struct allocation *allocation,
                           struct error *error)
 {
-    char *nodes = option_list_join(&settings->nodes, ",");
+    char *nodes = options_list_join(&settings->nodes, ",");
     int is_counted = strchr(nodes, ':') != NULL;
     int rc = allocation_parse_hosts(allocation, nodes, error), cores = 0;
 
@@ -191,7 +191,7 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     struct allocation allocation;
     struct map_machines machines = {.count = 0};
     struct map_report report = {.allocation = &allocation, .machines = &machines};
-    char *topology = option_list_join(&settings.topology, ";");
+    char *topology = options_list_join(&settings.topology, ";");
     int rc = map_machines_read(&machines, topology, error);
 
     free(topology);
@@ -222,7 +222,7 @@ int map_verb(int argc, char *const *argv, const struct run_world *world, struct 
     int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
 
     if (rc == 0 && apps.items[0].settings.help > 0)
-        map_help(out);
+        map_verb_help(out);
     else if (rc == 0 && apps.items[0].settings.version > 0)
         options_version(out);
     else if (rc == 0)

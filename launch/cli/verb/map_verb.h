@@ -12,6 +12,6 @@
 /* argv[0] is the verb.  Appends the output. */
 int map_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
              struct error *error);
-void map_help(struct buffer *out);
+void map_verb_help(struct buffer *out);
 
 #endif

@@ -80,7 +80,7 @@ static void test_table(void)
         test_line(foreign);
         snprintf(names, sizeof(names), "%s", foreign->names);
         for (char *name; (name = strsep(&rest, " ")) != NULL;) {
-            ok(native_find(name) == NULL && foreign_option_find(name, strlen(name)) == foreign,
+            ok(native_find(name) == NULL && foreign_options_find(name, strlen(name)) == foreign,
                "%s is here once, and not banyan's", name);
             test_name(foreign, name);
         }
@@ -90,8 +90,8 @@ static void test_table(void)
 int main(void)
 {
     test_table();
-    ok(foreign_option_find("ntask", 5) == NULL && foreign_option_find("", 0) == NULL &&
-           foreign_option_find("ntasks-per", 7) == NULL,
+    ok(foreign_options_find("ntask", 5) == NULL && foreign_options_find("", 0) == NULL &&
+           foreign_options_find("ntasks-per", 7) == NULL,
        "a part of a name is not the name");
     return done_testing();
 }

@@ -79,7 +79,7 @@ static void refuses(const char *line, const char *message)
 
     is_int(parse(line, &settings, &next, &error), -EINVAL, "'%s' is refused", line);
     is_string(error.text, message, "with one line that says why");
-    option_list_fini(&settings.set);
+    options_list_fini(&settings.set);
 }
 
 static void test_forms(void)
@@ -105,7 +105,7 @@ static void test_forms(void)
            strcmp(settings.set.items[1], "B") == 0 && strcmp(settings.set.items[2], "C") == 0,
        "in order");
     is_int(next, 13, "'--' ends the options");
-    option_list_fini(&settings.set);
+    options_list_fini(&settings.set);
     parse("run -ll -ln2 -lxA=1 -xB=2 --x=C --n=3 -lh -n 0", &settings, &next, &error);
     is_string(error.text, "", "letters that stand together");
     ok(settings.label == 5 && settings.count == 3 && settings.set.count == 3 &&
@@ -113,7 +113,7 @@ static void test_forms(void)
            strcmp(settings.set.items[2], "C") == 0,
        "each is an option, and one that takes a value has the rest");
     ok(settings.help == 1 && next == 8, "--help ends the options");
-    option_list_fini(&settings.set);
+    options_list_fini(&settings.set);
     is_int(parse("run -n 2 prog -n 3 --help", &settings, &next, &error), 0,
            "what follows the program is not looked at");
     ok(next == 3 && settings.count == 2, "and is the program's");
@@ -177,17 +177,18 @@ static void test_nearest(void)
 {
     static const char *const words[] = {"run", "help", "version"};
 
-    is_string(word_nearest("rnu", words, 3), "run", "two letters in the wrong order");
-    is_string(word_nearest("versoin", words, 3), "version", "also in a long word");
-    is_string(word_nearest("hlep", words, 3), "help", "and in a short one");
-    is_string(word_nearest("launch", words, 3), NULL, "nothing is near");
-    is_string(word_nearest("ran", words, 3), "run", "one slip in a short word");
-    is_string(word_nearest("rin", (const char *const[]){"ring", "run"}, 2), "ring", "the first");
-    is_string(word_nearest("top", (const char *const[]){"map", "stop"}, 2), "stop",
+    is_string(options_nearest("rnu", words, 3), "run", "two letters in the wrong order");
+    is_string(options_nearest("versoin", words, 3), "version", "also in a long word");
+    is_string(options_nearest("hlep", words, 3), "help", "and in a short one");
+    is_string(options_nearest("launch", words, 3), NULL, "nothing is near");
+    is_string(options_nearest("ran", words, 3), "run", "one slip in a short word");
+    is_string(options_nearest("rin", (const char *const[]){"ring", "run"}, 2), "ring", "the first");
+    is_string(options_nearest("top", (const char *const[]){"map", "stop"}, 2), "stop",
               "not one that differs in two letters of three");
-    is_string(word_nearest("mem", (const char *const[]){"mpi"}, 1), NULL, "which is another word");
-    is_string(word_nearest("ru", words, 3), NULL, "nor anything for two letters");
-    is_string(word_nearest("", words, 3), NULL, "nothing is near to nothing");
+    is_string(options_nearest("mem", (const char *const[]){"mpi"}, 1), NULL,
+              "which is another word");
+    is_string(options_nearest("ru", words, 3), NULL, "nor anything for two letters");
+    is_string(options_nearest("", words, 3), NULL, "nothing is near to nothing");
 }
 
 int main(void)

@@ -389,7 +389,7 @@ static void test_cgroup_clean(void)
         *slash = '\0';
         ours = cgroup_of_dead(parent, status.st_ino, dead);
         foreign = cgroup_of_dead(parent, status.st_ino + 1, dead);
-        cgroup_clean();
+        helper_cgroup_clean();
         ok(access(ours, F_OK) < 0, "what a dead helper left is removed");
         ok(access(foreign, F_OK) == 0, "but not that of another name space of pids");
         rmdir(foreign);

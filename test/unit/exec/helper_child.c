@@ -27,7 +27,7 @@ static int start_once(int null_fd, int cgroup_fd)
     char shell[] = "sh", option[] = "-c", script[] = "exit 7";
     char *argv[] = {NULL, shell, option, script, NULL};
     char *environment[] = {NULL, path_variable, NULL};
-    struct child_start *start = child_start_take();
+    struct child_start *start = helper_child_start_take();
     struct child_failure failure;
     int report_fd = -1, status = 0;
     pid_t pid;
@@ -36,11 +36,11 @@ static int start_once(int null_fd, int cgroup_fd)
     start->order.environment = environment + 1;
     start->null_fd = null_fd;
     assert(getrlimit(RLIMIT_NOFILE, &start->files) == 0);
-    pid = child_spawn(start, cgroup_fd, &report_fd);
+    pid = helper_child_spawn(start, cgroup_fd, &report_fd);
     assert(pid > 0 && waitpid(pid, &status, 0) == pid);
-    assert(child_result(report_fd, &failure) == 1);
+    assert(helper_child_result(report_fd, &failure) == 1);
     close(report_fd);
-    child_start_give(start);
+    helper_child_start_give(start);
     return status;
 }
 
@@ -54,7 +54,7 @@ static void test_refused_cgroup(void)
 
     ok(start_once(null_fd, no_cgroup_fd) == STATUS << 8,
        "a process whose cgroup is refused starts without one");
-    ok(cgroup_create(1, &made_fd) == NULL && made_fd == -1, "and no more cgroups are made");
+    ok(helper_cgroup_create(1, &made_fd) == NULL && made_fd == -1, "and no more cgroups are made");
     before = mallinfo2().uordblks;
     for (int i = 0; i < STARTS; i++)
         good += start_once(null_fd, no_cgroup_fd) == STATUS << 8;

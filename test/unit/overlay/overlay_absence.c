@@ -192,7 +192,7 @@ static void test_unknown(void)
 /* ---- what the parent is told ---- */
 
 /* Those of whom a HEIRS to the parent says where they listen. */
-static void is_told(const struct bench *bench, const char *places, const char *what)
+static void is_reported(const struct bench *bench, const char *places, const char *what)
 {
     const struct frame *frame = bench_sent(bench, 1, OVERLAY_HEIRS);
     char text[64] = "";
@@ -242,13 +242,13 @@ static void test_told_when_whole(void)
 
     open_middle(&bench);
     bench_adopt(&bench, 3, 3, 5, 31);
-    is_told(&bench, "", "who joins is not told of at once, as others follow");
+    is_reported(&bench, "", "who joins is not told of at once, as others follow");
     tell_heirs(&bench, 3, 4);
     child_is_whole(&bench, 3);
     bench_adopt(&bench, 6, 6, 8, 31);
     child_is_whole(&bench, 6);
     ok(bench_sent(&bench, 1, OVERLAY_ARRIVED) != NULL, "the parent hears that all have arrived");
-    is_told(&bench, " 3 6 4", "and where they listen, the children first");
+    is_reported(&bench, " 3 6 4", "and where they listen, the children first");
     bench_close(&bench);
 }
 
@@ -261,13 +261,13 @@ static void test_told_soon(void)
     bench.now_ns += 40 * MS;
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
     tell_heirs(&bench, 3, 4);
-    is_told(&bench, "", "while some are missing a sixteenth of a heartbeat passes");
+    is_reported(&bench, "", "while some are missing a sixteenth of a heartbeat passes");
     bench.now_ns += 23 * MS;
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    is_told(&bench, " 3 4", "before the parent is told, of all changes together");
+    is_reported(&bench, " 3 4", "before the parent is told, of all changes together");
     bench.now_ns += 100 * MS;
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_TIMER});
-    is_told(&bench, "", "once");
+    is_reported(&bench, "", "once");
     bench_step(&bench, (struct overlay_event){.kind = OVERLAY_EVENT_DOWN, .place = 1});
     bench_welcome(&bench, 0, 1, 8, 0, 0);
     ok(bench_sent(&bench, 0, OVERLAY_HEIRS) != NULL, "a new parent is told at once");

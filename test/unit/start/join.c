@@ -18,7 +18,7 @@
 #include "fabric/link_set.h"
 #include "fabric/loop.h"
 #include "fabric/tls.h"
-#include "launch/start/join_book.h"
+#include "launch/start/join_roster.h"
 #include "launch/start/join_token.h"
 #include "test/support/tap.h"
 
@@ -119,66 +119,68 @@ static void test_identity(void)
     char text[JOIN_IDENTITY_BYTES];
     uint32_t place = 0;
 
-    join_identity_print(text, SESSION, 7);
+    join_token_identity_print(text, SESSION, 7);
     is_string(text, SESSION "/join/7", "an identity");
-    is_int(join_identity_parse(text, SESSION, &place), 0, "is read");
+    is_int(join_token_identity_parse(text, SESSION, &place), 0, "is read");
     is_uint(place, 7, "as its place");
-    is_int(join_identity_parse(SESSION "/join/07", SESSION, &place), -EBADMSG, "in one form only");
-    is_int(join_identity_parse(SESSION "/join/0", SESSION, &place), -EBADMSG, "not the root's");
-    is_int(join_identity_parse(SESSION "/1/0/1", SESSION, &place), -EBADMSG, "no link's");
-    is_int(join_identity_parse(text, OTHER_SESSION, &place), -EBADMSG, "of no other session");
+    is_int(join_token_identity_parse(SESSION "/join/07", SESSION, &place), -EBADMSG,
+           "in one form only");
+    is_int(join_token_identity_parse(SESSION "/join/0", SESSION, &place), -EBADMSG,
+           "not the root's");
+    is_int(join_token_identity_parse(SESSION "/1/0/1", SESSION, &place), -EBADMSG, "no link's");
+    is_int(join_token_identity_parse(text, OTHER_SESSION, &place), -EBADMSG, "of no other session");
 }
 
 /* ---- The book ---- */
 
 static void test_book(void)
 {
-    struct join_book *book = join_book_create(SESSION, PLACES, 1000);
+    struct join_roster *book = join_roster_create(SESSION, PLACES, 1000);
     unsigned char key[SECRET_BYTES], other[SECRET_BYTES];
     struct ranges missing = {0};
     struct join_token token;
     struct error error;
     uint32_t place = 0;
 
-    is_int(join_book_key(book, SESSION "/join/1", key), 0, "there is a key for a place");
-    is_int(join_book_key(book, SESSION "/join/2", other), 0, "and for the next");
+    is_int(join_roster_key(book, SESSION "/join/1", key), 0, "there is a key for a place");
+    is_int(join_roster_key(book, SESSION "/join/2", other), 0, "and for the next");
     ok(memcmp(key, other, SECRET_BYTES) != 0, "which is another");
-    join_book_token(book, 1, &token);
-    (void)join_key(token.secret, SESSION "/join/1", other);
+    join_roster_token(book, 1, &token);
+    (void)join_roster_derive_key(token.secret, SESSION "/join/1", other);
     is_bytes(key, SECRET_BYTES, other, SECRET_BYTES, "it comes from the token's secret");
-    is_int(join_book_key(book, SESSION "/join/4", key), -EACCES, "none for a place too many");
-    is_int(join_book_key(book, OTHER_SESSION "/join/1", key), -EACCES, "none of another session");
-    is_int(join_book_claim(book, SESSION "/join/1", 999, &place, &error), 0, "a token is used");
+    is_int(join_roster_key(book, SESSION "/join/4", key), -EACCES, "none for a place too many");
+    is_int(join_roster_key(book, OTHER_SESSION "/join/1", key), -EACCES, "none of another session");
+    is_int(join_roster_claim(book, SESSION "/join/1", 999, &place, &error), 0, "a token is used");
     is_uint(place, 1, "for its place");
-    is_int(join_book_claim(book, SESSION "/join/1", 999, &place, &error), -EEXIST, "but once");
+    is_int(join_roster_claim(book, SESSION "/join/1", 999, &place, &error), -EEXIST, "but once");
     has_string(error.text, "place 1 has already been used", "which it says");
-    is_int(join_book_claim(book, SESSION "/join/2", 1000, &place, &error), -ETIME,
+    is_int(join_roster_claim(book, SESSION "/join/2", 1000, &place, &error), -ETIME,
            "one that has expired is not");
     has_string(error.text, "place 2 has expired", "which it says");
-    join_book_joined(book, 3);
-    join_book_joined(book, 3);
-    is_int(join_book_claim(book, SESSION "/join/3", 999, &place, &error), -EEXIST,
+    join_roster_joined(book, 3);
+    join_roster_joined(book, 3);
+    is_int(join_roster_claim(book, SESSION "/join/3", 999, &place, &error), -EEXIST,
            "a place that is alive cannot be claimed");
     has_string(error.text, "place 3 is alive", "which it says");
-    is_uint(join_book_left(book), 2, "two have not joined");
-    join_book_missing(book, &missing);
+    is_uint(join_roster_left(book), 2, "two have not joined");
+    join_roster_missing(book, &missing);
     ok(ranges_count(&missing) == 2 && !ranges_contains(&missing, 3), "and these are they");
     ranges_fini(&missing);
-    join_book_destroy(book);
+    join_roster_destroy(book);
 }
 
 /* ---- Visits ---- */
 
 static struct loop *loop;
 static struct link_set *links;
-static struct join_book *book;
+static struct join_roster *book;
 static struct addresses addresses;
 static uint64_t shift_ns;
 static char last_log[512];
 
 static int find_key(void *context, const char *identity, unsigned char *ret_key)
 {
-    return join_book_key(book, identity, ret_key);
+    return join_roster_key(book, identity, ret_key);
 }
 
 static struct message *answer(void *context, const char *identity, struct error *why)
@@ -186,7 +188,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     struct message *message;
     uint32_t place;
 
-    if (join_book_claim(book, identity, loop_now_ns() + shift_ns, &place, why) < 0)
+    if (join_roster_claim(book, identity, loop_now_ns() + shift_ns, &place, why) < 0)
         return NULL;
     message = message_create_blank(LARGE_BYTES);
     memset(message->data, (int)place, LARGE_BYTES);
@@ -215,8 +217,8 @@ static int visit(const struct join_token *token, uint32_t patience_ms, int error
     struct error error = ERROR_NONE;
     int rc;
 
-    join_identity_print(identity, token->session, token->place);
-    (void)join_key(token->secret, identity, key);
+    join_token_identity_print(identity, token->session, token->place);
+    (void)join_roster_derive_key(token->secret, identity, key);
     rc = link_guest_visit(&guest, &message, &error);
     if (rc == 0 && (message->length_bytes != LARGE_BYTES ||
                     message->data[LARGE_BYTES - 1] != (unsigned char)token->place))
@@ -274,14 +276,14 @@ static void open_root(void)
     (void)address_parse("127.0.0.1", &config.listen_on.items[0], &error);
     links = link_set_create(&config, &error);
     link_set_addresses(links, &addresses);
-    book = join_book_create(SESSION, PLACES, loop_now_ns() + LATER_NS);
+    book = join_roster_create(SESSION, PLACES, loop_now_ns() + LATER_NS);
 }
 
 static struct join_token token_of(uint32_t place)
 {
     struct join_token token;
 
-    join_book_token(book, place, &token);
+    join_roster_token(book, place, &token);
     token.addresses = addresses;
     return token;
 }
@@ -350,7 +352,7 @@ int main(void)
     test_visits();
     test_silence();
     link_set_destroy(links);
-    join_book_destroy(book);
+    join_roster_destroy(book);
     loop_destroy(loop);
     tls_stop();
     return done_testing();

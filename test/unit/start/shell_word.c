@@ -24,7 +24,7 @@ static void test_shell(const char *word)
     FILE *shell;
 
     buffer_append_string(&command, "printf %s ");
-    shell_put_word(&command, word);
+    shell_word_put(&command, word);
     shell = popen(buffer_string(&command), "r");
     if (shell == NULL)
         bail_out("cannot run a shell");
@@ -39,10 +39,10 @@ int main(void)
 {
     struct buffer text = {0};
 
-    shell_put_word(&text, "plain");
+    shell_word_put(&text, "plain");
     is_string(buffer_string(&text), "plain", "a plain word stays as it is");
     buffer_clear(&text);
-    shell_put_word(&text, "it's");
+    shell_word_put(&text, "it's");
     is_string(buffer_string(&text), "'it'\\''s'", "a quote is quoted");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         test_shell(words[i]);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/remote/alloc_request.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/run_words.h"
+
+#define QUOTED_BYTES 80
+
+/* How each scheduler is asked: fixed words, the user's options, words before the command. */
+static const struct asker {
+    const char *scheduler;
+    const char *words[4];
+    const char *before[3];
+    int quiet_errors;   /* prints progress to stderr, and runs the command on this machine */
+    int needs_terminal; /* for its stdin */
+    int loses_directory;
+} askers[] = {
+    {.scheduler = "slurm", .words = {"salloc"}, .before = {NULL}, .quiet_errors = 1},
+    {.scheduler = "lsf", .words = {"bsub", "-I"}},
+    {.scheduler = "pbs",
+     .words = {"qsub", "-I", "-V", "-x"},
+     .before = {"--"},
+     .needs_terminal = 1,
+     .loses_directory = 1},
+};
+
+/* ---- Words ---- */
+
+static void add(struct alloc_request_command *command, char *word)
+{
+    assert(word != NULL);
+    command->words = memory_resize(command->words, (command->count + 2) * sizeof(*command->words));
+    command->words[command->count++] = word;
+    command->words[command->count] = NULL;
+}
+
+static void add_copy(struct alloc_request_command *command, const char *word)
+{
+    add(command, memory_copy_string(word));
+}
+
+void alloc_request_command_fini(struct alloc_request_command *command)
+{
+    for (size_t i = 0; i < command->count; i++)
+        free(command->words[i]);
+    free(command->words);
+    *command = (struct alloc_request_command){.count = 0};
+}
+
+/* The next word of a text, split at blanks outside quotes of either kind; NULL at the end. */
+static char *next_word(const char **text, int *ret_open)
+{
+    struct buffer word = {0};
+    const char *at = *text + strspn(*text, " \t");
+    char quote = '\0';
+
+    *ret_open = 0;
+    if (*at == '\0')
+        return NULL;
+    for (; *at != '\0' && (quote != '\0' || (*at != ' ' && *at != '\t')); at++) {
+        if (quote == '\0' && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else if (quote != '\0' && *at == quote)
+            quote = '\0';
+        else
+            buffer_append(&word, at, 1);
+    }
+    *text = at;
+    *ret_open = quote != '\0';
+    buffer_append(&word, "", 1);
+    return buffer_take(&word, NULL);
+}
+
+static int add_options(struct alloc_request_command *command, const char *text, struct error *error)
+{
+    const char *at = text;
+    char *word;
+    int is_open;
+
+    while ((word = next_word(&at, &is_open)) != NULL) {
+        add(command, word);
+        if (is_open)
+            return error_set(error, -EINVAL, "option --alloc: unterminated quote in '%.*s'",
+                             QUOTED_BYTES, text);
+    }
+    return 0;
+}
+
+/* ---- The run inside ---- */
+
+const char *alloc_request_wanted(int argc, char *const *argv)
+{
+    return run_words_value(argc, argv, offsetof(struct run_settings, alloc));
+}
+
+static void add_run(struct alloc_request_command *command, int argc, char *const *argv)
+{
+    int count;
+    char **words = run_words_without(argc, argv, offsetof(struct run_settings, alloc), &count);
+
+    for (int i = 1; i < count; i++)
+        add_copy(command, words[i]);
+    free(words);
+}
+
+/* ---- The whole ---- */
+
+static const struct asker *asker_find(const char *text, struct error *error)
+{
+    const char *colon = strchr(text, ':');
+    size_t bytes = colon != NULL ? (size_t)(colon - text) : strlen(text);
+
+    for (size_t i = 0; i < sizeof(askers) / sizeof(askers[0]); i++) {
+        if (strlen(askers[i].scheduler) == bytes && memcmp(askers[i].scheduler, text, bytes) == 0)
+            return &askers[i];
+    }
+    error_set(
+        error, -EINVAL,
+        "option --alloc: '%.*s' does not begin with slurm:, lsf: or pbs:, as in \"slurm: -N4\"",
+        QUOTED_BYTES, text);
+    return NULL;
+}
+
+static void add_banyan(struct alloc_request_command *command, const struct asker *asker,
+                       const struct alloc_request_ops *ops)
+{
+    if (asker->quiet_errors) {
+        add_copy(command, "/bin/sh");
+        add_copy(command, "-c");
+        add_copy(command, "echo $$ >&8; exec 2>&9 8>&- 9>&-; exec \"$@\"");
+        add_copy(command, "sh");
+    }
+    add_copy(command, ops->banyan);
+    add_copy(command, "run");
+    if (asker->loses_directory && ops->directory != NULL) {
+        add_copy(command, "--wdir");
+        add_copy(command, ops->directory);
+    }
+}
+
+int alloc_request_command_make(struct alloc_request_command *ret_command, const char *text,
+                               int argc, char *const *argv, const struct alloc_request_ops *ops,
+                               struct error *error)
+{
+    struct alloc_request_command command = {.count = 0};
+    const struct asker *asker = asker_find(text, error);
+    const char *colon = strchr(text, ':');
+    int rc;
+
+    if (asker == NULL)
+        return -EINVAL;
+    command.name = asker->words[0];
+    command.quiet_errors = asker->quiet_errors;
+    command.wants_terminal = asker->needs_terminal && !ops->has_terminal;
+    for (size_t i = 0; i < 4 && asker->words[i] != NULL; i++)
+        add_copy(&command, asker->words[i]);
+    rc = colon != NULL ? add_options(&command, colon + 1, error) : 0;
+    if (rc < 0) {
+        alloc_request_command_fini(&command);
+        return rc;
+    }
+    for (size_t i = 0; i < 3 && asker->before[i] != NULL; i++)
+        add_copy(&command, asker->before[i]);
+    add_banyan(&command, asker, ops);
+    add_run(&command, argc, argv);
+    assert(command.count > 0 && command.words[command.count] == NULL);
+    *ret_command = command;
+    return 0;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/rank/rank_pmi.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fabric/address.h"
+#include "launch/exec/descriptor.h"
+#include "launch/rank/rank_pmi_internal.h"
+#include "pmix/host_environment.h"
+
+#define PMI1_READ_BYTES 4096
+/* Requests of a client that does not read its answers are not read until it does. */
+#define PMI1_UNSENT_BYTES 65536
+
+static void client_close(struct client *client)
+{
+    loop_watch_destroy(client->watch);
+    client->watch = NULL;
+    if (client->fd >= 0)
+        close(client->fd);
+    client->fd = -1;
+    buffer_fini(&client->unsent);
+}
+
+static void client_flush(struct client *client)
+{
+    while (client->fd >= 0 && client->unsent.length_bytes > 0) {
+        ssize_t sent = send(client->fd, client->unsent.data, client->unsent.length_bytes,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno != EAGAIN)
+            buffer_clear(&client->unsent); /* it no longer reads; its end is noticed by reading */
+        if (sent < 0)
+            break;
+        buffer_consume(&client->unsent, (size_t)sent);
+    }
+    if (client->watch)
+        loop_watch_set(client->watch,
+                       (client->unsent.length_bytes < PMI1_UNSENT_BYTES ? LOOP_READ : 0) |
+                           (client->unsent.length_bytes > 0 ? LOOP_WRITE : 0));
+}
+
+static void pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
+{
+    struct client *client = &((struct speaker *)context)->rank_pmi->clients[index];
+
+    if (client->fd < 0)
+        return;
+    buffer_append(&client->unsent, data, bytes);
+    client_flush(client);
+}
+
+struct mapping_runs {
+    struct pmi1_run *items;
+    uint32_t count;
+};
+
+/* Adds the next block of ranks; consecutive nodes with equal counts form one run. */
+static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks)
+{
+    struct pmi1_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
+
+    assert(ranks > 0);
+    if (last && last->ranks_per_node == ranks && last->first_node + last->nodes == node) {
+        last->nodes++;
+        return;
+    }
+    runs->items = memory_resize(runs->items, (runs->count + 1) * sizeof *runs->items);
+    runs->items[runs->count++] =
+        (struct pmi1_run){.first_node = node, .nodes = 1, .ranks_per_node = ranks};
+}
+
+/* Ranks round-robin over the nodes: blocks of one rank.  O(ranks), which PMI-1 costs anyway. */
+static void mapping_in_turn(const struct rank_pmi *rank_pmi, struct mapping_runs *runs)
+{
+    const struct job_local *job = rank_pmi->config.job;
+
+    for (uint32_t rank = 0; rank < job->map.processes; rank++) {
+        uint32_t node, local_index;
+
+        placement_map_find(&job->map, rank, &node, &local_index);
+        mapping_add(runs, (uint32_t)ranges_count_within(&job->places, 1, node + 1) - 1, 1);
+    }
+}
+
+static void mapping_in_blocks(const struct rank_pmi *rank_pmi, struct mapping_runs *runs)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t place = 0;
+
+    for (uint32_t node = 0; ranges_next(&job->places, place, &place); node++, place++)
+        mapping_add(runs, node, placement_map_count(&job->map, place - 1));
+}
+
+/* PMI_process_mapping: which ranks share a node. Nodes are numbered by their order in the job. */
+static void process_mapping(const struct rank_pmi *rank_pmi, struct buffer *out)
+{
+    struct mapping_runs runs = {0};
+
+    if (!placement_map_is_contiguous(&rank_pmi->config.job->map))
+        mapping_in_turn(rank_pmi, &runs);
+    else
+        mapping_in_blocks(rank_pmi, &runs);
+    pmi1_mapping(runs.items, runs.count, out);
+    free(runs.items);
+}
+
+/* On a client's first message: a job that does not use PMI-1 does not pay for it. */
+static void pmi1_open(struct rank_pmi *rank_pmi)
+{
+    struct speaker *speaker = &rank_pmi->speakers[SPEAKER_PMI1];
+    const struct job_local *job = rank_pmi->config.job;
+    struct pmi_ops ops = rank_pmi_ops(speaker);
+    struct buffer mapping = {0};
+    struct pmi1_config config = {
+        .job = job->number,
+        .kvs_name = rank_pmi->namespace,
+        .size = job->map.processes,
+        .universe_size = (uint32_t)allocation_slots(rank_pmi->config.allocation),
+        .local_count = job->count,
+        .local_ranks = rank_pmi->ranks,
+        .local_apps = rank_pmi->apps,
+        .ops = &ops,
+        .reply = pmi1_reply,
+    };
+
+    assert(rank_pmi->pmi1 == NULL && job->count > 0);
+    process_mapping(rank_pmi, &mapping);
+    config.process_mapping = buffer_string(&mapping);
+    rank_pmi->pmi1 = pmi1_create(&config);
+    speaker->handle = rank_pmi->pmi1;
+    buffer_fini(&mapping);
+    for (uint32_t i = 0; i < job->count; i++)
+        if (rank_pmi->clients[i].is_gone)
+            (void)pmi1_closed(rank_pmi->pmi1, i);
+}
+
+static void client_ready(void *context, int fd, unsigned int ready)
+{
+    struct client *client = context;
+    struct rank_pmi *rank_pmi = client->rank_pmi;
+    char data[PMI1_READ_BYTES];
+    struct error error = ERROR_NONE;
+    ssize_t got;
+
+    if (ready & LOOP_WRITE)
+        client_flush(client);
+    if (!(ready & LOOP_READ))
+        return;
+    got = recv(fd, data, sizeof data, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        client->is_gone = 1;
+        if (rank_pmi->pmi1)
+            (void)pmi1_closed(rank_pmi->pmi1, client->index);
+        client_close(client);
+        return;
+    }
+    if (!rank_pmi->pmi1)
+        pmi1_open(rank_pmi);
+    if (pmi1_input(rank_pmi->pmi1, client->index, data, (size_t)got, &error) < 0) {
+        log_warning("rank %u: %s", rank_pmi->ranks[client->index], error.text);
+        (void)pmi1_closed(rank_pmi->pmi1, client->index);
+        client_close(client);
+    }
+}
+
+static void clients_create(struct rank_pmi *rank_pmi)
+{
+    const struct job_local *job = rank_pmi->config.job;
+
+    assert(rank_pmi->config.place > 0);
+    rank_pmi->ranks = memory_allocate((job->count + 1) * sizeof *rank_pmi->ranks);
+    rank_pmi->apps = memory_allocate_zeroed((job->count + 1) * sizeof *rank_pmi->apps);
+    rank_pmi->clients = memory_allocate_zeroed((job->count + 1) * sizeof *rank_pmi->clients);
+    for (uint32_t i = 0; i < job->count; i++) {
+        rank_pmi->ranks[i] = placement_map_rank(&job->map, rank_pmi->config.place - 1, i);
+        rank_pmi->apps[i] = placement_map_app(&job->map, rank_pmi->ranks[i]);
+        rank_pmi->clients[i].rank_pmi = rank_pmi;
+        rank_pmi->clients[i].index = i;
+        rank_pmi->clients[i].fd = -1;
+    }
+}
+
+/* If --net matches nothing, as it may on virtual nodes, the libraries choose themselves. */
+static void net_open(struct rank_pmi *rank_pmi)
+{
+    const char *net = rank_pmi->config.net;
+    struct error error = ERROR_NONE;
+
+    if (net != NULL &&
+        address_net_interfaces(net, &rank_pmi->net_interfaces, &rank_pmi->net_devices, &error) < 0)
+        log_info("no network settings for the processes: %s", error.text);
+}
+
+static void speakers_create(struct rank_pmi *rank_pmi)
+{
+    static const struct pmi_events *const events[SPEAKER_COUNT] = {&pmi1_events, &pmi_node_events};
+
+    for (int kind = 0; kind < SPEAKER_COUNT; kind++)
+        rank_pmi->speakers[kind] = (struct speaker){
+            .rank_pmi = rank_pmi, .kind = (enum speaker_kind)kind, .events = events[kind]};
+}
+
+struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct error *error)
+{
+    struct rank_pmi *rank_pmi = memory_allocate_zeroed(sizeof *rank_pmi);
+    int rc = 0;
+
+    assert(config->job != NULL && config->events != NULL && config->place > 0);
+    rank_pmi->config = *config;
+    rank_pmi->events = *config->events;
+    list_init(&rank_pmi->stand_ins);
+    rank_pmi_collective_open(rank_pmi);
+    rank_pmi_fetch_open(rank_pmi);
+    job_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
+                  sizeof rank_pmi->namespace);
+    clients_create(rank_pmi);
+    speakers_create(rank_pmi);
+    net_open(rank_pmi);
+    if (config->job->spec.mpi & JOB_MPI_PMIX)
+        rc = rank_pmi_pmix_open(rank_pmi, error);
+    if (rc < 0) {
+        rank_pmi_destroy(rank_pmi);
+        return NULL;
+    }
+    return rank_pmi;
+}
+
+void rank_pmi_destroy(struct rank_pmi *rank_pmi)
+{
+    if (!rank_pmi)
+        return;
+    rank_pmi_pmix_close(rank_pmi);
+    rank_pmi_fetch_close(rank_pmi);
+    rank_pmi_collective_close(rank_pmi);
+    rank_pmi_stand_in_close(rank_pmi);
+    for (uint32_t i = 0; i < rank_pmi->config.job->count; i++)
+        client_close(&rank_pmi->clients[i]);
+    pmi1_destroy(rank_pmi->pmi1);
+    buffer_fini(&rank_pmi->net_interfaces);
+    buffer_fini(&rank_pmi->net_devices);
+    free(rank_pmi->clients);
+    free(rank_pmi->ranks);
+    free(rank_pmi->apps);
+    free(rank_pmi);
+}
+
+int rank_pmi_pmi_fd(struct rank_pmi *rank_pmi, uint32_t index, int *ret_fd)
+{
+    struct client *client = &rank_pmi->clients[index];
+    int ends[2];
+
+    assert(index < rank_pmi->config.job->count && client->fd < 0);
+    *ret_fd = -1;
+    if (!(rank_pmi->config.job->spec.mpi & JOB_MPI_PMI1))
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    client->fd = descriptor_move_high(ends[0]);
+    client->watch =
+        loop_watch_create(rank_pmi->config.loop, client->fd, LOOP_READ, client_ready, client);
+    *ret_fd = ends[1];
+    return 0;
+}
+
+/* More ranks than processors here: a rank that waits by spinning would keep others from running. */
+static int is_crowded(const struct rank_pmi *rank_pmi)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t here = rank_pmi->config.shared_machine ? job->map.processes : job->count;
+    cpu_set_t processors;
+
+    if (sched_getaffinity(0, sizeof processors, &processors) < 0)
+        return 0;
+    return here > (uint32_t)CPU_COUNT(&processors);
+}
+
+void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_fd,
+                          struct buffer *out)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    const struct session *session = rank_pmi->config.session;
+    struct host_environment environment = {
+        .namespace = rank_pmi->namespace,
+        .rank = rank_pmi->ranks[index],
+        .size = job->map.processes,
+        .local_rank = index,
+        .local_size = job->count,
+        .node_name = rank_pmi->config.node_name,
+        .server_namespace = pmi_node_namespace(rank_pmi->config.pmi_node),
+        .server_rank = rank_pmi->config.place,
+        .server_port = rank_pmi->pmix.port,
+        .server_pid = rank_pmi->pmix.pid,
+        .server_directory = pmi_node_directory(rank_pmi->config.pmi_node),
+        .shared_memory_directory = session->shared_directory[0] ? session->shared_directory : NULL,
+        .pmi_fd = job->spec.mpi & JOB_MPI_PMI1 ? target_fd : -1,
+        .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
+        .crowded = is_crowded(rank_pmi),
+    };
+
+    assert(index < job->count);
+    if (rank_pmi->net_interfaces.length_bytes > 0) {
+        environment.net_interfaces = buffer_string(&rank_pmi->net_interfaces);
+        environment.net_devices = buffer_string(&rank_pmi->net_devices);
+    }
+    host_environment_write(&environment, out);
+}
+
+int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    struct client *client = &rank_pmi->clients[index];
+
+    assert(index < job->count && rank_pmi->ended_count < job->count);
+    rank_pmi_pmix_exited(rank_pmi, index);
+    if (++rank_pmi->ended_count == job->count && job->nodes > 1 &&
+        job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
+        rank_pmi_collective_stand_in(rank_pmi); /* so that others that fence with them need not
+                                                 * ask */
+    return client->state[SPEAKER_PMI1] == CLIENT_CONNECTED ||
+           client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
+}
+
+enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
+                                          const struct operation_name *key, uint32_t index)
+{
+    const struct client *client = &rank_pmi->clients[index];
+    enum client_state state =
+        client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_PMI1 : SPEAKER_PMIX];
+
+    assert(index < rank_pmi->config.job->count);
+    if (key->kind == JOB_OPERATION_PMI1 && rank_pmi->pmi1 && pmi1_in_barrier(rank_pmi->pmi1, index))
+        return JOB_ROLL_ARRIVED;
+    if (state == CLIENT_FINALIZED)
+        return JOB_ROLL_FINALIZED;
+    return state == CLIENT_NEVER ? JOB_ROLL_NEW : JOB_ROLL_RUNNING;
+}
+
+void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
+                     struct message *payload)
+{
+    rank_pmi_collective_result(rank_pmi, key, status, payload);
+    rank_pmi_stand_in_result(rank_pmi, key, status);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PMIx and PMI-1 for the local ranks of one job: two speakers of one contract (pmix/pmi.h), which
+ * stands on the overlay's exchange.  PMI-1 speaks over a socket pair per rank; the job is
+ * registered with the node's PMIx server when its first client connects or another node asks for a
+ * blob, or before the first process starts if clients read the job's map from files
+ * (host_environment_is_eager).  Memory: O(local ranks).
+ */
+#ifndef LAUNCH_RANK_RANK_PMI_H
+#define LAUNCH_RANK_RANK_PMI_H
+
+#include <stdint.h>
+
+#include "base/message.h"
+#include "fabric/loop.h"
+#include "launch/job/job.h"
+#include "launch/exec/session.h"
+#include "launch/rank/pmi_node.h"
+
+struct rank_pmi;
+
+struct rank_pmi_events {
+    void *context;
+    void (*contribute)(void *context, const struct operation_name *key, const struct ranges *places,
+                       struct message *payload); /* takes payload */
+    /* The operation is no longer needed: rank_pmi_result follows (overlay/endpoint.h, endpoint_cancel). */
+    void (*cancel)(void *context, const struct operation_name *key);
+    uint32_t (*request)(void *context, uint32_t place, struct message *payload);
+    void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
+    void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* The state of a local rank's process, as in /proc/PID/stat: R, S, T ...; 0: not known. */
+    uint8_t (*process_state)(void *context, uint32_t index);
+    /* Others have completed an operation without this node, which has no rank left. */
+    void (*missed)(void *context, const struct operation_name *key);
+    /* For the user's stderr. */
+    void (*text)(void *context, const char *text, size_t text_bytes);
+    /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */
+    void (*failed)(void *context, const struct error *why);
+    /* rank_pmi_must_wait has become false. */
+    void (*ready)(void *context);
+};
+
+struct rank_pmi_config {
+    struct loop *loop;
+    const struct job_local *job;
+    const struct allocation *allocation;
+    const struct session *session;
+    struct pmi_node *pmi_node;
+    const char *jobs_name; /* of namespaces, beside the job's number */
+    const char *node_name;
+    const char *net; /* of the instance; NULL: the libraries of programs choose their network */
+    uint32_t place;
+    int shared_machine;                   /* all nodes are on this machine (--virtual-nodes) */
+    const struct rank_pmi_events *events; /* copied */
+};
+
+struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct error *error);
+void rank_pmi_destroy(struct rank_pmi *rank_pmi);
+/* The ranks may not start yet: their clients need the PMIx server from the first moment. */
+int rank_pmi_must_wait(const struct rank_pmi *rank_pmi);
+/* The services have failed: no further rank may start. */
+int rank_pmi_have_failed(const struct rank_pmi *rank_pmi);
+/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to
+ * close after the start; -1 if PMI-1 is not offered. -errno if descriptors are exhausted. */
+int rank_pmi_pmi_fd(struct rank_pmi *rank_pmi, uint32_t index, int *ret_fd);
+/* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
+void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_fd,
+                          struct buffer *out);
+/* 1 if the rank had connected to a server and exited without finalize. */
+int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index);
+/* The state of a rank that has not ended with respect to an operation. */
+enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
+                                          const struct operation_name *key, uint32_t index);
+/* No rank is left here to take part in operations of this set: from now on the services do. */
+void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                       const struct ranges *places);
+/* A result of the overlay. */
+void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
+                     struct message *payload);
+void rank_pmi_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
+                      struct wire_reader *reader);
+void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct message *payload);
+
+#endif

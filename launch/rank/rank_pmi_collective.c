@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collective operations: fence, connect and disconnect of PMIx and the barrier of PMI-1 are one
+ * operation of the overlay, named by its members, its kind, and its generation, which every member
+ * counts separately.  Operations of one set and kind follow each other; those of others do not mix.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "launch/rank/rank_pmi_internal.h"
+
+/* One that waits for the other nodes. */
+struct collective {
+    struct list_link node;
+    const struct speaker *speaker;
+    struct loop_timer *timer; /* NULL: no time-out */
+    uint64_t id;              /* the speaker's */
+    struct operation_name key;
+    enum pmi_kind kind;
+    uint64_t members; /* its members, whatever the kind */
+};
+
+struct collective_set {
+    uint32_t generation; /* the last one used */
+    uint32_t operation;  /* enum job_operation */
+    struct ranges places;
+};
+
+static void collective_free(struct collective *collective)
+{
+    list_remove(&collective->node);
+    loop_timer_destroy(collective->timer);
+    free(collective);
+}
+
+/* The time-out ends it for everyone or, if it has been decided, for nobody. */
+static void timed_out(void *context)
+{
+    struct collective *collective = context;
+    const struct rank_pmi_events *events = &collective->speaker->rank_pmi->events;
+
+    events->cancel(events->context, &collective->key);
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct pmi_process *left = a, *right = b;
+
+    if (left->job != right->job)
+        return left->job < right->job ? -1 : 1;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* Places of the members; -ENOENT or -EINVAL if one is not of this job. */
+static int add_places(const struct rank_pmi *rank_pmi, const struct pmi_process *member,
+                      struct ranges *ret_places)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t node, local_index;
+
+    if (member->job != job->number)
+        return -ENOENT;
+    if (member->rank == PMI_RANK_ALL) {
+        ranges_add_all(ret_places, &job->places);
+        return 0;
+    }
+    if (member->rank >= job->map.processes)
+        return -EINVAL;
+    placement_map_find(&job->map, member->rank, &node, &local_index);
+    ranges_add(ret_places, node + 1, node + 1);
+    return 0;
+}
+
+/* Name and places of a set of processes, the same at all members regardless of the order given. */
+static int members_set(const struct rank_pmi *rank_pmi, const struct pmi_process *list,
+                       size_t count, uint64_t *ret_members, struct ranges *ret_places)
+{
+    struct pmi_process *sorted = memory_copy(list, count * sizeof *list);
+    uint64_t members = hash_mix(JOB_OPERATION_PMIX);
+    int rc = 0;
+
+    qsort(sorted, count, sizeof *sorted, compare_processes);
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        members = hash_mix(members ^ sorted[i].job) + hash_mix(sorted[i].rank);
+        rc = add_places(rank_pmi, &sorted[i], ret_places);
+    }
+    free(sorted);
+    *ret_members = members;
+    return rc;
+}
+
+static struct operation_name make_key(const struct rank_pmi *rank_pmi, enum pmi_kind kind,
+                                      uint64_t members)
+{
+    uint32_t number = rank_pmi->config.job->number;
+    struct operation_name key = {
+        .set_id = kind == PMI_FENCE ? members : hash_mix(members + (uint64_t)kind),
+        .owner = number,
+        .kind = JOB_OPERATION_PMIX,
+        .merge = JOB_MERGE_CONCATENATE,
+        .target = ENDPOINT_TARGET_ALL,
+    };
+
+    if (kind == PMI_BARRIER) { /* always of all ranks: the roll call uses that name */
+        key.set_id = job_set_id(number, JOB_OPERATION_PMI1);
+        key.kind = JOB_OPERATION_PMI1;
+    }
+    return key;
+}
+
+static uint32_t generation_next(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                                const struct ranges *places)
+{
+    struct collective_set *set = hash_map_get_u64(rank_pmi->sets, key->set_id);
+
+    if (!set) {
+        set = memory_allocate_zeroed(sizeof *set);
+        set->operation = key->kind;
+        ranges_copy(&set->places, places);
+        (void)hash_map_put_u64(rank_pmi->sets, key->set_id, set);
+    }
+    assert(set->operation == key->kind);
+    return ++set->generation;
+}
+
+uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_id)
+{
+    const struct collective_set *set = hash_map_get_u64(rank_pmi->sets, set_id);
+
+    return set ? set->generation : 0;
+}
+
+static void stand_in_set(struct rank_pmi *rank_pmi, struct operation_name key,
+                         const struct ranges *places)
+{
+    key.generation = rank_pmi_last_generation(rank_pmi, key.set_id) + 1;
+    rank_pmi_stand_in(rank_pmi, &key, places);
+}
+
+/* Stands in for the sets seen here, and for those of all ranks. */
+void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    struct pmi_process everyone = {.job = job->number, .rank = PMI_RANK_ALL};
+    struct ranges places = {0};
+    const void *name;
+    size_t cursor = 0, name_bytes;
+    const struct collective_set *set;
+    uint64_t members;
+
+    while ((set = hash_map_next_entry(rank_pmi->sets, &cursor, &name, &name_bytes)) != NULL) {
+        struct operation_name key = make_key(rank_pmi, PMI_FENCE, 0);
+
+        memcpy(&key.set_id, name, sizeof key.set_id);
+        key.kind = (uint8_t)set->operation;
+        stand_in_set(rank_pmi, key, &set->places);
+    }
+    (void)members_set(rank_pmi, &everyone, 1, &members, &places);
+    if (job->spec.mpi & JOB_MPI_PMI1)
+        stand_in_set(rank_pmi, make_key(rank_pmi, PMI_BARRIER, members), &places);
+    if (job->spec.mpi & JOB_MPI_PMIX)
+        stand_in_set(rank_pmi, make_key(rank_pmi, PMI_FENCE, members), &places);
+    ranges_fini(&places);
+}
+
+/* The first of its members' time limits to expire ends it. */
+static void set_limit(struct collective *collective, uint32_t timeout_ms)
+{
+    if (timeout_ms == 0)
+        return;
+    collective->timer =
+        loop_timer_create(collective->speaker->rank_pmi->config.loop, timed_out, collective);
+    loop_timer_set(collective->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
+}
+
+void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *wanted)
+{
+    struct rank_pmi *rank_pmi = speaker->rank_pmi;
+    struct ranges places = {0};
+    struct collective *collective;
+    uint64_t members;
+    int rc = members_set(rank_pmi, wanted->members, wanted->members_count, &members, &places);
+    struct operation_name key = make_key(rank_pmi, wanted->kind, members);
+
+    if (rc == 0 && rank_pmi_stands_in(rank_pmi, key.set_id))
+        rc = -ESRCH; /* ranks have ended meanwhile */
+    if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
+        !hash_map_get_u64(rank_pmi->pmix.connected, members))
+        rc = -ENOTCONN;
+    if (rc < 0) {
+        rank_pmi_answer(speaker, wanted->id, rc, NULL, 0);
+        ranges_fini(&places);
+        return;
+    }
+    assert(wanted->kind < PMI_KIND_COUNT);
+    collective = memory_allocate_zeroed(sizeof *collective);
+    collective->id = wanted->id;
+    collective->key = key;
+    collective->kind = wanted->kind;
+    collective->members = members;
+    collective->speaker = speaker;
+    set_limit(collective, wanted->timeout_ms);
+    collective->key.generation = generation_next(rank_pmi, &key, &places);
+    list_append(&rank_pmi->collectives, &collective->node);
+    rank_pmi->events.contribute(rank_pmi->events.context, &collective->key, &places,
+                                message_create(wanted->data, wanted->data_bytes));
+    ranges_fini(&places);
+}
+
+/* Every node with a member has the same result, so all agree. */
+static void connection_change(struct rank_pmi *rank_pmi, const struct collective *collective)
+{
+    static char present;
+
+    if (collective->kind == PMI_CONNECT)
+        (void)hash_map_put_u64(rank_pmi->pmix.connected, collective->members, &present);
+    else if (collective->kind == PMI_DISCONNECT)
+        (void)hash_map_remove_u64(rank_pmi->pmix.connected, collective->members);
+}
+
+void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                                int status, struct message *payload)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&rank_pmi->collectives, node, spare)
+    {
+        struct collective *collective = list_entry(node, struct collective, node);
+        const struct speaker *speaker = collective->speaker;
+        uint64_t id = collective->id;
+
+        if (collective->key.set_id != key->set_id || collective->key.generation != key->generation)
+            continue;
+        assert(collective->key.kind == key->kind);
+        if (status == 0)
+            connection_change(rank_pmi, collective);
+        collective_free(collective); /* the answer may trigger the next operation at once */
+        rank_pmi_answer(speaker, id, status, payload ? payload->data : NULL,
+                        payload ? payload->length_bytes : 0);
+        return;
+    }
+}
+
+void rank_pmi_collective_open(struct rank_pmi *rank_pmi)
+{
+    list_init(&rank_pmi->collectives);
+    rank_pmi->sets = hash_map_create();
+    rank_pmi->pmix.connected = hash_map_create();
+}
+
+void rank_pmi_collective_close(struct rank_pmi *rank_pmi)
+{
+    struct list_link *node;
+    struct collective_set *set;
+    size_t cursor = 0;
+
+    while ((node = list_first(&rank_pmi->collectives)) != NULL)
+        collective_free(list_entry(node, struct collective, node));
+    while ((set = hash_map_next(rank_pmi->sets, &cursor)) != NULL) {
+        ranges_fini(&set->places);
+        free(set);
+    }
+    hash_map_destroy(rank_pmi->sets);
+    hash_map_destroy(rank_pmi->pmix.connected);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files rank_pmi*.c share; for them only.
+ */
+#ifndef LAUNCH_RANK_RANK_PMI_INTERNAL_H
+#define LAUNCH_RANK_RANK_PMI_INTERNAL_H
+
+#include "base/list.h"
+#include "base/hash_map.h"
+#include "launch/rank/rank_pmi.h"
+#include "launch/rank/pmi_door.h"
+#include "pmix/pmi.h"
+#include "pmix/pmi1.h"
+
+enum client_state { CLIENT_NEVER, CLIENT_CONNECTED, CLIENT_FINALIZED };
+
+enum speaker_kind { SPEAKER_PMI1, SPEAKER_PMIX, SPEAKER_COUNT };
+
+/* A caller of pmi_ops, of which this is the context. */
+struct speaker {
+    struct rank_pmi *rank_pmi;
+    enum speaker_kind kind;
+    const struct pmi_events *events;
+    void *handle; /* first argument of the events; NULL: not active */
+};
+
+struct client {
+    struct rank_pmi *rank_pmi;
+    struct loop_watch *watch; /* on our end of the PMI-1 socket */
+    struct buffer unsent;     /* replies not yet written to the socket */
+    int fd;                   /* our end, -1 when closed */
+    uint32_t index;
+    uint8_t is_gone;              /* closed its PMI-1 socket */
+    uint8_t was_refused;          /* reported once */
+    uint8_t state[SPEAKER_COUNT]; /* enum client_state */
+};
+
+/* The state of the node's PMIx server for this job. */
+enum server_state {
+    SERVER_NONE,    /* not needed so far */
+    SERVER_OPENING, /* the job is being registered */
+    SERVER_OPEN,
+    SERVER_LOST /* it ends the job */
+};
+
+/* The PMIx half. */
+struct rank_pmi_pmix {
+    struct door *door; /* NULL: no PMIx */
+    uint16_t port;
+    int32_t pid; /* of the server, once it is open */
+    enum server_state state;
+    uint8_t is_eager; /* no rank may start before it is open */
+    uint8_t told_of_events;
+    struct hash_map *connected; /* name of a set of processes -> it is connected */
+    struct hash_map *requests;  /* overlay request id -> struct modex_wait */
+    struct list fetches;        /* struct fetch_wait, open */
+    uint32_t fetch_next;
+    struct loop_timer
+        *fetch_timer; /* checks for fetches that have waited long; NULL before the first */
+};
+
+struct rank_pmi {
+    struct rank_pmi_config config;
+    struct rank_pmi_events events;
+    char namespace[PMI_NAMESPACE_BYTES];
+    uint32_t *ranks; /* local, ascending */
+    uint32_t *apps;
+    struct buffer net_interfaces; /* empty: not given to the processes */
+    struct buffer net_devices;
+    struct client *clients;
+    struct pmi1_server *pmi1; /* from a client's first message on */
+    struct speaker speakers[SPEAKER_COUNT];
+    struct hash_map *sets;   /* set_id -> struct collective_set seen here */
+    struct list collectives; /* struct collective, open */
+    struct rank_pmi_pmix pmix;
+    struct list stand_ins; /* struct stand_in */
+    uint32_t stand_ins_count;
+    uint32_t ended_count; /* local ranks */
+};
+
+/* rank_pmi_answer.c */
+/* Answers, if the speaker still waits for it. */
+void rank_pmi_answer(const struct speaker *speaker, uint64_t id, int status, const void *data,
+                     size_t data_bytes);
+/* A line for the user. */
+void rank_pmi_say(struct rank_pmi *rank_pmi, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* -1 if a rank is not on this node. */
+int64_t rank_pmi_local_index(const struct rank_pmi *rank_pmi, uint32_t rank);
+
+/* rank_pmi_ops.c: the requests common to all speakers. */
+struct pmi_ops rank_pmi_ops(struct speaker *speaker);
+
+/* rank_pmi_collective.c */
+void rank_pmi_collective_open(struct rank_pmi *rank_pmi);
+void rank_pmi_collective_close(struct rank_pmi *rank_pmi);
+void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *collective);
+void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                                int status, struct message *payload);
+/* No rank is left: stands in for them in all operations of others. */
+void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi);
+/* The last operation of this set that was contributed to, 0: none. */
+uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_id);
+
+/* rank_pmi_fetch.c */
+void rank_pmi_fetch_open(struct rank_pmi *rank_pmi);
+void rank_pmi_fetch_close(struct rank_pmi *rank_pmi);
+void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
+                    const char *key, uint32_t timeout_ms);
+void rank_pmi_provided(struct rank_pmi *rank_pmi, uint64_t id, int status, const void *data,
+                       size_t data_bytes);
+
+/* rank_pmi_pmix.c */
+int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error);
+void rank_pmi_pmix_close(struct rank_pmi *rank_pmi);
+void rank_pmi_pmix_exited(struct rank_pmi *rank_pmi, uint32_t index);
+/* The server is needed: -ENOTCONN if there is none. */
+int rank_pmi_pmix_need(struct rank_pmi *rank_pmi);
+void rank_pmi_pmix_opened(struct rank_pmi *rank_pmi, int status, const char *why, int32_t pid);
+void rank_pmi_pmix_lost(struct rank_pmi *rank_pmi, const char *why);
+
+/* rank_pmi_facts.c: registers the job with the PMIx server. */
+int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error);
+
+/* rank_pmi_stand_in.c */
+/* An operation has ended, possibly one in which we stand in for ranks. */
+void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                              int status);
+int rank_pmi_stands_in(const struct rank_pmi *rank_pmi, uint64_t set_id);
+void rank_pmi_stand_in_close(struct rank_pmi *rank_pmi);
+
+#endif

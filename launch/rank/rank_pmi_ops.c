@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests common to all PMI speakers (pmix/pmi.h): clients that connect and leave, abort, texts,
+ * and what is not served.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/rank/rank_pmi_internal.h"
+
+static void set_state(const struct speaker *speaker, const struct pmi_process *process,
+                      enum client_state state)
+{
+    struct rank_pmi *rank_pmi = speaker->rank_pmi;
+    int64_t index = rank_pmi_local_index(rank_pmi, process->rank);
+
+    assert(speaker->kind < SPEAKER_COUNT);
+    if (index >= 0 && process->job == rank_pmi->config.job->number)
+        rank_pmi->clients[index].state[speaker->kind] = (uint8_t)state;
+}
+
+static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)
+{
+    (void)job;
+    rank_pmi_pmix_opened(((struct speaker *)context)->rank_pmi, status, why, pid);
+}
+
+static void on_lost(void *context, uint32_t job, const char *why)
+{
+    (void)job;
+    rank_pmi_pmix_lost(((struct speaker *)context)->rank_pmi, why);
+}
+
+static void on_connected(void *context, const struct pmi_process *process)
+{
+    set_state(context, process, CLIENT_CONNECTED);
+}
+
+static void on_rejected(void *context, const struct pmi_process *process)
+{
+    set_state(context, process, CLIENT_NEVER);
+}
+
+static void on_finalized(void *context, const struct pmi_process *process)
+{
+    set_state(context, process, CLIENT_FINALIZED);
+}
+
+static void on_collective(void *context, const struct pmi_collective *collective)
+{
+    rank_pmi_collective(context, collective);
+}
+
+static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
+                     uint32_t timeout_ms)
+{
+    rank_pmi_fetch(context, id, process, key, timeout_ms);
+}
+
+static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
+                        size_t data_bytes)
+{
+    (void)job;
+    rank_pmi_provided(((struct speaker *)context)->rank_pmi, id, status, data, data_bytes);
+}
+
+/* 1 if the caller has named all of its job, or no targets, which means the same. */
+static int is_whole_job(const struct rank_pmi *rank_pmi, const struct pmi_process *targets,
+                        size_t targets_count)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    struct ranges ranks = {0};
+    int whole;
+
+    for (size_t i = 0; i < targets_count; i++) {
+        if (targets[i].job != job->number)
+            continue;
+        if (targets[i].rank == PMI_RANK_ALL)
+            ranges_add(&ranks, 0, job->map.processes - 1);
+        else if (targets[i].rank < job->map.processes)
+            ranges_add(&ranks, targets[i].rank, targets[i].rank);
+    }
+    whole = targets_count == 0 || ranges_count(&ranks) == job->map.processes;
+    ranges_fini(&ranks);
+    return whole;
+}
+
+/* The caller waits until its job has ended, and ends with it; part of a job cannot be ended alone.
+ * The client's libpmix (4.2.2) ignores the answer and returns success, so the user gets a
+ * message. */
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *message, const struct pmi_process *targets, size_t targets_count)
+{
+    const struct speaker *speaker = context;
+    struct rank_pmi *rank_pmi = speaker->rank_pmi;
+    int64_t index = rank_pmi_local_index(rank_pmi, caller->rank);
+
+    if (is_whole_job(rank_pmi, targets, targets_count)) {
+        if (index >= 0)
+            rank_pmi->events.aborted(rank_pmi->events.context, (uint32_t)index, status, message);
+        return;
+    }
+    rank_pmi_say(
+        rank_pmi,
+        "rank %u on %s asked to abort only some ranks of its job; this is not supported, and none is aborted",
+        caller->rank, rank_pmi->config.node_name);
+    rank_pmi_answer(speaker, id, -ENOTSUP, NULL, 0);
+}
+
+static void on_text(void *context, const struct pmi_process *from, const char *text,
+                    size_t text_bytes)
+{
+    struct rank_pmi *rank_pmi = ((struct speaker *)context)->rank_pmi;
+
+    (void)from;
+    rank_pmi->events.text(rank_pmi->events.context, text, text_bytes);
+}
+
+/* Each rank is reported once. */
+static void say_unserved(struct rank_pmi *rank_pmi, const struct pmi_process *from,
+                         const char *service)
+{
+    int64_t index = rank_pmi_local_index(rank_pmi, from->rank);
+
+    if (index < 0 || rank_pmi->clients[index].was_refused)
+        return;
+    rank_pmi->clients[index].was_refused = 1;
+    rank_pmi_say(rank_pmi, "rank %u on %s: request refused: %s is not supported", from->rank,
+                 rank_pmi->config.node_name, service);
+}
+
+/* The one place that reports unserved requests to the user; the speaker has answered the client. */
+static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
+{
+    struct rank_pmi *rank_pmi = ((struct speaker *)context)->rank_pmi;
+
+    assert(service < PMI_SERVICE_COUNT);
+    switch (service) {
+    case PMI_SERVICE_EVENT:
+        if (!rank_pmi->pmix.told_of_events)
+            rank_pmi_say(rank_pmi,
+                         "an event is not passed on to other nodes, which is not supported yet");
+        rank_pmi->pmix.told_of_events = 1;
+        break;
+    case PMI_SERVICE_NAMES:
+        say_unserved(rank_pmi, from, "publishing");
+        break;
+    default:
+        say_unserved(rank_pmi, from, "spawning");
+    }
+}
+
+struct pmi_ops rank_pmi_ops(struct speaker *speaker)
+{
+    return (struct pmi_ops){
+        .context = speaker,
+        .opened = on_opened,
+        .lost = on_lost,
+        .connected = on_connected,
+        .rejected = on_rejected,
+        .finalized = on_finalized,
+        .collective = on_collective,
+        .fetch = on_fetch,
+        .provided = on_provided,
+        .abort = on_abort,
+        .text = on_text,
+        .unserved = on_unserved,
+    };
+}

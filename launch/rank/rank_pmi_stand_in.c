@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A node whose ranks have all ended stands in for them in the exchanges of others, so that the rest
+ * of the job can continue: it makes an empty contribution to the next operation of each set that it
+ * knows or is asked about and, as soon as one has ended, to the one after that.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "launch/rank/rank_pmi_internal.h"
+
+#define STAND_INS_MAX 256 /* sets; operations of others stall, which the roll call reports */
+
+struct stand_in {
+    struct list_link node;
+    struct operation_name key; /* of the operation contributed to last */
+    struct ranges places;
+};
+
+static void stand_in_contribute(struct rank_pmi *rank_pmi, const struct stand_in *stand_in)
+{
+    rank_pmi->events.contribute(rank_pmi->events.context, &stand_in->key, &stand_in->places,
+                                message_create(NULL, 0));
+}
+
+static struct stand_in *stand_in_find(const struct rank_pmi *rank_pmi, uint64_t set_id)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&rank_pmi->stand_ins, node, spare)
+    {
+        struct stand_in *stand_in = list_entry(node, struct stand_in, node);
+
+        if (stand_in->key.set_id == set_id)
+            return stand_in;
+    }
+    return NULL;
+}
+
+int rank_pmi_stands_in(const struct rank_pmi *rank_pmi, uint64_t set_id)
+{
+    return stand_in_find(rank_pmi, set_id) != NULL;
+}
+
+void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                       const struct ranges *places)
+{
+    struct stand_in *stand_in;
+
+    if (rank_pmi->stand_ins_count == STAND_INS_MAX || stand_in_find(rank_pmi, key->set_id) ||
+        rank_pmi_last_generation(rank_pmi, key->set_id) >= key->generation)
+        return;
+    assert(key->generation > 0);
+    stand_in = memory_allocate_zeroed(sizeof *stand_in);
+    stand_in->key = *key;
+    ranges_copy(&stand_in->places, places);
+    list_append(&rank_pmi->stand_ins, &stand_in->node);
+    rank_pmi->stand_ins_count++;
+    stand_in_contribute(rank_pmi, stand_in);
+}
+
+void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                              int status)
+{
+    struct stand_in *stand_in = stand_in_find(rank_pmi, key->set_id);
+
+    if (!stand_in || stand_in->key.generation != key->generation)
+        return;
+    assert(stand_in->key.set_id == key->set_id);
+    stand_in->key.generation++;
+    stand_in_contribute(rank_pmi, stand_in);
+    if (status == 0)
+        rank_pmi->events.missed(rank_pmi->events.context, key);
+}
+
+void rank_pmi_stand_in_close(struct rank_pmi *rank_pmi)
+{
+    struct list_link *node;
+
+    while ((node = list_first(&rank_pmi->stand_ins)) != NULL) {
+        struct stand_in *stand_in = list_entry(node, struct stand_in, node);
+
+        list_remove(node);
+        ranges_fini(&stand_in->places);
+        free(stand_in);
+    }
+}
