@@ -150,15 +150,15 @@ const struct source *source_find(const char *name, struct error *error)
 
 /* ---- Detection ---- */
 
-static bool is_set(const struct source_world *world, const char *name)
+static bool is_set(const struct source_ops *ops, const char *name)
 {
-    const char *value = world->variable(world->context, name);
+    const char *value = ops->variable(ops->context, name);
 
     return value != NULL && value[0] != '\0';
 }
 
 /* All of "A B !C" hold. */
-static bool all_hold(const struct source_world *world, const char *names)
+static bool all_hold(const struct source_ops *ops, const char *names)
 {
     bool held = true;
 
@@ -168,14 +168,14 @@ static bool all_hold(const struct source_world *world, const char *names)
         bool negated = *names == '!';
 
         snprintf(name, sizeof(name), "%.*s", (int)bytes - negated, names + negated);
-        held = is_set(world, name) != negated;
+        held = is_set(ops, name) != negated;
         names += bytes;
         names += strspn(names, " ");
     }
     return held;
 }
 
-static bool any_is_set(const struct source_world *world, const char *names)
+static bool any_is_set(const struct source_ops *ops, const char *names)
 {
     bool set = false;
 
@@ -184,37 +184,37 @@ static bool any_is_set(const struct source_world *world, const char *names)
         size_t bytes = strcspn(names, " ");
 
         snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
-        set = is_set(world, name);
+        set = is_set(ops, name);
         names += bytes;
         names += strspn(names, " ");
     }
     return set;
 }
 
-static bool file_is_there(const struct source_world *world, const char *path)
+static bool file_is_there(const struct source_ops *ops, const char *path)
 {
     struct buffer bytes = {0};
-    int rc = world->file(world->context, path, &bytes);
+    int rc = ops->file(ops->context, path, &bytes);
 
     buffer_fini(&bytes);
     return rc == 0;
 }
 
-static bool is_present(const struct source_world *world, const struct source *source)
+static bool is_present(const struct source_ops *ops, const struct source *source)
 {
     bool present = false;
 
     for (size_t i = 0; i < sizeof(source->present) / sizeof(*source->present); i++)
-        present = present || (source->present[i] != NULL && all_hold(world, source->present[i]));
+        present = present || (source->present[i] != NULL && all_hold(ops, source->present[i]));
     if (present && source->present_file != NULL)
-        present = any_is_set(world, source->reads) || file_is_there(world, source->present_file);
+        present = any_is_set(ops, source->reads) || file_is_there(ops, source->present_file);
     return present;
 }
 
-const struct source *source_detect(const struct source_world *world)
+const struct source *source_detect(const struct source_ops *ops)
 {
     for (size_t i = 0; i < SOURCES; i++) {
-        if (is_present(world, &sources[i]))
+        if (is_present(ops, &sources[i]))
             return &sources[i];
     }
     return NULL;
@@ -222,11 +222,11 @@ const struct source *source_detect(const struct source_world *world)
 
 /* ---- Reading ---- */
 
-static void job_find(const struct source_world *world, struct source_result *result)
+static void job_find(const struct source_ops *ops, struct source_result *result)
 {
     for (const char *const *name = result->source->job; *name != NULL; name++) {
-        if (is_set(world, *name)) {
-            const char *job = world->variable(world->context, *name);
+        if (is_set(ops, *name)) {
+            const char *job = ops->variable(ops->context, *name);
 
             snprintf(result->job, sizeof(result->job), "%s", job);
             return;
@@ -242,16 +242,16 @@ static void error_title(const struct source_result *result, struct error *error)
         error_prefix(error, "%s", result->source->title);
 }
 
-int source_read(const struct source *source, const struct source_world *world,
+int source_read(const struct source *source, const struct source_ops *ops,
                 struct source_result *ret_result, struct error *error)
 {
     struct source_result result = {.source = source};
-    struct source_reading reading = {.world = world, .result = &result, .error = error};
+    struct source_reading reading = {.ops = ops, .result = &result, .error = error};
     int rc;
 
-    job_find(world, &result);
+    job_find(ops, &result);
     allocation_init(&result.allocation);
-    result.allocation.trace = world->trace;
+    result.allocation.trace = ops->trace;
     allocation_builder_init(&reading.builder, &result.allocation);
     rc = source->read(&reading);
     allocation_builder_fini(&reading.builder);

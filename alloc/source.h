@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a scheduler left for us: one const table of all sources, in the order in which they are
- * looked for.  The environment and files are reached through struct source_world only, so the same
+ * looked for.  The environment and files are reached through struct source_ops only, so the same
  * code runs in a test.  A source that is present and cannot be read is an error, never an empty
  * allocation: who gets an error must not go on with the local machine.  doc/allocation.rst has the
  * forms.
@@ -33,7 +33,7 @@ struct flux_resources {
     uint32_t nodelist_count;
 };
 
-struct source_world {
+struct source_ops {
     /* Value of an environment variable, or NULL; valid while a function here runs. */
     const char *(*variable)(void *context, const char *name);
     /* Appends what is in a file; 0 or negative errno.  It bounds the size and never blocks on what
@@ -83,10 +83,10 @@ const struct source *source_at(size_t index);
 /* The source of a name, or NULL with an error that lists the names. */
 const struct source *source_find(const char *name, struct error *error);
 /* The first source that is present, or NULL: then no scheduler started us. */
-const struct source *source_detect(const struct source_world *world);
+const struct source *source_detect(const struct source_ops *ops);
 /* Reads a source, whether it is present or not.  Fails with a line such as "Slurm job 7:
  * SLURM_TASKS_PER_NODE: column 3: ..."; *ret_result is then not to be finished.  O(text). */
-int source_read(const struct source *source, const struct source_world *world,
+int source_read(const struct source *source, const struct source_ops *ops,
                 struct source_result *ret_result, struct error *error);
 void source_result_fini(struct source_result *result);
 

@@ -165,17 +165,17 @@ static int nodes_add(struct source_reading *reading, const struct flux_resources
 
 int source_read_flux(struct source_reading *reading)
 {
-    const struct source_world *world = reading->world;
+    const struct source_ops *ops = reading->ops;
     const char *job = source_reading_variable(reading, "FLUX_JOB_ID");
     struct flux_resources resources = {0};
     struct rank_runs runs = {0};
     struct hostlist *list;
     int rc;
 
-    if (world->flux == NULL)
+    if (ops->flux == NULL)
         return error_set(reading->error, -ENOTSUP, "its resources cannot be queried here");
-    rc = world->flux(world->context, job != NULL && job[0] != '\0' ? job : NULL, &resources,
-                     reading->error);
+    rc = ops->flux(ops->context, job != NULL && job[0] != '\0' ? job : NULL, &resources,
+                   reading->error);
     if (rc < 0)
         return rc;
     list = hostlist_create();

@@ -16,7 +16,7 @@
 #define SOURCE_DOMAINS_MAX 4 /* names of more are not compared with short ones */
 
 struct source_reading {
-    const struct source_world *world;
+    const struct source_ops *ops;
     struct allocation_builder builder;
     struct source_result *result;
     const char *domains[SOURCE_DOMAINS_MAX]; /* of names so far, as ".site.org", into texts */

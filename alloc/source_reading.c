@@ -14,7 +14,7 @@
 
 const char *source_reading_variable(const struct source_reading *reading, const char *name)
 {
-    return reading->world->variable(reading->world->context, name);
+    return reading->ops->variable(reading->ops->context, name);
 }
 
 /* "A is empty", or "none of A, B and C is set". */
@@ -73,7 +73,7 @@ int source_reading_number(const struct source_reading *reading, const char *name
 int source_reading_file(const struct source_reading *reading, const char *variable,
                         const char *path, struct buffer *ret_bytes)
 {
-    int rc = reading->world->file(reading->world->context, path, ret_bytes);
+    int rc = reading->ops->file(reading->ops->context, path, ret_bytes);
 
     if (rc < 0)
         error_set(reading->error, rc, "%s: cannot read %s: %s", variable, path,

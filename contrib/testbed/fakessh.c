@@ -314,7 +314,7 @@ static char **split(const char *command)
 }
 
 /* Replaces this process, or returns. */
-static void run_words(char **words, char **environment)
+static void request_words(char **words, char **environment)
 {
     if (words == NULL)
         return;
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
     if (home != NULL)
         (void)!chdir(home);
     syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
-    run_words(split(command), environment);
+    request_words(split(command), environment);
     execle("/bin/sh", "sh", "-c", command, (char *)NULL, environment);
     complain("%s: cannot start /bin/sh: %s", request.host, strerror(errno));
 }

@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "launch/doctor/doctor_examine.h"
-#include "launch/exec/leftovers.h"
+#include "launch/doctor/leftovers.h"
 
 struct look {
     const char *own; /* the session that asks */

@@ -44,7 +44,7 @@ static const char *own_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *er
 static const char *pals_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *error)
 {
     const char *number = getenv("PALS_NODEID");
-    struct source_environment *world;
+    struct source_environment *ops;
     struct source_result application;
     unsigned long index;
     int rc;
@@ -54,10 +54,9 @@ static const char *pals_name(char name[HOST_NAME_BYTES_MAX + 1], struct error *e
                   "PALS_NODEID and PALS_APINFO are not set: this daemon was not started by aprun");
         return NULL;
     }
-    world = source_environment_create(environ);
-    rc = source_read(source_find("pals", NULL), source_environment_world(world), &application,
-                     error);
-    source_environment_destroy(world);
+    ops = source_environment_create(environ);
+    rc = source_read(source_find("pals", NULL), source_environment_ops(ops), &application, error);
+    source_environment_destroy(ops);
     if (rc < 0)
         return NULL;
     index = strtoul(number, NULL, 10);

@@ -13,14 +13,14 @@
 #include <jansson.h>
 
 #include "fabric/file_read.h"
-#include "launch/exec/command_output.h"
+#include "launch/start/command_output.h"
 #include "launch/start/run_environment.h"
 
 #define R_ENTRIES_MAX  (1024u * 1024)
 #define R_NODELIST_MAX (1024u * 1024)
 
 struct source_environment {
-    struct source_world world;
+    struct source_ops ops;
     char *const *variables;
     json_t *r; /* what the resources below point into */
     struct flux_entry *entries;
@@ -167,7 +167,7 @@ struct source_environment *source_environment_create(char *const *variables)
     struct source_environment *environment = memory_allocate_zeroed(sizeof(*environment));
 
     environment->variables = variables;
-    environment->world = (struct source_world){
+    environment->ops = (struct source_ops){
         .variable = world_variable,
         .file = world_file,
         .flux = world_flux,
@@ -184,7 +184,7 @@ void source_environment_destroy(struct source_environment *environment)
     free(environment);
 }
 
-const struct source_world *source_environment_world(const struct source_environment *environment)
+const struct source_ops *source_environment_ops(const struct source_environment *environment)
 {
-    return &environment->world;
+    return &environment->ops;
 }

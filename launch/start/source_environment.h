@@ -17,7 +17,7 @@ struct source_environment;
 struct source_environment *source_environment_create(char *const *variables);
 void source_environment_destroy(struct source_environment *environment);
 /* Valid as long as the environment is. */
-const struct source_world *source_environment_world(const struct source_environment *environment);
+const struct source_ops *source_environment_ops(const struct source_environment *environment);
 
 /* Decodes R of version 1 (RFC 20), JSON in text.  ret_resources points into what
  * source_environment_destroy frees.  In the open for tests. */

@@ -166,7 +166,7 @@ static void allocation_check(const struct allocation *allocation)
 
 static void source_case(const struct source *source)
 {
-    struct source_world world = {fuzz_variable, fuzz_file, fuzz_flux, NULL};
+    struct source_ops world = {fuzz_variable, fuzz_file, fuzz_flux, NULL};
     struct source_result result;
     struct error error = ERROR_NONE;
 

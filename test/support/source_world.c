@@ -62,9 +62,9 @@ static int test_flux(void *context, const char *job, struct flux_resources *ret_
     return 0;
 }
 
-struct source_world source_test_world(struct source_test *test)
+struct source_ops source_test_world(struct source_test *test)
 {
-    return (struct source_world){
+    return (struct source_ops){
         .variable = test_variable,
         .file = test_file,
         .flux = test_flux,
@@ -111,7 +111,7 @@ static const char *case_name(const struct source_test *test)
 static int detect_and_read(const char *name, struct source_test *test, struct source_result *result,
                            struct error *error)
 {
-    struct source_world world = source_test_world(test);
+    struct source_ops world = source_test_world(test);
     const struct source *source = source_detect(&world);
     struct buffer reads = {0};
     int rc;

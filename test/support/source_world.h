@@ -23,7 +23,7 @@ struct source_test {
     unsigned int unexpected;
 };
 
-struct source_world source_test_world(struct source_test *test);
+struct source_ops source_test_world(struct source_test *test);
 /* The description that checks compare. */
 const char *source_test_describe(const struct source_result *result);
 

@@ -7,7 +7,7 @@
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_H
 #define LAUNCH_CLI_CLIENT_FRONT_END_H
 
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 /* Runs the request (wish RUN_WISH_JOB) and returns the exit status.  To be called before threads,
  * libevent or OpenSSL are started; descriptors 0 to 2 must be open (standard_fds.h).  start_ns:

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/wire.h"
 #include "fabric/loop.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 #include "launch/job/instance.h"
 
 struct root_process {

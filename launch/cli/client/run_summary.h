@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 enum run_phase {
     RUN_PHASE_FORKED,       /* the root has been forked */

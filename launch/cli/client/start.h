@@ -7,7 +7,7 @@
 #ifndef LAUNCH_CLI_CLIENT_START_H
 #define LAUNCH_CLI_CLIENT_START_H
 
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 /* Returns the exit status.  To be called before threads, libevent or OpenSSL are started. */
 int start_run(struct run_request *request);

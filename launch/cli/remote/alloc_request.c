@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/cli/request/run_settings.h"
-#include "launch/cli/request/run_words.h"
+#include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_words.h"
 
 #define QUOTED_BYTES 80
 
@@ -98,13 +98,14 @@ static int add_options(struct alloc_request_command *command, const char *text, 
 
 const char *alloc_request_wanted(int argc, char *const *argv)
 {
-    return run_words_value(argc, argv, offsetof(struct run_settings, alloc));
+    return request_words_value(argc, argv, offsetof(struct request_settings, alloc));
 }
 
 static void add_run(struct alloc_request_command *command, int argc, char *const *argv)
 {
     int count;
-    char **words = run_words_without(argc, argv, offsetof(struct run_settings, alloc), &count);
+    char **words =
+        request_words_without(argc, argv, offsetof(struct request_settings, alloc), &count);
 
     for (int i = 1; i < count; i++)
         add_copy(command, words[i]);

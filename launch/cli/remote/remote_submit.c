@@ -19,8 +19,8 @@
 #include "base/time.h"
 #include "fabric/loop.h"
 #include "launch/cli/remote/proxy_child.h"
-#include "launch/cli/request/run_settings.h"
-#include "launch/cli/request/run_words.h"
+#include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_words.h"
 #include "launch/proto/exit_status.h"
 #include "launch/start/shell_word.h"
 
@@ -41,7 +41,7 @@ struct on_login {
 
 const char *remote_submit_wanted(int argc, char *const *argv)
 {
-    return run_words_value(argc, argv, offsetof(struct run_settings, on));
+    return request_words_value(argc, argv, offsetof(struct request_settings, on));
 }
 
 /* ---- The command ---- */
@@ -57,7 +57,7 @@ static void put_script(struct buffer *out, int argc, char *const *argv, const ch
 {
     char *directory = getcwd(NULL, 0);
     int count;
-    char **words = run_words_without(argc, argv, offsetof(struct run_settings, on), &count);
+    char **words = request_words_without(argc, argv, offsetof(struct request_settings, on), &count);
 
     if (directory != NULL) {
         buffer_append_string(out, "cd ");

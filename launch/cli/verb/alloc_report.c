@@ -105,7 +105,7 @@ static void table_head(const struct alloc_report *report, struct buffer *out)
     uint64_t slots = allocation_slots(allocation);
     char title[128];
 
-    run_nodes_title(report->nodes, title, sizeof(title));
+    request_nodes_title(report->nodes, title, sizeof(title));
     buffer_printf(out, "%s%s%u node%s, %llu slot%s%s\n", title, title[0] != '\0' ? ": " : "", nodes,
                   plural(nodes), (unsigned long long)slots, plural(slots),
                   report->nodes->slots_given ? "" : " (no count given: one per node)");
@@ -263,7 +263,7 @@ static json_t *json_trace(const struct allocation_trace *trace)
 
 void alloc_report_json(const struct alloc_report *report, struct buffer *out)
 {
-    const struct run_nodes *nodes = report->nodes;
+    const struct request_nodes *nodes = report->nodes;
     const struct allocation *allocation = &nodes->allocation;
     json_t *root = json_object();
     char *text;

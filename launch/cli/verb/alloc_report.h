@@ -8,10 +8,10 @@
 
 #include "alloc/facts_table.h"
 #include "base/buffer.h"
-#include "launch/cli/request/run_nodes.h"
+#include "launch/cli/request/request_nodes.h"
 
 struct alloc_report {
-    const struct run_nodes *nodes;
+    const struct request_nodes *nodes;
     const struct facts_table *facts;      /* what is known of them; may be empty */
     const char *unknown;                  /* why the scheduler reported no more; NULL: it did */
     const char *starter;                  /* which one a run would use */

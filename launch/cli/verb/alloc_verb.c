@@ -12,16 +12,16 @@
 #include "alloc/same_node.h"
 #include "launch/cli/verb/alloc_report.h"
 #include "launch/cli/option/options.h"
-#include "launch/cli/request/run_facts.h"
-#include "launch/cli/request/run_nodes.h"
-#include "launch/cli/request/run_settings.h"
-#include "launch/cli/request/run_starter.h"
+#include "launch/cli/request/request_facts.h"
+#include "launch/cli/request/request_nodes.h"
+#include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_starter.h"
 
 #define NODES_VIRTUAL_MAX 4096
 #define LINE_BYTES        512
 
 struct alloc_settings {
-    struct run_settings run;
+    struct request_settings run;
     int json;
     int explain;
 };
@@ -83,15 +83,15 @@ void alloc_verb_help(struct buffer *out)
 }
 
 /* "CPUs 0-1,4 (its binding; cgroup /user.slice)" as the kernel says it, or NULL. */
-static const char *cpus_of_this_process(const struct run_world *world, char line[LINE_BYTES])
+static const char *cpus_of_this_process(const struct request_ops *ops, char line[LINE_BYTES])
 {
     struct buffer status = {0};
     struct buffer cgroup = {0};
     const char *text, *at;
     size_t used = 0;
 
-    (void)world->read_file("/proc/self/status", &status, NULL);
-    (void)world->read_file("/proc/self/cgroup", &cgroup, NULL);
+    (void)ops->read_file("/proc/self/status", &status, NULL);
+    (void)ops->read_file("/proc/self/cgroup", &cgroup, NULL);
     text = buffer_string(&status);
     at = strstr(text, "Cpus_allowed_list:");
     if (at != NULL) {
@@ -119,26 +119,26 @@ static int uses_own_cores(const struct allocation_trace *trace)
 
 /* Facts of the nodes, and of this machine if it is one of them, without the flags of its
  * processors. */
-static int find_facts(const struct alloc_settings *settings, const struct run_world *world,
-                      const struct run_nodes *nodes, struct facts_table *table,
+static int find_facts(const struct alloc_settings *settings, const struct request_ops *ops,
+                      const struct request_nodes *nodes, struct facts_table *table,
                       struct error *unknown, struct error *error)
 {
     const struct allocation *allocation = &nodes->allocation;
     struct node_facts own = {.known = 0};
     struct ranges here = {0};
     char name[HOST_NAME_BYTES_MAX + 1];
-    int rc = run_facts_given(&settings->run.facts, allocation, table, error);
+    int rc = request_facts_given(&settings->run.facts, allocation, table, error);
 
     if (rc < 0)
         return rc;
-    (void)run_facts_ask(world, nodes->source, allocation, table, unknown);
+    (void)request_facts_ask(ops, nodes->source, allocation, table, unknown);
     hostlist_name(allocation->names, 0, name);
     if (settings->run.virtual_nodes > 0)
         ranges_add(&here, 0, allocation_nodes(allocation) - 1);
-    else if (allocation_nodes(allocation) == 1 && same_node_is_here(name, world->host_name))
+    else if (allocation_nodes(allocation) == 1 && same_node_is_here(name, ops->host_name))
         ranges_add(&here, 0, 0);
-    if (world->facts != NULL && !ranges_is_empty(&here)) {
-        world->facts(&own);
+    if (ops->facts != NULL && !ranges_is_empty(&here)) {
+        ops->facts(&own);
         free(own.features);
         own.features = NULL;
         facts_table_add(table, &own, &here);
@@ -147,16 +147,16 @@ static int find_facts(const struct alloc_settings *settings, const struct run_wo
     return 0;
 }
 
-static void print_report(const struct alloc_settings *settings, const struct run_world *world,
+static void print_report(const struct alloc_settings *settings, const struct request_ops *ops,
                          const struct alloc_report *known, struct buffer *out)
 {
     struct alloc_report report = *known;
     char line[LINE_BYTES];
 
     if (settings->explain > 0) {
-        report.trace = world->trace;
-        if (uses_own_cores(world->trace))
-            report.cpus = cpus_of_this_process(world, line);
+        report.trace = ops->trace;
+        if (uses_own_cores(ops->trace))
+            report.cpus = cpus_of_this_process(ops, line);
     }
     if (settings->json > 0)
         alloc_report_json(&report, out);
@@ -164,23 +164,23 @@ static void print_report(const struct alloc_settings *settings, const struct run
         alloc_report_table(&report, out);
 }
 
-static int show(const struct alloc_settings *settings, const struct run_world *world,
+static int show(const struct alloc_settings *settings, const struct request_ops *ops,
                 struct buffer *out, struct error *error)
 {
     struct instance_spec instance;
-    struct run_nodes nodes;
+    struct request_nodes nodes;
     struct facts_table facts = {.count = 0};
     struct error unknown = ERROR_NONE;
-    int rc = run_nodes_find(&settings->run, world, &nodes, error);
+    int rc = request_nodes_find(&settings->run, ops, &nodes, error);
 
     if (rc < 0)
         return rc;
-    rc = find_facts(settings, world, &nodes, &facts, &unknown, error);
+    rc = find_facts(settings, ops, &nodes, &facts, &unknown, error);
     instance_spec_init(&instance);
     if (rc == 0)
-        rc = run_starter_choose(&settings->run, world, &nodes, &instance, error);
+        rc = request_starter_choose(&settings->run, ops, &nodes, &instance, error);
     if (rc == 0) {
-        const char *name = run_starter_name(instance.starter);
+        const char *name = request_starter_name(instance.starter);
         const struct alloc_report known = {
             .nodes = &nodes,
             .facts = &facts,
@@ -188,20 +188,20 @@ static int show(const struct alloc_settings *settings, const struct run_world *w
             .starter = instance.agent != NULL ? instance.agent : name,
         };
 
-        print_report(settings, world, &known, out);
+        print_report(settings, ops, &known, out);
     }
     facts_table_fini(&facts);
     instance_spec_fini(&instance);
-    run_nodes_fini(&nodes);
+    request_nodes_fini(&nodes);
     return rc;
 }
 
-int alloc_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
+int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
                struct error *error)
 {
     struct alloc_settings settings = {.json = 0};
     struct allocation_trace trace = {.count = 0};
-    struct run_world traced = *world;
+    struct request_ops traced = *ops;
     int next = 0;
     int rc = options_parse(alloc_rules, argc, argv, &settings, &next, error);
 
@@ -215,7 +215,7 @@ int alloc_verb(int argc, char *const *argv, const struct run_world *world, struc
                        argv[next]);
     else if (rc == 0)
         rc = show(&settings, &traced, out, error);
-    run_settings_fini(&settings.run);
+    request_settings_fini(&settings.run);
     allocation_trace_fini(&trace);
     explicit_bzero(traced.random, sizeof(traced.random));
     return rc;

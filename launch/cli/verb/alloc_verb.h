@@ -6,10 +6,10 @@
 #define LAUNCH_CLI_VERB_ALLOC_VERB_H
 
 #include "base/buffer.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 /* argv[0] is the verb.  Appends the output. */
-int alloc_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
+int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
                struct error *error);
 void alloc_verb_help(struct buffer *out);
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "launch/cli/verb/command.h"
-#include "launch/exec/leftovers.h"
+#include "launch/doctor/leftovers.h"
 #include "launch/cli/option/options.h"
 #include "launch/proto/exit_status.h"
 

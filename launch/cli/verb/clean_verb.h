@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `banyan clean`: removes what dead instances of this user have left on this machine
- * (launch/exec/leftovers.h), or only lists it.
+ * (launch/doctor/leftovers.h), or only lists it.
  */
 #ifndef LAUNCH_CLI_VERB_CLEAN_VERB_H
 #define LAUNCH_CLI_VERB_CLEAN_VERB_H

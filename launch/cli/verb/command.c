@@ -22,8 +22,8 @@
 #include "launch/cli/remote/remote.h"
 #include "launch/cli/option/options.h"
 #include "launch/proto/exit_status.h"
-#include "launch/cli/request/run_options.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request.h"
+#include "launch/cli/request/request_settings.h"
 #include "launch/cli/sim/simulate.h"
 
 struct verb {
@@ -45,13 +45,13 @@ static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
 
 static const struct verb verbs[] = {
-    {"run", "run a parallel program", verb_run, run_help},
-    {"start", "start an instance in which many jobs can run", verb_start, start_help},
+    {"run", "run a parallel program", verb_run, request_help_run},
+    {"start", "start an instance in which many jobs can run", verb_start, request_help_start},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
     {"map", "show where a run would place its processes", verb_map, map_verb_help},
     {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
-    {"doctor", "examine the nodes and report problems", verb_doctor, doctor_help},
+    {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor},
     {"help", "print help for a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
@@ -118,7 +118,7 @@ static int verb_relay(int argc, char **argv)
 /* A verb that an instance carries out. */
 struct instance_verb {
     int (*parse)(struct run_request *ret_request, int argc, char *const *argv,
-                 const struct run_world *world, struct error *error);
+                 const struct request_ops *ops, struct error *error);
     void (*help)(struct buffer *out);
     int (*carry_out)(struct run_request *request, uint64_t start_ns);
 };
@@ -133,7 +133,7 @@ static int verb_of_instance(const struct instance_verb *verb, int argc, char **a
     int rc = this_machine_open(&machine, &error);
 
     if (rc == 0)
-        rc = verb->parse(&request, argc, argv, &machine.world, &error);
+        rc = verb->parse(&request, argc, argv, &machine.ops, &error);
     this_machine_close(&machine);
     if (rc < 0)
         return fail(&error);
@@ -143,7 +143,7 @@ static int verb_of_instance(const struct instance_verb *verb, int argc, char **a
         status = verb_version(argc, argv);
     else
         status = verb->carry_out(&request, start_ns);
-    run_request_fini(&request);
+    request_fini(&request);
     return status;
 }
 
@@ -161,7 +161,7 @@ static int carry_out_run(struct run_request *request, uint64_t start_ns)
 
 static int verb_run(int argc, char **argv)
 {
-    static const struct instance_verb verb = {run_request_parse, run_help, carry_out_run};
+    static const struct instance_verb verb = {request_parse_run, request_help_run, carry_out_run};
     const char *login = remote_submit_wanted(argc, argv);
     const char *wanted = alloc_request_wanted(argc, argv);
 
@@ -181,7 +181,8 @@ static int carry_out_start(struct run_request *request, uint64_t start_ns)
 
 static int verb_start(int argc, char **argv)
 {
-    static const struct instance_verb verb = {start_request_parse, start_help, carry_out_start};
+    static const struct instance_verb verb = {request_parse_start, request_help_start,
+                                              carry_out_start};
 
     return verb_of_instance(&verb, argc, argv);
 }
@@ -194,14 +195,15 @@ static int carry_out_doctor(struct run_request *request, uint64_t start_ns)
 
 static int verb_doctor(int argc, char **argv)
 {
-    static const struct instance_verb verb = {doctor_request_parse, doctor_help, carry_out_doctor};
+    static const struct instance_verb verb = {request_parse_doctor, request_help_doctor,
+                                              carry_out_doctor};
 
     return verb_of_instance(&verb, argc, argv);
 }
 
 /* For verbs that only print. */
 static int verb_print(int argc, char **argv,
-                      int (*verb)(int argc, char *const *argv, const struct run_world *world,
+                      int (*verb)(int argc, char *const *argv, const struct request_ops *ops,
                                   struct buffer *out, struct error *error))
 {
     struct buffer text = {0};
@@ -210,7 +212,7 @@ static int verb_print(int argc, char **argv,
     int rc = this_machine_open(&machine, &error);
 
     if (rc == 0)
-        rc = verb(argc, argv, &machine.world, &text, &error);
+        rc = verb(argc, argv, &machine.ops, &text, &error);
     this_machine_close(&machine);
     if (rc == 0)
         return print(&text);
@@ -281,12 +283,12 @@ static int verb_version(int argc, char **argv)
  * or -EINVAL with what to type; options that only some commands have must follow the command. */
 static int command_first(int *argc, char **argv, struct error *error)
 {
-    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    struct request_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
     int at = *argc;
     int rc = options_parse(run_rules, *argc, argv, &settings, &at, error);
     char *command;
 
-    run_settings_fini(&settings);
+    request_settings_fini(&settings);
     if (rc < 0)
         return rc;
     if (settings.help > 0 || settings.version > 0) {

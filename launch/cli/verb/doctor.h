@@ -6,9 +6,9 @@
 #ifndef LAUNCH_CLI_VERB_DOCTOR_H
 #define LAUNCH_CLI_VERB_DOCTOR_H
 
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
-/* The request comes from doctor_request_parse (run_options.h).  Returns the exit status: 0 if all
+/* The request comes from request_parse_doctor (request.h).  Returns the exit status: 0 if all
  * is well, 1 if there is a problem, 125 if banyan failed, 128+N ended by signal N.  To be called as
  * front_end_run is. */
 int doctor_run(struct run_request *request);

@@ -11,12 +11,12 @@
 #include "alloc/source.h"
 #include "base/buffer.h"
 #include "launch/cli/request/map_machines.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 struct map_report {
     const struct allocation *allocation;
     const struct map_machines *machines;
-    char notice[RUN_NOTICE_BYTES]; /* of struct run_nodes */
+    char notice[RUN_NOTICE_BYTES]; /* of struct request_nodes */
     const struct source *source;   /* where the nodes come from; NULL: no scheduler */
     struct placement placement;
     struct placement_map map; /* of all that */

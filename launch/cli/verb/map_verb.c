@@ -15,12 +15,12 @@
 #include "launch/cli/verb/map_report.h"
 #include "launch/cli/verb/map_topology.h"
 #include "launch/cli/option/options.h"
-#include "launch/cli/request/run_facts.h"
-#include "launch/cli/request/run_nodes.h"
-#include "launch/cli/request/run_placement.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request_facts.h"
+#include "launch/cli/request/request_nodes.h"
+#include "launch/cli/request/request_placement.h"
+#include "launch/cli/request/request_settings.h"
 
-#define FIELD(member) .offset = offsetof(struct run_settings, member)
+#define FIELD(member) .offset = offsetof(struct request_settings, member)
 
 static const struct option_rule map_rules[] = {
     {.kind = OPTION_HEADING, .help = "Hypothetical nodes"},
@@ -75,7 +75,7 @@ void map_verb_help(struct buffer *out)
 /* ---- The nodes and their topologies ---- */
 
 /* --nodes: with slots from --slots or the number of cores of the topology. */
-static int describe_nodes(const struct run_settings *settings, const struct run_world *world,
+static int describe_nodes(const struct request_settings *settings, const struct request_ops *ops,
                           const struct map_machines *machines, struct allocation *allocation,
                           struct error *error)
 {
@@ -93,7 +93,7 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
     } else if (!is_counted && machines->is_described) {
         rc = map_machines_set_slots(machines, allocation, error);
     } else if (!is_counted) {
-        cores = world->cores(error);
+        cores = ops->cores(error);
         rc = cores < 0 ? cores : 0;
         if (rc == 0)
             allocation_set_slots(allocation, (uint32_t)cores);
@@ -104,16 +104,16 @@ static int describe_nodes(const struct run_settings *settings, const struct run_
     return rc;
 }
 
-static int find_nodes(const struct run_settings *settings, const struct run_world *world,
+static int find_nodes(const struct request_settings *settings, const struct request_ops *ops,
                       const struct map_machines *machines, struct allocation *allocation,
                       struct map_report *report, struct error *error)
 {
-    struct run_nodes nodes;
+    struct request_nodes nodes;
     int rc;
 
     if (settings->nodes.count > 0)
-        return describe_nodes(settings, world, machines, allocation, error);
-    rc = run_nodes_find(settings, world, &nodes, error);
+        return describe_nodes(settings, ops, machines, allocation, error);
+    rc = request_nodes_find(settings, ops, &nodes, error);
     if (rc == 0) {
         allocation_fini(allocation);
         *allocation = nodes.allocation; /* moved */
@@ -126,11 +126,11 @@ static int find_nodes(const struct run_settings *settings, const struct run_worl
 /* ---- The map ---- */
 
 /* Unknown facts of the nodes are taken from this machine, as are their processors. */
-static int find_facts(struct map_report *report, const struct run_apps *apps,
-                      const struct run_world *world, struct error *error)
+static int find_facts(struct map_report *report, const struct request_apps *apps,
+                      const struct request_ops *ops, struct error *error)
 {
     struct facts_table *table = &report->placement.facts;
-    int rc = run_facts_find(apps, world, report->source, report->allocation, table, error);
+    int rc = request_facts_find(apps, ops, report->source, report->allocation, table, error);
 
     for (uint32_t i = 0;
          rc == 0 && placement_require_wanted(&report->placement) && i < report->machines->count;
@@ -140,8 +140,8 @@ static int find_facts(struct map_report *report, const struct run_apps *apps,
         struct ranges nodes = {0};
 
         map_machines_nodes(report->machines, i, report->allocation, &nodes);
-        if (!report->machines->is_described && world->facts != NULL)
-            world->facts(&own);
+        if (!report->machines->is_described && ops->facts != NULL)
+            ops->facts(&own);
         if (!ranges_is_empty(&nodes))
             facts_table_add(table, &own, &nodes);
         node_facts_fini(&own);
@@ -150,14 +150,14 @@ static int find_facts(struct map_report *report, const struct run_apps *apps,
     return rc;
 }
 
-static int make_map(struct map_report *report, const struct run_apps *apps,
-                    const struct run_world *world, struct buffer *out, struct error *error)
+static int make_map(struct map_report *report, const struct request_apps *apps,
+                    const struct request_ops *ops, struct buffer *out, struct error *error)
 {
-    const struct run_settings *settings = &apps->items[0].settings;
-    int rc = run_placement_make(apps, world, report->allocation, &report->placement, error);
+    const struct request_settings *settings = &apps->items[0].settings;
+    int rc = request_placement_make(apps, ops, report->allocation, &report->placement, error);
 
     if (rc == 0)
-        rc = find_facts(report, apps, world, error);
+        rc = find_facts(report, apps, ops, error);
     if (rc == 0)
         rc = map_machines_add(report->machines, report->allocation, &report->placement.machines,
                               error);
@@ -184,10 +184,10 @@ static int make_map(struct map_report *report, const struct run_apps *apps,
     return 0;
 }
 
-static int show(const struct run_apps *apps, const struct run_world *world, struct buffer *out,
+static int show(const struct request_apps *apps, const struct request_ops *ops, struct buffer *out,
                 struct error *error)
 {
-    struct run_settings settings = apps->items[0].settings;
+    struct request_settings settings = apps->items[0].settings;
     struct allocation allocation;
     struct map_machines machines = {.count = 0};
     struct map_report report = {.allocation = &allocation, .machines = &machines};
@@ -200,11 +200,11 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     } else if (rc == 0 && settings.show_topology > 0) {
         map_topology_text(&machines, out);
     } else if (rc == 0) {
-        settings.processes = (uint32_t)run_apps_processes(apps);
+        settings.processes = (uint32_t)request_apps_processes(apps);
         allocation_init(&allocation);
-        rc = find_nodes(&settings, world, &machines, &allocation, &report, error);
+        rc = find_nodes(&settings, ops, &machines, &allocation, &report, error);
         if (rc == 0)
-            rc = make_map(&report, apps, world, out, error);
+            rc = make_map(&report, apps, ops, out, error);
         placement_map_fini(&report.map);
         placement_fini(&report.placement);
         allocation_fini(&allocation);
@@ -213,21 +213,21 @@ static int show(const struct run_apps *apps, const struct run_world *world, stru
     return rc;
 }
 
-int map_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
+int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
              struct error *error)
 {
-    const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
+    const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct option_rule *rules = all_rules();
-    struct run_apps apps = {0};
-    int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
+    struct request_apps apps = {0};
+    int rc = request_apps_parse(rules, &defaults, argc, argv, &apps, error);
 
     if (rc == 0 && apps.items[0].settings.help > 0)
         map_verb_help(out);
     else if (rc == 0 && apps.items[0].settings.version > 0)
         options_version(out);
     else if (rc == 0)
-        rc = show(&apps, world, out, error);
-    run_apps_fini(&apps);
+        rc = show(&apps, ops, out, error);
+    request_apps_fini(&apps);
     free(rules);
     return rc;
 }

@@ -7,10 +7,10 @@
 #define LAUNCH_CLI_VERB_MAP_VERB_H
 
 #include "base/buffer.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 /* argv[0] is the verb.  Appends the output. */
-int map_verb(int argc, char *const *argv, const struct run_world *world, struct buffer *out,
+int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
              struct error *error);
 void map_verb_help(struct buffer *out);
 

@@ -17,7 +17,7 @@
 #include "fabric/file_read.h"
 #include "fabric/own_cores.h"
 #include "launch/cli/client/instance_dial.h"
-#include "launch/exec/command_output.h"
+#include "launch/start/command_output.h"
 #include "launch/start/run_environment.h"
 
 #define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
@@ -96,7 +96,7 @@ int this_machine_open(struct this_machine *machine, struct error *error)
     if (gethostname(machine->host_name, sizeof(machine->host_name) - 1) < 0 ||
         machine->host_name[0] == '\0')
         snprintf(machine->host_name, sizeof(machine->host_name), "localhost");
-    machine->world = (struct run_world){.environment = environ,
+    machine->ops = (struct request_ops){.environment = environ,
                                         .directory = machine->directory,
                                         .host_name = machine->host_name,
                                         .banyand = machine->banyand,
@@ -106,9 +106,9 @@ int this_machine_open(struct this_machine *machine, struct error *error)
                                         .command = command_output,
                                         .instance = instance_dial,
                                         .facts = facts_read,
-                                        .sources = source_environment_world(machine->sources)};
-    if (getrandom(machine->world.random, sizeof(machine->world.random), 0) !=
-        sizeof(machine->world.random))
+                                        .sources = source_environment_ops(machine->sources)};
+    if (getrandom(machine->ops.random, sizeof(machine->ops.random), 0) !=
+        sizeof(machine->ops.random))
         return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",
                          strerror(errno));
     return 0;
@@ -119,5 +119,5 @@ void this_machine_close(struct this_machine *machine)
     free(machine->directory);
     free(machine->banyand);
     source_environment_destroy(machine->sources);
-    explicit_bzero(machine->world.random, sizeof(machine->world.random));
+    explicit_bzero(machine->ops.random, sizeof(machine->ops.random));
 }

@@ -7,13 +7,13 @@
 #define LAUNCH_CLI_VERB_THIS_MACHINE_H
 
 #include "base/error.h"
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 #include "launch/start/source_environment.h"
 
 #define THIS_MACHINE_NAME_BYTES 256
 
 struct this_machine {
-    struct run_world world; /* points into the rest; has fresh random bytes for a secret */
+    struct request_ops ops; /* points into the rest; has fresh random bytes for a secret */
     char host_name[THIS_MACHINE_NAME_BYTES];
     char *directory;
     char *banyand;

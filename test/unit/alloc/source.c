@@ -16,7 +16,7 @@
 static void detected(const char *name, const char *const *variables, const char *const *files)
 {
     struct source_test test = {.variables = variables, .files = files};
-    struct source_world world = source_test_world(&test);
+    struct source_ops world = source_test_world(&test);
     const struct source *source = source_detect(&world);
 
     is_string(source != NULL ? source->name : "none", name, "%s, %s: %s",
@@ -61,7 +61,7 @@ static void test_detection(void)
 static void test_by_name(void)
 {
     struct source_test test = {.variables = ENV("SLURM_JOB_ID=1"), .files = NO_FILES};
-    struct source_world world = source_test_world(&test);
+    struct source_ops world = source_test_world(&test);
     struct source_result result;
     struct error error = ERROR_NONE;
 
@@ -255,7 +255,7 @@ static void test_affinity(void)
         .variables = ENV(LSF, HOSTS),
         .files = FILES("/aff", "a 0,1,2,3 0 1\nb 7\na 4,6\t1\n"),
     };
-    struct source_world world = source_test_world(&test);
+    struct source_ops world = source_test_world(&test);
     struct source_result result;
     struct error error = ERROR_NONE;
     struct buffer text = {0};

@@ -104,7 +104,7 @@ static void test_flux_lists(void)
 static void test_flux_asking(void)
 {
     struct source_test test = {.variables = ENV("FLUX_URI=x"), .files = NO_FILES};
-    struct source_world world = source_test_world(&test);
+    struct source_ops world = source_test_world(&test);
     struct source_result result;
     struct error error = ERROR_NONE;
 

@@ -237,7 +237,7 @@ static void test_result(void)
             ENV("SLURM_JOB_ID=123456", "SLURM_JOB_NODELIST=n[1-2]", "SLURM_TASKS_PER_NODE=2(x2)"),
         .files = NO_FILES,
     };
-    struct source_world world = source_test_world(&test);
+    struct source_ops world = source_test_world(&test);
     struct source_result result;
     struct error error = ERROR_NONE;
 

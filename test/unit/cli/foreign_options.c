@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "launch/cli/option/foreign_options.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request_settings.h"
 #include "test/support/tap.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void test_name(const struct foreign_option *foreign, const char *name)
     int same = 1;
 
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        struct run_settings settings = {.help = 0};
+        struct request_settings settings = {.help = 0};
         struct error error = ERROR_NONE;
         char word[128], expected[512];
         char run[] = "run", one[] = "1", program[] = "program";
@@ -47,7 +47,7 @@ static void test_name(const struct foreign_option *foreign, const char *name)
         snprintf(expected, sizeof(expected), "unknown option '%.80s': %s", word, foreign->line);
         same &= options_parse(run_rules, 4, argv, &settings, &next, &error) < 0 &&
                 strcmp(error.text, expected) == 0;
-        run_settings_fini(&settings);
+        request_settings_fini(&settings);
     }
     ok(same, "-%s, --%s and with a value: %s", name, name, foreign->line);
 }

@@ -588,15 +588,15 @@ static int cores(struct error *error)
 int main(void)
 {
     static const char *const variables[] = {"PATH=/bin", NULL};
-    struct run_world world = {.environment = (char *const *)variables,
-                              .directory = "/",
-                              .host_name = "here",
-                              .banyand = "/banyand",
-                              .cores = cores};
+    struct request_ops world = {.environment = (char *const *)variables,
+                                .directory = "/",
+                                .host_name = "here",
+                                .banyand = "/banyand",
+                                .cores = cores};
     struct error error;
 
     signal(SIGPIPE, SIG_IGN);
-    if (run_request_parse(&request, 2, (char *const *)words, &world, &error) < 0)
+    if (request_parse_run(&request, 2, (char *const *)words, &world, &error) < 0)
         bail_out("%s", error.text);
     test_plain();
     test_input();
@@ -610,6 +610,6 @@ int main(void)
     test_slow_reader();
     test_timeout();
     test_texts();
-    run_request_fini(&request);
+    request_fini(&request);
     return done_testing();
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/exec/command_output.h"
+#include "launch/start/command_output.h"
 
 static char scratch[] = "/tmp/bt-sources.XXXXXX";
 static char *const variables[] = {(char *)"A=1", (char *)"FLUX_JOB_ID=f1", NULL};
@@ -36,13 +36,13 @@ static char *write_file(const char *name, const char *text, mode_t mode)
     return path;
 }
 
-static int read_of(const struct source_world *world, const char *path, struct buffer *text)
+static int read_of(const struct source_ops *world, const char *path, struct buffer *text)
 {
     buffer_clear(text);
     return world->file(world->context, path, text);
 }
 
-static void test_files(const struct source_world *world)
+static void test_files(const struct source_ops *world)
 {
     char *file = write_file("file", "n1\n", 0600);
     char *pipe_path = path_of("pipe");
@@ -92,7 +92,7 @@ static void test_r(struct source_environment *environment)
 }
 
 /* A `flux` in PATH that knows a job and the instance. */
-static void test_flux(const struct source_world *world)
+static void test_flux(const struct source_ops *world)
 {
     char *flux = write_file(
         "flux",
@@ -126,7 +126,7 @@ static void test_flux(const struct source_world *world)
 int main(void)
 {
     struct source_environment *environment = source_environment_create(variables);
-    const struct source_world *world = source_environment_world(environment);
+    const struct source_ops *world = source_environment_ops(environment);
     char *command;
 
     if (mkdtemp(scratch) == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/exec/command_output.h"
+#include "launch/start/command_output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include "launch/start/boot_carry.h"
 #include "launch/cli/option/options.h"
 #include "launch/start/run_environment.h"
-#include "launch/cli/request/run_facts.h"
-#include "launch/cli/request/run_nodes.h"
-#include "launch/cli/request/run_placement.h"
-#include "launch/cli/request/run_settings.h"
-#include "launch/cli/request/run_starter.h"
+#include "launch/cli/request/request_facts.h"
+#include "launch/cli/request/request_nodes.h"
+#include "launch/cli/request/request_placement.h"
+#include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_starter.h"
 #include "launch/exec/session.h"
 
 #define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
@@ -41,7 +41,7 @@ static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
                                                {"none", 0},
                                                {NULL, 0}};
 
-void run_help(struct buffer *out)
+void request_help_run(struct buffer *out)
 {
     buffer_append_string(
         out,
@@ -54,7 +54,7 @@ void run_help(struct buffer *out)
              "127 not found, 130 interrupted.  More in banyan(1).\n");
 }
 
-void start_help(struct buffer *out)
+void request_help_start(struct buffer *out)
 {
     buffer_append_string(
         out,
@@ -62,20 +62,20 @@ void start_help(struct buffer *out)
         "Starts a persistent instance: its daemons run on the nodes, and 'banyan run --instance\n"
         "DIR' runs jobs there, many at once.  Prints DIR when it is ready.  SIGTERM or SIGINT end\n"
         "its jobs and the instance.\n");
-    options_help(start_rules(), out);
+    options_help(request_settings_start_rules(), out);
     buffer_append_string(
         out, "\nExit status: 0 the instance has ended in order (--daemonize: is ready), "
              "125 it\nfailed, or the command line was wrong.  More in banyan(1).\n");
 }
 
-void doctor_help(struct buffer *out)
+void request_help_doctor(struct buffer *out)
 {
     buffer_append_string(
         out,
         "Usage: banyan doctor [OPTIONS] [PROGRAM]\n\n"
         "Examines the nodes of an allocation as a run would use them, and says how to fix each\n"
         "problem.  With a PROGRAM, also checks that the nodes have it and its libraries.\n");
-    options_help(doctor_rules(), out);
+    options_help(request_settings_doctor_rules(), out);
     buffer_append_string(out,
                          "\nExit status: 0 no problem found, 1 a problem was found, 125 banyan "
                          "failed, or the\ncommand line was wrong.  More in banyan(1).\n");
@@ -133,7 +133,7 @@ static int want_absolute(const char *option, const char *path, struct error *err
     return 0;
 }
 
-static int check_together(const struct run_settings *settings, struct error *error)
+static int check_together(const struct request_settings *settings, struct error *error)
 {
     int rc = 0;
 
@@ -156,27 +156,27 @@ static char *copy_or_null(const char *text)
 }
 
 /* Session id and secret come from one read of random bytes, but share none of them. */
-static void name_session(struct instance_spec *instance, const struct run_world *world)
+static void name_session(struct instance_spec *instance, const struct request_ops *ops)
 {
     for (size_t i = 0; i < SESSION_ID_BYTES / 2; i++)
-        snprintf(instance->session + 2 * i, 3, "%02x", world->random[i]);
-    memcpy(instance->secret, world->random + SESSION_ID_BYTES / 2, SECRET_BYTES);
+        snprintf(instance->session + 2 * i, 3, "%02x", ops->random[i]);
+    memcpy(instance->secret, ops->random + SESSION_ID_BYTES / 2, SECRET_BYTES);
 }
 
-static void choose_virtual_base(struct instance_spec *instance, const struct run_world *world)
+static void choose_virtual_base(struct instance_spec *instance, const struct request_ops *ops)
 {
     const char *tmpdir = instance->tmpdir;
 
     assert(instance->session[0] != '\0');
     if (tmpdir == NULL)
-        tmpdir = run_environment_get(world->environment, "TMPDIR");
+        tmpdir = run_environment_get(ops->environment, "TMPDIR");
     if (tmpdir == NULL || tmpdir[0] == '\0')
         tmpdir = "/tmp";
     instance->virtual_base =
         memory_printf("%s/" SESSION_VIRTUAL_PREFIX "%s", tmpdir, instance->session);
 }
 
-static int choose_net(const struct run_settings *settings, struct instance_spec *instance,
+static int choose_net(const struct request_settings *settings, struct instance_spec *instance,
                       struct error *error)
 {
     uint32_t first = 0, last = 0;
@@ -197,7 +197,7 @@ static int choose_net(const struct run_settings *settings, struct instance_spec 
 }
 
 /* Daemons forked here always get their record over a pipe. */
-static int choose_boot(const struct run_settings *settings, struct instance_spec *instance,
+static int choose_boot(const struct request_settings *settings, struct instance_spec *instance,
                        struct error *error)
 {
     int rc = settings->boot != NULL ? boot_carry_check(settings->boot, error) : 0;
@@ -215,7 +215,7 @@ static int choose_boot(const struct run_settings *settings, struct instance_spec
 }
 
 /* auto: libfabric pays off if an instance runs more than one job. */
-static int choose_fabric(const struct run_settings *settings, struct instance_spec *instance,
+static int choose_fabric(const struct request_settings *settings, struct instance_spec *instance,
                          struct error *error)
 {
     const char *fabric = settings->fabric;
@@ -233,14 +233,14 @@ static int choose_fabric(const struct run_settings *settings, struct instance_sp
     return 0;
 }
 
-static int make_instance(const struct run_settings *settings, const struct run_world *world,
-                         const struct run_nodes *nodes, struct run_request *request,
+static int make_instance(const struct request_settings *settings, const struct request_ops *ops,
+                         const struct request_nodes *nodes, struct run_request *request,
                          struct error *error)
 {
     static const enum log_level levels[] = {LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
     struct instance_spec *instance = &request->instance;
     uint32_t nodes_count = allocation_nodes(&nodes->allocation);
-    int rc = run_starter_choose(settings, world, nodes, instance, error);
+    int rc = request_starter_choose(settings, ops, nodes, instance, error);
 
     if (rc < 0)
         return rc;
@@ -249,7 +249,7 @@ static int make_instance(const struct run_settings *settings, const struct run_w
                          "option --radix: must be a whole number from 2 to the number of nodes "
                          "(%u), not '%u'",
                          nodes_count, settings->radix);
-    name_session(instance, world);
+    name_session(instance, ops);
     instance->places = nodes_count + 1;
     if (settings->radix > 0)
         instance->radix = settings->radix;
@@ -260,11 +260,11 @@ static int make_instance(const struct run_settings *settings, const struct run_w
         instance->lease_ms = 2 * settings->patience_s * MS_PER_S;
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
     instance->banyand =
-        memory_copy_string(settings->banyand != NULL ? settings->banyand : world->banyand);
+        memory_copy_string(settings->banyand != NULL ? settings->banyand : ops->banyand);
     instance->tmpdir = copy_or_null(settings->tmpdir);
     instance->record = copy_or_null(settings->record);
     if (instance->starter == STARTER_VIRTUAL)
-        choose_virtual_base(instance, world);
+        choose_virtual_base(instance, ops);
     rc = choose_boot(settings, instance, error);
     if (rc == 0)
         rc = choose_net(settings, instance, error);
@@ -314,10 +314,10 @@ static char **copy_strings(char *const *strings, int count)
     return copy;
 }
 
-static int make_app(const struct run_app *words, const struct run_world *world,
+static int make_app(const struct run_app *words, const struct request_ops *ops,
                     struct app_spec *app, struct error *error)
 {
-    const struct run_settings *settings = &words->settings;
+    const struct request_settings *settings = &words->settings;
     int rc;
 
     if (words->argc == 0)
@@ -325,10 +325,10 @@ static int make_app(const struct run_app *words, const struct run_world *world,
     if (words->argv[0][0] == '\0')
         return error_set(error, -EINVAL, "the name of the program is empty");
     app->argv = copy_strings(words->argv, words->argc);
-    rc = choose_directory(settings->directory, world->directory, &app->directory, error);
+    rc = choose_directory(settings->directory, ops->directory, &app->directory, error);
     if (rc < 0)
         return rc;
-    return run_environment_build(world->environment, settings->set.items, settings->set.count,
+    return run_environment_build(ops->environment, settings->set.items, settings->set.count,
                                  &app->set, error);
 }
 
@@ -342,12 +342,12 @@ static void tell_left_out(const struct run_request *request, struct error *error
 }
 
 /* The placement as far as it is known here; only the nodes know their topologies. */
-static int make_placement(const struct run_apps *apps, const struct run_world *world,
+static int make_placement(const struct request_apps *apps, const struct request_ops *ops,
                           struct run_request *request, struct error *error)
 {
     struct job_spec *job = &request->job;
     struct placement_map map;
-    int rc = run_placement_make(apps, world, &request->allocation, &job->placement, error);
+    int rc = request_placement_make(apps, ops, &request->allocation, &job->placement, error);
 
     if (rc == 0 && placement_require_open(&job->placement, &request->allocation)) {
         job->processes = placement_processes(&job->placement);
@@ -368,12 +368,12 @@ static int make_placement(const struct run_apps *apps, const struct run_world *w
     return rc;
 }
 
-static int make_job(const struct run_apps *apps, const struct run_world *world,
+static int make_job(const struct request_apps *apps, const struct request_ops *ops,
                     struct run_request *request, struct error *error)
 {
-    const struct run_settings *settings = &apps->items[0].settings;
+    const struct request_settings *settings = &apps->items[0].settings;
     struct job_spec *job = &request->job;
-    int rc = make_placement(apps, world, request, error);
+    int rc = make_placement(apps, ops, request, error);
 
     if (rc == 0)
         rc = choose_input(settings->input, job->processes, &job->stdin_rank, error);
@@ -385,12 +385,12 @@ static int make_job(const struct run_apps *apps, const struct run_world *world,
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;
     for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
-        rc = make_app(&apps->items[i], world, &job->apps[i], error);
+        rc = make_app(&apps->items[i], ops, &job->apps[i], error);
     return rc;
 }
 
 /* The nodes of an instance are given when it is started. */
-static int check_guest(const struct run_settings *settings, struct error *error)
+static int check_guest(const struct request_settings *settings, struct error *error)
 {
     const struct {
         const char *name;
@@ -426,46 +426,46 @@ static int check_guest(const struct run_settings *settings, struct error *error)
     return 0;
 }
 
-static int find_nodes(const struct run_settings *settings, const struct run_world *world,
-                      struct run_nodes *nodes, struct run_request *request, struct error *error)
+static int find_nodes(const struct request_settings *settings, const struct request_ops *ops,
+                      struct request_nodes *nodes, struct run_request *request, struct error *error)
 {
     int rc;
 
     if (settings->instance == NULL)
-        return run_nodes_find(settings, world, nodes, error);
+        return request_nodes_find(settings, ops, nodes, error);
     rc = check_guest(settings, error);
-    if (rc == 0 && world->instance == NULL)
+    if (rc == 0 && ops->instance == NULL)
         rc = error_set(error, -ENOTSUP, "option --instance: no instance can be reached from here");
     if (rc == 0)
-        rc = world->instance(settings->instance, &nodes->allocation, &request->instance_fd, error);
+        rc = ops->instance(settings->instance, &nodes->allocation, &request->instance_fd, error);
     return rc;
 }
 
-static int make_request(const struct run_apps *apps, int needs_program,
-                        const struct run_world *world, struct run_request *request,
+static int make_request(const struct request_apps *apps, int needs_program,
+                        const struct request_ops *ops, struct run_request *request,
                         struct error *error)
 {
-    struct run_settings settings = apps->items[0].settings;
-    struct run_nodes nodes = {.slots_given = true};
+    struct request_settings settings = apps->items[0].settings;
+    struct request_nodes nodes = {.slots_given = true};
     int rc;
 
-    settings.processes = (uint32_t)run_apps_processes(apps);
+    settings.processes = (uint32_t)request_apps_processes(apps);
     rc = check_together(&settings, error);
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0)
-        rc = find_nodes(&settings, world, &nodes, request, error);
+        rc = find_nodes(&settings, ops, &nodes, request, error);
     if (rc < 0)
         return rc;
     if (settings.instance == NULL)
-        rc = make_instance(&settings, world, &nodes, request, error);
+        rc = make_instance(&settings, ops, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)
-        rc = run_facts_find(apps, world, nodes.source, &request->allocation,
-                            &request->job.placement.facts, error);
+        rc = request_facts_find(apps, ops, nodes.source, &request->allocation,
+                                &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
-        rc = make_job(apps, world, request, error);
+        rc = make_job(apps, ops, request, error);
     memcpy(request->notice, nodes.notice, sizeof(request->notice));
     request->timeout_s = settings.timeout_s;
     request->label = settings.label > 0;
@@ -479,12 +479,12 @@ static int make_request(const struct run_apps *apps, int needs_program,
 /* `banyan doctor` may have no program: it then only examines the nodes. */
 static int parse(const struct option_rule *rules, int is_doctor, int needs_program,
                  struct run_request *ret_request, int argc, char *const *argv,
-                 const struct run_world *world, struct error *error)
+                 const struct request_ops *ops, struct error *error)
 {
-    const struct run_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
+    const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB, .instance_fd = -1};
-    struct run_apps apps = {0};
-    int rc = run_apps_parse(rules, &defaults, argc, argv, &apps, error);
+    struct request_apps apps = {0};
+    int rc = request_apps_parse(rules, &defaults, argc, argv, &apps, error);
 
     instance_spec_init(&request.instance);
     request.instance.is_doctor = (uint8_t)is_doctor;
@@ -495,42 +495,42 @@ static int parse(const struct option_rule *rules, int is_doctor, int needs_progr
     else if (rc == 0 && apps.items[0].settings.version > 0)
         request.wish = RUN_WISH_VERSION;
     else if (rc == 0)
-        rc = make_request(&apps, needs_program, world, &request, error);
-    run_apps_fini(&apps);
+        rc = make_request(&apps, needs_program, ops, &request, error);
+    request_apps_fini(&apps);
     if (rc < 0)
-        run_request_fini(&request);
+        request_fini(&request);
     else
         *ret_request = request;
     explicit_bzero(request.instance.secret, SECRET_BYTES);
     return rc;
 }
 
-int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                      const struct run_world *world, struct error *error)
+int request_parse_run(struct run_request *ret_request, int argc, char *const *argv,
+                      const struct request_ops *ops, struct error *error)
 {
-    return parse(run_rules, 0, 1, ret_request, argc, argv, world, error);
+    return parse(run_rules, 0, 1, ret_request, argc, argv, ops, error);
 }
 
-int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                         const struct run_world *world, struct error *error)
+int request_parse_doctor(struct run_request *ret_request, int argc, char *const *argv,
+                         const struct request_ops *ops, struct error *error)
 {
-    return parse(doctor_rules(), 1, 0, ret_request, argc, argv, world, error);
+    return parse(request_settings_doctor_rules(), 1, 0, ret_request, argc, argv, ops, error);
 }
 
-int start_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                        const struct run_world *world, struct error *error)
+int request_parse_start(struct run_request *ret_request, int argc, char *const *argv,
+                        const struct request_ops *ops, struct error *error)
 {
-    int rc = parse(start_rules(), 0, 0, ret_request, argc, argv, world, error);
+    int rc = parse(request_settings_start_rules(), 0, 0, ret_request, argc, argv, ops, error);
 
     if (rc == 0 && ret_request->job.apps_count > 0) {
-        run_request_fini(ret_request);
+        request_fini(ret_request);
         rc = error_set(error, -EINVAL,
                        "no program is expected; start it with 'banyan run --instance DIR'");
     }
     return rc;
 }
 
-void run_request_fini(struct run_request *request)
+void request_fini(struct run_request *request)
 {
     instance_spec_fini(&request->instance);
     job_spec_fini(&request->job);

@@ -6,8 +6,8 @@
  * machines may share counts only if its counterpart in memory was left here too: its holder may
  * live elsewhere.  Cost: a look at each process and each cgroup of the machine.
  */
-#ifndef LAUNCH_EXEC_LEFTOVERS_H
-#define LAUNCH_EXEC_LEFTOVERS_H
+#ifndef LAUNCH_DOCTOR_LEFTOVERS_H
+#define LAUNCH_DOCTOR_LEFTOVERS_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_nodes.h"
+#include "launch/cli/request/request_nodes.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "alloc/same_node.h"
 
 /* The allocation has one source. */
-static int check_sources(const struct run_settings *settings, struct error *error)
+static int check_sources(const struct request_settings *settings, struct error *error)
 {
     int sources = (settings->hosts.count > 0) + (settings->host_files.count > 0) +
                   (settings->virtual_nodes > 0);
@@ -38,17 +38,17 @@ static int check_sources(const struct run_settings *settings, struct error *erro
 /* ---- The scheduler's job ---- */
 
 /* The source set by --source or detected from the environment, or NULL. */
-static int source_choose(const struct run_settings *settings, const struct run_world *world,
+static int source_choose(const struct request_settings *settings, const struct request_ops *ops,
                          const struct source **ret_source, struct error *error)
 {
     *ret_source = NULL;
     if (settings->source == NULL) {
-        *ret_source = world->sources != NULL ? source_detect(world->sources) : NULL;
+        *ret_source = ops->sources != NULL ? source_detect(ops->sources) : NULL;
         return 0;
     }
     if (strcmp(settings->source, SOURCE_LOCAL) == 0)
         return 0;
-    if (world->sources == NULL)
+    if (ops->sources == NULL)
         return error_set(error, -ENOTSUP,
                          "option --source: no scheduler environment is available here");
     *ret_source = source_find(settings->source, error);
@@ -59,21 +59,21 @@ static int source_choose(const struct run_settings *settings, const struct run_w
 }
 
 /* All nodes now have slots from another source. */
-static void trace_slots(const struct run_world *world, const struct allocation *allocation,
+static void trace_slots(const struct request_ops *ops, const struct allocation *allocation,
                         const char *place)
 {
-    if (world->trace == NULL)
+    if (ops->trace == NULL)
         return;
-    allocation_trace_fini(world->trace);
-    allocation_trace_place(world->trace, "%s", place);
+    allocation_trace_fini(ops->trace);
+    allocation_trace_place(ops->trace, "%s", place);
     for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
         struct host_run run = hostlist_run(allocation->names, i);
 
-        allocation_trace_add(world->trace, &run, allocation->runs[0].slots);
+        allocation_trace_add(ops->trace, &run, allocation->runs[0].slots);
     }
 }
 
-static int slots_override(const struct run_settings *settings, const struct run_world *world,
+static int slots_override(const struct request_settings *settings, const struct request_ops *ops,
                           struct source_result *result, struct error *error)
 {
     struct allocation *allocation = &result->allocation;
@@ -89,13 +89,13 @@ static int slots_override(const struct run_settings *settings, const struct run_
     allocation_set_slots(allocation, settings->slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s and --slots",
              result->source->title);
-    trace_slots(world, allocation, allocation->origin);
+    trace_slots(ops, allocation, allocation->origin);
     return 0;
 }
 
 /* LSF chooses CPUs for each task; ours follow the options, which a user relying on LSF must
  * know. */
-static void note_affinity(const struct source_result *result, struct run_nodes *nodes)
+static void note_affinity(const struct source_result *result, struct request_nodes *nodes)
 {
     if (result->tasks_count > 0)
         snprintf(
@@ -104,19 +104,20 @@ static void note_affinity(const struct source_result *result, struct run_nodes *
             result->source->title);
 }
 
-static int find_in_job(const struct run_settings *settings, const struct run_world *world,
-                       const struct source *source, struct run_nodes *nodes, struct error *error)
+static int find_in_job(const struct request_settings *settings, const struct request_ops *ops,
+                       const struct source *source, struct request_nodes *nodes,
+                       struct error *error)
 {
-    struct source_world sources = *world->sources;
+    struct source_ops sources = *ops->sources;
     struct source_result result;
     int rc;
 
     assert(source != NULL);
-    sources.trace = world->trace;
+    sources.trace = ops->trace;
     rc = source_read(source, &sources, &result, error);
     if (rc < 0)
         return rc;
-    rc = slots_override(settings, world, &result, error);
+    rc = slots_override(settings, ops, &result, error);
     if (rc == 0) {
         allocation_fini(&nodes->allocation);
         nodes->allocation = result.allocation;
@@ -153,14 +154,14 @@ static bool holds_all(const struct allocation *whole, const struct allocation *p
 
 /* Named nodes may still be those of the job; only that is checked here, so if the job cannot be
  * read they count as not of the job. */
-static void note_job(const struct run_settings *settings, const struct run_world *world,
-                     struct run_nodes *nodes)
+static void note_job(const struct request_settings *settings, const struct request_ops *ops,
+                     struct request_nodes *nodes)
 {
     const struct source *source;
     struct source_result result;
 
-    if (source_choose(settings, world, &source, NULL) < 0 || source == NULL ||
-        source_read(source, world->sources, &result, NULL) < 0)
+    if (source_choose(settings, ops, &source, NULL) < 0 || source == NULL ||
+        source_read(source, ops->sources, &result, NULL) < 0)
         return;
     if (holds_all(&result.allocation, &nodes->allocation)) {
         nodes->source = source;
@@ -175,22 +176,22 @@ static void note_job(const struct run_settings *settings, const struct run_world
 
 /* The nodes that +n, +e and ^ refer to: those that would be used by default. */
 struct base_search {
-    const struct run_settings *settings;
-    const struct run_world *world;
-    struct run_nodes found;
+    const struct request_settings *settings;
+    const struct request_ops *ops;
+    struct request_nodes found;
     bool is_found;
 };
 
 static int find_base(void *context, const struct allocation **ret_nodes, struct error *error)
 {
     struct base_search *search = context;
-    struct run_settings settings = *search->settings;
-    struct run_world world = *search->world;
+    struct request_settings settings = *search->settings;
+    struct request_ops ops = *search->ops;
 
     settings.hosts = settings.host_files = (struct option_list){.count = 0};
-    world.trace = NULL;
+    ops.trace = NULL;
     if (!search->is_found) {
-        int rc = run_nodes_find(&settings, &world, &search->found, error);
+        int rc = request_nodes_find(&settings, &ops, &search->found, error);
 
         if (rc < 0)
             return rc;
@@ -217,12 +218,12 @@ static int find_in_lists(const struct option_list *lists, const struct allocatio
 }
 
 /* A hosts file is read whole: a pipe or /dev/fd/N serves as well as a file. */
-static int find_in_file(const char *path, const struct run_world *world,
+static int find_in_file(const char *path, const struct request_ops *ops,
                         const struct allocation_base *base, struct allocation *allocation,
                         struct error *error)
 {
     struct buffer text = {0};
-    int rc = world->read_file(path, &text, error);
+    int rc = ops->read_file(path, &text, error);
 
     if (rc < 0)
         error_prefix(error, "option --hostfile");
@@ -233,21 +234,21 @@ static int find_in_file(const char *path, const struct run_world *world,
     return rc;
 }
 
-static int find_named(const struct run_settings *settings, const struct run_world *world,
-                      struct run_nodes *nodes, struct error *error)
+static int find_named(const struct request_settings *settings, const struct request_ops *ops,
+                      struct request_nodes *nodes, struct error *error)
 {
-    struct base_search search = {.settings = settings, .world = world};
+    struct base_search search = {.settings = settings, .ops = ops};
     struct allocation_base base = {.nodes = find_base, .context = &search};
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < settings->host_files.count; i++)
-        rc = find_in_file(settings->host_files.items[i], world, &base, &nodes->allocation, error);
+        rc = find_in_file(settings->host_files.items[i], ops, &base, &nodes->allocation, error);
     if (rc == 0 && settings->hosts.count > 0)
         rc = find_in_lists(&settings->hosts, &base, &nodes->allocation, error);
     if (search.is_found)
-        run_nodes_fini(&search.found);
+        request_nodes_fini(&search.found);
     if (rc == 0)
-        note_job(settings, world, nodes);
+        note_job(settings, ops, nodes);
     return rc;
 }
 
@@ -256,16 +257,16 @@ static int find_named(const struct run_settings *settings, const struct run_worl
 static const char own_cores_place[] = "hwloc: the cores of this machine that this process may use";
 
 /* Slots of a node that is this machine, or -errno. */
-static int own_slots(const struct run_settings *settings, const struct run_world *world,
+static int own_slots(const struct request_settings *settings, const struct request_ops *ops,
                      struct error *error)
 {
     if (settings->slots > 0)
         return (int)settings->slots;
-    return world->cores(error);
+    return ops->cores(error);
 }
 
 /* Slots of each virtual node: from --slots, else what the job needs, else as many as a real one. */
-static int virtual_slots(const struct run_settings *settings, const struct run_world *world,
+static int virtual_slots(const struct request_settings *settings, const struct request_ops *ops,
                          struct error *error)
 {
     uint32_t nodes = settings->virtual_nodes;
@@ -278,10 +279,10 @@ static int virtual_slots(const struct run_settings *settings, const struct run_w
         return error_set(error, -EINVAL,
                          "%u processes on %u virtual nodes are more than %u per node",
                          settings->processes, nodes, ALLOCATION_SLOTS_MAX);
-    return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, world, error);
+    return settings->slots == 0 && needed > 0 ? (int)needed : own_slots(settings, ops, error);
 }
 
-static const char *virtual_slots_place(const struct run_settings *settings)
+static const char *virtual_slots_place(const struct request_settings *settings)
 {
     if (settings->slots > 0)
         return "--slots";
@@ -289,37 +290,37 @@ static const char *virtual_slots_place(const struct run_settings *settings)
                                                              : own_cores_place;
 }
 
-static int find_virtual(const struct run_settings *settings, const struct run_world *world,
+static int find_virtual(const struct request_settings *settings, const struct request_ops *ops,
                         struct allocation *allocation, struct error *error)
 {
-    int slots = virtual_slots(settings, world, error);
+    int slots = virtual_slots(settings, ops, error);
 
     if (slots < 0)
         return slots;
     allocation_generate(allocation, "v", settings->virtual_nodes, (uint32_t)slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "--virtual-nodes %u%s",
              settings->virtual_nodes, settings->slots > 0 ? " and --slots" : "");
-    trace_slots(world, allocation, virtual_slots_place(settings));
+    trace_slots(ops, allocation, virtual_slots_place(settings));
     return 0;
 }
 
-static int find_here(const struct run_settings *settings, const struct run_world *world,
+static int find_here(const struct request_settings *settings, const struct request_ops *ops,
                      struct allocation *allocation, struct error *error)
 {
-    int slots = own_slots(settings, world, error);
+    int slots = own_slots(settings, ops, error);
 
     if (slots < 0)
         return slots;
-    allocation_add(allocation, world->host_name, (uint32_t)slots);
+    allocation_add(allocation, ops->host_name, (uint32_t)slots);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s",
              settings->slots > 0 ? "--slots" : "the cores of this machine");
-    trace_slots(world, allocation, settings->slots > 0 ? "--slots" : own_cores_place);
+    trace_slots(ops, allocation, settings->slots > 0 ? "--slots" : own_cores_place);
     return 0;
 }
 
 /* A scheduler that reports no slots has allocated whole machines: for this machine, take its
  * cores. */
-static int count_own_cores(const struct run_world *world, struct run_nodes *nodes,
+static int count_own_cores(const struct request_ops *ops, struct request_nodes *nodes,
                            struct error *error)
 {
     struct allocation *allocation = &nodes->allocation;
@@ -330,21 +331,21 @@ static int count_own_cores(const struct run_world *world, struct run_nodes *node
     if (nodes->slots_given || allocation_nodes(allocation) > 1)
         return 0;
     hostlist_name(allocation->names, 0, name);
-    if (!same_node_is_here(name, world->host_name))
+    if (!same_node_is_here(name, ops->host_name))
         return 0;
-    cores = world->cores(error);
+    cores = ops->cores(error);
     if (cores < 0)
         return cores;
     allocation_set_slots(allocation, (uint32_t)cores);
     snprintf(allocation->origin, sizeof(allocation->origin), "%s and the cores of this machine",
              nodes->source->title);
-    trace_slots(world, allocation, own_cores_place);
+    trace_slots(ops, allocation, own_cores_place);
     nodes->slots_given = true;
     return 0;
 }
 
-static int find(const struct run_settings *settings, const struct run_world *world,
-                struct run_nodes *nodes, struct error *error)
+static int find(const struct request_settings *settings, const struct request_ops *ops,
+                struct request_nodes *nodes, struct error *error)
 {
     const struct source *source;
     int rc = check_sources(settings, error);
@@ -352,42 +353,42 @@ static int find(const struct run_settings *settings, const struct run_world *wor
     if (rc < 0)
         return rc;
     if (settings->host_files.count > 0 || settings->hosts.count > 0)
-        return find_named(settings, world, nodes, error);
+        return find_named(settings, ops, nodes, error);
     if (settings->virtual_nodes > 0)
-        return find_virtual(settings, world, &nodes->allocation, error);
-    rc = source_choose(settings, world, &source, error);
+        return find_virtual(settings, ops, &nodes->allocation, error);
+    rc = source_choose(settings, ops, &source, error);
     if (rc < 0)
         return rc;
     if (source == NULL)
-        return find_here(settings, world, &nodes->allocation, error);
-    rc = find_in_job(settings, world, source, nodes, error);
-    return rc < 0 ? rc : count_own_cores(world, nodes, error);
+        return find_here(settings, ops, &nodes->allocation, error);
+    rc = find_in_job(settings, ops, source, nodes, error);
+    return rc < 0 ? rc : count_own_cores(ops, nodes, error);
 }
 
-int run_nodes_find(const struct run_settings *settings, const struct run_world *world,
-                   struct run_nodes *ret_nodes, struct error *error)
+int request_nodes_find(const struct request_settings *settings, const struct request_ops *ops,
+                       struct request_nodes *ret_nodes, struct error *error)
 {
-    struct run_nodes nodes = {.slots_given = true};
+    struct request_nodes nodes = {.slots_given = true};
     int rc;
 
     allocation_init(&nodes.allocation);
-    nodes.allocation.trace = world->trace;
-    rc = find(settings, world, &nodes, error);
+    nodes.allocation.trace = ops->trace;
+    rc = find(settings, ops, &nodes, error);
     if (rc == 0)
-        same_node_join(&nodes.allocation, world->host_name);
+        same_node_join(&nodes.allocation, ops->host_name);
     if (rc < 0)
-        run_nodes_fini(&nodes);
+        request_nodes_fini(&nodes);
     else
         *ret_nodes = nodes;
     return rc;
 }
 
-void run_nodes_fini(struct run_nodes *nodes)
+void request_nodes_fini(struct request_nodes *nodes)
 {
     allocation_fini(&nodes->allocation);
 }
 
-void run_nodes_title(const struct run_nodes *nodes, char *text, size_t text_bytes)
+void request_nodes_title(const struct request_nodes *nodes, char *text, size_t text_bytes)
 {
     if (nodes->source == NULL)
         snprintf(text, text_bytes, "%s", "");

@@ -2,16 +2,16 @@
 /*
  * The words of a `banyan run` to be run elsewhere: reads one option and removes it.
  */
-#ifndef LAUNCH_CLI_REQUEST_RUN_WORDS_H
-#define LAUNCH_CLI_REQUEST_RUN_WORDS_H
+#ifndef LAUNCH_CLI_REQUEST_REQUEST_WORDS_H
+#define LAUNCH_CLI_REQUEST_REQUEST_WORDS_H
 
 #include <stddef.h>
 
-/* The value of the option whose text is at an offset in struct run_settings; NULL if it is not
+/* The value of the option whose text is at an offset in struct request_settings; NULL if it is not
  * given, or if the words are invalid or ask for help, which the actual parser then handles. */
-const char *run_words_value(int argc, char *const *argv, size_t offset);
+const char *request_words_value(int argc, char *const *argv, size_t offset);
 /* The same words without any occurrence of that option: free() the array, NULL at its end; the
  * strings are the caller's. */
-char **run_words_without(int argc, char *const *argv, size_t offset, int *ret_count);
+char **request_words_without(int argc, char *const *argv, size_t offset, int *ret_count);
 
 #endif

@@ -3,39 +3,40 @@
  * The applications of a command line and the placement of each: words in, rules of alloc/ out.
  * `banyan run` and `banyan map` read them with the same table.
  */
-#ifndef LAUNCH_CLI_REQUEST_RUN_PLACEMENT_H
-#define LAUNCH_CLI_REQUEST_RUN_PLACEMENT_H
+#ifndef LAUNCH_CLI_REQUEST_REQUEST_PLACEMENT_H
+#define LAUNCH_CLI_REQUEST_REQUEST_PLACEMENT_H
 
 #include <stdint.h>
 
 #include "alloc/allocation.h"
 #include "alloc/placement.h"
 #include "base/error.h"
-#include "launch/cli/request/run_options.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request.h"
+#include "launch/cli/request/request_settings.h"
 
 /* One application: its options, and its program with arguments. */
 struct run_app {
-    struct run_settings settings;
+    struct request_settings settings;
     int argc;
     char *const *argv; /* into the command line */
 };
 
-struct run_apps {
+struct request_apps {
     struct run_app *items; /* the first also has the options of the whole job */
     uint32_t count;
 };
 
 /* Splits the command line at words ":" after a program (but not after a "--") and reads the options
  * of each application; later ones inherit those of the first except -n and -N. */
-int run_apps_parse(const struct option_rule *rules, const struct run_settings *defaults, int argc,
-                   char *const *argv, struct run_apps *ret_apps, struct error *error);
-void run_apps_fini(struct run_apps *apps);
-/* Processes of all, or 0 if any has no count. */
-uint64_t run_apps_processes(const struct run_apps *apps);
-/* Makes a rule for each; constraints become excluded nodes. */
-int run_placement_make(const struct run_apps *apps, const struct run_world *world,
-                       const struct allocation *allocation, struct placement *placement,
+int request_apps_parse(const struct option_rule *rules, const struct request_settings *defaults,
+                       int argc, char *const *argv, struct request_apps *ret_apps,
                        struct error *error);
+void request_apps_fini(struct request_apps *apps);
+/* Processes of all, or 0 if any has no count. */
+uint64_t request_apps_processes(const struct request_apps *apps);
+/* Makes a rule for each; constraints become excluded nodes. */
+int request_placement_make(const struct request_apps *apps, const struct request_ops *ops,
+                           const struct allocation *allocation, struct placement *placement,
+                           struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_starter.h"
+#include "launch/cli/request/request_starter.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -59,32 +59,33 @@ static int starter_find(const char *word, enum starter_kind *ret_kind, struct er
 }
 
 /* Stops at the first name of another machine, usually the first or second. */
-static int is_only_this_machine(const struct allocation *allocation, const struct run_world *world)
+static int is_only_this_machine(const struct allocation *allocation, const struct request_ops *ops)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
     for (uint32_t i = 0; i < allocation_nodes(allocation); i++) {
         hostlist_name(allocation->names, i, name);
-        if (!same_node_is_here(name, world->host_name))
+        if (!same_node_is_here(name, ops->host_name))
             return 0;
     }
     return 1;
 }
 
 /* --ssh-agent, or BANYAN_SSH_AGENT, or NULL. */
-static const char *given_agent(const struct run_settings *settings, const struct run_world *world)
+static const char *given_agent(const struct request_settings *settings,
+                               const struct request_ops *ops)
 {
     const char *agent = settings->agent;
 
     if (agent == NULL)
-        agent = run_environment_get(world->environment, "BANYAN_SSH_AGENT");
+        agent = run_environment_get(ops->environment, "BANYAN_SSH_AGENT");
     if (agent == NULL || agent[strspn(agent, " ")] == '\0')
         return NULL;
     return agent;
 }
 
-static const struct scheduler_starter *scheduler_starter_of(const struct run_world *world,
-                                                            const struct run_nodes *nodes)
+static const struct scheduler_starter *scheduler_starter_of(const struct request_ops *ops,
+                                                            const struct request_nodes *nodes)
 {
     if (nodes->source == NULL)
         return NULL;
@@ -92,13 +93,14 @@ static const struct scheduler_starter *scheduler_starter_of(const struct run_wor
         const struct scheduler_starter *starter = &scheduler_starters[i];
 
         if (strcmp(starter->source, nodes->source->name) == 0 &&
-            world->has_program(world->environment, starter->program))
+            ops->has_program(ops->environment, starter->program))
             return starter;
     }
     return NULL;
 }
 
-static int check(const struct run_settings *settings, enum starter_kind kind, struct error *error)
+static int check(const struct request_settings *settings, enum starter_kind kind,
+                 struct error *error)
 {
     if (kind == STARTER_VIRTUAL && settings->virtual_nodes == 0)
         return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
@@ -122,7 +124,7 @@ static void set_agent(struct instance_spec *instance, const char *agent, const c
 
 /* A starter that works from one node only needs a tree without relays, as far as the radix
  * allows. */
-static void set_radix(const struct run_settings *settings, const struct run_nodes *nodes,
+static void set_radix(const struct request_settings *settings, const struct request_nodes *nodes,
                       struct instance_spec *instance)
 {
     uint32_t wide = allocation_nodes(&nodes->allocation);
@@ -133,11 +135,11 @@ static void set_radix(const struct run_settings *settings, const struct run_node
     instance->radix = wide > instance->radix ? wide : instance->radix;
 }
 
-int run_starter_choose(const struct run_settings *settings, const struct run_world *world,
-                       const struct run_nodes *nodes, struct instance_spec *instance,
-                       struct error *error)
+int request_starter_choose(const struct request_settings *settings, const struct request_ops *ops,
+                           const struct request_nodes *nodes, struct instance_spec *instance,
+                           struct error *error)
 {
-    const char *agent = given_agent(settings, world);
+    const char *agent = given_agent(settings, ops);
     const struct scheduler_starter *scheduler = NULL;
     int rc = 0;
 
@@ -149,10 +151,10 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
     } else if (settings->virtual_nodes > 0) {
         instance->starter = STARTER_VIRTUAL;
     } else if (settings->agent == NULL && nodes->allocation.user[0] == '\0' &&
-               is_only_this_machine(&nodes->allocation, world)) {
+               is_only_this_machine(&nodes->allocation, ops)) {
         instance->starter = STARTER_LOCAL;
     } else if (agent == NULL && nodes->allocation.user[0] == '\0') {
-        scheduler = scheduler_starter_of(world, nodes);
+        scheduler = scheduler_starter_of(ops, nodes);
     }
     if (rc == 0 && settings->join_file != NULL && instance->starter != STARTER_JOIN)
         rc = error_set(error, -EINVAL, "option --join-file: it needs --starter join");
@@ -179,7 +181,7 @@ int run_starter_choose(const struct run_settings *settings, const struct run_wor
     return 0;
 }
 
-const char *run_starter_name(enum starter_kind kind)
+const char *request_starter_name(enum starter_kind kind)
 {
     size_t i = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request_settings.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define PATIENCE_MAX_S   86400
 #define KILL_GRACE_MAX_S 3600
 
-#define FIELD(member) .offset = offsetof(struct run_settings, member)
+#define FIELD(member) .offset = offsetof(struct request_settings, member)
 
 const struct option_rule run_rules[] = {
     {.kind = OPTION_HEADING, .help = "Number and placement of processes"},
@@ -316,11 +316,11 @@ const struct option_rule run_rules[] = {
      FIELD(record),
      .help = "each daemon records what it receives and does in a file in DIR on its node, for "
              "banyan sim --replay"},
-    OPTION_ROWS_ABOUT(struct run_settings, help, version)};
+    OPTION_ROWS_ABOUT(struct request_settings, help, version)};
 
 #define LISTS_COUNT 8
 
-static struct option_list *lists_of(struct run_settings *settings, size_t i)
+static struct option_list *lists_of(struct request_settings *settings, size_t i)
 {
     struct option_list *const lists[LISTS_COUNT] = {
         &settings->set,        &settings->facts, &settings->require, &settings->hosts,
@@ -338,20 +338,21 @@ static struct option_list list_copy(const struct option_list *list)
                                 .count = list->count};
 }
 
-void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first)
+void request_settings_inherit_require(struct request_settings *settings,
+                                      const struct request_settings *first)
 {
     settings->require = list_copy(&first->require);
 }
 
-void run_settings_fini(struct run_settings *settings)
+void request_settings_fini(struct request_settings *settings)
 {
     for (size_t i = 0; i < LISTS_COUNT; i++)
         options_list_fini(lists_of(settings, i));
 }
 
-struct run_settings run_settings_inherit(const struct run_settings *first)
+struct request_settings request_settings_inherit(const struct request_settings *first)
 {
-    struct run_settings settings = *first;
+    struct request_settings settings = *first;
 
     for (size_t i = 0; i < LISTS_COUNT; i++)
         *lists_of(&settings, i) = (struct option_list){.count = 0};
@@ -395,7 +396,7 @@ static void make_rules(const char *const *names, size_t names_count, const struc
     rules[count] = (struct option_rule){.kind = OPTION_END};
 }
 
-const struct option_rule *start_rules(void)
+const struct option_rule *request_settings_start_rules(void)
 {
     static const struct option_rule own = {
         .kind = OPTION_FLAG,
@@ -408,7 +409,7 @@ const struct option_rule *start_rules(void)
     return rules;
 }
 
-const struct option_rule *doctor_rules(void)
+const struct option_rule *request_settings_doctor_rules(void)
 {
     static const struct option_rule own = {.kind = OPTION_FLAG,
                                            .name = "json",

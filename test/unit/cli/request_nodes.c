@@ -5,14 +5,14 @@
  */
 #include "config.h"
 
-#include "launch/cli/request/run_nodes.h"
+#include "launch/cli/request/request_nodes.h"
 #include "test/support/tap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/cli/request/run_starter.h"
+#include "launch/cli/request/request_starter.h"
 #include "test/support/source_world.h"
 
 #define CORES 8
@@ -42,36 +42,36 @@ static int has_program(char *const *variables, const char *name)
 }
 
 /* "nodes, slots, origin, starter, agent" or the error. */
-static const char *choose(struct source_test *test, struct run_settings settings)
+static const char *choose(struct source_test *test, struct request_settings settings)
 {
     static struct buffer text;
-    struct source_world sources = source_test_world(test);
-    struct run_world world = {.environment = environment,
-                              .host_name = "n1",
-                              .cores = cores,
-                              .read_file = read_file,
-                              .has_program = has_program,
-                              .sources = &sources};
+    struct source_ops sources = source_test_world(test);
+    struct request_ops world = {.environment = environment,
+                                .host_name = "n1",
+                                .cores = cores,
+                                .read_file = read_file,
+                                .has_program = has_program,
+                                .sources = &sources};
     static const char *const starters[] = {"local", "virtual", "ssh", "srun", "pals", "flux"};
     struct instance_spec instance;
-    struct run_nodes nodes;
+    struct request_nodes nodes;
     struct error error = ERROR_NONE;
 
     buffer_clear(&text);
     cores_asked = 0;
-    if (run_nodes_find(&settings, &world, &nodes, &error) < 0) {
+    if (request_nodes_find(&settings, &world, &nodes, &error) < 0) {
         buffer_append_string(&text, error.text);
         return buffer_string(&text);
     }
     instance_spec_init(&instance);
-    run_starter_choose(&settings, &world, &nodes, &instance, &error);
+    request_starter_choose(&settings, &world, &nodes, &instance, &error);
     hostlist_print(nodes.allocation.names, &text);
     buffer_printf(&text, " %llu, %s%s, %s%s%s",
                   (unsigned long long)allocation_slots(&nodes.allocation), nodes.allocation.origin,
                   nodes.slots_given ? "" : " (unknown)", starters[instance.starter],
                   instance.agent != NULL ? " " : "", instance.agent != NULL ? instance.agent : "");
     instance_spec_fini(&instance);
-    run_nodes_fini(&nodes);
+    request_nodes_fini(&nodes);
     return buffer_string(&text);
 }
 
@@ -103,7 +103,7 @@ static void test_names_of_one_node(void)
     struct source_test none = {.variables = ENV(NULL), .files = NO_FILES};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct run_settings settings = {.hosts = ONE(cases[i].hosts)};
+        struct request_settings settings = {.hosts = ONE(cases[i].hosts)};
         const char *chosen = choose(&none, settings);
         const char *behind = strstr(chosen, ", --host");
 
@@ -119,49 +119,49 @@ static void test_order(void)
     struct source_test slurm = {.variables = ENV(SLURM), .files = NO_FILES};
 
     programs = " srun ";
-    is_string(choose(&none, (struct run_settings){0}), "n1 8, the cores of this machine, local",
+    is_string(choose(&none, (struct request_settings){0}), "n1 8, the cores of this machine, local",
               "without a scheduler it is this machine");
-    is_string(choose(&slurm, (struct run_settings){0}),
+    is_string(choose(&slurm, (struct request_settings){0}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, srun", "in a job it is the job");
     is_int(cores_asked, 0, "nobody asks for our cores then");
-    is_string(choose(&slurm, (struct run_settings){.source = "local"}),
+    is_string(choose(&slurm, (struct request_settings){.source = "local"}),
               "n1 8, the cores of this machine, local", "who says so gets this machine");
-    is_string(choose(&slurm, (struct run_settings){.virtual_nodes = 2, .slots = 1}),
+    is_string(choose(&slurm, (struct request_settings){.virtual_nodes = 2, .slots = 1}),
               "v[1-2] 2, --virtual-nodes 2 and --slots, virtual", "virtual nodes come first");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n3,n2:2")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("n3,n2:2")}),
               "n[3,2] 3, --host, srun", "--host comes first; srun reaches nodes of the job");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n3,x1")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("n3,x1")}),
               "n3,x1 2, --host, ssh ssh", "ssh those that are not");
-    is_string(choose(&slurm, (struct run_settings){.host_files = ONE("f")}),
+    is_string(choose(&slurm, (struct request_settings){.host_files = ONE("f")}),
               "n2 2, host file f, srun", "--hostfile comes first");
-    is_string(choose(&slurm, (struct run_settings){.hosts = TWO("n3,n2:2", "n3:4")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = TWO("n3,n2:2", "n3:4")}),
               "n[3,2] 7, --host, srun", "a second --host adds its nodes and slots");
-    is_string(choose(&slurm, (struct run_settings){.hosts = TWO("n[1-3]", "^n2")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = TWO("n[1-3]", "^n2")}),
               "n[1,3] 2, --host, srun", "or takes some away");
-    is_string(choose(&slurm, (struct run_settings){.host_files = TWO("f", "f")}),
+    is_string(choose(&slurm, (struct request_settings){.host_files = TWO("f", "f")}),
               "n2 4, host file f, srun", "a second --hostfile adds, too");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("^n2")}), "n[1,3] 3, --host, srun",
-              "all of the job but one");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("+n2,+n0:1")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("^n2")}),
+              "n[1,3] 3, --host, srun", "all of the job but one");
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("+n2,+n0:1")}),
               "n[3,1] 2, --host, srun", "nodes by their number in the job");
-    is_string(choose(&none, (struct run_settings){.hosts = ONE("+n0")}), "n1 8, --host, local",
+    is_string(choose(&none, (struct request_settings){.hosts = ONE("+n0")}), "n1 8, --host, local",
               "without a job that is this machine");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("me@n3")}),
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("me@n3")}),
               "n3 1, --host, ssh ssh -l me", "somebody else needs ssh");
-    is_string(choose(&slurm, (struct run_settings){.hosts = ONE("n1")}), "n1 1, --host, local",
+    is_string(choose(&slurm, (struct request_settings){.hosts = ONE("n1")}), "n1 1, --host, local",
               "this machine needs no starter");
-    is_string(choose(&slurm, (struct run_settings){.agent = "rsh"}),
+    is_string(choose(&slurm, (struct request_settings){.agent = "rsh"}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh rsh", "an agent that is named is used");
-    is_string(choose(&slurm, (struct run_settings){.starter = "ssh"}),
+    is_string(choose(&slurm, (struct request_settings){.starter = "ssh"}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh ssh", "so is a starter");
-    is_string(choose(&slurm, (struct run_settings){.slots = 3}),
+    is_string(choose(&slurm, (struct request_settings){.slots = 3}),
               "option --slots: Slurm already sets the slots of its nodes; use --host to override "
               "them",
               "--slots has no say where slots are told");
-    is_string(choose(&slurm, (struct run_settings){.alloc = "slurm: -N2"}),
+    is_string(choose(&slurm, (struct request_settings){.alloc = "slurm: -N2"}),
               "option --alloc is for banyan run only", "who starts nothing asks for nothing");
     programs = " ";
-    is_string(choose(&slurm, (struct run_settings){0}),
+    is_string(choose(&slurm, (struct request_settings){0}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, ssh ssh", "without srun it is ssh");
 }
 
@@ -172,19 +172,19 @@ static void test_force(void)
                                .files = FILES("/f", "a\na\nb\n")};
 
     programs = " srun oarsh ";
-    is_string(choose(&both, (struct run_settings){.source = "oar"}),
+    is_string(choose(&both, (struct request_settings){.source = "oar"}),
               "a,b 3, OAR, OAR_NODEFILE, ssh oarsh", "--source forces one that comes later");
-    is_string(choose(&both, (struct run_settings){.source = "slurm"}),
+    is_string(choose(&both, (struct request_settings){.source = "slurm"}),
               "n[1-3] 3, Slurm, which gives no slot counts (unknown), srun",
               "slots may not be told");
-    is_string(choose(&both, (struct run_settings){.slots = 4}),
+    is_string(choose(&both, (struct request_settings){.slots = 4}),
               "n[1-3] 12, Slurm and --slots, srun", "--slots tells them then");
     is_string(
-        choose(&both, (struct run_settings){.source = "torque"}),
+        choose(&both, (struct request_settings){.source = "torque"}),
         "option --source: unknown scheduler \"torque\"; known are flux, pals, slurm, lsf, pbs, gridengine, cobalt, oar, pjm, loadleveler, condor, awsbatch, mpioperator",
         "names are checked");
     is_string(
-        choose(&both, (struct run_settings){.source = "lsf"}),
+        choose(&both, (struct request_settings){.source = "lsf"}),
         "LSF: none of LSB_DJOB_HOSTFILE, LSB_DJOB_RANKFILE, LSB_MCPU_HOSTS and LSB_HOSTS is set",
         "what is forced must be there");
 }
@@ -196,12 +196,12 @@ static void test_one_shot(void)
                               .files = FILES("/f", "a\na\nb\n")};
 
     programs = " aprun pbs_tmrsh ";
-    is_string(choose(&pbs, (struct run_settings){0}), "a,b 3, PBS, PBS_NODEFILE, pals",
+    is_string(choose(&pbs, (struct request_settings){0}), "a,b 3, PBS, PBS_NODEFILE, pals",
               "aprun starts all");
     programs = " pbs_tmrsh ";
-    is_string(choose(&pbs, (struct run_settings){0}), "a,b 3, PBS, PBS_NODEFILE, ssh pbs_tmrsh",
+    is_string(choose(&pbs, (struct request_settings){0}), "a,b 3, PBS, PBS_NODEFILE, ssh pbs_tmrsh",
               "else one is started after the other");
-    is_string(choose(&pbs, (struct run_settings){.starter = "flux"}),
+    is_string(choose(&pbs, (struct request_settings){.starter = "flux"}),
               "a,b 3, PBS, PBS_NODEFILE, flux", "or as one says");
     programs = " ";
 }
@@ -213,10 +213,10 @@ static void test_one_node(void)
     struct source_test there = {.variables = ENV("COBALT_JOBID=1", "COBALT_NODEFILE=/f"),
                                 .files = FILES("/f", "n9\n")};
 
-    is_string(choose(&here, (struct run_settings){0}),
+    is_string(choose(&here, (struct request_settings){0}),
               "n1 8, Cobalt and the cores of this machine, local",
               "this machine's cores are known");
-    is_string(choose(&there, (struct run_settings){0}),
+    is_string(choose(&there, (struct request_settings){0}),
               "n9 1, Cobalt, which gives no slot counts (unknown), ssh ssh", "another's are not");
 }
 
@@ -243,7 +243,8 @@ static void test_never_here(void)
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
         struct source_test test = {.variables = ENV(jobs[i][0]), .files = NO_FILES};
 
-        has_string(choose(&test, (struct run_settings){0}), jobs[i][1], "%s: an error", jobs[i][0]);
+        has_string(choose(&test, (struct request_settings){0}), jobs[i][1], "%s: an error",
+                   jobs[i][0]);
         is_int(cores_asked, 0, "and not this machine");
     }
 }

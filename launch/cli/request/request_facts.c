@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_facts.h"
+#include "launch/cli/request/request_facts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -74,8 +74,8 @@ static int add_given(const char *text, const struct name_index *index, struct fa
     return rc;
 }
 
-int run_facts_given(const struct option_list *given, const struct allocation *allocation,
-                    struct facts_table *table, struct error *error)
+int request_facts_given(const struct option_list *given, const struct allocation *allocation,
+                        struct facts_table *table, struct error *error)
 {
     struct name_index *index;
     int rc = 0;
@@ -170,8 +170,8 @@ static int read_sinfo_line(char *line, const struct name_index *index, struct fa
     return rc;
 }
 
-int run_facts_parse_sinfo(const char *text, const struct allocation *allocation,
-                          struct facts_table *table, struct error *error)
+int request_facts_parse_sinfo(const char *text, const struct allocation *allocation,
+                              struct facts_table *table, struct error *error)
 {
     struct name_index *index = name_index_of(allocation->names);
     char *copy = memory_copy_string(text), *rest = copy;
@@ -184,25 +184,25 @@ int run_facts_parse_sinfo(const char *text, const struct allocation *allocation,
     return rc;
 }
 
-int run_facts_ask(const struct run_world *world, const struct source *source,
-                  const struct allocation *allocation, struct facts_table *table,
-                  struct error *error)
+int request_facts_ask(const struct request_ops *ops, const struct source *source,
+                      const struct allocation *allocation, struct facts_table *table,
+                      struct error *error)
 {
     struct buffer names = {0}, text = {0};
     const char *argv[] = {"sinfo", "-h", "-o", "%N|%b|%m|%G", NULL, NULL, NULL};
     int rc;
 
-    if (source == NULL || strcmp(source->name, "slurm") != 0 || world->command == NULL ||
-        !world->has_program(world->environment, argv[0]))
+    if (source == NULL || strcmp(source->name, "slurm") != 0 || ops->command == NULL ||
+        !ops->has_program(ops->environment, argv[0]))
         return 0;
     hostlist_print(allocation->names, &names);
     if (names.length_bytes < SINFO_NAMES_MAX) {
         argv[4] = "-n";
         argv[5] = buffer_string(&names);
     }
-    rc = world->command(argv, &text, error);
+    rc = ops->command(argv, &text, error);
     if (rc == 0)
-        rc = run_facts_parse_sinfo(buffer_string(&text), allocation, table, error);
+        rc = request_facts_parse_sinfo(buffer_string(&text), allocation, table, error);
     if (rc < 0)
         error_prefix(error, "cannot query Slurm for node features");
     buffer_fini(&names);
@@ -210,15 +210,15 @@ int run_facts_ask(const struct run_world *world, const struct source *source,
     return rc;
 }
 
-int run_facts_find(const struct run_apps *apps, const struct run_world *world,
-                   const struct source *source, const struct allocation *allocation,
-                   struct facts_table *table, struct error *error)
+int request_facts_find(const struct request_apps *apps, const struct request_ops *ops,
+                       const struct source *source, const struct allocation *allocation,
+                       struct facts_table *table, struct error *error)
 {
-    int rc = run_facts_given(&apps->items[0].settings.facts, allocation, table, error);
+    int rc = request_facts_given(&apps->items[0].settings.facts, allocation, table, error);
     int is_asked = 0;
 
     assert(apps->count > 0);
     for (uint32_t i = 0; i < apps->count; i++)
         is_asked |= apps->items[i].settings.require.count > 0;
-    return rc < 0 || !is_asked ? rc : run_facts_ask(world, source, allocation, table, error);
+    return rc < 0 || !is_asked ? rc : request_facts_ask(ops, source, allocation, table, error);
 }

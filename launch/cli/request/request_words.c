@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_words.h"
+#include "launch/cli/request/request_words.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "launch/cli/option/options.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request_settings.h"
 
-const char *run_words_value(int argc, char *const *argv, size_t offset)
+const char *request_words_value(int argc, char *const *argv, size_t offset)
 {
-    struct run_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
+    struct request_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
     int next = 0;
     int rc = options_parse(run_rules, argc, argv, &settings, &next, NULL);
     int is_run = rc == 0 && settings.help == 0 && settings.version == 0 && next < argc;
 
     assert(offset < sizeof(settings));
-    run_settings_fini(&settings);
+    request_settings_fini(&settings);
     return is_run ? *(const char *const *)((const char *)&settings + offset) : NULL;
 }
 
@@ -30,7 +30,7 @@ static int words_of(const char *word, const char *next, const char *value)
     return value > word && value <= word + strlen(word) ? 1 : 0;
 }
 
-char **run_words_without(int argc, char *const *argv, size_t offset, int *ret_count)
+char **request_words_without(int argc, char *const *argv, size_t offset, int *ret_count)
 {
     char **words = memory_allocate((size_t)(argc + 1) * sizeof(*words));
     int count = argc;
@@ -38,7 +38,7 @@ char **run_words_without(int argc, char *const *argv, size_t offset, int *ret_co
 
     memcpy(words, argv, (size_t)argc * sizeof(*words));
     words[argc] = NULL;
-    while ((value = run_words_value(count, words, offset)) != NULL) {
+    while ((value = request_words_value(count, words, offset)) != NULL) {
         int at = 0;
         int length;
 

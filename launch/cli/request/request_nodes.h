@@ -4,21 +4,21 @@
  * else the scheduler whose job we are in; else this machine.  If a scheduler's data cannot be read
  * that is an error, never a fallback to this machine.
  */
-#ifndef LAUNCH_CLI_REQUEST_RUN_NODES_H
-#define LAUNCH_CLI_REQUEST_RUN_NODES_H
+#ifndef LAUNCH_CLI_REQUEST_REQUEST_NODES_H
+#define LAUNCH_CLI_REQUEST_REQUEST_NODES_H
 
 #include <stdbool.h>
 
 #include "alloc/allocation.h"
 #include "alloc/source.h"
 #include "base/error.h"
-#include "launch/cli/request/run_options.h"
-#include "launch/cli/request/run_settings.h"
+#include "launch/cli/request/request.h"
+#include "launch/cli/request/request_settings.h"
 
 /* What --source says for "none: this machine". */
 #define SOURCE_LOCAL "local"
 
-struct run_nodes {
+struct request_nodes {
     struct allocation allocation;
     /* The scheduler in whose job all nodes lie, so that its starter reaches them; else NULL. */
     const struct source *source;
@@ -29,10 +29,10 @@ struct run_nodes {
 };
 
 /* Cost: O(text). ret_nodes must be finished after success only. */
-int run_nodes_find(const struct run_settings *settings, const struct run_world *world,
-                   struct run_nodes *ret_nodes, struct error *error);
-void run_nodes_fini(struct run_nodes *nodes);
+int request_nodes_find(const struct request_settings *settings, const struct request_ops *ops,
+                       struct request_nodes *ret_nodes, struct error *error);
+void request_nodes_fini(struct request_nodes *nodes);
 /* "Slurm job 7", "OAR", or "" without a source. */
-void run_nodes_title(const struct run_nodes *nodes, char *text, size_t text_bytes);
+void request_nodes_title(const struct request_nodes *nodes, char *text, size_t text_bytes);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The request of `banyan run`: command line and environment in; an instance, a job and an
  * allocation out, or one line that says what is wrong.  Everything about this machine is passed in
- * (struct run_world), so parsing is deterministic and a wrong command starts and leaves nothing.
+ * (struct request_ops), so parsing is deterministic and a wrong command starts and leaves nothing.
  */
-#ifndef LAUNCH_CLI_REQUEST_RUN_OPTIONS_H
-#define LAUNCH_CLI_REQUEST_RUN_OPTIONS_H
+#ifndef LAUNCH_CLI_REQUEST_REQUEST_H
+#define LAUNCH_CLI_REQUEST_REQUEST_H
 
 #include <stdint.h>
 
@@ -19,7 +19,7 @@
 #define RUN_NOTICE_BYTES 240
 
 /* Facts of this machine and callbacks to query it.  The caller owns all. */
-struct run_world {
+struct request_ops {
     char *const *environment;
     const char *directory; /* the current one; NULL if it no longer exists */
     const char *host_name;
@@ -39,8 +39,8 @@ struct run_world {
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
     /* Adds the facts of this machine; NULL: not known. */
     void (*facts)(struct node_facts *facts);
-    const struct source_world *sources; /* the scheduler's data; NULL: nothing */
-    struct allocation_trace *trace;     /* records where counts come from; NULL: not needed */
+    const struct source_ops *sources; /* the scheduler's data; NULL: nothing */
+    struct allocation_trace *trace;   /* records where counts come from; NULL: not needed */
 };
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };
@@ -60,18 +60,18 @@ struct run_request {
     int daemonize;   /* of start */
 };
 
-/* argv[0] is the verb.  ret_request must be given to run_request_fini after success. */
-int run_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                      const struct run_world *world, struct error *error);
+/* argv[0] is the verb.  ret_request must be given to request_fini after success. */
+int request_parse_run(struct run_request *ret_request, int argc, char *const *argv,
+                      const struct request_ops *ops, struct error *error);
 /* The same for `banyan doctor`: a program may be given, then job has one application. */
-int doctor_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                         const struct run_world *world, struct error *error);
+int request_parse_doctor(struct run_request *ret_request, int argc, char *const *argv,
+                         const struct request_ops *ops, struct error *error);
 /* The same for `banyan start`, which has no program. */
-int start_request_parse(struct run_request *ret_request, int argc, char *const *argv,
-                        const struct run_world *world, struct error *error);
-void doctor_help(struct buffer *out);
-void start_help(struct buffer *out);
-void run_request_fini(struct run_request *request);
-void run_help(struct buffer *out);
+int request_parse_start(struct run_request *ret_request, int argc, char *const *argv,
+                        const struct request_ops *ops, struct error *error);
+void request_help_doctor(struct buffer *out);
+void request_help_start(struct buffer *out);
+void request_fini(struct run_request *request);
+void request_help_run(struct buffer *out);
 
 #endif

@@ -3,8 +3,8 @@
  * Runs a command to its end and takes what it writes: for the front end, before there is a loop.
  * The command's stdin is /dev/null; it ends with us.
  */
-#ifndef LAUNCH_EXEC_COMMAND_OUTPUT_H
-#define LAUNCH_EXEC_COMMAND_OUTPUT_H
+#ifndef LAUNCH_START_COMMAND_OUTPUT_H
+#define LAUNCH_START_COMMAND_OUTPUT_H
 
 #include "base/buffer.h"
 #include "base/error.h"

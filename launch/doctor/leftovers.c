@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/exec/leftovers.h"
+#include "launch/doctor/leftovers.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -241,10 +242,13 @@ int leftovers_remove(const struct leftover *leftover, struct error *error)
 
     switch (leftover->kind) {
     case LEFTOVER_DIRECTORY:
+        assert(leftover->path != NULL);
         return remove_directory(leftover->path, error);
     case LEFTOVER_PROCESS:
+        assert(leftover->pid > 1);
         return kill_left(leftover->pid, error);
     default:
+        assert(leftover->kind == LEFTOVER_CGROUP && leftover->path != NULL);
         rc = helper_cgroup_remove_left(leftover->path);
         if (rc < 0)
             return error_set(error, rc, "cannot remove the cgroup %s: %s", leftover->path,
@@ -259,6 +263,7 @@ static struct leftovers_session *session_of(struct leftovers_count *count, const
 {
     struct leftovers_session *item = count->sessions;
 
+    assert(session != NULL && count->sessions_count <= LEFTOVERS_SESSIONS_MAX);
     for (; item < count->sessions + count->sessions_count; item++)
         if (memcmp(item->session, session, SESSION_DIGITS) == 0)
             return item;

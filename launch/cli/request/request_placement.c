@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_placement.h"
+#include "launch/cli/request/request_placement.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static int parse_app(const struct option_rule *rules, int argc, char *const *arg
 }
 
 static int parse_later(const struct option_rule *rules, int argc, char *const *argv,
-                       struct run_apps *apps, int *used, struct error *error)
+                       struct request_apps *apps, int *used, struct error *error)
 {
     struct run_app *app;
     int rc, more = 0;
@@ -60,12 +60,12 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
         return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
     apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
     app = &apps->items[apps->count];
-    *app = (struct run_app){.settings = run_settings_inherit(&apps->items[0].settings)};
+    *app = (struct run_app){.settings = request_settings_inherit(&apps->items[0].settings)};
     apps->count++;
     rc = parse_app(rules, argc - *used, argv + *used, app, &more, error);
     *used += more;
     if (rc == 0 && app->settings.require.count == 0)
-        run_settings_inherit_require(&app->settings, &apps->items[0].settings);
+        request_settings_inherit_require(&app->settings, &apps->items[0].settings);
     if (rc == 0 && app->argc == 0)
         rc = error_set(error, -EINVAL, "no program after ':'");
     if (rc < 0)
@@ -73,10 +73,11 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     return rc;
 }
 
-int run_apps_parse(const struct option_rule *rules, const struct run_settings *defaults, int argc,
-                   char *const *argv, struct run_apps *ret_apps, struct error *error)
+int request_apps_parse(const struct option_rule *rules, const struct request_settings *defaults,
+                       int argc, char *const *argv, struct request_apps *ret_apps,
+                       struct error *error)
 {
-    struct run_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)), .count = 1};
+    struct request_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)), .count = 1};
     struct option_rule *own = rules_of_apps(rules);
     int used = 0;
     int rc;
@@ -87,21 +88,21 @@ int run_apps_parse(const struct option_rule *rules, const struct run_settings *d
         rc = parse_later(own, argc, argv, &apps, &used, error);
     free(own);
     if (rc < 0)
-        run_apps_fini(&apps);
+        request_apps_fini(&apps);
     else
         *ret_apps = apps;
     return rc;
 }
 
-void run_apps_fini(struct run_apps *apps)
+void request_apps_fini(struct request_apps *apps)
 {
     for (uint32_t i = 0; i < apps->count; i++)
-        run_settings_fini(&apps->items[i].settings);
+        request_settings_fini(&apps->items[i].settings);
     free(apps->items);
-    *apps = (struct run_apps){0};
+    *apps = (struct request_apps){0};
 }
 
-uint64_t run_apps_processes(const struct run_apps *apps)
+uint64_t request_apps_processes(const struct request_apps *apps)
 {
     uint64_t processes = 0;
 
@@ -116,8 +117,8 @@ uint64_t run_apps_processes(const struct run_apps *apps)
 /* ---- Rules ---- */
 
 /* The list of a rank file or of a sequence, from its file. */
-static int read_list(const struct placement_extra *extra, const struct run_settings *settings,
-                     const struct run_world *world, const struct allocation *allocation,
+static int read_list(const struct placement_extra *extra, const struct request_settings *settings,
+                     const struct request_ops *ops, const struct allocation *allocation,
                      struct placement_rule *rule, struct error *error)
 {
     const struct option_list *host_files = &settings->host_files;
@@ -132,7 +133,7 @@ static int read_list(const struct placement_extra *extra, const struct run_setti
         return error_set(error, -EINVAL,
                          "seq needs a list of nodes, one line for each process: seq:FILE, or "
                          "--hostfile FILE");
-    rc = world->read_file(path, &text, error);
+    rc = ops->read_file(path, &text, error);
     if (rc == 0)
         rc = extra->is_sequence ? placement_list_parse_sequence(path, buffer_string(&text),
                                                                 allocation, &rule->list, error)
@@ -142,8 +143,8 @@ static int read_list(const struct placement_extra *extra, const struct run_setti
     return rc;
 }
 
-static int check_together(const struct run_settings *settings, const struct placement_rule *rule,
-                          struct error *error)
+static int check_together(const struct request_settings *settings,
+                          const struct placement_rule *rule, struct error *error)
 {
     if (rule->per > 0 && settings->per_node > 0 && rule->policy == PLACEMENT_PER_OBJECT)
         return error_set(error, -EINVAL,
@@ -157,7 +158,7 @@ static int check_together(const struct run_settings *settings, const struct plac
     return 0;
 }
 
-static int parse_words(const struct run_settings *settings, struct placement_rule *rule,
+static int parse_words(const struct request_settings *settings, struct placement_rule *rule,
                        struct placement_extra *extra, struct error *error)
 {
     const struct {
@@ -185,7 +186,7 @@ static int parse_words(const struct run_settings *settings, struct placement_rul
     return 0;
 }
 
-static int require_rule(const struct run_settings *settings, struct placement_rule *rule,
+static int require_rule(const struct request_settings *settings, struct placement_rule *rule,
                         struct error *error)
 {
     char *terms = options_list_join(&settings->require, ",");
@@ -208,7 +209,7 @@ static int require_rule(const struct run_settings *settings, struct placement_ru
     return rc;
 }
 
-static int make_rule(const struct run_settings *settings, const struct run_world *world,
+static int make_rule(const struct request_settings *settings, const struct request_ops *ops,
                      const struct allocation *allocation, struct placement_rule *rule,
                      struct placement_extra *job_wide, struct error *error)
 {
@@ -240,7 +241,7 @@ static int make_rule(const struct run_settings *settings, const struct run_world
         rule->cpus = allocation->cpus < PLACEMENT_UNITS_MAX ? allocation->cpus : 0;
     if (rule->policy != PLACEMENT_BY_LIST)
         return 0;
-    rc = read_list(&extra, settings, world, allocation, rule, error);
+    rc = read_list(&extra, settings, ops, allocation, rule, error);
     if (rc < 0)
         error_prefix(error, "option --map-by");
     return rc;
@@ -258,14 +259,14 @@ static void exclude_name(const struct allocation *allocation, const char *name,
 }
 
 /* Excludes this machine, whichever of its names the allocation has. */
-static void exclude_local(const struct run_world *world, const struct allocation *allocation,
+static void exclude_local(const struct request_ops *ops, const struct allocation *allocation,
                           struct placement *placement)
 {
-    size_t short_bytes = strcspn(world->host_name, ".");
-    char *short_name = memory_printf("%.*s", (int)short_bytes, world->host_name);
+    size_t short_bytes = strcspn(ops->host_name, ".");
+    char *short_name = memory_printf("%.*s", (int)short_bytes, ops->host_name);
 
-    assert(world->host_name != NULL);
-    exclude_name(allocation, world->host_name, placement);
+    assert(ops->host_name != NULL);
+    exclude_name(allocation, ops->host_name, placement);
     exclude_name(allocation, short_name, placement);
     exclude_name(allocation, "localhost", placement);
     free(short_name);
@@ -288,16 +289,16 @@ static int check_terms(const struct placement *placement, struct error *error)
     return rc;
 }
 
-int run_placement_make(const struct run_apps *apps, const struct run_world *world,
-                       const struct allocation *allocation, struct placement *placement,
-                       struct error *error)
+int request_placement_make(const struct request_apps *apps, const struct request_ops *ops,
+                           const struct allocation *allocation, struct placement *placement,
+                           struct error *error)
 {
     struct placement_extra job_wide = {.no_local = 0};
 
     assert(apps->count > 0);
     for (uint32_t i = 0; i < apps->count; i++) {
         struct placement_rule rule;
-        int rc = make_rule(&apps->items[i].settings, world, allocation, &rule, &job_wide, error);
+        int rc = make_rule(&apps->items[i].settings, ops, allocation, &rule, &job_wide, error);
 
         if (rc < 0) {
             if (apps->count > 1)
@@ -308,7 +309,7 @@ int run_placement_make(const struct run_apps *apps, const struct run_world *worl
         placement_add(placement, &rule);
     }
     if (job_wide.no_local)
-        exclude_local(world, allocation, placement);
+        exclude_local(ops, allocation, placement);
     for (uint32_t i = 0; job_wide.oversubscribe && i < placement->rules_count; i++)
         placement->rules[i].oversubscribe = 1;
     assert(placement->rules_count >= apps->count);

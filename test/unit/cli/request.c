@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/cli/request/run_options.h"
+#include "launch/cli/request/request.h"
 #include "test/support/tap.h"
 
 #include <errno.h>
@@ -56,17 +56,17 @@ static int has_program(char *const *environment, const char *name)
 
 /* Nothing that a scheduler left. */
 static struct source_test no_job = {.variables = ENV(NULL), .files = NO_FILES};
-static struct source_world no_source;
+static struct source_ops no_source;
 
-static struct run_world world = {.environment = (char *const *)variables,
-                                 .directory = "/home/user",
-                                 .host_name = "myhost.example",
-                                 .banyand = "/opt/sbin/banyand",
-                                 .random = {0xab, 1, 2, 3, 4, 5, 6, 0xef, 9},
-                                 .cores = cores,
-                                 .read_file = read_file,
-                                 .has_program = has_program,
-                                 .sources = &no_source};
+static struct request_ops world = {.environment = (char *const *)variables,
+                                   .directory = "/home/user",
+                                   .host_name = "myhost.example",
+                                   .banyand = "/opt/sbin/banyand",
+                                   .random = {0xab, 1, 2, 3, 4, 5, 6, 0xef, 9},
+                                   .cores = cores,
+                                   .read_file = read_file,
+                                   .has_program = has_program,
+                                   .sources = &no_source};
 
 /* Splits line at blanks; the words stay valid until the next call. */
 static int parse(const char *line, struct run_request *request, struct error *error)
@@ -82,8 +82,8 @@ static int parse(const char *line, struct run_request *request, struct error *er
     argv[argc] = NULL;
     *error = ERROR_NONE;
     if (argc > 0 && strcmp(argv[0], "doctor") == 0)
-        return doctor_request_parse(request, argc, argv, &world, error);
-    return run_request_parse(request, argc, argv, &world, error);
+        return request_parse_doctor(request, argc, argv, &world, error);
+    return request_parse_run(request, argc, argv, &world, error);
 }
 
 /* Parses what must be right; the caller finishes request. */
@@ -103,7 +103,7 @@ static void refuses(const char *line, const char *message)
     struct error error;
 
     if (!ok(parse(line, &request, &error) < 0, "'%s' is refused", line)) {
-        run_request_fini(&request);
+        request_fini(&request);
         return;
     }
     has_string(error.text, message, "and says why");
@@ -137,7 +137,7 @@ static void test_plain(void)
     is_uint(request.job.mpi, JOB_MPI_PMIX | JOB_MPI_PMI1, "both interfaces are offered");
     is_uint(request.job.on_failure, JOB_ON_FAILURE_ABORT, "a failure ends the job");
     is_uint(request.instance.kill_grace_ms, 1000, "a second of grace");
-    run_request_fini(&request);
+    request_fini(&request);
 }
 
 static void test_values(void)
@@ -171,18 +171,18 @@ static void test_values(void)
         is_string(request.instance.banyand, "/b", "banyand");
         ok(request.label && request.verbose == 1, "flags");
         is_int(request.instance.log_level, LOG_LEVEL_INFO, "what daemons log");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --stdin none --mpi none --on-failure continue -n 1 prog", &request)) {
         is_uint(request.job.on_failure, JOB_ON_FAILURE_CONTINUE, "a job may go on");
         is_uint(request.job.stdin_rank, UINT32_MAX, "nobody reads");
         is_uint(request.job.mpi, 0, "nothing is offered");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --virtual-nodes 3 --per-node 2 prog", &request)) {
         is_uint(request.job.processes, 6, "so many on each");
         is_int(request.job.placement.rules[0].per, 2, "by node count");
-        run_request_fini(&request);
+        request_fini(&request);
     }
 }
 
@@ -193,7 +193,7 @@ static enum starter_kind starter_of(const char *line)
 
     if (accepts(line, &request)) {
         starter = request.instance.starter;
-        run_request_fini(&request);
+        request_fini(&request);
     }
     return starter;
 }
@@ -212,11 +212,11 @@ static void test_starters(void)
     if (accepts("run --hostfile hosts prog", &request)) {
         is_string(request.instance.agent, "ssh", "ssh is the agent");
         is_uint(request.job.processes, 5, "slots of the file");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --ssh-agent oarsh --machinefile=hosts -np 1 prog", &request)) {
         is_string(request.instance.agent, "oarsh", "unless another one is named");
-        run_request_fini(&request);
+        request_fini(&request);
     }
 }
 
@@ -277,19 +277,19 @@ static void test_wishes(void)
 
     if (accepts("run -n 2 --help", &request)) {
         is_int(request.wish, RUN_WISH_HELP, "help is wanted");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --help --frobnicate", &request)) {
         is_int(request.wish, RUN_WISH_HELP, "whatever follows");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("doctor --version", &request)) {
         is_int(request.wish, RUN_WISH_VERSION, "doctor has a version, too");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --version --host never,looked[ at", &request)) {
         is_int(request.wish, RUN_WISH_VERSION, "the version is wanted");
-        run_request_fini(&request);
+        request_fini(&request);
     }
 }
 
@@ -301,7 +301,7 @@ static void test_gone_directory(void)
     refuses("run prog", "the current directory no longer exists");
     refuses("run --wdir sub prog", "the current directory no longer exists");
     if (accepts("run --wdir /x prog", &request))
-        run_request_fini(&request);
+        request_fini(&request);
     world.directory = "/home/user";
 }
 
@@ -335,19 +335,19 @@ static void test_environment(void)
     is_string(last(set, "PWD"), NULL, "not the directory here");
     is_string(last(set, "SSH_AUTH_SOCK"), NULL, "nor the login's sockets");
     is_string(last(set, "BANYAN_RANK"), NULL, "nor a rank of an enclosing run");
-    run_request_fini(&request);
+    request_fini(&request);
     if (!accepts("run prog", &request))
         return;
     is_string(last(request.job.apps[0].set, "PMIX_RANK"), NULL, "nor an enclosing launcher's rank");
     is_string(last(request.job.apps[0].set, "TMPDIR"), NULL, "nor a directory of this node");
-    run_request_fini(&request);
+    request_fini(&request);
 }
 
 static void test_help(void)
 {
     struct buffer text = {0};
 
-    run_help(&text);
+    request_help_run(&text);
     has_string(buffer_string(&text), "Usage: banyan run [OPTIONS] PROGRAM", "there is help");
     has_string(buffer_string(&text), "  -n, --np N", "with the options");
     for (char *line = (char *)text.data, *end; *line != '\0'; line = end + 1) {
@@ -369,18 +369,18 @@ static void test_doctor(void)
         is_uint(request.instance.places, 4, "the nodes");
         is_uint(request.instance.port_first, 7000, "a port");
         is_uint(request.instance.port_last, 7000, "alone is a range");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("doctor --virtual-nodes 3 --wdir sub -x A=b prog -x", &request)) {
         is_uint(request.job.apps_count, 1, "a program");
         is_string(request.job.apps[0].argv[0], "prog", "its name");
         is_string(request.job.apps[0].directory, "/home/user/sub", "its directory");
         ok(!request.json, "as a table");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     if (accepts("run --virtual-nodes 3 prog", &request)) {
         ok(!request.instance.is_doctor, "a run examines nothing");
-        run_request_fini(&request);
+        request_fini(&request);
     }
     refuses("doctor --np 3", "--np");
     refuses("doctor --host a --virtual-nodes 3",

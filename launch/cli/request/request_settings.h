@@ -3,8 +3,8 @@
  * The command line of `banyan run` as given, before interpretation, and the table that parses it
  * and prints its help.
  */
-#ifndef LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
-#define LAUNCH_CLI_REQUEST_RUN_SETTINGS_H
+#ifndef LAUNCH_CLI_REQUEST_REQUEST_SETTINGS_H
+#define LAUNCH_CLI_REQUEST_REQUEST_SETTINGS_H
 
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 
 #define RUN_NOT_GIVEN UINT32_MAX
 
-struct run_settings {
+struct request_settings {
     int help;
     int version;
     int verbose;
@@ -72,16 +72,17 @@ struct run_settings {
 extern const struct option_rule run_rules[];
 
 /* Frees what the lists hold, not the words. */
-void run_settings_fini(struct run_settings *settings);
+void request_settings_fini(struct request_settings *settings);
 /* The initial settings of a program after the first: those of the first, except the number of
  * processes, and lists other than variables. */
-struct run_settings run_settings_inherit(const struct run_settings *first);
+struct request_settings request_settings_inherit(const struct request_settings *first);
 /* Inherits the requirements, for a program without any. */
-void run_settings_inherit_require(struct run_settings *settings, const struct run_settings *first);
+void request_settings_inherit_require(struct request_settings *settings,
+                                      const struct request_settings *first);
 
 /* Those of `banyan doctor`, the same as run's where both have them. */
-const struct option_rule *doctor_rules(void);
+const struct option_rule *request_settings_doctor_rules(void);
 /* Those of `banyan start`. */
-const struct option_rule *start_rules(void);
+const struct option_rule *request_settings_start_rules(void);
 
 #endif
