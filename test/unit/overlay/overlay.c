@@ -592,6 +592,29 @@ static void test_limit_of_calls(void)
     bench_close(&bench);
 }
 
+static void test_call_of_other_set(void)
+{
+    struct overlay_event call = {.kind = OVERLAY_EVENT_CONTRIBUTE,
+                                 .key = {.set_id = 5, .generation = 1}};
+    struct bench bench;
+    struct ranges set = {0}, other = {0};
+
+    ranges_add(&set, 0, 1);
+    ranges_add(&other, 0, 0);
+    bench_open(&bench, 0, 2);
+    call.set = &set;
+    bench_step(&bench, call);
+    call.set = &other;
+    call.key.generation = 2;
+    bench_step(&bench, call);
+    is_int(bench_find(&bench, OVERLAY_ACTION_RESULT)->status, -EINVAL,
+           "a name that stands for another set already is refused");
+    is_uint(bench_find(&bench, OVERLAY_ACTION_RESULT)->key.generation, 2, "that call only");
+    ranges_fini(&other);
+    ranges_fini(&set);
+    bench_close(&bench);
+}
+
 static void test_limit_of_requests(void)
 {
     struct overlay_event request = {.kind = OVERLAY_EVENT_REQUEST, .place = 1};
@@ -741,6 +764,7 @@ int main(void)
     test_limit_of_guests();
     test_limit_of_broadcasts();
     test_limit_of_calls();
+    test_call_of_other_set();
     test_limit_of_requests();
     test_weight();
     return done_testing();
