@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A growing run of bytes with one owner.  A zeroed struct is a valid empty buffer.  A malloc that
- * fails is fail-stop (doc/architecture.rst, "What the code relies on").
+ * A growing run of bytes with one owner.  A zeroed struct is a valid empty buffer.
  */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
-#include <stdarg.h>
 #include <stddef.h>
+
+#include "base/memory.h"
 
 struct buffer {
     unsigned char *data;
@@ -36,13 +36,5 @@ const char *buffer_string(struct buffer *buffer);
 /* Hands the memory to the caller (free()); buffer is empty after. */
 void *buffer_take(struct buffer *buffer, size_t *ret_bytes);
 void buffer_swap(struct buffer *a, struct buffer *b);
-
-/* malloc and friends that log a line and abort instead of returning NULL, also for 0 bytes. */
-void *memory_allocate(size_t bytes); /* not zeroed */
-void *memory_allocate_zeroed(size_t bytes);
-void *memory_resize(void *memory, size_t bytes);
-void *memory_copy(const void *data, size_t bytes);
-char *memory_copy_string(const char *text);
-char *memory_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -4,6 +4,7 @@
 #include "test/soak/soak.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
