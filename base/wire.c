@@ -60,6 +60,13 @@ void wire_put_string(struct buffer *out, const char *text)
     wire_put_bytes(out, text, strlen(text));
 }
 
+void wire_put_optional_string(struct buffer *out, const char *text)
+{
+    wire_put_u8(out, text != NULL);
+    if (text != NULL)
+        wire_put_string(out, text);
+}
+
 void wire_reader_init(struct wire_reader *reader, const void *data, size_t bytes)
 {
     static const unsigned char nothing[1];
@@ -173,6 +180,13 @@ char *wire_get_string(struct wire_reader *reader, size_t maximum_bytes)
         memcpy(text, bytes.data, bytes.length_bytes);
     text[bytes.length_bytes] = '\0';
     return text;
+}
+
+char *wire_get_optional_string(struct wire_reader *reader, size_t maximum_bytes)
+{
+    uint64_t present = wire_get_varint_max(reader, 1);
+
+    return present ? wire_get_string(reader, maximum_bytes) : NULL;
 }
 
 void wire_get_string_into(struct wire_reader *reader, char *array, size_t array_bytes)

@@ -30,7 +30,8 @@ void wire_put_u32(struct buffer *out, uint32_t value);
 void wire_put_u64(struct buffer *out, uint64_t value);
 void wire_put_varint(struct buffer *out, uint64_t value);                /* LEB128, 1..10 bytes */
 void wire_put_bytes(struct buffer *out, const void *data, size_t bytes); /* varint length first */
-void wire_put_string(struct buffer *out, const char *text); /* as bytes without the NUL */
+void wire_put_string(struct buffer *out, const char *text);          /* as bytes without the NUL */
+void wire_put_optional_string(struct buffer *out, const char *text); /* u8 whether it is there */
 
 void wire_reader_init(struct wire_reader *reader, const void *data, size_t bytes);
 uint8_t wire_get_u8(struct wire_reader *reader);
@@ -46,6 +47,8 @@ struct wire_bytes wire_get_bytes(struct wire_reader *reader, size_t maximum_byte
 /* A copy with NUL at its end, owned by the caller; fails on an inner NUL; "" (allocated) on
  * failure. */
 char *wire_get_string(struct wire_reader *reader, size_t maximum_bytes);
+/* As wire_put_optional_string put it: NULL if there was none, else as wire_get_string. */
+char *wire_get_optional_string(struct wire_reader *reader, size_t maximum_bytes);
 /* Into a caller's array of array_bytes incl. NUL; fails if it does not fit. */
 void wire_get_string_into(struct wire_reader *reader, char *array, size_t array_bytes);
 size_t wire_left(const struct wire_reader *reader);

@@ -9,7 +9,7 @@
 
 #include "alloc/allocation.h"
 #include "launch/job/instance.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 /* Forks the root (no exec) as a child of the caller, which must have neither threads, nor
  * libevent or OpenSSL started.  spec and allocation are what the instance is made of; the caller's

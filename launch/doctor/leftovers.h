@@ -14,7 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 enum leftover_kind { LEFTOVER_DIRECTORY, LEFTOVER_PROCESS, LEFTOVER_CGROUP, LEFTOVER_KIND_COUNT };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 #define SESSION_VIRTUAL_PREFIX \
     "bv-" /* and the session: the directory of virtual nodes, in the base */

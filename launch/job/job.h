@@ -28,7 +28,7 @@
 #include "base/ranges.h"
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/job_spec.h"
 #include "overlay/endpoint_types.h"
 
 struct job_part;

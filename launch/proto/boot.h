@@ -17,7 +17,7 @@
 #include "alloc/hostlist.h"
 #include "base/ranges.h"
 #include "base/wire.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 #include "overlay/endpoint_types.h"
 
 #define BOOT_PROTOCOL_VERSION 1

@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alloc/allocation.h"
 #include "base/buffer.h"
 #include "base/wire.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 #define CONTROL_VERSION 2u
 

@@ -11,7 +11,8 @@
 #include "alloc/hostlist.h"
 #include "base/addresses.h"
 #include "base/wire.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
+#include "launch/proto/job_spec.h"
 
 struct doctor_peer {
     uint32_t place;

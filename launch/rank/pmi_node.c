@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "alloc/hostlist.h"
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/log.h"

@@ -226,8 +226,8 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
     list_init(&rank_pmi->stand_ins);
     rank_pmi_collective_open(rank_pmi);
     rank_pmi_fetch_open(rank_pmi);
-    job_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
-                  sizeof rank_pmi->namespace);
+    job_spec_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
+                       sizeof rank_pmi->namespace);
     clients_create(rank_pmi);
     speakers_create(rank_pmi);
     net_open(rank_pmi);

@@ -18,7 +18,7 @@
 #include "base/addresses.h"
 #include "base/buffer.h"
 #include "base/error.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 #define JOIN_TOKEN_BYTES_MAX   2048 /* as text */
 #define JOIN_FILE_BYTES_MAX    (64u * 1024 * 1024)

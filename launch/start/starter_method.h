@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
+#include "alloc/hostlist.h"
 #include "launch/exec/helper.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
 struct starter_method {
     const char *name;

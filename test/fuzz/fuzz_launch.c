@@ -10,7 +10,8 @@
 
 #include "launch/proto/boot.h"
 #include "launch/exec/helper_wire.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
+#include "launch/proto/job_spec.h"
 #include "test/fuzz/fuzz.h"
 
 enum decoder { INSTANCE, JOB, BOOT, ORDER, EVENT, DECODER_COUNT };

@@ -13,7 +13,8 @@
 #include "alloc/source.h"
 #include "base/error.h"
 #include "base/node_facts.h"
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
+#include "launch/proto/job_spec.h"
 
 #define RUN_RANDOM_BYTES (8 + SECRET_BYTES)
 #define RUN_NOTICE_BYTES 240

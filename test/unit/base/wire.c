@@ -22,6 +22,8 @@ static void put_one_of_each(struct buffer *out)
     wire_put_bytes(out, "a\0b", 3);
     wire_put_string(out, "text");
     wire_put_string(out, "array");
+    wire_put_optional_string(out, "");
+    wire_put_optional_string(out, NULL);
     wire_put_bytes(out, NULL, 0);
 }
 
@@ -45,6 +47,10 @@ static int get_one_of_each(struct wire_reader *reader)
     free(text);
     wire_get_string_into(reader, array, sizeof(array));
     same = strcmp(array, "array") == 0 && same;
+    text = wire_get_optional_string(reader, 0);
+    same = text != NULL && text[0] == '\0' && same;
+    free(text);
+    same = wire_get_optional_string(reader, STRING_BYTES_MAX) == NULL && same;
     same = wire_get_bytes(reader, 0).length_bytes == 0 && same;
     return same;
 }

@@ -65,6 +65,7 @@ static void test_refused(void)
     compress_put(&packed, block, BLOCK_BYTES);
     is_int(get(&packed, packed.length_bytes, BLOCK_BYTES - 1, &back), -EBADMSG,
            "more than is allowed is refused");
+    is_uint(back.length_bytes, 0, "and leaves nothing");
     for (size_t cut = 0; cut < packed.length_bytes; cut++) {
         buffer_clear(&back);
         refused &= get(&packed, cut, BLOCK_BYTES, &back) == -EBADMSG;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/proto/spec.h"
+#include "launch/proto/instance_spec.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,39 +61,4 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
     ret_spec->record = copy_optional(source->record);
-}
-
-void job_spec_init(struct job_spec *spec)
-{
-    *spec = (struct job_spec){.mpi = JOB_MPI_PMIX | JOB_MPI_PMI1, .stdin_rank = UINT32_MAX};
-}
-
-static void free_strings(char **strings)
-{
-    for (char **string = strings; string != NULL && *string != NULL; string++)
-        free(*string);
-    free(strings);
-}
-
-void app_spec_fini(struct app_spec *app)
-{
-    free_strings(app->argv);
-    free_strings(app->set);
-    free(app->directory);
-    *app = (struct app_spec){0};
-}
-
-void job_spec_fini(struct job_spec *spec)
-{
-    for (uint32_t i = 0; i < spec->apps_count; i++)
-        app_spec_fini(&spec->apps[i]);
-    free(spec->apps);
-    placement_fini(&spec->placement);
-    *spec = (struct job_spec){0};
-}
-
-void job_namespace(const char *name, uint32_t number, char *text, size_t text_bytes)
-{
-    assert(number > 0 && text_bytes > 0);
-    snprintf(text, text_bytes, "banyan-%s-%u", name, number);
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The wire form of a job.  Its programs (arguments, environment, directories) are one block,
+ * compressed as a whole; the rest is a few dozen bytes before it.
+ */
+#include "config.h"
+
+#include "launch/proto/job_spec.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "launch/proto/compress.h"
+
+#define JOB_SPEC_DIRECTORY_BYTES_MAX 131072u
+#define JOB_SPEC_STRING_BYTES_MAX    (4u * 1024 * 1024) /* one argument or variable */
+#define JOB_SPEC_STRINGS_MAX         (1024u * 1024)
+#define JOB_SPEC_PROGRAM_BYTES_MAX   (64u * 1024 * 1024)
+#define JOB_SPEC_PLACEMENT_BYTES_MAX (1024u * 1024 * 1024)
+#define JOB_SPEC_APPS_MAX            4096u
+
+static void put_strings(struct buffer *out, char *const *strings)
+{
+    size_t count = 0;
+
+    while (strings != NULL && strings[count] != NULL)
+        count++;
+    wire_put_varint(out, count);
+    for (size_t i = 0; i < count; i++)
+        wire_put_string(out, strings[i]);
+}
+
+/* Always an array with NULL at its end, also on failure. */
+static char **get_strings(struct wire_reader *reader)
+{
+    size_t count = (size_t)wire_get_varint_max(reader, JOB_SPEC_STRINGS_MAX);
+    char **strings;
+
+    /* Each string takes at least a byte, so the array is bounded by the size of the message. */
+    if (count > wire_left(reader)) {
+        wire_fail(reader);
+        count = 0;
+    }
+    strings = memory_allocate_zeroed((count + 1) * sizeof(*strings));
+    for (size_t i = 0; i < count; i++)
+        strings[i] = wire_get_string(reader, JOB_SPEC_STRING_BYTES_MAX);
+    return strings;
+}
+
+static void put_app(struct buffer *out, const struct app_spec *app)
+{
+    wire_put_optional_string(out, app->directory);
+    put_strings(out, app->argv);
+    put_strings(out, app->set);
+}
+
+static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
+{
+    ret_app->directory = wire_get_optional_string(reader, JOB_SPEC_DIRECTORY_BYTES_MAX);
+    ret_app->argv = get_strings(reader);
+    ret_app->set = get_strings(reader);
+    if (ret_app->argv[0] == NULL)
+        wire_fail(reader);
+}
+
+void job_spec_encode(const struct job_spec *spec, struct buffer *out)
+{
+    struct buffer programs = {0}, placement = {0};
+
+    assert(spec->apps_count == spec->placement.rules_count);
+    assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
+    wire_put_varint(out, spec->number);
+    wire_put_varint(out, spec->uid);
+    wire_put_varint(out, spec->mpi);
+    wire_put_varint(out, spec->stdin_rank);
+    wire_put_varint(out, spec->on_failure);
+    wire_put_u8(out, spec->report_bindings);
+    placement_encode(&spec->placement, &placement);
+    compress_put(out, placement.data, placement.length_bytes);
+    buffer_fini(&placement);
+    wire_put_varint(out, spec->apps_count);
+    for (uint32_t i = 0; i < spec->apps_count; i++)
+        put_app(&programs, &spec->apps[i]);
+    compress_put(out, programs.data, programs.length_bytes);
+    buffer_fini(&programs);
+}
+
+static void get_apps(struct wire_reader *reader, struct job_spec *ret_spec)
+{
+    uint32_t count = (uint32_t)wire_get_varint_max(reader, JOB_SPEC_APPS_MAX);
+    struct buffer programs = {0};
+    struct wire_reader inner;
+
+    compress_get(reader, JOB_SPEC_PROGRAM_BYTES_MAX, &programs);
+    wire_reader_init(&inner, programs.data, programs.length_bytes);
+    ret_spec->apps = memory_allocate_zeroed(count * sizeof(*ret_spec->apps));
+    ret_spec->apps_count = count;
+    for (uint32_t i = 0; i < count && wire_status(&inner) == 0; i++)
+        get_app(&inner, &ret_spec->apps[i]);
+    if (wire_finish(&inner) < 0)
+        wire_fail(reader);
+    buffer_fini(&programs);
+}
+
+/* Lists, and machines that are all different, can make it long. */
+static void get_placement(struct wire_reader *reader, struct placement *ret_placement)
+{
+    struct buffer bytes = {0};
+    struct wire_reader inner;
+
+    compress_get(reader, JOB_SPEC_PLACEMENT_BYTES_MAX, &bytes);
+    wire_reader_init(&inner, bytes.data, bytes.length_bytes);
+    if (placement_decode(ret_placement, &inner) < 0 || wire_finish(&inner) < 0)
+        wire_fail(reader);
+    buffer_fini(&bytes);
+}
+
+int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
+{
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    spec.number = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    spec.uid = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    spec.mpi = (uint32_t)wire_get_varint_max(reader, JOB_MPI_PMIX | JOB_MPI_PMI1);
+    spec.stdin_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
+    spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);
+    get_placement(reader, &spec.placement);
+    spec.processes = placement_processes(&spec.placement);
+    get_apps(reader, &spec);
+    if (spec.apps_count != spec.placement.rules_count)
+        wire_fail(reader);
+    if (wire_status(reader) < 0) {
+        job_spec_fini(&spec);
+        return -EBADMSG;
+    }
+    *ret_spec = spec;
+    return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/proto/job_spec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/support/tap.h"
+#include "test/support/truncated.h"
+
+#define SESSION "0123456789abcdef"
+
+static int decode_job(struct wire_reader *reader)
+{
+    struct job_spec spec;
+    int rc = job_spec_decode(&spec, reader);
+
+    if (rc == 0)
+        job_spec_fini(&spec);
+    return rc;
+}
+
+static void fill_job(struct job_spec *spec, size_t variable_bytes)
+{
+    struct app_spec *app = memory_allocate_zeroed(sizeof(*app));
+    char *large = memory_allocate(variable_bytes + 1);
+
+    memset(large, 'y', variable_bytes);
+    large[variable_bytes] = '\0';
+    job_spec_init(spec);
+    spec->number = 3;
+    spec->uid = 1000;
+    spec->mpi = JOB_MPI_PMI1;
+    spec->stdin_rank = 0;
+    spec->on_failure = JOB_ON_FAILURE_CONTINUE;
+    placement_add(&spec->placement,
+                  &(struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 128000});
+    spec->apps = app;
+    spec->apps_count = 1;
+    app->argv = memory_allocate_zeroed(4 * sizeof(char *));
+    app->argv[0] = memory_copy_string("./a.out");
+    app->argv[1] = memory_copy_string("");
+    app->argv[2] = memory_copy_string("line\nline \xff\xfe");
+    app->set = memory_allocate_zeroed(3 * sizeof(char *));
+    app->set[0] = memory_copy_string("BASH_FUNC_f%%=() {  echo\n}");
+    app->set[1] = large;
+    app->directory = memory_copy_string("/home/user");
+}
+
+static void test_job(void)
+{
+    struct job_spec spec, copy;
+    struct buffer out = {0};
+    struct wire_reader reader;
+
+    fill_job(&spec, 300000);
+    job_spec_encode(&spec, &out);
+    ok(out.length_bytes < 1024, "300 kB of variables that repeat are packed (%zu bytes)",
+       out.length_bytes);
+    wire_reader_init(&reader, out.data, out.length_bytes);
+    is_int(job_spec_decode(&copy, &reader), 0, "a job can be read again");
+    is_int(wire_finish(&reader), 0, "all of it was read");
+    is_uint(copy.number, 3, "number");
+    is_uint(copy.uid, 1000, "user");
+    is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
+    is_uint(copy.stdin_rank, 0, "who reads");
+    is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");
+    is_int(copy.placement.rules[0].policy, PLACEMENT_BY_NODE, "policy");
+    is_uint(copy.processes, 128000, "processes of the job");
+    is_uint(copy.apps_count, 1, "applications");
+    is_string(copy.apps[0].argv[0], "./a.out", "program");
+    is_string(copy.apps[0].argv[1], "", "an empty argument");
+    is_string(copy.apps[0].argv[2], "line\nline \xff\xfe", "bytes that are no text");
+    is_string(copy.apps[0].argv[3], NULL, "the end of the arguments");
+    is_string(copy.apps[0].set[0], spec.apps[0].set[0], "a shell's function");
+    is_string(copy.apps[0].set[1], spec.apps[0].set[1], "a long variable");
+    is_string(copy.apps[0].directory, "/home/user", "directory");
+    is_uint(copy.placement.rules[0].processes, 128000, "processes of the application");
+    job_spec_fini(&copy);
+    job_spec_fini(&spec);
+    buffer_fini(&out);
+}
+
+static void test_job_refused(void)
+{
+    struct job_spec spec;
+    struct buffer out = {0};
+
+    fill_job(&spec, 10);
+    job_spec_encode(&spec, &out);
+    truncated_is_refused(&out, decode_job, "a small job");
+    job_spec_fini(&spec);
+    buffer_clear(&out);
+    fill_job(&spec, 5000);
+    job_spec_encode(&spec, &out);
+    truncated_is_refused(&out, decode_job, "a packed job");
+    job_spec_fini(&spec);
+    buffer_fini(&out);
+}
+
+static void test_namespace(void)
+{
+    char text[64];
+
+    job_spec_namespace(SESSION, 12, text, sizeof(text));
+    is_string(text, "banyan-" SESSION "-12", "the name of a job's namespace");
+}
+
+int main(void)
+{
+    test_job();
+    test_job_refused();
+    test_namespace();
+    return done_testing();
+}
