@@ -16,19 +16,6 @@
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
 
-/* An event posted from within a step, with copies of everything that it points to. */
-struct kept_event {
-    struct list_link node;
-    struct daemon_event event;
-    struct job_event job_event;
-    struct operation_name key;
-    struct ranges places;
-    struct job_spec spec;
-    struct control_end end;
-    char *text;
-    void *data;
-};
-
 void daemon_core_check(const struct daemon_core *core)
 {
     assert(core->phase < DAEMON_PHASE_COUNT);
@@ -37,111 +24,6 @@ void daemon_core_check(const struct daemon_core *core)
     assert(daemon_core_is_root(core) == (core->stalls != NULL));
     assert(core->phase != DAEMON_LEAVING || daemon_core_is_root(core));
     assert(core->is_stepping || list_is_empty(&core->kept));
-}
-
-/* ---- kept events ---- */
-
-static const char *keep_text(struct kept_event *kept, const char *text)
-{
-    if (text != NULL)
-        kept->text = memory_copy_string(text);
-    return kept->text;
-}
-
-static const struct operation_name *keep_key(struct kept_event *kept,
-                                             const struct operation_name *key)
-{
-    if (key != NULL)
-        kept->key = *key;
-    return key != NULL ? &kept->key : NULL;
-}
-
-static const struct ranges *keep_places(struct kept_event *kept, const struct ranges *places)
-{
-    if (places != NULL)
-        ranges_copy(&kept->places, places);
-    return places != NULL ? &kept->places : NULL;
-}
-
-static void keep_job_event(struct kept_event *kept, struct job_event *event)
-{
-    struct job_event *copy = &kept->job_event;
-
-    *copy = *event;
-    copy->text = keep_text(kept, event->text);
-    copy->key = keep_key(kept, event->key);
-    copy->places = keep_places(kept, event->places);
-    message_reference(copy->message);
-    if (event->spec != NULL) {
-        kept->spec = *event->spec;
-        copy->spec = &kept->spec;
-        job_spec_init(event->spec);
-    }
-    if (event->end != NULL) {
-        kept->end = *event->end;
-        copy->end = &kept->end;
-    }
-    kept->event.job_event = copy;
-}
-
-static void keep(struct daemon_core *core, const struct daemon_event *event)
-{
-    struct kept_event *kept = memory_allocate_zeroed(sizeof(*kept));
-
-    assert(event->missing == NULL); /* the tree posts no events from within a step */
-    kept->event = *event;
-    job_spec_init(&kept->spec);
-    if (event->job_event != NULL) {
-        keep_job_event(kept, event->job_event);
-    } else {
-        kept->event.text = keep_text(kept, event->text);
-        kept->event.key = keep_key(kept, event->key);
-        kept->event.places = keep_places(kept, event->places);
-        message_reference(event->message);
-        if (event->data_bytes > 0)
-            kept->event.data = kept->data = memory_copy(event->data, event->data_bytes);
-    }
-    list_append(&core->kept, &kept->node);
-}
-
-static void kept_free(struct kept_event *kept)
-{
-    list_remove(&kept->node);
-    message_release(kept->event.message);
-    message_release(kept->job_event.message);
-    ranges_fini(&kept->places);
-    job_spec_fini(&kept->spec);
-    free(kept->text);
-    free(kept->data);
-    free(kept);
-}
-
-void daemon_core_keep(struct daemon_core *core, struct job_event *event)
-{
-    struct daemon_event kept = {.kind = DAEMON_EVENT_JOB, .job_event = event};
-
-    assert(core->is_stepping);
-    keep(core, &kept);
-}
-
-/* ---- messages to the user ---- */
-
-void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text)
-{
-    struct buffer payload = {0};
-
-    if (daemon_core_is_root(core)) {
-        clients_text(core->clients, job, level, text);
-    } else if (core->has_joined && !daemon_core_is_ending(core)) {
-        wire_put_u8(&payload, JOB_MESSAGE_TEXT);
-        wire_put_u32(&payload, job);
-        wire_put_u8(&payload, level);
-        wire_put_string(&payload, text);
-        core->tree->send(core->tree_context, 0, FRAME_BULK, message_from_buffer(&payload));
-        buffer_fini(&payload);
-    } else {
-        core->ops->print(core->context, text);
-    }
 }
 
 /* ---- events of this node ---- */
@@ -447,21 +329,17 @@ static void handle(struct daemon_core *core, const struct daemon_event *event)
 
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
 {
-    struct list_link *node;
+    const struct daemon_event *kept;
 
     if (core->is_stepping) {
-        keep(core, event);
+        daemon_core_keep_event(core, event);
         return;
     }
     daemon_core_check(core);
     core->is_stepping = true;
     handle(core, event);
-    while ((node = list_first(&core->kept)) != NULL) {
-        struct kept_event *kept = list_entry(node, struct kept_event, node);
-
-        handle(core, &kept->event);
-        kept_free(kept);
-    }
+    for (; (kept = daemon_core_kept_first(core)) != NULL; daemon_core_kept_drop(core))
+        handle(core, kept);
     core->is_stepping = false;
     daemon_core_check(core);
 }
@@ -497,13 +375,11 @@ void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *
 
 void daemon_core_destroy(struct daemon_core *core)
 {
-    struct list_link *node;
-
     if (core == NULL)
         return;
     assert(!core->is_stepping);
-    while ((node = list_first(&core->kept)) != NULL)
-        kept_free(list_entry(node, struct kept_event, node));
+    while (daemon_core_kept_first(core) != NULL)
+        daemon_core_kept_drop(core);
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);
@@ -521,35 +397,4 @@ uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t pl
         core->requests = hash_map_create();
     (void)hash_map_put_u64(core->requests, id, (void *)(uintptr_t)job);
     return id;
-}
-
-const struct instance *daemon_core_instance(const struct daemon_core *core)
-{
-    return core->instance;
-}
-
-bool daemon_core_has_joined(const struct daemon_core *core)
-{
-    return core->has_joined;
-}
-
-bool daemon_core_is_ending(const struct daemon_core *core)
-{
-    return core->phase >= DAEMON_ENDING;
-}
-
-bool daemon_core_has_failed(const struct daemon_core *core)
-{
-    return core->has_failed;
-}
-
-uint32_t daemon_core_kept_requests(const struct daemon_core *core)
-{
-    return core->requests != NULL ? (uint32_t)hash_map_count(core->requests) : 0;
-}
-
-void daemon_core_fail(struct daemon_core *core, const char *why)
-{
-    assert(daemon_core_is_root(core));
-    clients_failed(core->clients, why);
 }

@@ -9,6 +9,7 @@
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
+#include "launch/proto/job_wire.h"
 
 static void ops_send(void *context, uint32_t client, uint8_t type, const void *payload,
                      size_t bytes)
@@ -121,11 +122,11 @@ void daemon_core_clients_open(struct daemon_core *core, const struct daemon_core
 
 void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *reader)
 {
-    uint32_t job = wire_get_u32(reader);
-    uint8_t level = wire_get_u8(reader);
-    char *text = wire_get_string(reader, UINT16_MAX);
+    uint32_t job;
+    uint8_t level;
+    char *text;
 
-    if (wire_finish(reader) == 0)
+    if (job_text_decode(reader, &job, &level, &text) == 0)
         daemon_core_text(core, job, level, text);
     free(text);
 }

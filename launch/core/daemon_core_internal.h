@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internals of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_route.c (what comes
- * from the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the
+ * Internals of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_kept.c (events from
+ * within a step), daemon_core_query.c, daemon_core_text.c (messages to the user), daemon_core_route.c
+ * (what comes from the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the
  * root's clients), daemon_core_end.c (how a daemon ends), daemon_core_silence.c (messages about silent
  * nodes), stall_*.c (which ranks an operation waits for).
  */
@@ -51,8 +52,14 @@ static inline bool daemon_core_is_root(const struct daemon_core *core)
 
 /* daemon_core.c */
 void daemon_core_check(const struct daemon_core *core);
-/* Keeps a job event that the core itself has made until the step is over. */
+
+/* daemon_core_kept.c: events posted from within a step, handled when it is over, in their order. */
+void daemon_core_keep_event(struct daemon_core *core,
+                            const struct daemon_event *event); /* copied */
+/* Keeps a job event that the core itself has made. */
 void daemon_core_keep(struct daemon_core *core, struct job_event *event);
+const struct daemon_event *daemon_core_kept_first(const struct daemon_core *core); /* or NULL */
+void daemon_core_kept_drop(struct daemon_core *core);
 
 /* daemon_core_route.c: one function for each kind of event of the tree. */
 typedef void daemon_event_handler(struct daemon_core *core, const struct daemon_event *event);

@@ -94,6 +94,23 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     return 0;
 }
 
+void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_TEXT);
+    wire_put_u32(out, number);
+    wire_put_u8(out, level);
+    wire_put_string(out, text);
+}
+
+int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *ret_level,
+                    char **ret_text)
+{
+    *ret_number = wire_get_u32(reader);
+    *ret_level = wire_get_u8(reader);
+    *ret_text = wire_get_string(reader, UINT16_MAX);
+    return wire_finish(reader);
+}
+
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out)
 {
     wire_put_u8(out, JOB_MESSAGE_END);

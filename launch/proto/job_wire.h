@@ -157,6 +157,10 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
 int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
+/* JOB_MESSAGE_TEXT, likewise.  *ret_text is the caller's to free, also on failure. */
+void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out);
+int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *ret_level,
+                    char **ret_text);
 
 /* Keeps the more significant failure: first a process that could not be started, which explains the
  * rest, then an abort, then the lowest rank. */

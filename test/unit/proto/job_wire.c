@@ -146,6 +146,30 @@ static void test_end(void)
     buffer_fini(&bytes);
 }
 
+static void test_text(void)
+{
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    uint32_t number = 0;
+    uint8_t level = 0;
+    char *text = NULL;
+    int refused = 1;
+
+    job_text_encode(7, 2, "node n3 is full", &bytes);
+    for (size_t cut = 1; cut < bytes.length_bytes; cut++) {
+        wire_reader_init(&reader, bytes.data + 1, cut - 1);
+        refused &= job_text_decode(&reader, &number, &level, &text) == -EBADMSG;
+        free(text);
+    }
+    ok(refused, "TEXT cut anywhere is refused");
+    wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 1);
+    is_int(job_text_decode(&reader, &number, &level, &text), 0, "TEXT comes back");
+    ok(bytes.data[0] == JOB_MESSAGE_TEXT && number == 7 && level == 2, "with its number and level");
+    is_string(text, "node n3 is full", "and its words");
+    free(text);
+    buffer_fini(&bytes);
+}
+
 static void test_stalled(void)
 {
     struct job_stalled message = {
@@ -331,6 +355,7 @@ int main(void)
     test_launched();
     test_ended();
     test_end();
+    test_text();
     test_stalled();
     test_roll();
     test_associative(JOB_MERGE_LAUNCHED, "LAUNCHED");
