@@ -429,6 +429,16 @@ static int take_place(struct boot_record *record, const struct one_shot *one_sho
     return one_shot_take_place(record, name, error);
 }
 
+/* The record of a one-shot starter is the root's, whoever reads it. */
+static int require_place(const struct boot_record *record, struct error *error)
+{
+    if (record->place == 0)
+        return error_set(error, -EBADMSG,
+                         "the boot record names no node: it is for daemons that are started with "
+                         "--started-by");
+    return 0;
+}
+
 static void print_error(const struct one_shot *one_shot, const char *text)
 {
     char buffer[HOST_NAME_BYTES_MAX + 1];
@@ -466,6 +476,8 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
         helper_close(daemon.helper);
         return EXIT_SUCCESS;
     }
+    if (rc == 0)
+        rc = require_place(&daemon.record, &error);
     if (rc == 0)
         rc = daemon_run(&daemon, &error);
     else if (daemon.helper)

@@ -105,6 +105,11 @@ for way in pals flux; do
     is "$(sort <<<"$out" | uniq -c | xargs)" "2 n1 2 n2 2 n3 2 n4" "$way: on all nodes of the job"
     like "$(cat "$scratch/record")" "\"starter\": \"$way\"" "$way: by its own starter"
     nothing_left "$way: nothing is left"
+    if [ $way = flux ]; then
+        run "$BANYAN_DAEMON" <"$SEEN/input"
+        is "$status" 1 "their boot record without --started-by: exit status"
+        like "$out" "BANYAN-ERROR .*the boot record names no node: .*--started-by" "and the daemon says why"
+    fi
 
     in_job $way "${options[@]}" --host +n0,+n3 hostname
     is "$status:$(sort <<<"$out" | xargs)" "0:n1 n1 n4 n4" "$way: on some of them"
