@@ -58,6 +58,7 @@ static struct root_client *client_find(const struct daemon *daemon, uint32_t num
 
 static void client_free(struct root_client *client, uint32_t flush_ms)
 {
+    loop_defer_cancel(client->daemon->loop, client); /* its drop, if that is still due */
     (void)hash_map_remove_u64(client->daemon->root->by_number, client->number);
     list_remove(&client->node);
     channel_destroy(client->channel, flush_ms);
@@ -258,12 +259,8 @@ void root_close(struct daemon *daemon)
     struct root *root = daemon->root;
     struct list_link *node;
 
-    while ((node = list_first(&root->channels)) != NULL) {
-        struct root_client *client = list_entry(node, struct root_client, node);
-
-        loop_defer_cancel(daemon->loop, client);
-        client_free(client, FLUSH_MS);
-    }
+    while ((node = list_first(&root->channels)) != NULL)
+        client_free(list_entry(node, struct root_client, node), FLUSH_MS);
     loop_watch_destroy(root->listen_watch);
     if (root->listen_fd >= 0)
         close(root->listen_fd);

@@ -29,6 +29,18 @@ out=$(in_instance -n 3 sh -c 'echo "$BANYAN_NODE"' | sort | tr '\n' ' ')
 is "$out" "v1 v1 v2 " "a job runs on its nodes"
 is "$(echo hello | in_instance -n 1 cat)" hello "input comes through"
 
+# A client whose first message is refused, and whose next cannot be one, in the same packet.
+python3 - "$dir/control" <<'P'
+import contextlib, socket, struct, sys
+for _ in range(20):
+    with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(ConnectionError):
+        client.connect(sys.argv[1])
+        client.sendall(struct.pack("<IBIB", 0, 1, 0xffffffff, 0))
+        while client.recv(4096):
+            pass
+P
+is "$(in_instance -n 1 echo here)" here "clients that break the protocol twice at once do no harm"
+
 # Eight at once, each with a status of its own.
 pids=
 for i in 1 2 3 4 5 6 7 8; do
