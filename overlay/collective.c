@@ -13,7 +13,7 @@
  *
  * When members are dead the result is an error, and members that have not called yet are not waited
  * for: they are asked (QUERY) and answer ABSENT.  The same applies when a member stops waiting
- * (cancel.c).
+ * (collective_cancel.c).
  *
  * A decision is kept until every member has it, as shown by `low` (up) and `stable` (down) of later
  * operations of the series, or until the owner is forgotten (forget.c).

@@ -15,7 +15,7 @@
  *     growth.c      places added and places that leave
  *     forget.c      removal of finished operations
  *     stall_probe.c members missing in an operation
- *     collective.c  exchange and gather; large.c: large ones; cancel.c: given up;
+ *     collective.c  exchange and gather; large.c: large ones; collective_cancel.c: given up;
  *                   series*.c: their records, their sets; collective_restart.c: changes in the tree
  *     stream.c      transfers over two trees
  *     lateral.c     links outside the tree

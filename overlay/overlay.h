@@ -32,7 +32,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_DOWN,  /* place, loss */
     OVERLAY_EVENT_FRAME, /* place, frame */
     OVERLAY_EVENT_TIMER,
-    /* From above: the calls of node.h. */
+    /* From above: the calls of endpoint.h. */
     OVERLAY_EVENT_BROADCAST,  /* set (NULL: all), payload */
     OVERLAY_EVENT_LEAVE,      /* */
     OVERLAY_EVENT_GROW,       /* id: number of places to add */
@@ -70,7 +70,7 @@ enum overlay_action_kind {
     OVERLAY_ACTION_CLOSE,   /* place */
     OVERLAY_ACTION_SEND,    /* place, frame */
     OVERLAY_ACTION_TIMER,   /* deadline_ns */
-    /* Upward: the events of node.h. */
+    /* Upward: the events of endpoint.h. */
     OVERLAY_ACTION_JOINED,
     OVERLAY_ACTION_COMPLETE,
     OVERLAY_ACTION_BROADCAST, /* payload */

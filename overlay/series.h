@@ -51,7 +51,7 @@ struct piece {
 
 #define PIECE_OWN UINT32_MAX
 
-/* A member has stopped waiting: treated as if one had died (cancel.c). */
+/* A member has stopped waiting: treated as if one had died (collective_cancel.c). */
 enum cancel_state {
     CANCEL_NONE,
     CANCEL_KNOWN, /* here */
@@ -207,7 +207,7 @@ void series_slice(const struct ranges *set, struct range range, struct ranges *r
 /* Drops the part of a long set that is not needed here. */
 void series_trim(struct overlay *overlay, struct series *series);
 
-/* collective.c, for cancel.c */
+/* collective.c, for collective_cancel.c */
 /* Makes all possible progress.  The operation may have been freed afterwards. */
 void operation_restart(struct overlay *overlay, struct series *series,
                        struct operation *operation); /* begins the current attempt */
@@ -224,7 +224,7 @@ static inline void operation_count_down(struct operation *operation)
         operation->waiting--;
 }
 
-/* cancel.c */
+/* collective_cancel.c */
 /* A running operation has been decided, unless a place dies: then those that know of the cancel
  * send it again.  state: CANCEL_KNOWN, or CANCEL_TOLD if our parent sent it.  The operation may
  * have been freed afterwards. */

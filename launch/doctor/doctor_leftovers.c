@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What dead instances have left on a node, for `banyan doctor` (launch/leftovers.h).
+ * What dead instances have left on a node, for `banyan doctor` (leftovers.h).
  */
 #include "config.h"
 

@@ -2,7 +2,7 @@
 /*
  * An instance as seen by one of its places: the roster, the parts of jobs that run here, and at the
  * root the members, the slots, the start of the daemons, the jobs, and the end.  A pure step
- * function like the overlay core; events and actions are in launch/job.h.
+ * function like the overlay core; events and actions are in launch/job/job.h.
  *
  * Invariant: a job keeps its slots until nothing of it is left on any node; the instance is asked
  * to leave once, after every job has been reported. Cost: an event of a job is O(its own nodes)
