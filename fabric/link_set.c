@@ -15,7 +15,7 @@
 #include "fabric/link_identity.h"
 #include "fabric/link_listen.h"
 #include "fabric/secret.h"
-#include "fabric/tls_seal.h"
+#include "fabric/tls.h"
 
 #define CLOSE_NS        NS_PER_S
 #define PATIENCE_NS     (NS_PER_S / 50) /* for frames that may wait */

@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "base/hash_map.h"
+#include "base/memory.h"
 #include "base/message.h"
 #include "fabric/frame_wire.h"
 #include "fabric/loop.h"

@@ -12,6 +12,7 @@
 #define FABRIC_TLS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -55,6 +56,9 @@ int tls_is_hello(const unsigned char *data, size_t bytes);
 int tls_write(struct tls *tls, const void *data, size_t bytes);
 /* The identity that was agreed upon; "" before. */
 const char *tls_identity(const struct tls *tls);
+/* The key shared by both ends of an established connection for messages from one place to another
+ * (TLS_SEAL_KEY_BYTES of fabric/tls_seal.h); 0 or -EPROTO. */
+int tls_export_key(struct tls *tls, uint32_t from, uint32_t to, unsigned char *ret_key);
 
 /* HKDF-SHA256 (RFC 5869) without salt, 32 bytes of output. */
 int tls_derive_key(const unsigned char *secret, size_t secret_bytes, const char *info,

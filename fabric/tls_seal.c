@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "fabric/secret.h"
+#include "fabric/tls.h"
 #include "fabric/tls_provider.h"
 
 #define CIPHER_KEY_BYTES 16

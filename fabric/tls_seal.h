@@ -10,16 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fabric/tls.h"
-
 #define TLS_SEAL_KEY_BYTES 32 /* what the keys are derived from */
 #define TLS_SEAL_TAG_BYTES 16
 
 struct tls_seal;
-
-/* The key shared by both ends of an established connection for messages from one place to another;
- * 0 or -EPROTO. */
-int tls_export_key(struct tls *tls, uint32_t from, uint32_t to, unsigned char *ret_key);
 
 /* key is TLS_SEAL_KEY_BYTES and copied.  NULL if OpenSSL fails. */
 struct tls_seal *tls_seal_create(const unsigned char *key);

@@ -97,7 +97,7 @@ void helper_spare_daemons(struct helper *helper);
  * The virtual node's name space, TMPDIR and loopback address come with it (virtual_node.h). */
 void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual_node,
                          const char *virtual_base, const struct helper_fd *fds, uint32_t fds_count);
-/* Inspects this machine, in a separate process: survey_read (survey.h), whose answer is written to
+/* Inspects this machine, in a separate process: survey_read (survey_read.h), whose answer is written to
  * fd, of which a duplicate travels.  Ends with it. */
 void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,
                    uint32_t node, int fd);

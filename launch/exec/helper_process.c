@@ -25,8 +25,8 @@
 #include "launch/exec/orphan.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
+#include "launch/exec/survey_read.h"
 #include "launch/proto/exit_status.h"
-#include "launch/proto/survey.h"
 #include "launch/exec/virtual_node.h"
 
 #define EPOLL_EVENTS   32

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "launch/proto/survey.h"
+#include "launch/exec/survey_read.h"
 
 #include <stdio.h>
 
 #include "alloc/placement_require.h"
 #include "fabric/facts_read.h"
 #include "fabric/topology_read.h"
+#include "launch/proto/survey.h"
 
 static int read_topology(unsigned int want, uint32_t node, struct survey *survey,
                          struct node_facts *facts, struct error *error)

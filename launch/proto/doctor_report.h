@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 
-#include "alloc/hostlist.h"
 #include "base/buffer.h"
 #include "base/ranges.h"
 #include "base/wire.h"
@@ -84,12 +83,5 @@ int doctor_report_line_decode(struct wire_reader *reader, const struct ranges *p
 
 /* merged := merged + other, both encoded (endpoint_merge_function). */
 void doctor_report_fold(struct buffer *merged, const void *other, size_t other_bytes);
-
-/* The table, and the output of --json.  names: of places 1 and on. */
-void doctor_report_print(const struct doctor_report *report, const struct hostlist *names,
-                         struct buffer *out);
-/* -ENOMEM if the JSON library is out of memory. */
-int doctor_report_json(const struct doctor_report *report, const struct hostlist *names,
-                       struct buffer *out);
 
 #endif

@@ -28,10 +28,4 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader);
 /* Merge of the gather. */
 void survey_merge(struct buffer *merged, const void *other, size_t other_bytes);
 
-/* Inspects this machine, node number `node`, and appends the result.  want: bits of survey_want;
- * require: the applications' requirements as text (only facts that these use are reported).  hwloc
- * is loaded for topologies and GPUs: some milliseconds, or forever if the system does not
- * answer. */
-void survey_read(unsigned int want, const char *require, uint32_t node, struct buffer *out);
-
 #endif

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "launch/proto/doctor_report.h"
+#include "launch/cli/verb/doctor_print.h"
 #include "launch/proto/doctor_request.h"
 #include "test/fuzz/fuzz.h"
 
@@ -27,8 +27,8 @@ static void try_report(const uint8_t *data, size_t data_bytes)
         wire_reader_init(&reader, merged.data, merged.length_bytes);
         doctor_report_fini(&report);
         assert(doctor_report_decode(&report, &reader) == 0); /* what we write we can read */
-        doctor_report_print(&report, names, &text);
-        doctor_report_json(&report, names, &text);
+        doctor_print_table(&report, names, &text);
+        doctor_print_json(&report, names, &text);
         doctor_report_fini(&report);
     }
     buffer_fini(&text);

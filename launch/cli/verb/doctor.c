@@ -16,8 +16,8 @@
 #include "fabric/loop.h"
 #include "fabric/channel.h"
 #include "launch/cli/client/root_process.h"
+#include "launch/cli/verb/doctor_print.h"
 #include "launch/proto/control.h"
-#include "launch/proto/doctor_report.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -230,9 +230,9 @@ static int print_report(const struct visit *visit)
     int rc = 0;
 
     if (visit->request->json)
-        rc = doctor_report_json(&visit->report, names, &text);
+        rc = doctor_print_json(&visit->report, names, &text);
     else
-        doctor_report_print(&visit->report, names, &text);
+        doctor_print_table(&visit->report, names, &text);
     if (rc == 0 && (fwrite(text.data, 1, text.length_bytes, stdout) != text.length_bytes ||
                     fflush(stdout) != 0))
         rc = -errno;

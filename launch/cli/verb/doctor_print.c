@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The report as text and as JSON.
- */
 #include "config.h"
+
+#include "launch/cli/verb/doctor_print.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 
 #include <jansson.h>
 
-#include "launch/proto/doctor_report.h"
 #include "launch/cli/option/json_text.h"
 #include "launch/proto/report_line.h"
 
@@ -105,8 +103,8 @@ static void print_summary(const struct doctor_report *report, const struct hostl
     ranges_fini(&ill);
 }
 
-void doctor_report_print(const struct doctor_report *report, const struct hostlist *names,
-                         struct buffer *out)
+void doctor_print_table(const struct doctor_report *report, const struct hostlist *names,
+                        struct buffer *out)
 {
     static const char *const marks[DOCTOR_LEVEL_COUNT] = {
         [DOCTOR_PROBLEM] = "!", [DOCTOR_NOTE] = "-", [DOCTOR_FACT] = " "};
@@ -153,8 +151,8 @@ static json_t *json_finding(const struct doctor_finding *finding, const struct h
     return object;
 }
 
-int doctor_report_json(const struct doctor_report *report, const struct hostlist *names,
-                       struct buffer *out)
+int doctor_print_json(const struct doctor_report *report, const struct hostlist *names,
+                      struct buffer *out)
 {
     json_t *document = json_object();
     json_t *findings = json_array();

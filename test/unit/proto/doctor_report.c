@@ -27,58 +27,6 @@ static void add(struct doctor_report *report, enum doctor_topic topic, enum doct
     ranges_fini(&places);
 }
 
-static void is_table(const struct doctor_report *report, const char *expected, const char *name)
-{
-    struct hostlist *names = hostlist_create();
-    struct buffer text = {0};
-
-    hostlist_parse(names, "n[1-9]", NULL);
-    doctor_report_print(report, names, &text);
-    is_string(buffer_string(&text), expected, "%s", name);
-    buffer_fini(&text);
-    hostlist_destroy(names);
-}
-
-static void test_print(void)
-{
-    struct doctor_report report = {0};
-
-    is_table(&report, "CHECK       NODES  FINDING\n\nNo problems found on 9 nodes.\n",
-             "nothing is well");
-    add(&report, DOCTOR_SPACE, DOCTOR_FACT, 0, 4, "room", NULL);
-    add(&report, DOCTOR_SPACE, DOCTOR_FACT, 6, 9, "room", NULL);
-    add(&report, DOCTOR_SPACE, DOCTOR_PROBLEM, 5, 5, "none\n", "make some");
-    add(&report, DOCTOR_NAME, DOCTOR_NOTE, 2, 2, "odd", NULL);
-    ok(!doctor_report_is_well(&report), "a problem is not well");
-    is_table(&report,
-             "CHECK       NODES              FINDING\n"
-             "name      - n2                 odd\n"
-             "space     ! n5                 none \n"
-             "                               -> make some\n"
-             "            (here),n[1-4,6-9]  room\n"
-             "\n1 problem (!): n5\n",
-             "in order, problems first, equal ones together");
-    doctor_report_fini(&report);
-}
-
-static void test_json(void)
-{
-    struct hostlist *names = hostlist_create();
-    struct doctor_report report = {0};
-    struct buffer text = {0};
-
-    hostlist_parse(names, "n[1-9]", NULL);
-    add(&report, DOCTOR_SPACE, DOCTOR_PROBLEM, 5, 6, "bytes \xff", "make \"some\"");
-    is_int(doctor_report_json(&report, names, &text), 0, "JSON");
-    has_string(buffer_string(&text), "\"well\": false", "says how it is");
-    has_string(buffer_string(&text), "\"nodes\": \"n[5-6]\"", "where");
-    has_string(buffer_string(&text), "\"text\": \"bytes ?\"", "what, as UTF-8");
-    has_string(buffer_string(&text), "\"remedy\": \"make \\\"some\\\"\"", "and what to do");
-    buffer_fini(&text);
-    doctor_report_fini(&report);
-    hostlist_destroy(names);
-}
-
 /* Folded in any grouping the reports of many places are the same. */
 static void test_fold(void)
 {
@@ -156,8 +104,6 @@ static void test_many(void)
 
 int main(void)
 {
-    test_print();
-    test_json();
     test_fold();
     test_wire();
     test_many();
