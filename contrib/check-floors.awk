@@ -43,7 +43,11 @@ BEGIN {
     #    in pmix/ look like theirs, and are not.)
     theirs = "(pmix|PMIX|fi|FI)_[A-Za-z0-9_]+"
 
-    # 5. FOLDER/banyan/*.h are installed for others: they include the system only, and name
+    # 5. What Python scripts import, beside files of their own folder.
+    list("argparse collections json os random re socket struct subprocess sys tempfile threading time " \
+         "xml.etree.ElementTree", standard)
+
+    # 6. FOLDER/banyan/*.h are installed for others: they include the system only, and name
     #    everything banyan_ or BANYAN_.
     for_others = "^[a-z]+/banyan/"
 }
@@ -143,6 +147,38 @@ function check_include(line,    name) {
         check_project(name)
 }
 
+# The file that a shell script reads, with variables as they are written there.
+function check_read(line,    name) {
+    name = line
+    sub(/^[ \t]*(\.|source)[ \t]+/, "", name)
+    gsub(/["\047]/, "", name)
+    if (name !~ /\/test\/support\/[a-z_]+\.sh/ && name !~ /^\$(here|\{0%\/\*\})\/[a-z.]+$/ ||
+        name ~ /\/test\// && FILENAME !~ /^test\//)
+        broken("script")
+}
+
+function check_import(line,    words, n, own_file) {
+    n = split(line, words, /[ \t,]+/)
+    own_file = FILENAME
+    sub(/[^\/]*$/, words[2] ".py", own_file)
+    if (!(words[2] in standard) && !(own_file in exists))
+        broken("script")
+}
+
+FILENAME !~ /\.[ch]$/ {
+    raw = $0
+    if (FNR == 1)
+        spdx_line = /^#!/ ? 2 : 1
+    if (FNR == spdx_line && $0 != "# SPDX-License-Identifier: BSD-3-Clause")
+        broken("spdx")
+    if (FILENAME ~ /\.py$/ && /^(import|from) /)
+        check_import($0)
+    if (FILENAME !~ /\.py$/ && /^[ \t]*(\.|source)[ \t]+["\047$\/a-z]/)
+        check_read($0)
+    if (/(^|[^A-Za-z_#-])(pkill|killall)[ \t]+-/)
+        broken("byname")
+    next
+}
 FNR == 1 {
     raw = $0
     start_file()

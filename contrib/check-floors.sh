@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# check-floors.sh [ROOT]: which folder may include what, as code. Prints TAP, one line per rule;
+# check-floors.sh [ROOT]: which folder may include what, as code, and what scripts may do. Prints TAP, one line per rule;
 # every line that breaks a rule stands before it. The rules are tables at the head of
 # contrib/check-floors.awk. One that must be broken is a question of design: doc/architecture.rst, "The floors".
 set -u
@@ -19,7 +19,14 @@ if [ ${#files[@]} -eq 0 ]; then
     echo "Bail out! no source file under $root"
     exit 1
 fi
-found=$(floors "${files[@]}")
+# Scripts by their ending or their first line.
+mapfile -t scripts < <(
+    {
+        find contrib test .ci -name '*.sh' -o -name '*.py' -o -name '*.bats'
+        find contrib test .ci -type f ! -name '*.*' -exec grep -lI '^#!' {} +
+    } 2>/dev/null | LC_ALL=C sort -u
+)
+found=$(floors "${files[@]}" "${scripts[@]}")
 
 checks=0
 failed=0
@@ -34,7 +41,7 @@ rule() {
         printf '%s\nnot ok %d - %s\n' "$lines" "$checks" "$2"
     fi
 }
-echo "1..9"
+echo "1..11"
 rule spdx "every source file starts with its SPDX line"
 rule order "each .c includes config.h, then its own header; no header includes config.h"
 rule guard "a header's guard is named after its path"
@@ -43,5 +50,7 @@ rule table "each folder includes the floors below only"
 rule sealed "base, alloc and the overlay core touch neither clock, file, socket, thread nor process"
 rule library "each library, and dlopen, is used at its one place"
 rule installed "what is installed for others stands alone and is named banyan_"
+rule script "scripts read test/support/ or their own folder only, and Python its standard library"
+rule byname "no script ends processes by name"
 rule prefix "nothing is named pmix_* or fi_*"
 exit $failed

@@ -3,6 +3,7 @@
 # Shows contrib/check-floors.sh bad samples: each must break the rule it is made for, and no other.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 
+script_spdx='# SPDX-License-Identifier: BSD-3-Clause'
 spdx='/* SPDX-License-Identifier: BSD-3-Clause */'
 
 # sample FILE LINES...: one source file of a tree that is good otherwise.
@@ -11,6 +12,14 @@ sample() {
     shift
     mkdir -p "${file%/*}"
     printf '%s\n' "$spdx" "$@" >"$file"
+}
+
+# script FILE LINES...
+script() {
+    local file=$scratch/tree/$1
+    shift
+    mkdir -p "${file%/*}"
+    printf '%s\n' "$@" >"$file"
 }
 
 good_tree() {
@@ -30,6 +39,10 @@ good_tree() {
     sample test/host.c '#include "config.h"' '#include <dlfcn.h>' 'void *x = dlopen("y", 0);'
     sample pmix/host.c '#include "config.h"' '#include "pmix/host.h"' '#include <pmix_server.h>' \
         'static int host_init(void)' '{' '    return pmix_thing(1);' '}'
+    script test/support/lib.sh "$script_spdx" 'kill "$pid" # not pkill'
+    script test/system/run.sh '#!/bin/bash' "$script_spdx" '. "$srcdir/test/support/lib.sh"'
+    script contrib/check.py '#!/usr/bin/env python3' "$script_spdx" 'import os, sys' 'import table'
+    script contrib/table.py '#!/usr/bin/env python3' "$script_spdx" 'import re'
 }
 
 check() {
@@ -42,7 +55,10 @@ breaks() {
     local words=$1
     shift
     good_tree
-    sample "$@"
+    case $1 in
+    *.[ch]) sample "$@" ;;
+    *) script "$@" ;;
+    esac
     check
     if [ "$status" -ne 0 ] && [ "$bad" -eq 1 ] &&
         printf '%s\n' "$out" | grep -q "^not ok .*$words" &&
@@ -94,6 +110,15 @@ breaks "for others" $public "$guard" 'struct sock;' '#endif'
 breaks "for others" $public "$guard" 'enum banyan_x {' '};' 'enum x {' '};' '#endif'
 breaks "for others" $public "$guard" '#define SOCK_MAX 1' '#endif'
 breaks "for others" $public "$guard" 'int sock_do(struct banyan_sock *sock);' '#endif'
+
+breaks "its SPDX line" test/system/x.sh '#!/bin/bash' 'true'
+breaks "its SPDX line" contrib/x '#!/bin/bash' 'true'
+breaks "standard library" contrib/x.py '#!/usr/bin/env python3' "$script_spdx" 'import numpy'
+breaks "standard library" contrib/x.sh '#!/bin/bash' "$script_spdx" '. "$srcdir/test/support/lib.sh"'
+breaks "standard library" test/system/x.sh '#!/bin/bash' "$script_spdx" '. "$srcdir/test/system/run.sh"'
+by_name=p all=all # which may not stand here in one word
+breaks "by name" test/system/x.sh '#!/bin/bash' "$script_spdx" "${by_name}kill -KILL banyand"
+breaks "by name" contrib/x.py '#!/usr/bin/env python3' "$script_spdx" "os.system('kill$all -9 banyand')"
 
 good_tree
 printf '%s\n' '#include "config.h"' >"$scratch/tree/base/map.c"

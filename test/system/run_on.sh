@@ -96,6 +96,15 @@ ended() {
         diag "$(squeue; ps ax)"
 }
 
+# below PID NAME: pids of that name among the processes that PID has started, and those these have.
+below() {
+    local child
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+        [[ $(cat /proc/"$child"/comm) != $2 ]] || echo "$child"
+        below "$child" "$2"
+    done
+}
+
 begin SIGTERM
 kill -TERM "$pid"
 wait "$pid"
@@ -106,15 +115,17 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 ended SIGKILL 20
 begin "connection cut"
-pkill -KILL -f '^sshd(-session)?: root@notty' # its name since OpenSSH 9.8
+# shellcheck disable=SC2046
+kill -KILL $(below "$(cat sshd.pid)" 'sshd*')
 wait "$pid"
 is $? 125 "connection cut: the status"
 like "$(cat "err.connection cut")" "--on login: ssh exited 255" "connection cut: it is said"
 ended "connection cut" 20
 begin "silence"
-pkill -STOP -f "^ssh -F $scratch"
+ssh=$(below "$pid" ssh)
+kill -STOP "$ssh"
 ended "silence" 60
-pkill -KILL -f "^ssh -F $scratch"
+kill -KILL "$ssh"
 wait "$pid" 2>/dev/null
 kill "$(cat sshd.pid)"
 done_testing
