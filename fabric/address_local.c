@@ -144,8 +144,8 @@ static int filter_find(const struct net_filter *filter, const char *interface,
     return -1;
 }
 
-static void judge(const struct ifaddrs *entry, const struct net_filter *filter,
-                  struct candidate *candidate)
+static void judge_candidate(const struct ifaddrs *entry, const struct net_filter *filter,
+                            struct candidate *candidate)
 {
     const struct sockaddr_in6 *v6 = (const void *)entry->ifa_addr;
     int is_v6 = address_is_v6(&candidate->address);
@@ -232,8 +232,8 @@ static int no_address(const char *net, const struct ifaddrs *list, struct error 
     return rc;
 }
 
-static void collect(const struct ifaddrs *list, const struct net_filter *filter,
-                    struct candidates *ret_found)
+static void collect_candidates(const struct ifaddrs *list, const struct net_filter *filter,
+                               struct candidates *ret_found)
 {
     ret_found->count = 0;
     for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next) {
@@ -242,7 +242,7 @@ static void collect(const struct ifaddrs *list, const struct net_filter *filter,
             address_from_system(entry->ifa_addr, &candidate.address) < 0)
             continue;
         snprintf(candidate.interface, sizeof(candidate.interface), "%s", entry->ifa_name);
-        judge(entry, filter, &candidate);
+        judge_candidate(entry, filter, &candidate);
         if (candidate.rank != RANK_NOT_AT_ALL)
             add_candidate(ret_found, &candidate);
     }
@@ -263,7 +263,7 @@ static int find_candidates(const char *net, struct candidates *ret_found, struct
     if (rc == 0 && getifaddrs(&list) < 0)
         rc = error_set(error, -errno, "cannot list network interfaces: %s", strerror(errno));
     if (rc == 0)
-        collect(list, filter, ret_found);
+        collect_candidates(list, filter, ret_found);
     if (rc == 0 && ret_found->count == 0)
         rc = no_address(net, list, error);
     if (list != NULL)

@@ -129,7 +129,7 @@ static enum link_state on_drop(struct link *link)
 
 /* ---- Birth and death ---- */
 
-static struct link *create(struct link_host *host, struct tls *tls)
+static struct link *create_link(struct link_host *host, struct tls *tls)
 {
     struct link *link = memory_allocate_zeroed(sizeof(*link));
 
@@ -147,7 +147,7 @@ static struct link *create(struct link_host *host, struct tls *tls)
 struct link *link_connect(struct link_host *host, uint32_t place, const struct address *address,
                           struct tls *tls, struct error *error)
 {
-    struct link *link = create(host, tls);
+    struct link *link = create_link(host, tls);
 
     assert(tls != NULL && address != NULL);
     link->outgoing = 1;
@@ -165,7 +165,7 @@ struct link *link_connect(struct link_host *host, uint32_t place, const struct a
 
 struct link *link_accept(struct link_host *host, struct banyan_sock *sock)
 {
-    struct link *link = create(host, NULL);
+    struct link *link = create_link(host, NULL);
 
     assert(sock != NULL);
     link->state = LINK_STATE_SECURING;
@@ -186,7 +186,7 @@ void link_queued_free(struct queued *queued)
     free(queued);
 }
 
-static void destroy(struct link *link)
+static void destroy_link(struct link *link)
 {
     link->host->gone(link);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++) {
@@ -270,7 +270,7 @@ void link_admit(struct link *link)
 
 /* ---- Events of the sock ---- */
 
-static void secure(struct link *link)
+static void continue_handshake(struct link *link)
 {
     struct error why;
     int rc;
@@ -299,7 +299,7 @@ static void take_input(struct link *link, const unsigned char *data, size_t byte
 
     tls_input(link->tls, data, bytes);
     if (link->state == LINK_STATE_SECURING)
-        secure(link);
+        continue_handshake(link);
     tls_output(link->tls, &link->host->output);
     while (rc == 0 && link_is_reading(link))
         rc = link_read_plain(link);
@@ -371,7 +371,7 @@ static void on_connect(struct link *link, const struct banyan_sock_event *event)
         return;
     }
     link_step(link, EVENT_CONNECTED);
-    secure(link);
+    continue_handshake(link);
     if (link->state != LINK_STATE_DEAD)
         banyan_sock_post_readable(link->sock);
 }
@@ -397,7 +397,7 @@ void link_sock_event(struct link *link, const struct banyan_sock_event *event)
     link_check(link);
     if (event->operation == BANYAN_SOCK_CLOSE) {
         link->sock = NULL;
-        destroy(link);
+        destroy_link(link);
         return;
     }
     if (link->state == LINK_STATE_DEAD)

@@ -131,7 +131,7 @@ static void connect_to(struct visit *visit, const struct link_guest *guest,
     visit->alive++;
 }
 
-static void flush(struct visit *visit)
+static void flush_visit(struct visit *visit)
 {
     struct list_link *node;
 
@@ -157,7 +157,7 @@ static int visit_wait(struct visit *visit, uint64_t deadline_ns)
             return 0;
         if (rc == 1)
             link_sock_event(event.user, &event);
-        flush(visit);
+        flush_visit(visit);
     }
     return 1;
 }

@@ -14,7 +14,7 @@
 /* Payloads of at least this size are decrypted in place. */
 #define DIRECT_BYTES_MIN 4096
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -103,7 +103,8 @@ static void take_large(struct link *link, struct message *message)
 }
 
 /* Hands a frame upward and releases its payload. */
-static void deliver(struct link *link, const struct frame_header *header, struct message *payload)
+static void deliver_frame(struct link *link, const struct frame_header *header,
+                          struct message *payload)
 {
     struct frame frame = {
         .type = header->type,
@@ -131,7 +132,7 @@ static void take_part(struct link *link)
     if (class->parts_bytes < whole->length_bytes)
         return;
     class->parts = NULL;
-    deliver(link, &class->large, whole);
+    deliver_frame(link, &class->large, whole);
 }
 
 /* The peer has consumed that much of what we sent. */
@@ -178,7 +179,7 @@ static void take_frame(struct link *link)
     link->message = NULL;
     link->body = NULL;
     if (link->current.type >= LINK_TYPE_LIMIT) {
-        deliver(link, &link->current, message);
+        deliver_frame(link, &link->current, message);
         return;
     }
     if (link->current.type == LINK_HELLO)
@@ -239,7 +240,7 @@ void link_take_plain(struct link *link, const unsigned char *data, size_t bytes)
     while (link_is_reading(link)) {
         size_t step_bytes;
         if (link->header_filled < FRAME_HEADER_BYTES) {
-            step_bytes = smaller(bytes, FRAME_HEADER_BYTES - link->header_filled);
+            step_bytes = smaller_size(bytes, FRAME_HEADER_BYTES - link->header_filled);
             memcpy(link->header + link->header_filled, data, step_bytes);
             link->header_filled += step_bytes;
             data += step_bytes;
@@ -251,7 +252,7 @@ void link_take_plain(struct link *link, const unsigned char *data, size_t bytes)
                 return;
             }
         }
-        step_bytes = smaller(bytes, link->body_left);
+        step_bytes = smaller_size(bytes, link->body_left);
         if (step_bytes > 0) { /* a frame without a payload has no body */
             memcpy(link->body, data, step_bytes);
             link->body += step_bytes;

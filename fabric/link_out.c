@@ -62,7 +62,7 @@ static int is_large(const struct queued *queued)
     return queued->header.length_bytes > FRAME_HEADER_BYTES + LINK_CHUNK_BYTES;
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_bytes(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -75,7 +75,8 @@ static uint32_t next_bytes(const struct queued *queued)
     if (!queued->announced)
         return 2 * FRAME_HEADER_BYTES;
     return FRAME_HEADER_BYTES +
-           (uint32_t)smaller(queued->payload->length_bytes - queued->offset, LINK_CHUNK_BYTES);
+           (uint32_t)smaller_bytes(queued->payload->length_bytes - queued->offset,
+                                   LINK_CHUNK_BYTES);
 }
 
 /* The first frame of a class, if the peer has room for it. */
@@ -176,11 +177,11 @@ static size_t fill_record(struct link *link, unsigned char *record)
     while (used < TLS_RECORD_BYTES_MAX && have_piece(link)) {
         struct link_piece *piece = &link->piece;
         size_t bytes =
-            smaller(piece->header_bytes - piece->header_sent, TLS_RECORD_BYTES_MAX - used);
+            smaller_bytes(piece->header_bytes - piece->header_sent, TLS_RECORD_BYTES_MAX - used);
         memcpy(record + used, piece->header + piece->header_sent, bytes);
         piece->header_sent += bytes;
         used += bytes;
-        bytes = smaller(piece->data_bytes, TLS_RECORD_BYTES_MAX - used);
+        bytes = smaller_bytes(piece->data_bytes, TLS_RECORD_BYTES_MAX - used);
         if (bytes > 0)
             memcpy(record + used, piece->data, bytes);
         piece->data += bytes;
@@ -192,7 +193,7 @@ static size_t fill_record(struct link *link, unsigned char *record)
 }
 
 /* Encrypts up to WRITE_BYTES of what is queued into host->output. */
-static int encrypt(struct link *link)
+static int encrypt_queued(struct link *link)
 {
     struct link_host *host = link->host;
     int rc = 0;
@@ -247,7 +248,7 @@ void link_flush(struct link *link)
         return;
     }
     for (int round = 0; round < LINK_ROUNDS_MAX && link->pending.length_bytes == 0; round++) {
-        if (encrypt(link) < 0) {
+        if (encrypt_queued(link) < 0) {
             buffer_clear(&link->host->output);
             link_fail_protocol(link, "TLS failed to encrypt");
             return;
@@ -265,7 +266,8 @@ void link_flush(struct link *link)
         link->host->dirty(link);
 }
 
-static void enqueue(struct link *link, const struct frame_header *header, struct message *payload)
+static void enqueue_frame(struct link *link, const struct frame_header *header,
+                          struct message *payload)
 {
     struct queued *queued = memory_allocate_zeroed(sizeof(*queued));
     struct link_class *class = &link->classes[header->class];
@@ -293,7 +295,7 @@ void link_send(struct link *link, const struct frame *frame)
     };
 
     assert(frame->class < FRAME_CLASS_COUNT);
-    enqueue(link, &header, frame->payload);
+    enqueue_frame(link, &header, frame->payload);
     if (frame->may_wait)
         link->host->patient(link);
     else
@@ -308,6 +310,6 @@ void link_grant(struct link *link, int class, uint32_t bytes)
     header.stream = (uint32_t) class;
     header.incarnation = link->host->incarnation;
     header.credit = bytes;
-    enqueue(link, &header, NULL);
+    enqueue_frame(link, &header, NULL);
     link->host->dirty(link);
 }

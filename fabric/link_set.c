@@ -152,7 +152,7 @@ static void look_later(struct link_set *set)
     link_set_arm_clock(set, set->look_ns);
 }
 
-static void settle(struct link_set *set, struct link *link)
+static void settle_link(struct link_set *set, struct link *link)
 {
     struct peer *peer = make_peer(set, link->place);
 
@@ -214,8 +214,8 @@ static enum link_goodbye judge_incoming(struct link_set *set, struct link *link,
 }
 
 /* Reports why to the peer and, if it may be an attack, to the log. */
-static void refuse(struct link_set *set, struct link *link, enum link_goodbye verdict,
-                   const char *text)
+static void refuse_link(struct link_set *set, struct link *link, enum link_goodbye verdict,
+                        const char *text)
 {
     struct error why;
     char address[ADDRESS_TEXT_BYTES];
@@ -240,7 +240,7 @@ static void on_greeted(struct link *link)
     if (!link->outgoing)
         verdict = judge_incoming(set, link, &text);
     if (verdict != LINK_GOODBYE_COUNT) {
-        refuse(set, link, verdict, text);
+        refuse_link(set, link, verdict, text);
         return;
     }
     peer = link_set_peer(set, link->place);
@@ -248,7 +248,7 @@ static void on_greeted(struct link *link)
         replace_link(set, peer, link->incarnation);
     /* The upcall may have ended the link. */
     if (link->state == LINK_STATE_UP)
-        settle(set, link);
+        settle_link(set, link);
 }
 
 static void on_frame(struct link *link, const struct frame *frame)
@@ -384,7 +384,7 @@ static struct link *end_unanswered(struct link_set *set)
     return NULL;
 }
 
-static void look(struct link_set *set, uint64_t now_ns)
+static void look_now(struct link_set *set, uint64_t now_ns)
 {
     if (set->look_ns == 0)
         return;
@@ -421,7 +421,7 @@ static void on_clock(void *context)
     }
     end_patience(set, now_ns);
     link_attempt_advance_all(set, now_ns);
-    look(set, now_ns);
+    look_now(set, now_ns);
 }
 
 static void on_timer(void *context)

@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/wire.h"
 
-static struct message *finish(struct buffer *buffer)
+static struct message *finish_message(struct buffer *buffer)
 {
     struct message *message = message_from_buffer(buffer);
 
@@ -18,7 +18,7 @@ static struct message *finish(struct buffer *buffer)
     return message;
 }
 
-static void start(struct wire_reader *reader, const struct message *message)
+static void start_reader(struct wire_reader *reader, const struct message *message)
 {
     wire_reader_init(reader, message != NULL ? message->data : NULL,
                      message != NULL ? message->length_bytes : 0);
@@ -31,7 +31,7 @@ struct message *link_hello_encode(uint32_t version, uint32_t place, uint32_t inc
     wire_put_u32(&buffer, version);
     wire_put_u32(&buffer, place);
     wire_put_u32(&buffer, incarnation);
-    return finish(&buffer);
+    return finish_message(&buffer);
 }
 
 int link_hello_decode(const struct message *message, uint32_t *ret_version, uint32_t *ret_place,
@@ -42,7 +42,7 @@ int link_hello_decode(const struct message *message, uint32_t *ret_version, uint
     uint32_t place = 0;
     uint32_t incarnation = 0;
 
-    start(&reader, message);
+    start_reader(&reader, message);
     version = wire_get_u32(&reader);
     if (version == LINK_PROTOCOL_VERSION) {
         place = wire_get_u32(&reader);
@@ -66,7 +66,7 @@ struct message *link_goodbye_encode(enum link_goodbye reason, const char *text)
     assert(reason < LINK_GOODBYE_COUNT);
     wire_put_u8(&buffer, (uint8_t)reason);
     wire_put_bytes(&buffer, text, bytes);
-    return finish(&buffer);
+    return finish_message(&buffer);
 }
 
 int link_goodbye_decode(const struct message *message, enum link_goodbye *ret_reason,
@@ -76,7 +76,7 @@ int link_goodbye_decode(const struct message *message, enum link_goodbye *ret_re
     char text[LINK_GOODBYE_TEXT_BYTES];
     uint8_t reason;
 
-    start(&reader, message);
+    start_reader(&reader, message);
     reason = wire_get_u8(&reader);
     wire_get_string_into(&reader, text, sizeof(text));
     if (wire_finish(&reader) < 0 || reason >= LINK_GOODBYE_COUNT)

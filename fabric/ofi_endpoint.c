@@ -163,15 +163,15 @@ static int register_buffers(struct ofi *ofi)
     return rc;
 }
 
-static void *descriptor(const struct ofi *ofi)
+static void *region_descriptor(const struct ofi *ofi)
 {
     return ofi->region != NULL ? fi_mr_desc(ofi->region) : NULL;
 }
 
 static int post_receive(struct ofi *ofi, struct transfer *transfer)
 {
-    return (int)fi_recv(ofi->endpoint, transfer->data, OFI_MESSAGE_BYTES_MAX, descriptor(ofi),
-                        FI_ADDR_UNSPEC, &transfer->context);
+    return (int)fi_recv(ofi->endpoint, transfer->data, OFI_MESSAGE_BYTES_MAX,
+                        region_descriptor(ofi), FI_ADDR_UNSPEC, &transfer->context);
 }
 
 static int prepare_transfers(struct ofi *ofi)
@@ -293,8 +293,8 @@ static unsigned char *ofi_buffer(struct ofi *ofi)
 static int ofi_send(struct ofi *ofi, uint64_t peer, size_t bytes, void *user)
 {
     struct transfer *transfer = ofi->free_sends;
-    ssize_t rc =
-        fi_send(ofi->endpoint, transfer->data, bytes, descriptor(ofi), peer, &transfer->context);
+    ssize_t rc = fi_send(ofi->endpoint, transfer->data, bytes, region_descriptor(ofi), peer,
+                         &transfer->context);
 
     if (rc == -FI_EAGAIN)
         return -EAGAIN;
@@ -310,7 +310,7 @@ static int ofi_fd(const struct ofi *ofi)
     return ofi->fd;
 }
 
-static void finish(struct ofi *ofi, struct transfer *transfer, size_t bytes, int status)
+static void finish_transfer(struct ofi *ofi, struct transfer *transfer, size_t bytes, int status)
 {
     if (!transfer->is_receive) {
         transfer->next = ofi->free_sends;
@@ -348,7 +348,7 @@ static int take_error(struct ofi *ofi)
 
     if (fi_cq_readerr(ofi->completions, &entry, 0) != 1 || entry.op_context == NULL)
         return 0;
-    finish(ofi, entry.op_context, 0, entry.err > 0 ? -entry.err : -EIO);
+    finish_transfer(ofi, entry.op_context, 0, entry.err > 0 ? -entry.err : -EIO);
     return 1;
 }
 
@@ -362,7 +362,7 @@ static int ofi_progress(struct ofi *ofi)
     if (count == -FI_EAVAIL)
         return take_error(ofi);
     for (ssize_t i = 0; i < count; i++)
-        finish(ofi, entries[i].op_context, entries[i].len, 0);
+        finish_transfer(ofi, entries[i].op_context, entries[i].len, 0);
     return count > 0;
 }
 

@@ -29,7 +29,7 @@ static unsigned long topology_flags(void)
 }
 
 /* Cores and their threads only. */
-static int load(hwloc_topology_t topology)
+static int load_cores(hwloc_topology_t topology)
 {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -62,7 +62,7 @@ int own_cores_count(struct error *error)
     if (is_ours)
         setenv(PLUGINS_VARIABLE, PLUGINS_NOWHERE, 1);
     if (hwloc_topology_init(&topology) == 0) {
-        rc = load(topology);
+        rc = load_cores(topology);
         if (rc == 0)
             rc = count_cores(topology);
         hwloc_topology_destroy(topology);

@@ -24,7 +24,7 @@ struct ends {
 };
 
 /* An end that no process holds open has no inode and no meaningful user. */
-static int judge(unsigned int state, unsigned long inode, uid_t user, uid_t *ret_user)
+static int user_of_end(unsigned int state, unsigned long inode, uid_t user, uid_t *ret_user)
 {
     if (inode == 0 || (state != STATE_ESTABLISHED && state != STATE_CLOSE_WAIT))
         return -EACCES;
@@ -32,7 +32,7 @@ static int judge(unsigned int state, unsigned long inode, uid_t user, uid_t *ret
     return 0;
 }
 
-static int ask(int netlink, const struct ends *ends, uid_t *ret_user)
+static int ask_kernel(int netlink, const struct ends *ends, uid_t *ret_user)
 {
     struct {
         struct nlmsghdr header;
@@ -66,10 +66,10 @@ static int ask(int netlink, const struct ends *ends, uid_t *ret_user)
         return refusal->error == -ENOENT ? -EACCES : -ENOTSUP;
     if (got < (ssize_t)NLMSG_LENGTH(sizeof(*found)))
         return -ENOTSUP;
-    return judge(found->idiag_state, found->idiag_inode, found->idiag_uid, ret_user);
+    return user_of_end(found->idiag_state, found->idiag_inode, found->idiag_uid, ret_user);
 }
 
-static int search(const struct ends *ends, uid_t *ret_user)
+static int search_proc_net(const struct ends *ends, uid_t *ret_user)
 {
     FILE *file = fopen("/proc/net/tcp", "re");
     char line[512];
@@ -85,7 +85,7 @@ static int search(const struct ends *ends, uid_t *ret_user)
                    &to, &to_port, &state, &user, &inode) == 7 &&
             from == ends->theirs.sin_addr.s_addr && from_port == ntohs(ends->theirs.sin_port) &&
             to == ends->ours.sin_addr.s_addr && to_port == ntohs(ends->ours.sin_port))
-            rc = judge(state, inode, user, ret_user);
+            rc = user_of_end(state, inode, user, ret_user);
     }
     fclose(file);
     return rc;
@@ -102,8 +102,8 @@ int peer_user(int fd, uid_t *ret_user)
         return -EACCES;
     netlink = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (netlink >= 0) {
-        rc = ask(netlink, &ends, ret_user);
+        rc = ask_kernel(netlink, &ends, ret_user);
         close(netlink);
     }
-    return rc == -ENOTSUP ? search(&ends, ret_user) : rc;
+    return rc == -ENOTSUP ? search_proc_net(&ends, ret_user) : rc;
 }

@@ -73,7 +73,7 @@ static void free_peer(struct rail_peer *peer)
 
 /* The place no longer has this peer.  The memory is freed once nothing points to it: not before the
  * current call from the endpoint or the links returns. */
-static void bury(struct rail_peer *peer)
+static void bury_peer(struct rail_peer *peer)
 {
     struct rail *rail = peer->rail;
 
@@ -141,7 +141,7 @@ static void finish_close(struct rail_peer *peer)
         send_own(rail, place, RAIL_END, FRAME_CONTROL, &number, sizeof(number));
         link_set_ops()->close(rail->links, place);
     }
-    bury(peer);
+    bury_peer(peer);
 }
 
 static void tell_down(struct rail_peer *peer)
@@ -151,7 +151,7 @@ static void tell_down(struct rail_peer *peer)
     uint32_t place = peer->place;
     int is_silent = peer->is_closing;
 
-    bury(peer);
+    bury_peer(peer);
     if (!is_silent)
         rail->events->down(rail->context, place, &why);
 }

@@ -52,7 +52,7 @@ static int open_message(struct rail_peer *peer, const struct rail_header *header
 
 /* ---- Frames ---- */
 
-static void tell(struct rail_peer *peer, const struct frame *frame)
+static void hand_frame_up(struct rail_peer *peer, const struct frame *frame)
 {
     if (!peer->is_closing && !peer->is_failed && !peer->is_orphan)
         peer->rail->events->frame(peer->rail->context, peer->place, frame);
@@ -79,7 +79,7 @@ void rail_take_early(struct rail_peer *peer, uint8_t class)
     while (!list_is_empty(early)) {
         struct rail_frame *frame = list_entry(list_first(early), struct rail_frame, node);
         list_remove(&frame->node);
-        tell(peer, &frame->frame);
+        hand_frame_up(peer, &frame->frame);
         message_release(frame->frame.payload);
         free(frame);
     }
@@ -112,7 +112,7 @@ static void finish_frame(struct rail_peer *peer, struct rail_class *class)
     class->message = NULL;
     class->is_open = 0;
     if (class->comes_by_rail)
-        tell(peer, &frame);
+        hand_frame_up(peer, &frame);
     else
         keep_early(peer, &frame);
     message_release(message);

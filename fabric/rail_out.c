@@ -118,7 +118,7 @@ static int begin_message(struct rail_peer *peer)
 }
 
 /* Seals the next chunk into out; its length, 0 if the seal fails. */
-static size_t build(struct rail_peer *peer, unsigned char *out)
+static size_t seal_chunk(struct rail_peer *peer, unsigned char *out)
 {
     struct rail_frame *queued = next_frame(peer);
     const struct message *payload = queued->frame.payload;
@@ -151,10 +151,10 @@ static size_t build(struct rail_peer *peer, unsigned char *out)
     return RAIL_HEADER_BYTES + begin_bytes + piece_bytes + TLS_SEAL_TAG_BYTES;
 }
 
-static size_t fill(struct rail_peer *peer, unsigned char *out)
+static size_t fill_chunk(struct rail_peer *peer, unsigned char *out)
 {
     if (peer->stalled == NULL)
-        return build(peer, out);
+        return seal_chunk(peer, out);
     memcpy(out, peer->stalled->data, peer->stalled->length_bytes);
     return peer->stalled->length_bytes;
 }
@@ -163,7 +163,7 @@ static size_t fill(struct rail_peer *peer, unsigned char *out)
 static int send_one(struct rail_peer *peer, unsigned char *out)
 {
     struct rail *rail = peer->rail;
-    size_t bytes = fill(peer, out);
+    size_t bytes = fill_chunk(peer, out);
     int rc;
 
     if (bytes == 0)

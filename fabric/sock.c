@@ -79,7 +79,7 @@ void sock_complete(struct operation *operation, enum banyan_sock_status status, 
 }
 
 /* Moves past bytes that were read or written. */
-static void advance(struct operation *operation, size_t bytes)
+static void advance_vectors(struct operation *operation, size_t bytes)
 {
     operation->bytes += bytes;
     assert(operation->bytes <= operation->maximum);
@@ -95,7 +95,8 @@ static void advance(struct operation *operation, size_t bytes)
     }
 }
 
-static ssize_t transfer(struct banyan_sock *sock, int is_write, struct iovec *vectors, int count)
+static ssize_t transfer_vectors(struct banyan_sock *sock, int is_write, struct iovec *vectors,
+                                int count)
 {
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
     ssize_t result;
@@ -113,7 +114,7 @@ static ssize_t transfer(struct banyan_sock *sock, int is_write, struct iovec *ve
 static ssize_t transfer_now(struct banyan_sock *sock, int is_write, struct iovec *vectors,
                             int count, size_t wanted)
 {
-    ssize_t result = transfer(sock, is_write, vectors, count);
+    ssize_t result = transfer_vectors(sock, is_write, vectors, count);
     int blocked = result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     int is_short = result > 0 && (size_t)result < wanted;
 
@@ -134,7 +135,7 @@ static void progress_transfer(struct banyan_sock *sock, struct operation *operat
                                       operation->vector_count - operation->vector_first,
                                       operation->maximum - operation->bytes);
         if (result > 0) {
-            advance(operation, (size_t)result);
+            advance_vectors(operation, (size_t)result);
             if (operation->bytes >= operation->minimum)
                 sock_complete(operation, BANYAN_SOCK_OK, 0);
             else if (operation->update != NULL)
@@ -416,9 +417,9 @@ static size_t vectors_bytes(const struct iovec *vectors, int count)
     return bytes;
 }
 
-static void post(struct operation *operation, enum banyan_sock_operation kind,
-                 const struct iovec *vectors, int count, size_t minimum,
-                 banyan_sock_update_function *update)
+static void post_operation(struct operation *operation, enum banyan_sock_operation kind,
+                           const struct iovec *vectors, int count, size_t minimum,
+                           banyan_sock_update_function *update)
 {
     assert(operation->state == IDLE && count >= 1);
     operation->kind = kind;
@@ -450,8 +451,8 @@ static int post_transfer(struct banyan_sock *sock, int is_write, const struct io
     rc = check_post(sock, operation);
     sock_check(sock);
     if (rc == 0) {
-        post(operation, is_write ? BANYAN_SOCK_WRITE : BANYAN_SOCK_READ, vectors, count, minimum,
-             update);
+        post_operation(operation, is_write ? BANYAN_SOCK_WRITE : BANYAN_SOCK_READ, vectors, count,
+                       minimum, update);
         progress_transfer(sock, operation, is_write);
         if (minimum == 0 && operation->state == POSTED)
             sock_complete(operation, BANYAN_SOCK_OK, 0);
@@ -504,7 +505,7 @@ int banyan_sock_post_readable(struct banyan_sock *sock)
     return rc;
 }
 
-static void interrupt(struct operation *operation)
+static void interrupt_operation(struct operation *operation)
 {
     if (operation->state == POSTED)
         sock_complete(operation, BANYAN_SOCK_INTERRUPTED, ECANCELED);
@@ -523,8 +524,8 @@ int banyan_sock_post_close(struct banyan_sock *sock)
         return -ESHUTDOWN;
     }
     sock->closing = 1;
-    interrupt(&sock->input);
-    interrupt(&sock->output);
+    interrupt_operation(&sock->input);
+    interrupt_operation(&sock->output);
     sock_race_stop(sock);
     if (sock->fd >= 0) {
         /* A forked child may hold the same file: closing alone would leave it registered. */

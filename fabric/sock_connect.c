@@ -86,7 +86,7 @@ static int has_reached(const struct candidate *candidate)
 }
 
 /* All have failed: reports the first that was not merely unreachable. */
-static void lose(struct banyan_sock *sock)
+static void lose_race(struct banyan_sock *sock)
 {
     struct race *race = sock->race;
     const struct candidate *told = &race->candidates[0];
@@ -110,7 +110,7 @@ static void lose(struct banyan_sock *sock)
     sock_complete(&sock->output, connect_status(-told->rc), -told->rc);
 }
 
-static void win(struct banyan_sock *sock, struct candidate *candidate)
+static void win_race(struct banyan_sock *sock, struct candidate *candidate)
 {
     struct banyan_sock_set *set = sock->set;
     int fd = candidate->fd;
@@ -234,7 +234,7 @@ static void arm_timer(struct banyan_sock *sock)
 }
 
 /* Starts the next one, and those after it for as long as none is under way. */
-static void advance(struct banyan_sock *sock)
+static void start_next_candidate(struct banyan_sock *sock)
 {
     struct race *race = sock->race;
 
@@ -243,12 +243,12 @@ static void advance(struct banyan_sock *sock)
         assert(race->next < race->count);
         struct candidate *candidate = &race->candidates[race->next++];
         if (start_candidate(sock, candidate)) {
-            win(sock, candidate);
+            win_race(sock, candidate);
             return;
         }
     } while (race->live == 0 && race->next < race->count);
     if (race->live == 0)
-        lose(sock);
+        lose_race(sock);
     else if (race->next < race->count)
         arm_timer(sock);
 }
@@ -267,7 +267,7 @@ static void candidate_event(struct candidate *candidate)
     if (system_error == 0 && is_own_end(candidate))
         system_error = ECONNREFUSED;
     if (system_error == 0) {
-        win(sock, candidate);
+        win_race(sock, candidate);
         return;
     }
     candidate->rc = -system_error;
@@ -275,9 +275,9 @@ static void candidate_event(struct candidate *candidate)
     assert(race->live > 0);
     race->live--;
     if (race->next < race->count)
-        advance(sock);
+        start_next_candidate(sock);
     else if (race->live == 0)
-        lose(sock);
+        lose_race(sock);
 }
 
 void sock_race_event(struct watch *watch)
@@ -287,7 +287,7 @@ void sock_race_event(struct watch *watch)
     if (watch->kind == WATCH_CANDIDATE)
         candidate_event((struct candidate *)watch);
     else if (race->timer_fd >= 0 && race->next < race->count)
-        advance(watch->sock);
+        start_next_candidate(watch->sock);
 }
 
 int sock_race_apply_settings(struct banyan_sock *sock)
@@ -342,7 +342,7 @@ static int connect_to(struct banyan_sock_set *set, const struct address *address
     sock->peer = addresses[0];
     sock->output.kind = BANYAN_SOCK_CONNECT;
     sock->output.state = POSTED;
-    advance(sock);
+    start_next_candidate(sock);
     pthread_mutex_unlock(&set->lock);
     *ret_sock = sock;
     return 0;

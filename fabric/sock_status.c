@@ -104,30 +104,30 @@ void banyan_sock_describe_code(const struct banyan_sock *sock, int code, struct 
 }
 
 /* Another thread may close the sock meanwhile. */
-static void lock(const struct banyan_sock *sock)
+static void lock_set(const struct banyan_sock *sock)
 {
     pthread_mutex_lock(&sock->set->lock);
 }
 
-static void unlock(const struct banyan_sock *sock)
+static void unlock_set(const struct banyan_sock *sock)
 {
     pthread_mutex_unlock(&sock->set->lock);
 }
 
 void banyan_sock_set_user(struct banyan_sock *sock, void *user)
 {
-    lock(sock);
+    lock_set(sock);
     sock->user = user;
-    unlock(sock);
+    unlock_set(sock);
 }
 
 void *banyan_sock_user(const struct banyan_sock *sock)
 {
     void *user;
 
-    lock(sock);
+    lock_set(sock);
     user = sock->user;
-    unlock(sock);
+    unlock_set(sock);
     return user;
 }
 
@@ -140,9 +140,9 @@ int banyan_sock_fd(const struct banyan_sock *sock)
 {
     int fd;
 
-    lock(sock);
+    lock_set(sock);
     fd = sock->fd;
-    unlock(sock);
+    unlock_set(sock);
     return fd;
 }
 
@@ -158,9 +158,9 @@ void sock_read_local_address(int fd, struct address *ret_address)
 
 void banyan_sock_local_address(const struct banyan_sock *sock, struct address *ret_address)
 {
-    lock(sock);
+    lock_set(sock);
     sock_read_local_address(sock->fd, ret_address);
-    unlock(sock);
+    unlock_set(sock);
 }
 
 const struct address *banyan_sock_peer_address(const struct banyan_sock *sock)

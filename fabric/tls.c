@@ -116,8 +116,8 @@ static int make_mac(OSSL_LIB_CTX *library)
     return state.mac != NULL && EVP_MAC_CTX_set_params(state.mac, parameters);
 }
 
-static int hmac(const unsigned char *key, size_t key_bytes, const void *data, size_t bytes,
-                unsigned char *ret_hash)
+static int compute_hmac(const unsigned char *key, size_t key_bytes, const void *data, size_t bytes,
+                        unsigned char *ret_hash)
 {
     size_t hash_bytes = 0;
 
@@ -140,12 +140,12 @@ int tls_derive_key(const unsigned char *secret, size_t secret_bytes, const char 
         return -EINVAL;
     rc = tls_start(NULL);
     if (rc == 0)
-        rc = hmac(no_salt, sizeof(no_salt), secret, secret_bytes, pseudo_random_key);
+        rc = compute_hmac(no_salt, sizeof(no_salt), secret, secret_bytes, pseudo_random_key);
     /* One block is all: T(1) = HMAC(PRK, info | 0x01). */
     memcpy(block, info, info_bytes);
     block[info_bytes] = 1;
     if (rc == 0)
-        rc = hmac(pseudo_random_key, HASH_BYTES, block, info_bytes + 1, ret_key);
+        rc = compute_hmac(pseudo_random_key, HASH_BYTES, block, info_bytes + 1, ret_key);
     OPENSSL_cleanse(pseudo_random_key, sizeof(pseudo_random_key));
     return rc;
 }
@@ -203,7 +203,7 @@ static int find_session(SSL *ssl, const unsigned char *identity, size_t identity
 
 /* ---- The context ---- */
 
-static int configure(SSL_CTX *context)
+static int configure_context(SSL_CTX *context)
 {
     SSL_CTX_set_psk_use_session_callback(context, use_session);
     SSL_CTX_set_psk_find_session_callback(context, find_session);
@@ -242,7 +242,7 @@ int tls_start(struct error *error)
     library = tls_provider_start();
     state.context = SSL_CTX_new_ex(library, NULL, TLS_method());
     if (state.context == NULL || !make_method() || !make_mac(library) ||
-        !configure(state.context)) {
+        !configure_context(state.context)) {
         unsigned long code = ERR_get_error();
         tls_stop();
         return error_set(error, -EIO, "cannot initialise OpenSSL (error %lx)", code);
@@ -286,7 +286,7 @@ static void forget_recent(const struct tls *tls)
             state.recent[i] = NULL;
 }
 
-static struct tls *create(struct error *error)
+static struct tls *create_tls(struct error *error)
 {
     struct tls *tls = NULL;
     BIO *bio = NULL;
@@ -310,7 +310,7 @@ static struct tls *create(struct error *error)
 
 struct tls *tls_create_client(const char *identity, const unsigned char *key, struct error *error)
 {
-    struct tls *tls = create(error);
+    struct tls *tls = create_tls(error);
 
     if (tls == NULL)
         return NULL;
@@ -323,7 +323,7 @@ struct tls *tls_create_client(const char *identity, const unsigned char *key, st
 
 struct tls *tls_create_server(tls_key_function *find_key, void *context, struct error *error)
 {
-    struct tls *tls = create(error);
+    struct tls *tls = create_tls(error);
 
     if (tls == NULL)
         return NULL;
@@ -360,7 +360,7 @@ void tls_output(struct tls *tls, struct buffer *output)
 }
 
 /* What the first entry of OpenSSL's error queue means; the queue is empty after. */
-static int explain(struct tls *tls, struct error *error)
+static int explain_failure(struct tls *tls, struct error *error)
 {
     unsigned long code = ERR_get_error();
     int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
@@ -422,7 +422,7 @@ int tls_handshake(struct tls *tls, struct error *error)
     }
     if (SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ)
         return -EAGAIN;
-    return explain(tls, error);
+    return explain_failure(tls, error);
 }
 
 int tls_read(struct tls *tls, void *data, size_t maximum, size_t *ret_bytes)

@@ -105,7 +105,7 @@ static void fill_tables(void)
     }
 }
 
-static const OSSL_ALGORITHM *query(void *context, int operation, int *ret_no_cache)
+static const OSSL_ALGORITHM *query_operation(void *context, int operation, int *ret_no_cache)
 {
     *ret_no_cache = 0;
     if (operation < 0 || operation >= OPERATION_COUNT)
@@ -142,7 +142,7 @@ static int init_provider(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *in
                          const OSSL_DISPATCH **ret_out, void **ret_context)
 {
     static const OSSL_DISPATCH functions[] = {
-        {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
+        {OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_operation},
         {OSSL_FUNC_PROVIDER_GET_CAPABILITIES, (void (*)(void))get_capabilities},
         {0, NULL},
     };

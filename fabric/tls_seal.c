@@ -92,8 +92,8 @@ static void make_nonce(uint64_t number, unsigned char *ret_nonce)
         ret_nonce[NONCE_BYTES - 1 - i] = (unsigned char)(number >> (8 * i));
 }
 
-static int begin(EVP_CIPHER_CTX *cipher, int encrypt, uint64_t number, const void *header,
-                 size_t header_bytes)
+static int begin_cipher(EVP_CIPHER_CTX *cipher, int encrypt, uint64_t number, const void *header,
+                        size_t header_bytes)
 {
     unsigned char nonce[NONCE_BYTES];
     int count = 0;
@@ -103,7 +103,7 @@ static int begin(EVP_CIPHER_CTX *cipher, int encrypt, uint64_t number, const voi
            EVP_CipherUpdate(cipher, NULL, &count, header, (int)header_bytes);
 }
 
-static int add(EVP_CIPHER_CTX *cipher, const void *data, size_t bytes, unsigned char *out)
+static int run_cipher(EVP_CIPHER_CTX *cipher, const void *data, size_t bytes, unsigned char *out)
 {
     int count = 0;
 
@@ -118,9 +118,9 @@ int tls_seal_close(struct tls_seal *seal, uint64_t number, const void *header, s
     unsigned char *tag = out + first_bytes + second_bytes;
     int count = 0;
 
-    if (!begin(seal->cipher, 1, number, header, header_bytes) ||
-        !add(seal->cipher, first, first_bytes, out) ||
-        !add(seal->cipher, second, second_bytes, out + first_bytes) ||
+    if (!begin_cipher(seal->cipher, 1, number, header, header_bytes) ||
+        !run_cipher(seal->cipher, first, first_bytes, out) ||
+        !run_cipher(seal->cipher, second, second_bytes, out + first_bytes) ||
         !EVP_CipherFinal_ex(seal->cipher, tag, &count) ||
         !EVP_CIPHER_CTX_ctrl(seal->cipher, EVP_CTRL_AEAD_GET_TAG, TLS_SEAL_TAG_BYTES, tag))
         return -EIO;
@@ -138,7 +138,8 @@ int tls_seal_open(struct tls_seal *seal, uint64_t number, const void *header, si
     if (bytes < TLS_SEAL_TAG_BYTES)
         return -EACCES;
     memcpy(tag, data + text_bytes, sizeof(tag));
-    if (!begin(cipher, 0, number, header, header_bytes) || !add(cipher, data, text_bytes, out) ||
+    if (!begin_cipher(cipher, 0, number, header, header_bytes) ||
+        !run_cipher(cipher, data, text_bytes, out) ||
         !EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, TLS_SEAL_TAG_BYTES, tag) ||
         !EVP_CipherFinal_ex(cipher, out + text_bytes, &count))
         return -EACCES;

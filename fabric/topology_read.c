@@ -127,7 +127,7 @@ static void fill_cores(struct topology *topology)
     }
 }
 
-static int fill(hwloc_topology_t source, struct topology *topology, struct error *error)
+static int fill_topology(hwloc_topology_t source, struct topology *topology, struct error *error)
 {
     int threads = hwloc_get_nbobjs_by_type(source, HWLOC_OBJ_PU);
     hwloc_obj_t thread = NULL;
@@ -310,8 +310,8 @@ static void find_allowed(hwloc_topology_t source, struct ranges *ret_allowed)
     hwloc_bitmap_free(bound);
 }
 
-static int load(hwloc_topology_t source, int with_devices, struct topology *ret_topology,
-                struct ranges *ret_allowed, struct error *error)
+static int load_topology(hwloc_topology_t source, int with_devices, struct topology *ret_topology,
+                         struct ranges *ret_allowed, struct error *error)
 {
     int rc;
 
@@ -319,7 +319,7 @@ static int load(hwloc_topology_t source, int with_devices, struct topology *ret_
     errno = EINVAL;
     if (hwloc_topology_load(source) < 0)
         return error_set(error, -errno, "hwloc cannot read the topology: %s", strerror(errno));
-    rc = fill(source, ret_topology, error);
+    rc = fill_topology(source, ret_topology, error);
     if (rc < 0)
         return rc;
     if (with_devices) {
@@ -348,7 +348,7 @@ static int read_with(int (*prepare)(hwloc_topology_t source, const char *text), 
             rc = error_set(error, -errno, "cannot read topology '%.200s': %s", text,
                            errno == EINVAL ? "not in hwloc's synthetic form" : strerror(errno));
         if (rc == 0)
-            rc = load(source, with_devices, ret_topology, ret_allowed, error);
+            rc = load_topology(source, with_devices, ret_topology, ret_allowed, error);
         hwloc_topology_destroy(source);
     }
     if (is_ours)

@@ -74,16 +74,16 @@ static void when_done(struct virtual_network *net, struct virtual_network_place 
                  .kind = EVENT_CORE, .time_ns = time_ns, .slot = place->slot, .pending = pending});
 }
 
-static uint64_t use(struct virtual_network *net, const struct virtual_network_place *place,
-                    uint64_t cost_ns)
+static uint64_t use_cpu(struct virtual_network *net, const struct virtual_network_place *place,
+                        uint64_t cost_ns)
 {
     net->cpu_use.time_ns += cost_ns * place->slow;
     return cost_ns * place->slow;
 }
 
 /* The place has a core and something to do. */
-static void start(struct virtual_network *net, struct virtual_network_place *place,
-                  uint64_t more_ns)
+static void start_work(struct virtual_network *net, struct virtual_network_place *place,
+                       uint64_t more_ns)
 {
     struct sim_core *core = &place->machinery->core;
     struct virtual_network_event *event = virtual_network_queue_pop(&core->work);
@@ -92,7 +92,7 @@ static void start(struct virtual_network *net, struct virtual_network_place *pla
 
     core->queued--;
     core->batch--;
-    when_done(net, place, net->now_ns + use(net, place, time_ns), event);
+    when_done(net, place, net->now_ns + use_cpu(net, place, time_ns), event);
 }
 
 static void start_turn(struct virtual_network *net, struct virtual_network_place *place,
@@ -103,7 +103,7 @@ static void start_turn(struct virtual_network *net, struct virtual_network_place
     core->turn++;
     core->batch = core->queued;
     core->read = NULL;
-    start(net, place, more_ns);
+    start_work(net, place, more_ns);
 }
 
 static uint64_t wake_ns(const struct virtual_network *net, const struct sim_core *core)
@@ -116,7 +116,7 @@ static uint64_t wake_ns(const struct virtual_network *net, const struct sim_core
     return network->cpu_wake_ns + network->cpu_cold_ns * others / (others + network->cache_places);
 }
 
-static void wake(struct virtual_network *net, struct virtual_network_place *place)
+static void wake_core(struct virtual_network *net, struct virtual_network_place *place)
 {
     struct sim_core *core = &place->machinery->core;
     uint64_t cost_ns = wake_ns(net, core);
@@ -129,13 +129,13 @@ static void wake(struct virtual_network *net, struct virtual_network_place *plac
     start_turn(net, place, cost_ns);
 }
 
-static void begin(struct virtual_network *net, struct virtual_network_place *place)
+static void claim_core(struct virtual_network *net, struct virtual_network_place *place)
 {
     struct sim_core *core = &place->machinery->core;
 
     core->busy = true;
     if (!is_shared(net) || net->cores_free > 0) {
-        wake(net, place);
+        wake_core(net, place);
         return;
     }
     core->waiting = NULL;
@@ -146,7 +146,7 @@ static void begin(struct virtual_network *net, struct virtual_network_place *pla
     net->waiting_last = place;
 }
 
-static void release(struct virtual_network *net, struct virtual_network_place *place)
+static void release_core(struct virtual_network *net, struct virtual_network_place *place)
 {
     struct virtual_network_place *next = net->waiting_first;
 
@@ -155,10 +155,10 @@ static void release(struct virtual_network *net, struct virtual_network_place *p
     net->cores_free++;
     if (next != NULL && net->cores_free > 0) {
         net->waiting_first = next->machinery->core.waiting;
-        wake(net, next);
+        wake_core(net, next);
     }
     if (place->machinery->core.queued > 0)
-        begin(net, place);
+        claim_core(net, place);
 }
 
 /* The core has finished one piece of work. */
@@ -167,12 +167,12 @@ static void go_on(struct virtual_network *net, struct virtual_network_place *pla
     struct sim_core *core = &place->machinery->core;
 
     if (core->batch > 0)
-        start(net, place, 0);
+        start_work(net, place, 0);
     else if (core->queued > 0 &&
              (net->waiting_first == NULL || net->now_ns < core->since_ns + SLICE_NS))
         start_turn(net, place, 0);
     else
-        release(net, place);
+        release_core(net, place);
 }
 
 void virtual_network_cpu_do(struct virtual_network *net, struct virtual_network_event *event)
@@ -186,7 +186,7 @@ void virtual_network_cpu_do(struct virtual_network *net, struct virtual_network_
     virtual_network_queue_append(&place->machinery->core.work, event);
     place->machinery->core.queued++;
     if (!place->machinery->core.busy)
-        begin(net, place);
+        claim_core(net, place);
 }
 
 void virtual_network_cpu_done(struct virtual_network *net, struct virtual_network_place *place,
@@ -234,7 +234,7 @@ uint64_t virtual_network_cpu_charge(struct virtual_network *net,
     core = &place->machinery->core;
     if (core->free_ns < net->now_ns)
         core->free_ns = net->now_ns;
-    core->free_ns += use(net, place, cost_ns);
+    core->free_ns += use_cpu(net, place, cost_ns);
     if (!core->busy && cost_ns > 0) {
         core->busy = true;
         net->cores_free--;

@@ -148,7 +148,8 @@ uint64_t virtual_network_last_arrival_ns(const struct end *end)
 
 /* ---- connecting ---- */
 
-static void ask(struct virtual_network *net, struct virtual_network_link *link, uint64_t wait_ns)
+static void ask_for_link(struct virtual_network *net, struct virtual_network_link *link,
+                         uint64_t wait_ns)
 {
     virtual_network_pass(net, &(struct virtual_network_event){
                                   .time_ns = net->now_ns + wait_ns +
@@ -174,7 +175,7 @@ int virtual_network_connect(void *transport, uint32_t place, const struct addres
     link = link_create(from, &net->places[place]);
     link->deadline_ns = net->now_ns + TRANSPORT_ATTEMPT_NS;
     end_open(net, link, 0, END_CONNECTING);
-    ask(net, link, 0);
+    ask_for_link(net, link, 0);
     return 0;
 }
 
@@ -186,7 +187,8 @@ void virtual_network_link_taken(struct virtual_network *net, struct virtual_netw
     schedule_timeout(net, link);
 }
 
-static void answer(struct virtual_network *net, struct virtual_network_link *link, uint64_t time_ns)
+static void answer_connect(struct virtual_network *net, struct virtual_network_link *link,
+                           uint64_t time_ns)
 {
     virtual_network_pass(net, &(struct virtual_network_event){.time_ns = time_ns,
                                                               .kind = EVENT_CONNECTED,
@@ -256,7 +258,7 @@ void virtual_network_link_accept(struct virtual_network *net, struct virtual_net
     end_open(net, link, 1, END_UP);
     for (int class = 0; class < FRAME_CLASS_COUNT; class ++)
         from->last_ns[class] = answer_ns;
-    answer(net, link, answer_ns);
+    answer_connect(net, link, answer_ns);
     virtual_network_tell_trace(net, VIRTUAL_NETWORK_FACT_UP, place->place, from->place, NULL);
     place->events->up(place->context, from->place, link->incarnations[0]);
 }
@@ -280,7 +282,7 @@ static bool tries_again(struct virtual_network *net, struct virtual_network_link
     if (!link->is_declined || link->retries == TRANSPORT_RETRIES_MAX)
         return false;
     link->is_declined = false;
-    ask(net, link, TRANSPORT_RETRY_NS << link->retries++);
+    ask_for_link(net, link, TRANSPORT_RETRY_NS << link->retries++);
     return true;
 }
 

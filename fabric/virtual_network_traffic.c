@@ -97,7 +97,7 @@ static struct virtual_network_flow *flow_of(const struct virtual_network *net,
 /* ---- one chunk ---- */
 
 /* Through the network itself: FIFO within a class of a link, whatever the jitter. */
-static void cross(struct virtual_network *net, struct virtual_network_event *chunk)
+static void cross_network(struct virtual_network *net, struct virtual_network_event *chunk)
 {
     uint64_t *last_ns = &chunk->link->ends[chunk->side].last_ns[chunk->class];
     uint64_t arrival_ns =
@@ -117,7 +117,7 @@ static void pass_on(struct virtual_network *net, struct virtual_network_event *c
 
     do {
         if (chunk->stage == STAGE_UP)
-            cross(net, chunk);
+            cross_network(net, chunk);
         chunk->stage++;
     } while (chunk->stage < STAGE_COUNT && port_of(net, chunk, &byte_ps) == NULL);
     if (chunk->stage < STAGE_COUNT) {
@@ -132,8 +132,8 @@ static void pass_on(struct virtual_network *net, struct virtual_network_event *c
     }
 }
 
-static void carry(struct virtual_network *net, struct virtual_network_port *port,
-                  struct virtual_network_event *chunk, uint64_t byte_ps)
+static void carry_chunk(struct virtual_network *net, struct virtual_network_port *port,
+                        struct virtual_network_event *chunk, uint64_t byte_ps)
 {
     port->free_ns = net->now_ns + (chunk->bytes * byte_ps + 999) / 1000;
     chunk->time_ns = net->now_ns;
@@ -191,7 +191,7 @@ void virtual_network_traffic_chunk(struct virtual_network *net, struct virtual_n
         return;
     }
     if (!port->scheduled && port->free_ns <= net->now_ns) {
-        carry(net, port, chunk, byte_ps);
+        carry_chunk(net, port, chunk, byte_ps);
         return;
     }
     flow = flow_of(net, chunk);
@@ -218,7 +218,7 @@ void virtual_network_traffic_port(struct virtual_network *net, struct virtual_ne
     assert(chunk != NULL && port->scheduled);
     port->scheduled = false;
     (void)port_of(net, chunk, &byte_ps);
-    carry(net, port, chunk, byte_ps);
+    carry_chunk(net, port, chunk, byte_ps);
     if (is_waited_for(port))
         look_again(net, port);
 }
