@@ -277,7 +277,7 @@ struct check {
     void *context;
 };
 
-static void checked(pmix_status_t status, void *context)
+static void on_check_done(pmix_status_t status, void *context)
 {
     struct check *check = context;
 
@@ -296,7 +296,7 @@ static void host_check(struct host *host, uint64_t id, host_checked_function *an
     check->answered = answered;
     check->context = context;
     PMIX_LOAD_PROCID(&nobody, "nobody", 0);
-    PMIx_server_deregister_client(&nobody, checked, check);
+    PMIx_server_deregister_client(&nobody, on_check_done, check);
 }
 
 __attribute__((visibility("default"))) const struct host_table host_table = {

@@ -93,7 +93,7 @@ static int listen_there(void)
 /* libpmix may be asleep in a select() on its old socket.  When woken, it polls the new one, and if
  * that is not readable, it goes on waiting for the old one.  So a connection without data is made
  * to it. */
-static int knock(void)
+static int connect_without_data(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc = 0;
 
@@ -117,7 +117,7 @@ int host_entry_listen(const char *directory, struct error *error)
     if (rc == 0)
         rc = fd = listen_there();
     if (rc >= 0)
-        rc = knock();
+        rc = connect_without_data();
     if (rc < 0 && fd >= 0)
         close(fd);
     if (rc < 0)
@@ -142,7 +142,7 @@ static int announce_open(struct entry *entry)
 }
 
 /* The socket buffer is far larger than a first message. */
-static int announce(const struct entry *entry, const void *message, size_t message_bytes)
+static int announce_entry(const struct entry *entry, const void *message, size_t message_bytes)
 {
     struct epoll_event event = {.events = EPOLLRDHUP, .data.u64 = entry->id};
     ssize_t sent;
@@ -182,7 +182,7 @@ void host_entry_admit(struct host *host, int fd, const struct pmi_process *proce
     entry->id = ++door.last_id;
     rc = announce_open(entry);
     if (rc == 0)
-        rc = announce(entry, message, message_bytes);
+        rc = announce_entry(entry, message, message_bytes);
     if (rc == 0)
         list_append(&door.entries, &entry->node);
     pthread_mutex_unlock(&door.mutex);

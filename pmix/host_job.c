@@ -305,7 +305,7 @@ static pmix_status_t register_clients(const struct pmi_job *job)
     return status;
 }
 
-static void remember(struct host *host, const struct pmi_job *job)
+static void remember_job(struct host *host, const struct pmi_job *job)
 {
     size_t name_bytes = strlen(job->namespace) + 1;
     struct host_registration *registration =
@@ -323,7 +323,7 @@ static void remember(struct host *host, const struct pmi_job *job)
     pthread_mutex_unlock(&host->mutex);
 }
 
-static void forgotten(pmix_status_t status, void *context)
+static void on_deregistered(pmix_status_t status, void *context)
 {
 }
 
@@ -333,10 +333,10 @@ static void forget_in_libpmix(const char *name)
     pmix_nspace_t namespace;
 
     PMIX_LOAD_NSPACE(namespace, name);
-    PMIx_server_deregister_nspace(namespace, forgotten, NULL);
+    PMIx_server_deregister_nspace(namespace, on_deregistered, NULL);
 }
 
-static struct host_registration *find(const struct host *host, const char *namespace)
+static struct host_registration *find_registration(const struct host *host, const char *namespace)
 {
     return hash_map_get(host->jobs, namespace, strlen(namespace) + 1);
 }
@@ -360,7 +360,7 @@ static int job_register(struct host *host, const struct pmi_job *job, struct err
     if (strlen(job->namespace) > PMIX_MAX_NSLEN)
         return error_set(error, -ENAMETOOLONG, "PMIx namespace %.32s... is longer than %d bytes",
                          job->namespace, PMIX_MAX_NSLEN);
-    if (find(host, job->namespace) != NULL || find_number(host, job->number) != NULL)
+    if (find_registration(host, job->namespace) != NULL || find_number(host, job->number) != NULL)
         return error_set(error, -EEXIST, "PMIx namespace %s is registered already", job->namespace);
     status = register_namespace(host, job);
     if (host_status_to_errno(status) < 0)
@@ -374,7 +374,7 @@ static int job_register(struct host *host, const struct pmi_job *job, struct err
                          "libpmix cannot register the processes of namespace %s: %s",
                          job->namespace, PMIx_Error_string(status));
     }
-    remember(host, job);
+    remember_job(host, job);
     return 0;
 }
 
@@ -387,7 +387,7 @@ void host_job_open(struct host *host, const struct pmi_job *job)
 }
 
 /* Clients may still be connected: libpmix keeps what they refer to until they close. */
-static void deregister(struct host *host, struct host_registration *registration)
+static void deregister_job(struct host *host, struct host_registration *registration)
 {
     const char *namespace = registration->namespace;
 
@@ -406,13 +406,13 @@ void host_job_close(struct host *host, uint32_t number)
     struct host_registration *registration = find_number(host, number);
 
     if (registration != NULL)
-        deregister(host, registration);
+        deregister_job(host, registration);
 }
 
 /* The flag of a local process, or NULL. */
 static unsigned char *gone_of(const struct host *host, const struct host_process *process)
 {
-    struct host_registration *registration = find(host, process->namespace);
+    struct host_registration *registration = find_registration(host, process->namespace);
 
     for (uint32_t i = 0; registration != NULL && i < registration->local_count; i++) {
         if (registration->local_ranks[i] == process->rank)
@@ -426,7 +426,7 @@ static unsigned char *gone_of(const struct host *host, const struct host_process
  * pmix_ptl_base_connection_handler): so that namespace is never deregistered. */
 void host_job_spoiled(struct host *host, const struct host_process *process)
 {
-    struct host_registration *registration = find(host, process->namespace);
+    struct host_registration *registration = find_registration(host, process->namespace);
 
     if (registration != NULL)
         registration->is_spoiled = 1;
@@ -449,7 +449,7 @@ int host_job_is_gone(const struct host *host, const struct host_process *process
 
 struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process)
 {
-    const struct host_registration *registration = find(host, process->namespace);
+    const struct host_registration *registration = find_registration(host, process->namespace);
 
     return (struct pmi_process){.job = registration != NULL ? registration->number : PMI_JOB_NONE,
                                 .rank = process->rank};

@@ -51,7 +51,7 @@ int host_listener_prepare(struct host_listener *listener, struct error *error)
 
 /* Wakes the select() in which libpmix still waits for its old socket.  That socket lives as long as
  * the select(), so if the connection is refused it has already returned. */
-static void wake(const struct sockaddr *address, socklen_t address_bytes)
+static void wake_select(const struct sockaddr *address, socklen_t address_bytes)
 {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -134,6 +134,6 @@ int host_listener_hand_over(struct host_listener *listener, int fd, struct error
         return error_set(error, -errno, "cannot hand the listening socket to libpmix: %s",
                          strerror(errno));
     if (watcher.epoll < 0)
-        wake((struct sockaddr *)&address, address_bytes);
+        wake_select((struct sockaddr *)&address, address_bytes);
     return 0;
 }

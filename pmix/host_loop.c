@@ -37,7 +37,7 @@ struct functions {
 };
 
 /* Where ISO C knows no way from a pointer to data to one to a function, POSIX does (dlsym). */
-static int find(const char *name, void *ret_function)
+static int find_symbol(const char *name, void *ret_function)
 {
     void *symbol = dlsym(RTLD_DEFAULT, name);
 
@@ -47,11 +47,11 @@ static int find(const char *name, void *ret_function)
 
 static int find_functions(struct functions *ret_functions)
 {
-    return find("pmix_progress_thread_init", &ret_functions->base_of) &&
-           find("pmix_progress_thread_pause", &ret_functions->pause) &&
-           find("event_base_loop", &ret_functions->turn) &&
-           find("event_new", &ret_functions->event_new) &&
-           find("event_add", &ret_functions->event_add);
+    return find_symbol("pmix_progress_thread_init", &ret_functions->base_of) &&
+           find_symbol("pmix_progress_thread_pause", &ret_functions->pause) &&
+           find_symbol("event_base_loop", &ret_functions->turn) &&
+           find_symbol("event_new", &ret_functions->event_new) &&
+           find_symbol("event_add", &ret_functions->event_add);
 }
 
 static int is_known_version(void)
@@ -67,8 +67,8 @@ static void on_ready(evutil_socket_t fd, short what, void *context)
     loop.came |= *(const int *)context;
 }
 
-static int watch(const struct functions *functions, struct event_base *base, int fd,
-                 const int *what)
+static int watch_fd(const struct functions *functions, struct event_base *base, int fd,
+                    const int *what)
 {
     struct event *event =
         functions->event_new(base, fd, EV_READ | EV_PERSIST, on_ready, (void *)(uintptr_t)what);
@@ -87,8 +87,8 @@ static enum mode take_over(int fd, int own_fd)
     loop.base = functions.base_of(NULL);
     loop.turn = functions.turn;
     assert(loop.base != NULL);
-    if (!watch(&functions, loop.base, fd, &what_fd) ||
-        !watch(&functions, loop.base, own_fd, &what_own))
+    if (!watch_fd(&functions, loop.base, fd, &what_fd) ||
+        !watch_fd(&functions, loop.base, own_fd, &what_own))
         abort();
     return MODE_OURS;
 }

@@ -188,7 +188,7 @@ static int on_put(struct pmi1_server *server, uint32_t index, const char *line, 
 
 /* ---- barrier ---- */
 
-static uint32_t living(const struct pmi1_server *server)
+static uint32_t count_living(const struct pmi1_server *server)
 {
     uint32_t count = 0;
 
@@ -205,7 +205,7 @@ static void barrier_check(struct pmi1_server *server)
     struct buffer puts = {0};
 
     if (server->in_barrier == 0 || server->barrier_is_under_way ||
-        server->in_barrier < living(server))
+        server->in_barrier < count_living(server))
         return;
     assert(server->in_barrier <= server->local_count);
     server->barrier_is_under_way = 1;
@@ -305,8 +305,8 @@ static int on_abort(struct pmi1_server *server, uint32_t index, const char *line
 
 /* ---- what is not served yet ---- */
 
-static void refuse(struct pmi1_server *server, uint32_t index, enum pmi_service service,
-                   const char *result)
+static void refuse_service(struct pmi1_server *server, uint32_t index, enum pmi_service service,
+                           const char *result)
 {
     struct pmi_process process = process_of(server, index);
 
@@ -319,21 +319,21 @@ static void refuse(struct pmi1_server *server, uint32_t index, enum pmi_service 
 static int on_publish_name(struct pmi1_server *server, uint32_t index, const char *line,
                            struct error *error)
 {
-    refuse(server, index, PMI_SERVICE_NAMES, "publish");
+    refuse_service(server, index, PMI_SERVICE_NAMES, "publish");
     return 0;
 }
 
 static int on_unpublish_name(struct pmi1_server *server, uint32_t index, const char *line,
                              struct error *error)
 {
-    refuse(server, index, PMI_SERVICE_NAMES, "unpublish");
+    refuse_service(server, index, PMI_SERVICE_NAMES, "unpublish");
     return 0;
 }
 
 static int on_lookup_name(struct pmi1_server *server, uint32_t index, const char *line,
                           struct error *error)
 {
-    refuse(server, index, PMI_SERVICE_NAMES, "lookup");
+    refuse_service(server, index, PMI_SERVICE_NAMES, "lookup");
     return 0;
 }
 
@@ -360,7 +360,7 @@ static void spawn_line(struct pmi1_server *server, uint32_t index, const char *l
     }
     client->state = CLIENT_READY;
     if (client->spawns_so_far >= client->spawns_total)
-        refuse(server, index, PMI_SERVICE_SPAWN, "spawn");
+        refuse_service(server, index, PMI_SERVICE_SPAWN, "spawn");
 }
 
 /* ---- lines ---- */

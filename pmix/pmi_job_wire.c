@@ -252,7 +252,7 @@ int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes)
     return 0;
 }
 
-static void forget(const void *memory)
+static void free_const(const void *memory)
 {
     free((void *)(uintptr_t)memory);
 }
@@ -260,26 +260,26 @@ static void forget(const void *memory)
 void pmi_job_fini(struct pmi_job *job)
 {
     for (uint32_t i = 0; job->apps != NULL && i < job->apps_count; i++) {
-        forget(job->apps[i].directory);
-        forget(job->apps[i].arguments);
+        free_const(job->apps[i].directory);
+        free_const(job->apps[i].arguments);
     }
     for (uint32_t i = 0; job->bindings != NULL && i < job->local_count; i++) {
-        forget(job->bindings[i].cpus);
-        forget(job->bindings[i].locality);
+        free_const(job->bindings[i].cpus);
+        free_const(job->bindings[i].locality);
     }
-    forget(job->apps);
-    forget(job->bindings);
-    forget(job->namespace);
-    forget(job->job_id);
-    forget(job->node_names);
-    forget(job->ranks_by_node);
-    forget(job->directory);
-    forget(job->local_ranks);
-    forget(job->local_apps);
-    forget(job->nodes);
-    forget(job->local_numbers);
-    forget(job->map_by);
-    forget(job->rank_by);
-    forget(job->bind_to);
+    free_const(job->apps);
+    free_const(job->bindings);
+    free_const(job->namespace);
+    free_const(job->job_id);
+    free_const(job->node_names);
+    free_const(job->ranks_by_node);
+    free_const(job->directory);
+    free_const(job->local_ranks);
+    free_const(job->local_apps);
+    free_const(job->nodes);
+    free_const(job->local_numbers);
+    free_const(job->map_by);
+    free_const(job->rank_by);
+    free_const(job->bind_to);
     *job = (struct pmi_job){0};
 }

@@ -61,7 +61,7 @@ static void job_forget(struct open_job *job)
 
 /* ---- To the server ---- */
 
-static int say(struct pmi_remote *remote, const struct pmi_message *message)
+static int queue_message(struct pmi_remote *remote, const struct pmi_message *message)
 {
     assert(message->kind < PMI_MESSAGE_OPENED); /* the rest comes from the server */
     return pmi_message_encode(message, &remote->out);
@@ -78,7 +78,7 @@ struct pmi_remote *pmi_remote_create(const struct host_config *config)
     pmi_start_encode(config, &data);
     message.data = data.data;
     message.data_bytes = data.length_bytes;
-    (void)say(remote, &message);
+    (void)queue_message(remote, &message);
     buffer_fini(&data);
     return remote;
 }
@@ -120,7 +120,7 @@ void pmi_remote_open(struct pmi_remote *remote, const struct pmi_job *job,
     pmi_job_encode(job, &data);
     message.data = data.data;
     message.data_bytes = data.length_bytes;
-    rc = say(remote, &message);
+    rc = queue_message(remote, &message);
     buffer_fini(&data);
     if (rc < 0)
         ops->opened(ops->context, job->number, rc, "the job's map is too long for a message", 0);
@@ -134,7 +134,7 @@ void pmi_remote_close(struct pmi_remote *remote, uint32_t number)
     if (job == NULL)
         return;
     job_forget(job);
-    (void)say(remote, &message);
+    (void)queue_message(remote, &message);
 }
 
 void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_process *process,
@@ -150,7 +150,7 @@ void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_proces
     mark->fd = fd;
     mark->at = remote->sent_bytes + remote->out.length_bytes - remote->out_sent_bytes;
     list_append(&remote->marks, &mark->node);
-    if (say(remote, &admit) < 0)
+    if (queue_message(remote, &admit) < 0)
         mark_remove(mark);
 }
 
@@ -162,7 +162,7 @@ static void remote_done(void *speaker, uint64_t id, int status, const void *data
                                   .data = data,
                                   .data_bytes = data_bytes};
 
-    if (say(speaker, &message) == -EMSGSIZE)
+    if (queue_message(speaker, &message) == -EMSGSIZE)
         remote_done(speaker, id, -EMSGSIZE, NULL, 0);
 }
 
@@ -172,14 +172,14 @@ static void remote_provide(void *speaker, uint64_t id, const struct pmi_process 
     struct pmi_message message = {
         .kind = PMI_MESSAGE_PROVIDE, .id = id, .process = *process, .text = key};
 
-    (void)say(speaker, &message);
+    (void)queue_message(speaker, &message);
 }
 
 static void remote_gone(void *speaker, const struct pmi_process *process)
 {
     struct pmi_message message = {.kind = PMI_MESSAGE_GONE, .process = *process};
 
-    (void)say(speaker, &message);
+    (void)queue_message(speaker, &message);
 }
 
 const struct pmi_events pmi_remote_events = {
@@ -311,7 +311,7 @@ static void heed_notice(const struct open_job *job, const struct pmi_message *me
     }
 }
 
-static int heed(void *context, const struct pmi_message *message)
+static int heed_message(void *context, const struct pmi_message *message)
 {
     struct pmi_remote *remote = context;
     struct open_job *job = job_find(remote, message->process.job);
@@ -343,7 +343,7 @@ int pmi_remote_came(struct pmi_remote *remote, size_t bytes)
     int rc;
 
     buffer_commit(&remote->in, bytes);
-    rc = pmi_frames_take(&remote->in, heed, remote);
+    rc = pmi_frames_take(&remote->in, heed_message, remote);
     if (remote->in.length_bytes == 0 && remote->in.capacity_bytes > KEEP_BYTES_MAX)
         buffer_fini(&remote->in);
     return rc;
@@ -382,7 +382,7 @@ void pmi_remote_check(struct pmi_remote *remote, uint64_t id)
 {
     struct pmi_message message = {.kind = PMI_MESSAGE_CHECK, .id = id};
 
-    (void)say(remote, &message);
+    (void)queue_message(remote, &message);
 }
 
 uint64_t pmi_remote_checked(const struct pmi_remote *remote)

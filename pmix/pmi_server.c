@@ -32,7 +32,7 @@ struct pmi_server {
 /* ---- Requests of the host ---- */
 
 /* On any thread: the host calls `collective` on libpmix's own. */
-static int tell(struct pmi_server *server, const struct pmi_message *message)
+static int tell_daemon(struct pmi_server *server, const struct pmi_message *message)
 {
     int rc;
 
@@ -54,7 +54,7 @@ static void tell_process(void *context, enum pmi_message_kind kind,
 {
     struct pmi_message message = {.kind = kind, .process = *process};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)
@@ -65,7 +65,7 @@ static void on_opened(void *context, uint32_t job, int status, const char *why, 
                                   .text = why,
                                   .number = (uint32_t)pid};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static void on_connected(void *context, const struct pmi_process *process)
@@ -97,10 +97,10 @@ static void on_collective(void *context, const struct pmi_collective *collective
 
     /* The host must not be answered within this call: the daemon is sent the operation without its
      * data and ends it for all members. */
-    if (tell(server, &message) < 0) {
+    if (tell_daemon(server, &message) < 0) {
         message.data_bytes = 0;
         message.status = -EMSGSIZE;
-        (void)tell(server, &message);
+        (void)tell_daemon(server, &message);
     }
 }
 
@@ -113,7 +113,7 @@ static void on_fetch(void *context, uint64_t id, const struct pmi_process *proce
                                   .text = key,
                                   .timeout_ms = timeout_ms};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static void on_provided(void *context, uint32_t job, uint64_t id, int status, const void *data,
@@ -126,10 +126,10 @@ static void on_provided(void *context, uint32_t job, uint64_t id, int status, co
                                   .data = data,
                                   .data_bytes = data_bytes};
 
-    if (tell(context, &message) == -EMSGSIZE) {
+    if (tell_daemon(context, &message) == -EMSGSIZE) {
         message.status = -EMSGSIZE;
         message.data_bytes = 0;
-        (void)tell(context, &message);
+        (void)tell_daemon(context, &message);
     }
 }
 
@@ -144,7 +144,7 @@ static void on_abort(void *context, uint64_t id, const struct pmi_process *calle
                                   .text = text,
                                   .members = targets,
                                   .members_count = targets_count};
-    int rc = tell(server, &message);
+    int rc = tell_daemon(server, &message);
 
     if (rc < 0)
         server->table->events.done(server->host, id, rc, NULL, 0);
@@ -156,7 +156,7 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     struct pmi_message message = {
         .kind = PMI_MESSAGE_TEXT, .process = *from, .data = text, .data_bytes = text_bytes};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
@@ -164,7 +164,7 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
     struct pmi_message message = {
         .kind = PMI_MESSAGE_UNSERVED, .process = *from, .number = service};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static const struct pmi_ops ops = {
@@ -224,7 +224,7 @@ static void obey_close(struct pmi_server *server, const struct pmi_message *mess
     if (server->host != NULL)
         server->table->job_close(server->host, message->process.job);
     closed.number = server->config.memory_kib(server->config.context);
-    (void)tell(server, &closed);
+    (void)tell_daemon(server, &closed);
 }
 
 static int obey_admit(struct pmi_server *server, const struct pmi_message *message)
@@ -250,7 +250,7 @@ static void on_checked(void *context, uint64_t id)
 {
     struct pmi_message message = {.kind = PMI_MESSAGE_CHECKED, .id = id};
 
-    (void)tell(context, &message);
+    (void)tell_daemon(context, &message);
 }
 
 static void obey_check(struct pmi_server *server, const struct pmi_message *message)
@@ -261,7 +261,7 @@ static void obey_check(struct pmi_server *server, const struct pmi_message *mess
         on_checked(server, message->id);
 }
 
-static int obey(void *context, const struct pmi_message *message)
+static int obey_message(void *context, const struct pmi_message *message)
 {
     struct pmi_server *server = context;
 
@@ -310,7 +310,7 @@ int pmi_server_came(struct pmi_server *server, size_t bytes)
     int rc;
 
     buffer_commit(&server->in, bytes);
-    rc = pmi_frames_take(&server->in, obey, server);
+    rc = pmi_frames_take(&server->in, obey_message, server);
     if (server->in.length_bytes == 0 && server->in.capacity_bytes > KEEP_BYTES_MAX)
         buffer_fini(&server->in);
     return rc;
