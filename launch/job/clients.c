@@ -165,7 +165,8 @@ static void send_job(struct clients *clients, struct client_job *job, uint8_t ty
     }
 }
 
-static void refuse(struct clients *clients, uint32_t client, uint32_t request, const char *why)
+static void send_refused(struct clients *clients, uint32_t client, uint32_t request,
+                         const char *why)
 {
     struct buffer payload = {0};
 
@@ -207,7 +208,7 @@ static void unacked_push(struct client_job *job, uint32_t place, uint32_t bytes)
 }
 
 /* The client has written bytes: the daemons they came from may send as many more. */
-static void acked(struct clients *clients, struct client_job *job, uint64_t bytes)
+static void unacked_release(struct clients *clients, struct client_job *job, uint64_t bytes)
 {
     while (bytes > 0 && job->unacked_count > 0) {
         struct unacked *oldest = &job->unacked[job->unacked_first];
@@ -244,7 +245,7 @@ void clients_join(struct clients *clients, uint32_t number)
     (void)hash_map_put_u64(clients->by_number, number, client);
 }
 
-static void unsubscribe(struct client_job *job, uint32_t client)
+static void unsubscribe_client(struct client_job *job, uint32_t client)
 {
     for (uint32_t i = 0; i < job->subscribers_count; i++)
         if (job->subscribers[i] == client)
@@ -252,10 +253,10 @@ static void unsubscribe(struct client_job *job, uint32_t client)
 }
 
 /* Its output is no longer read. */
-static void disown(struct clients *clients, struct client_job *job)
+static void disown_job(struct clients *clients, struct client_job *job)
 {
     job->owner = 0;
-    acked(clients, job, UINT64_MAX);
+    unacked_release(clients, job, UINT64_MAX);
 }
 
 /* Jobs of a client that has disconnected are ended. */
@@ -277,10 +278,10 @@ void clients_gone(struct clients *clients, uint32_t number)
     {
         struct client_job *job = list_entry(node, struct client_job, node);
 
-        unsubscribe(job, number);
+        unsubscribe_client(job, number);
         if (job->owner != number)
             continue;
-        disown(clients, job);
+        disown_job(clients, job);
         event.job = job->number;
         clients->ops.step(clients->context, &event); /* this may end the job at once, and free it */
     }
@@ -300,14 +301,14 @@ static void said_hello(struct clients *clients, struct client *client, struct wi
     char why[96];
 
     if (control_hello_decode(&hello, reader) < 0 || client->greeted) {
-        refuse(clients, client->number, 0, "hello cannot be read, or was said twice");
+        send_refused(clients, client->number, 0, "hello cannot be read, or was said twice");
         clients->ops.drop(clients->context, client->number);
         return;
     }
     if (hello.version != CONTROL_VERSION) {
         snprintf(why, sizeof(why), "control protocol mismatch: peer %u, local %u", hello.version,
                  CONTROL_VERSION);
-        refuse(clients, client->number, 0, why);
+        send_refused(clients, client->number, 0, why);
         clients->ops.drop(clients->context, client->number);
         return;
     }
@@ -331,7 +332,7 @@ static void said_run(struct clients *clients, const struct client *client,
 
     job_spec_init(&spec);
     if (job_spec_decode(&spec, reader) < 0) {
-        refuse(clients, client->number, request, "the job cannot be read");
+        send_refused(clients, client->number, request, "the job cannot be read");
     } else {
         event.spec = &spec;
         clients->ops.step(clients->context, &event);
@@ -361,7 +362,7 @@ static void said_subscribe(struct clients *clients, const struct client *client,
     (void)clients;
     if (job->owner == client->number)
         return;
-    unsubscribe(job, client->number);
+    unsubscribe_client(job, client->number);
     job->subscribers =
         memory_resize(job->subscribers, (job->subscribers_count + 1) * sizeof(*job->subscribers));
     job->subscribers[job->subscribers_count++] = client->number;
@@ -370,9 +371,9 @@ static void said_subscribe(struct clients *clients, const struct client *client,
 static void said_detach(struct clients *clients, struct client *client, struct client_job *job)
 {
     if (job != NULL && job->owner == client->number) {
-        disown(clients, job);
+        disown_job(clients, job);
     } else if (job != NULL) {
-        unsubscribe(job, client->number);
+        unsubscribe_client(job, client->number);
     } else if (client->holds) {
         client->holds = 0;
         clients->ops.detached(clients->context);
@@ -414,7 +415,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         break;
     case CONTROL_OUTPUT_ACK:
         if (is_own)
-            acked(clients, job, wire_get_u32(reader));
+            unacked_release(clients, job, wire_get_u32(reader));
         break;
     case CONTROL_SUBSCRIBE:
         said_subscribe(clients, client, job);
@@ -437,7 +438,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
     if (type == CONTROL_HELLO) {
         said_hello(clients, client, &reader);
     } else if (!client->greeted || type > CONTROL_DOCTOR) {
-        refuse(clients, number, 0, "a message that nobody expects");
+        send_refused(clients, number, 0, "a message that nobody expects");
         clients->ops.drop(clients->context, number);
     } else if (type == CONTROL_RUN) {
         said_run(clients, client, &reader);
@@ -489,7 +490,7 @@ void clients_input_taken(struct clients *clients, uint32_t number, uint32_t byte
 
 /* ---- actions of the job logic ---- */
 
-static void accepted(struct clients *clients, const struct job_action *action)
+static void send_accepted(struct clients *clients, const struct job_action *action)
 {
     struct client_job *job = memory_allocate_zeroed(sizeof(*job));
     struct buffer payload = {0};
@@ -505,7 +506,8 @@ static void accepted(struct clients *clients, const struct job_action *action)
     send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);
 }
 
-static void ended(struct clients *clients, uint32_t number, const struct control_job_end *end)
+static void send_job_end(struct clients *clients, uint32_t number,
+                         const struct control_job_end *end)
 {
     struct client_job *job = job_find(clients, number);
     struct buffer payload = {0};
@@ -552,7 +554,7 @@ void clients_text(struct clients *clients, uint32_t number, uint8_t level, const
     buffer_fini(&payload);
 }
 
-static void ready(struct clients *clients)
+static void send_ready(struct clients *clients)
 {
     struct control_ready ready = {.nodes = allocation_nodes(clients->config.roster)};
     struct buffer payload = {0};
@@ -563,7 +565,7 @@ static void ready(struct clients *clients)
     buffer_fini(&payload);
 }
 
-static void failed(struct clients *clients, const char *why)
+static void send_failed(struct clients *clients, const char *why)
 {
     struct buffer payload = {0};
 
@@ -581,9 +583,9 @@ void clients_failed(struct clients *clients, const char *why)
 
     snprintf(end.text, sizeof(end.text), "the root cannot go on: %s", why);
     list_for_each(&clients->jobs, node, spare)
-        ended(clients, list_entry(node, struct client_job, node)->number, &end);
+        send_job_end(clients, list_entry(node, struct client_job, node)->number, &end);
     if (!has_jobs)
-        failed(clients, end.text);
+        send_failed(clients, end.text);
 }
 
 void clients_action(struct clients *clients, const struct job_action *action)
@@ -593,7 +595,7 @@ void clients_action(struct clients *clients, const struct job_action *action)
 
     switch (action->kind) {
     case JOB_ACTION_ACCEPTED:
-        accepted(clients, action);
+        send_accepted(clients, action);
         break;
     case JOB_ACTION_STARTED:
         wire_put_u32(&payload, action->job);
@@ -603,16 +605,16 @@ void clients_action(struct clients *clients, const struct job_action *action)
         buffer_fini(&payload);
         break;
     case JOB_ACTION_ENDED:
-        ended(clients, action->job, action->end);
+        send_job_end(clients, action->job, action->end);
         break;
     case JOB_ACTION_TEXT:
         clients_text(clients, action->job, action->text.level, action->text.words);
         break;
     case JOB_ACTION_READY:
-        ready(clients);
+        send_ready(clients);
         break;
     case JOB_ACTION_FAILED:
-        failed(clients, action->text.words);
+        send_failed(clients, action->text.words);
         break;
     default:
         log_error("an action of the job logic has no hand: %d", (int)action->kind);

@@ -59,8 +59,8 @@ void instance_root_destroy(struct instance_root *root)
 /* ---- jobs ---- */
 
 /* Passes an input to a job and handles its new phase. */
-static void give(struct instance *instance, struct job *job, enum job_input input,
-                 const struct job_event *event, struct job_actions *actions)
+static void give_input(struct instance *instance, struct job *job, enum job_input input,
+                       const struct job_event *event, struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
     int was_reported = job_is_reported(job);
@@ -82,7 +82,7 @@ static void give_all(struct instance *instance, enum job_input input, const stru
     struct list_link *node, *spare;
 
     list_for_each(&instance->root->jobs, node, spare)
-        give(instance, list_entry(node, struct job, node), input, event, actions);
+        give_input(instance, list_entry(node, struct job, node), input, event, actions);
 }
 
 /* Passes it to the job that it names, if that still exists. */
@@ -92,7 +92,7 @@ static void give_to(struct instance *instance, uint32_t number, enum job_input i
     struct job *job = instance_find_job(instance, number);
 
     if (job)
-        give(instance, job, input, event, actions);
+        give_input(instance, job, input, event, actions);
 }
 
 static void set_deadline(struct instance_root *root, uint64_t deadline_ns,
@@ -130,15 +130,15 @@ static void expect_daemons(struct instance *instance, uint64_t now_ns, struct jo
                      actions);
 }
 
-static enum instance_phase begin(struct instance *instance, const struct job_event *event,
-                                 struct job_actions *actions)
+static enum instance_phase begin_instance(struct instance *instance, const struct job_event *event,
+                                          struct job_actions *actions)
 {
     expect_daemons(instance, event->now_ns, actions);
     return INSTANCE_STARTING;
 }
 
-static enum instance_phase complete(struct instance *instance, const struct job_event *event,
-                                    struct job_actions *actions)
+static enum instance_phase open_instance(struct instance *instance, const struct job_event *event,
+                                         struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
     struct buffer payload = {0};
@@ -270,7 +270,7 @@ static enum instance_phase run_later(struct instance *instance, const struct job
 static enum instance_phase run_now(struct instance *instance, const struct job_event *event,
                                    struct job_actions *actions)
 {
-    give(instance, add_job(instance, event, actions), JOB_INPUT_START, event, actions);
+    give_input(instance, add_job(instance, event, actions), JOB_INPUT_START, event, actions);
     return INSTANCE_UP;
 }
 
@@ -280,21 +280,22 @@ static enum instance_phase run_refused(struct instance *instance, const struct j
 {
     struct job_event abandoned = {.now_ns = event->now_ns, .text = "the instance is ending"};
 
-    give(instance, add_job(instance, event, actions), JOB_INPUT_ABANDONED, &abandoned, actions);
+    give_input(instance, add_job(instance, event, actions), JOB_INPUT_ABANDONED, &abandoned,
+               actions);
     return instance->root->phase;
 }
 
 /* ---- losses ---- */
 
-static enum instance_phase seen(struct instance *instance, const struct job_event *event,
-                                struct job_actions *actions)
+static enum instance_phase report_seen(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     (void)actions;
     job_report_seen(instance->root, event);
     return instance->root->phase;
 }
 
-static void bury(struct instance_root *root, const struct ranges *places)
+static void bury_places(struct instance_root *root, const struct ranges *places)
 {
     ranges_add_all(&root->dead, places);
     job_ledger_lost(root->book, places);
@@ -306,16 +307,16 @@ static enum instance_phase lost_starting(struct instance *instance, const struct
 {
     uint32_t place = 0;
 
-    bury(instance->root, event->places);
+    bury_places(instance->root, event->places);
     for (; ranges_next(event->places, place, &place); place++)
         place_failed(instance->root, event->now_ns, place, "", actions);
     return INSTANCE_STARTING;
 }
 
-static enum instance_phase lost(struct instance *instance, const struct job_event *event,
-                                struct job_actions *actions)
+static enum instance_phase on_places_lost(struct instance *instance, const struct job_event *event,
+                                          struct job_actions *actions)
 {
-    bury(instance->root, event->places);
+    bury_places(instance->root, event->places);
     give_all(instance, JOB_INPUT_LOST, event, actions);
     return instance->root->phase;
 }
@@ -323,16 +324,16 @@ static enum instance_phase lost(struct instance *instance, const struct job_even
 /* ---- the end ---- */
 
 /* Ends all jobs, then the instance. */
-static enum instance_phase leave(struct instance *instance, const struct job_event *event,
-                                 struct job_actions *actions)
+static enum instance_phase end_instance(struct instance *instance, const struct job_event *event,
+                                        struct job_actions *actions)
 {
     give_all(instance, JOB_INPUT_END, event, actions);
     return INSTANCE_ENDING;
 }
 
 /* A scheduler signals all daemons: the first report of a signal ends the jobs. */
-static enum instance_phase cancelled(struct instance *instance, const struct job_event *event,
-                                     struct wire_reader *reader, struct job_actions *actions)
+static enum instance_phase cancel_jobs(struct instance *instance, const struct job_event *event,
+                                       struct wire_reader *reader, struct job_actions *actions)
 {
     enum instance_phase phase = instance->root->phase;
     uint32_t number = wire_get_u32(reader);
@@ -349,34 +350,34 @@ static enum instance_phase cancelled(struct instance *instance, const struct job
     snprintf(end.reason, sizeof(end.reason), "cancelled%s%s (signal %u to %s%s)",
              sender[0] ? " by " : "", sender, number,
              name[0] ? "the daemon on " : "the root of this run", name);
-    return leave(instance, &wish, actions);
+    return end_instance(instance, &wish, actions);
 }
 
 /* ---- events of one job ---- */
 
-static enum instance_phase signalled(struct instance *instance, const struct job_event *event,
-                                     struct job_actions *actions)
+static enum instance_phase pass_signal(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     give_to(instance, event->job, JOB_INPUT_SIGNAL, event, actions);
     return instance->root->phase;
 }
 
-static enum instance_phase ended(struct instance *instance, const struct job_event *event,
-                                 struct job_actions *actions)
+static enum instance_phase pass_end(struct instance *instance, const struct job_event *event,
+                                    struct job_actions *actions)
 {
     give_to(instance, event->job, JOB_INPUT_END, event, actions);
     return instance->root->phase;
 }
 
-static enum instance_phase output(struct instance *instance, const struct job_event *event,
-                                  struct job_actions *actions)
+static enum instance_phase pass_output(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     give_to(instance, event->job, JOB_INPUT_OUTPUT, event, actions);
     return instance->root->phase;
 }
 
-static enum instance_phase received(struct instance *instance, const struct job_event *event,
-                                    struct job_actions *actions)
+static enum instance_phase on_root_message(struct instance *instance, const struct job_event *event,
+                                           struct job_actions *actions)
 {
     enum instance_phase phase = instance->root->phase;
     struct wire_reader reader, copy;
@@ -397,7 +398,7 @@ static enum instance_phase received(struct instance *instance, const struct job_
         give_to(instance, wire_get_u32(&copy), JOB_INPUT_PLACED, event, actions);
         break;
     case JOB_MESSAGE_CANCEL:
-        return cancelled(instance, event, &reader, actions);
+        return cancel_jobs(instance, event, &reader, actions);
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_decode(&reader, &failure);
         if (wire_finish(&reader) == 0)
@@ -409,8 +410,8 @@ static enum instance_phase received(struct instance *instance, const struct job_
     return phase;
 }
 
-static enum instance_phase result(struct instance *instance, const struct job_event *event,
-                                  struct job_actions *actions)
+static enum instance_phase pass_result(struct instance *instance, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     static const enum job_input inputs[] = {
         [JOB_OPERATION_LAUNCHED] = JOB_INPUT_LAUNCHED,
@@ -425,8 +426,8 @@ static enum instance_phase result(struct instance *instance, const struct job_ev
     return instance->root->phase;
 }
 
-static enum instance_phase ignore(struct instance *instance, const struct job_event *event,
-                                  struct job_actions *actions)
+static enum instance_phase ignore_event(struct instance *instance, const struct job_event *event,
+                                        struct job_actions *actions)
 {
     (void)event;
     (void)actions;
@@ -443,20 +444,20 @@ typedef enum instance_phase instance_handler(struct instance *instance,
  * and the tree is complete once. */
 /* clang-format off */
 static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COUNT] = {
-    /* phase                    STARTING        UP            ENDING        LEAVING */
-    [JOB_EVENT_BEGIN] =        {begin,          NULL,         NULL,         NULL},
-    [JOB_EVENT_COMPLETE] =     {complete,       NULL,         ignore,       ignore},
-    [JOB_EVENT_PLACE_FAILED] = {place_fails,    ignore,       ignore,       ignore},
-    [JOB_EVENT_RUN] =          {run_later,      run_now,      run_refused,  run_refused},
-    [JOB_EVENT_SIGNAL] =       {signalled,      signalled,    signalled,    signalled},
-    [JOB_EVENT_END] =          {ended,          ended,        ended,        ended},
-    [JOB_EVENT_LEAVE] =        {leave,          leave,        leave,        ignore},
-    [JOB_EVENT_RESULT] =       {result,         result,       result,       result},
-    [JOB_EVENT_RECEIVED] =     {received,       received,     received,     received},
-    [JOB_EVENT_OUTPUT] =       {output,         output,       output,       output},
-    [JOB_EVENT_SEEN] =         {seen,           seen,         seen,         seen},
-    [JOB_EVENT_LOST] =         {lost_starting,  lost,         lost,         lost},
-    [JOB_EVENT_TIMER] =        {timer_of_start, timer_of_job, timer_of_job, timer_of_job},
+    /* phase                    STARTING         UP               ENDING           LEAVING */
+    [JOB_EVENT_BEGIN] =        {begin_instance,  NULL,            NULL,            NULL},
+    [JOB_EVENT_COMPLETE] =     {open_instance,   NULL,            ignore_event,    ignore_event},
+    [JOB_EVENT_PLACE_FAILED] = {place_fails,     ignore_event,    ignore_event,    ignore_event},
+    [JOB_EVENT_RUN] =          {run_later,       run_now,         run_refused,     run_refused},
+    [JOB_EVENT_SIGNAL] =       {pass_signal,     pass_signal,     pass_signal,     pass_signal},
+    [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
+    [JOB_EVENT_LEAVE] =        {end_instance,    end_instance,    end_instance,    ignore_event},
+    [JOB_EVENT_RESULT] =       {pass_result,     pass_result,     pass_result,     pass_result},
+    [JOB_EVENT_RECEIVED] =     {on_root_message, on_root_message, on_root_message, on_root_message},
+    [JOB_EVENT_OUTPUT] =       {pass_output,     pass_output,     pass_output,     pass_output},
+    [JOB_EVENT_SEEN] =         {report_seen,     report_seen,     report_seen,     report_seen},
+    [JOB_EVENT_LOST] =         {lost_starting,   on_places_lost,  on_places_lost,  on_places_lost},
+    [JOB_EVENT_TIMER] =        {timer_of_start,  timer_of_job,    timer_of_job,    timer_of_job},
 };
 /* clang-format on */
 

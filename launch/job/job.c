@@ -16,14 +16,16 @@
 #include "launch/proto/survey.h"
 #include "overlay/tree.h"
 
-static void concatenate(struct buffer *merged, const void *other, size_t other_bytes)
+static void concatenate_payloads(struct buffer *merged, const void *other, size_t other_bytes)
 {
     buffer_append(merged, other, other_bytes);
 }
 
 endpoint_merge_function *const job_merges[JOB_MERGE_COUNT] = {
-    [JOB_MERGE_CONCATENATE] = concatenate,   [JOB_MERGE_LAUNCHED] = job_launched_merge,
-    [JOB_MERGE_ENDED] = job_ended_merge,     [JOB_MERGE_SURVEY] = survey_merge,
+    [JOB_MERGE_CONCATENATE] = concatenate_payloads,
+    [JOB_MERGE_LAUNCHED] = job_launched_merge,
+    [JOB_MERGE_ENDED] = job_ended_merge,
+    [JOB_MERGE_SURVEY] = survey_merge,
     [JOB_MERGE_DOCTOR] = doctor_report_fold,
 };
 

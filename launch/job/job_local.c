@@ -28,9 +28,9 @@ static void tell_failure(const struct job_failure *failure, struct job_actions *
     buffer_fini(&payload);
 }
 
-static void contribute(const struct job_part *part, enum job_operation operation,
-                       uint32_t generation, const struct ranges *places, struct buffer *payload,
-                       struct job_actions *actions)
+static void contribute_payload(const struct job_part *part, enum job_operation operation,
+                               uint32_t generation, const struct ranges *places,
+                               struct buffer *payload, struct job_actions *actions)
 {
     struct job_action *action = job_actions_add(actions, JOB_ACTION_CONTRIBUTE, part->local.number);
 
@@ -47,7 +47,7 @@ static void contribute_launched(struct job_part *part, struct job_actions *actio
     part->launched.processes = part->local.count;
     part->launched.hash = placement_map_hash_node(&part->local.map, part->instance->place - 1);
     job_launched_encode(&part->launched, &payload);
-    contribute(part, JOB_OPERATION_LAUNCHED, 1, &part->local.places, &payload, actions);
+    contribute_payload(part, JOB_OPERATION_LAUNCHED, 1, &part->local.places, &payload, actions);
 }
 
 /* Once nothing of the job is left here and all its output is on its way; again for every new
@@ -61,8 +61,8 @@ static void contribute_ended(struct job_part *part, struct job_actions *actions)
     part->ended_contributed = part->ended_generation;
     part->summary.processes = part->local.count;
     job_ended_encode(&part->summary, &payload);
-    contribute(part, JOB_OPERATION_ENDED, part->ended_generation, &part->ended_places, &payload,
-               actions);
+    contribute_payload(part, JOB_OPERATION_ENDED, part->ended_generation, &part->ended_places,
+                       &payload, actions);
 }
 
 static void cut_output(const struct job_part *part, struct job_actions *actions)
@@ -75,7 +75,7 @@ static void cut_output(const struct job_part *part, struct job_actions *actions)
 
 /* Every local rank has been started or has failed to; every process has ended.  If none was
  * started, nothing else reports that the group is empty. */
-static void advance(struct job_part *part, struct job_actions *actions)
+static void advance_part(struct job_part *part, struct job_actions *actions)
 {
     if (part->phase == JOB_PART_STARTING && part->reported == part->local.count) {
         part->phase = JOB_PART_RUNNING;
@@ -285,14 +285,14 @@ static void start_refused(struct job_part *part, const struct job_event *event,
 
 /* ---- events of processes ---- */
 
-static void started(struct job_part *part, const struct job_event *event,
-                    struct job_actions *actions)
+static void rank_started(struct job_part *part, const struct job_event *event,
+                         struct job_actions *actions)
 {
     assert(part->rank_states[event->index] == RANK_STARTING);
     part->rank_states[event->index] = RANK_RUNNING;
     part->reported++;
     part->started++;
-    advance(part, actions);
+    advance_part(part, actions);
 }
 
 static void start_failed(struct job_part *part, const struct job_event *event,
@@ -304,7 +304,7 @@ static void start_failed(struct job_part *part, const struct job_event *event,
     part->ended++;
     if (event->number != -ECANCELED)
         start_refused(part, event, actions);
-    advance(part, actions);
+    advance_part(part, actions);
 }
 
 static enum job_failure_kind end_of(const struct job_part *part, uint32_t index, int wait_status,
@@ -322,8 +322,8 @@ static enum job_failure_kind end_of(const struct job_part *part, uint32_t index,
     return part->abnormal[index] ? JOB_FAILURE_ABNORMAL : JOB_FAILURE_NONE;
 }
 
-static void exited(struct job_part *part, const struct job_event *event,
-                   struct job_actions *actions)
+static void rank_exited(struct job_part *part, const struct job_event *event,
+                        struct job_actions *actions)
 {
     struct job_failure failure = {.rank = job_part_rank(part, event->index)};
 
@@ -337,11 +337,11 @@ static void exited(struct job_part *part, const struct job_event *event,
         status_count(part, &failure);
         failure_found(part, &failure, actions);
     }
-    advance(part, actions);
+    advance_part(part, actions);
 }
 
-static void drained(struct job_part *part, const struct job_event *event,
-                    struct job_actions *actions)
+static void part_drained(struct job_part *part, const struct job_event *event,
+                         struct job_actions *actions)
 {
     assert(part->phase == JOB_PART_DRAINING);
     part->phase = JOB_PART_ENDED;
@@ -350,15 +350,15 @@ static void drained(struct job_part *part, const struct job_event *event,
     job_part_check(part);
 }
 
-static void abnormal(struct job_part *part, const struct job_event *event,
-                     struct job_actions *actions)
+static void rank_abnormal(struct job_part *part, const struct job_event *event,
+                          struct job_actions *actions)
 {
     (void)actions;
     part->abnormal[event->index] = 1;
 }
 
-static void aborted(struct job_part *part, const struct job_event *event,
-                    struct job_actions *actions)
+static void rank_aborted(struct job_part *part, const struct job_event *event,
+                         struct job_actions *actions)
 {
     struct job_failure failure = {.kind = event->flag ? JOB_FAILURE_SERVICES : JOB_FAILURE_ABORT,
                                   .rank = job_part_rank(part, event->index),
@@ -373,8 +373,8 @@ static void aborted(struct job_part *part, const struct job_event *event,
 }
 
 /* Reported once: it ends the job, or the node's ranks are stood in for from now on. */
-static void missed(struct job_part *part, const struct job_event *event,
-                   struct job_actions *actions)
+static void collective_missed(struct job_part *part, const struct job_event *event,
+                              struct job_actions *actions)
 {
     struct job_failure failure = {.kind = JOB_FAILURE_MISSED, .rank = job_part_rank(part, 0)};
 
@@ -391,7 +391,7 @@ static void group_empty(struct job_part *part, const struct job_event *event,
 {
     (void)event;
     part->is_gone = 1;
-    advance(part, actions);
+    advance_part(part, actions);
 }
 
 typedef void part_handler(struct job_part *part, const struct job_event *event,
@@ -401,10 +401,10 @@ void job_local_step(struct instance *instance, const struct job_event *event,
                     struct job_actions *actions)
 {
     static part_handler *const handlers[JOB_EVENT_KIND_COUNT] = {
-        [JOB_EVENT_STARTED] = started,   [JOB_EVENT_START_FAILED] = start_failed,
-        [JOB_EVENT_EXITED] = exited,     [JOB_EVENT_DRAINED] = drained,
-        [JOB_EVENT_ABNORMAL] = abnormal, [JOB_EVENT_ABORT] = aborted,
-        [JOB_EVENT_MISSED] = missed,     [JOB_EVENT_GROUP_EMPTY] = group_empty,
+        [JOB_EVENT_STARTED] = rank_started,     [JOB_EVENT_START_FAILED] = start_failed,
+        [JOB_EVENT_EXITED] = rank_exited,       [JOB_EVENT_DRAINED] = part_drained,
+        [JOB_EVENT_ABNORMAL] = rank_abnormal,   [JOB_EVENT_ABORT] = rank_aborted,
+        [JOB_EVENT_MISSED] = collective_missed, [JOB_EVENT_GROUP_EMPTY] = group_empty,
     };
     struct job_part *part = instance_find_part(instance, event->job);
 

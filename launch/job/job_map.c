@@ -78,7 +78,7 @@ static void view_own(const struct job *job, const struct allocation *left,
 
 /* ---- who takes part ---- */
 
-static int oversubscribes(const struct placement *placement)
+static int all_rules_oversubscribe(const struct placement *placement)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++)
         if (!placement->rules[i].oversubscribe)
@@ -89,7 +89,7 @@ static int oversubscribes(const struct placement *placement)
 void job_map_candidates(const struct job *job, struct ranges *ret_nodes)
 {
     const struct placement *placement = &job->spec.placement;
-    int may_share = oversubscribes(placement);
+    int may_share = all_rules_oversubscribe(placement);
     struct ranges none = {0};
     struct job_view left;
     uint32_t first = 0;
@@ -240,7 +240,7 @@ static void say_why(const struct job *job, struct error *error)
 
 /* ---- the map ---- */
 
-static int make(struct job *job, const struct allocation *slots, struct error *error)
+static int compute_map(struct job *job, const struct allocation *slots, struct error *error)
 {
     int rc = placement_map_make(&job->map, &job->spec.placement, slots, error);
 
@@ -265,7 +265,7 @@ static int make_own(struct job *job, const struct job_view *left, struct error *
     placement_machines_keep(&placement->machines, &own);
     ranges_fini(&own);
     view_own(job, &left->allocation, &job->own);
-    return make(job, &job->own.allocation, error);
+    return compute_map(job, &job->own.allocation, error);
 }
 
 /* What the nodes are like, as far as that is known; if the job binds, with the cores that others
@@ -310,7 +310,7 @@ static int make_shared(struct job *job, const struct ranges *unknown, struct err
 
     nodes_without(job, &without);
     view_left(job, &without, &left);
-    rc = make(job, &left.allocation, error);
+    rc = compute_map(job, &left.allocation, error);
     if (!ranges_is_empty(unknown) && (rc < 0 || !is_settled(job, unknown))) {
         placement_map_fini(&job->map);
         rc = -EAGAIN;
@@ -335,7 +335,7 @@ static int make_any(struct job *job, struct error *error)
     if (is_shared(job) || !ranges_is_empty(&unknown))
         rc = make_shared(job, &unknown, error);
     else
-        rc = make(job, job->instance->allocation, error);
+        rc = compute_map(job, job->instance->allocation, error);
     ranges_fini(&candidates);
     ranges_fini(&unknown);
     return rc;

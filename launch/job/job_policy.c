@@ -23,7 +23,7 @@ int job_policy_goes_on(const struct job *job)
            (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 
-static void tell(const struct job *job, const char *text, struct job_actions *actions)
+static void log_job_warning(const struct job *job, const char *text, struct job_actions *actions)
 {
     job_actions_text(actions, job->number, LOG_LEVEL_WARNING, text);
 }
@@ -44,7 +44,7 @@ void job_policy_failure(struct job *job, const struct job_failure *failure,
         buffer_printf(&text, "%s; the job goes on", words);
     else
         buffer_append_string(&text, "further rank failures are not reported");
-    tell(job, buffer_string(&text), actions);
+    log_job_warning(job, buffer_string(&text), actions);
     buffer_fini(&text);
 }
 
@@ -61,7 +61,7 @@ int job_policy_loss(struct job *job, const struct ranges *places, struct job_act
     job_report_loss(job->instance->root, ranges_min(places), &text);
     buffer_append_string(&text, "; the job goes on without ");
     job_report_ranks(job, places, &text);
-    tell(job, buffer_string(&text), actions);
+    log_job_warning(job, buffer_string(&text), actions);
     buffer_fini(&text);
     return job_end_ask(job, &message, actions);
 }

@@ -89,7 +89,7 @@ static void blank_controls(char *text)
 }
 
 /* Its places and those surveyed before the launch, including dead ones: endpoint_forget. */
-static void forget(struct job *job, struct job_actions *actions)
+static void forget_job(struct job *job, struct job_actions *actions)
 {
     if (!ranges_is_empty(&job->concerned))
         ranges_move(&job_actions_add(actions, JOB_ACTION_FORGET, job->number)->places,
@@ -182,7 +182,7 @@ static enum job_phase report_ranks(struct job *job, struct job_actions *actions)
 
 /* Determines status and text, in order of precedence: the user's request, a failed start, an abort,
  * a lost node or the ranks' own ends, whichever was first. */
-static enum job_phase report(struct job *job, struct job_actions *actions)
+static enum job_phase report_outcome(struct job *job, struct job_actions *actions)
 {
     uint32_t status = job->end.status;
 
@@ -206,7 +206,7 @@ static enum job_phase end_job(struct job *job, uint64_t now_ns, uint32_t grace_m
         .grace_ms = grace_ms, .discard = job->impatient, .tell = job->cause == JOB_CAUSE_PLACEMENT};
 
     if (!job_end_ask(job, &message, actions))
-        return report(job, actions);
+        return report_outcome(job, actions);
     job_set_deadline(job, now_ns + (grace_ms + END_PATIENCE_MS) * NS_PER_MS, actions);
     return JOB_ENDING;
 }
@@ -231,7 +231,7 @@ static int needs_the_dead(struct job *job)
 /* ---- before the launch ---- */
 
 /* Asks the nodes of job->places. */
-static enum job_phase survey(struct job *job, unsigned int want, struct job_actions *actions)
+static enum job_phase survey_nodes(struct job *job, unsigned int want, struct job_actions *actions)
 {
     if (needs_the_dead(job))
         return report_loss(job, actions);
@@ -239,14 +239,14 @@ static enum job_phase survey(struct job *job, unsigned int want, struct job_acti
     return JOB_SURVEYING;
 }
 
-static enum job_phase launch(struct job *job, struct job_actions *actions)
+static enum job_phase launch_job(struct job *job, struct job_actions *actions)
 {
     struct error error = ERROR_NONE;
     struct buffer payload = {0};
     int rc = job_map_make(job, &error);
 
     if (rc == -EAGAIN)
-        return survey(job, job_survey_wanted(job, 1), actions);
+        return survey_nodes(job, job_survey_wanted(job, 1), actions);
     if (rc < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
     if (needs_the_dead(job))
@@ -260,23 +260,23 @@ static enum job_phase launch(struct job *job, struct job_actions *actions)
 }
 
 /* If the nodes' properties are needed, they are surveyed. */
-static enum job_phase start(struct job *job, const struct job_event *event,
-                            struct job_actions *actions)
+static enum job_phase begin_job(struct job *job, const struct job_event *event,
+                                struct job_actions *actions)
 {
     unsigned int want = job_survey_wanted(job, 0);
 
     (void)event;
-    return want != 0 ? survey(job, want, actions) : launch(job, actions);
+    return want != 0 ? survey_nodes(job, want, actions) : launch_job(job, actions);
 }
 
-static enum job_phase abandoned(struct job *job, const struct job_event *event,
-                                struct job_actions *actions)
+static enum job_phase report_abandoned(struct job *job, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     return report_end(job, EXIT_STATUS_FAILED, 1, event->text, actions);
 }
 
-static enum job_phase surveyed(struct job *job, const struct job_event *event,
-                               struct job_actions *actions)
+static enum job_phase take_survey(struct job *job, const struct job_event *event,
+                                  struct job_actions *actions)
 {
     struct error error = ERROR_NONE;
 
@@ -284,7 +284,7 @@ static enum job_phase surveyed(struct job *job, const struct job_event *event,
         return job->phase; /* losses are reported separately */
     if (job_survey_take(job, event, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
-    return launch(job, actions);
+    return launch_job(job, actions);
 }
 
 static enum job_phase lost_survey(struct job *job, const struct job_event *event,
@@ -318,7 +318,7 @@ static void report_bindings(const struct job *job, struct job_actions *actions)
     placement_sorts_destroy(sorts);
 }
 
-static enum job_phase runs(struct job *job, struct job_actions *actions)
+static enum job_phase report_started(struct job *job, struct job_actions *actions)
 {
     struct control_started *started =
         &job_actions_add(actions, JOB_ACTION_STARTED, job->number)->started;
@@ -330,8 +330,8 @@ static enum job_phase runs(struct job *job, struct job_actions *actions)
     return JOB_RUNNING;
 }
 
-static enum job_phase launched(struct job *job, const struct job_event *event,
-                               struct job_actions *actions)
+static enum job_phase take_launched(struct job *job, const struct job_event *event,
+                                    struct job_actions *actions)
 {
     struct job_launched message;
 
@@ -352,12 +352,12 @@ static enum job_phase launched(struct job *job, const struct job_event *event,
         job->failure = message.failure;
     if (message.failure.kind != JOB_FAILURE_NONE && job->spec.on_failure == JOB_ON_FAILURE_ABORT)
         return end_in_order(job, event->now_ns, actions);
-    return runs(job, actions);
+    return report_started(job, actions);
 }
 
 /* A node reports its placement: the first one that differs is named. */
-static enum job_phase placed(struct job *job, const struct job_event *event,
-                             struct job_actions *actions)
+static enum job_phase compare_placement(struct job *job, const struct job_event *event,
+                                        struct job_actions *actions)
 {
     struct wire_reader reader;
     uint32_t place;
@@ -384,8 +384,8 @@ static enum job_phase placed(struct job *job, const struct job_event *event,
 
 /* ---- while it runs ---- */
 
-static enum job_phase failed(struct job *job, const struct job_event *event,
-                             struct job_actions *actions)
+static enum job_phase take_failure(struct job *job, const struct job_event *event,
+                                   struct job_actions *actions)
 {
     struct wire_reader reader;
     struct job_failure failure = {0};
@@ -404,8 +404,8 @@ static enum job_phase failed(struct job *job, const struct job_event *event,
     return job->phase;
 }
 
-static enum job_phase signalled(struct job *job, const struct job_event *event,
-                                struct job_actions *actions)
+static enum job_phase broadcast_signal(struct job *job, const struct job_event *event,
+                                       struct job_actions *actions)
 {
     struct buffer payload = {0};
 
@@ -431,7 +431,7 @@ static enum job_phase end_at_once(struct job *job, const struct job_event *event
                                   struct job_actions *actions)
 {
     note_wish(job, event);
-    return report(job, actions);
+    return report_outcome(job, actions);
 }
 
 static enum job_phase end_nodes(struct job *job, const struct job_event *event,
@@ -442,8 +442,8 @@ static enum job_phase end_nodes(struct job *job, const struct job_event *event,
                    actions);
 }
 
-static enum job_phase lost(struct job *job, const struct job_event *event,
-                           struct job_actions *actions)
+static enum job_phase take_loss(struct job *job, const struct job_event *event,
+                                struct job_actions *actions)
 {
     struct ranges hit = {0};
     enum job_phase phase = job->phase;
@@ -458,9 +458,10 @@ static enum job_phase lost(struct job *job, const struct job_event *event,
             phase = end_in_order(job, event->now_ns, actions);
         } else {
             if (phase == JOB_LAUNCHING)
-                phase = runs(job, actions); /* what LAUNCHED would have reported comes with ENDED */
+                phase = report_started(
+                    job, actions); /* what LAUNCHED would have reported comes with ENDED */
             if (!job_policy_loss(job, &hit, actions))
-                phase = report(job, actions);
+                phase = report_outcome(job, actions);
         }
     }
     ranges_fini(&hit);
@@ -477,7 +478,7 @@ static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job
     int begins = job->phase != JOB_FLUSHING;
 
     if (all_here && (job->loss == JOB_LOSS_NONE || job->impatient))
-        return report(job, actions);
+        return report_outcome(job, actions);
     if (job->impatient ? begins : !ranges_is_empty(&job->instance->root->dead))
         job_set_deadline(job, now_ns + (all_here ? FLUSH_QUIET_MS : FLUSH_PATIENCE_MS) * NS_PER_MS,
                          actions);
@@ -487,13 +488,13 @@ static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job
 }
 
 /* Any generation will do: if an earlier one was answered after all, all nodes have ended. */
-static enum job_phase ended(struct job *job, const struct job_event *event,
-                            struct job_actions *actions)
+static enum job_phase take_ended(struct job *job, const struct job_event *event,
+                                 struct job_actions *actions)
 {
     if (event->status < 0 || !event->message ||
         job_ended_decode(&job->summary, event->message->data, event->message->length_bytes) < 0)
         return job->phase;
-    forget(job, actions);
+    forget_job(job, actions);
     return check_flushed(job, event->now_ns, actions);
 }
 
@@ -532,12 +533,12 @@ static enum job_phase give_up(struct job *job, struct job_actions *actions)
             job->lost_place = ranges_min(&hit);
         ranges_fini(&hit);
     }
-    (void)report(job, actions);
+    (void)report_outcome(job, actions);
     return job->phase == JOB_FLUSHING ? JOB_OVER : JOB_LINGERING; /* nodes still have parts of it */
 }
 
-static enum job_phase timer(struct job *job, const struct job_event *event,
-                            struct job_actions *actions)
+static enum job_phase take_timer(struct job *job, const struct job_event *event,
+                                 struct job_actions *actions)
 {
     if (event->now_ns < job->deadline_ns)
         return job->phase;
@@ -571,8 +572,8 @@ static enum job_phase lost_late(struct job *job, const struct job_event *event,
 }
 
 /* It comes too early or too late: from the network, or because two messages have crossed. */
-static enum job_phase ignore(struct job *job, const struct job_event *event,
-                             struct job_actions *actions)
+static enum job_phase ignore_input(struct job *job, const struct job_event *event,
+                                   struct job_actions *actions)
 {
     (void)event;
     (void)actions;
@@ -588,19 +589,19 @@ typedef enum job_phase job_handler(struct job *job, const struct job_event *even
  * have waited for the tree. */
 /* clang-format off */
 static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
-    /* phase                 QUEUED       SURVEYING      LAUNCHING      RUNNING       ENDING        FLUSHING        LINGERING */
-    [JOB_INPUT_START] =     {start,       NULL,          NULL,          NULL,         NULL,         NULL,           NULL},
-    [JOB_INPUT_ABANDONED] = {abandoned,   NULL,          NULL,          NULL,         NULL,         NULL,           NULL},
-    [JOB_INPUT_SURVEYED] =  {ignore,      surveyed,      ignore,        ignore,       ignore,       ignore,         ignore},
-    [JOB_INPUT_LAUNCHED] =  {ignore,      ignore,        launched,      ignore,       ignore,       ignore,         ignore},
-    [JOB_INPUT_ENDED] =     {ignore,      ignore,        ended,         ended,        ended,        ignore,         ended_late},
-    [JOB_INPUT_FAILED] =    {ignore,      ignore,        failed,        failed,       failed,       ignore,         ignore},
-    [JOB_INPUT_PLACED] =    {ignore,      ignore,        ignore,        ignore,       placed,       placed,         ignore},
-    [JOB_INPUT_SIGNAL] =    {ignore,      ignore,        signalled,     signalled,    ignore,       ignore,         ignore},
-    [JOB_INPUT_END] =       {end_at_once, end_at_once,   end_nodes,     end_nodes,    end_nodes,    end_at_once,    ignore},
-    [JOB_INPUT_LOST] =      {ignore,      lost_survey,   lost,          lost,         lost,         lost_flushing,  lost_late},
-    [JOB_INPUT_OUTPUT] =    {ignore,      ignore,        output_comes,  output_comes, output_comes, output_flushes, ignore},
-    [JOB_INPUT_TIMER] =     {ignore,      ignore,        ignore,        ignore,       timer,        timer,          ignore},
+    /* phase                 QUEUED            SURVEYING     LAUNCHING         RUNNING           ENDING             FLUSHING           LINGERING */
+    [JOB_INPUT_START] =     {begin_job,        NULL,         NULL,             NULL,             NULL,              NULL,              NULL},
+    [JOB_INPUT_ABANDONED] = {report_abandoned, NULL,         NULL,             NULL,             NULL,              NULL,              NULL},
+    [JOB_INPUT_SURVEYED] =  {ignore_input,     take_survey,  ignore_input,     ignore_input,     ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_LAUNCHED] =  {ignore_input,     ignore_input, take_launched,    ignore_input,     ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_ENDED] =     {ignore_input,     ignore_input, take_ended,       take_ended,       take_ended,        ignore_input,      ended_late},
+    [JOB_INPUT_FAILED] =    {ignore_input,     ignore_input, take_failure,     take_failure,     take_failure,      ignore_input,      ignore_input},
+    [JOB_INPUT_PLACED] =    {ignore_input,     ignore_input, ignore_input,     ignore_input,     compare_placement, compare_placement, ignore_input},
+    [JOB_INPUT_SIGNAL] =    {ignore_input,     ignore_input, broadcast_signal, broadcast_signal, ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_END] =       {end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
+    [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,  take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},
+    [JOB_INPUT_OUTPUT] =    {ignore_input,     ignore_input, output_comes,     output_comes,     output_comes,      output_flushes,    ignore_input},
+    [JOB_INPUT_TIMER] =     {ignore_input,     ignore_input, ignore_input,     ignore_input,     take_timer,        take_timer,        ignore_input},
 };
 /* clang-format on */
 
@@ -628,6 +629,6 @@ void job_take(struct job *job, enum job_input input, const struct job_event *eve
     job_check(job);
     job->phase = handlers[input][job->phase](job, event, actions);
     if (job->phase == JOB_OVER)
-        forget(job, actions);
+        forget_job(job, actions);
     job_check(job);
 }

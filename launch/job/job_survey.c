@@ -22,7 +22,7 @@
 /* ---- The root ---- */
 
 /* Bits of what must be asked. */
-static unsigned int wanted(const struct job *job)
+static unsigned int survey_bits(const struct job *job)
 {
     const struct placement *placement = &job->spec.placement;
     unsigned int want = 0;
@@ -40,7 +40,7 @@ static unsigned int wanted(const struct job *job)
 unsigned int job_survey_wanted(struct job *job, int all)
 {
     struct ranges nodes = {0}, unknown = {0};
-    unsigned int want = wanted(job);
+    unsigned int want = survey_bits(job);
 
     ranges_clear(&job->places);
     if (want == 0)
