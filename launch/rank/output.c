@@ -163,7 +163,7 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
     return 0;
 }
 
-static void forward(struct stream *stream, const void *data, size_t bytes)
+static void forward_data(struct stream *stream, const void *data, size_t bytes)
 {
     struct output *output = stream->output;
 
@@ -177,7 +177,7 @@ static void forward(struct stream *stream, const void *data, size_t bytes)
 
 static void tail_forward(struct stream *stream)
 {
-    forward(stream, stream->tail.data, stream->tail.length_bytes);
+    forward_data(stream, stream->tail.data, stream->tail.length_bytes);
     buffer_fini(&stream->tail);
     list_remove(&stream->tails);
 }
@@ -293,7 +293,7 @@ static void stream_rest(struct stream *stream, const unsigned char *data, size_t
     if (stream->tail.length_bytes + bytes >= OUTPUT_TAIL_BYTES ||
         line_of(stream)->stream == stream) {
         tail_forward(stream);
-        forward(stream, data, bytes);
+        forward_data(stream, data, bytes);
         line_follow(stream);
         return;
     }
@@ -316,7 +316,7 @@ static void stream_data(struct stream *stream, const unsigned char *data, size_t
             buffer_append(&stream->tail, data, whole);
             tail_forward(stream);
         } else {
-            forward(stream, data, whole);
+            forward_data(stream, data, whole);
         }
         line_follow(stream);
     }

@@ -85,7 +85,7 @@ static int send_piece(int fd, const struct pmi_piece *piece, size_t *ret_sent)
 }
 
 /* Sends as much as the server takes; its end is noticed by reading. */
-static void flush(struct pmi_node *node)
+static void flush_requests(struct pmi_node *node)
 {
     struct pmi_piece piece;
     size_t sent;
@@ -181,7 +181,7 @@ static void lose_because(struct pmi_node *node, const char *why)
     pmi_remote_destroy(remote);
 }
 
-static void lose(struct pmi_node *node, const char *how)
+static void lose_server(struct pmi_node *node, const char *how)
 {
     char why[HOST_NAME_BYTES_MAX + 256];
 
@@ -196,7 +196,7 @@ static void lose(struct pmi_node *node, const char *how)
 /* ---- Reading ---- */
 
 /* 1: there may be more. */
-static int hear(struct pmi_node *node)
+static int hear_server(struct pmi_node *node)
 {
     size_t room;
     void *data = pmi_remote_room(node->remote, READ_BYTES, &room);
@@ -207,28 +207,28 @@ static int hear(struct pmi_node *node)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return errno == EINTR;
     if (got <= 0) {
-        lose(node, "died");
+        lose_server(node, "died");
         return 0;
     }
     node->is_hearing = 1;
     rc = pmi_remote_came(node->remote, (size_t)got);
     node->is_hearing = 0;
     if (rc < 0)
-        lose(node, "said what it should not and was killed");
+        lose_server(node, "said what it should not and was killed");
     else
-        flush(node);
+        flush_requests(node);
     return rc == 0 && (size_t)got == room;
 }
 
-static void ready(void *context, int fd, unsigned int what)
+static void on_server_ready(void *context, int fd, unsigned int what)
 {
     struct pmi_node *node = context;
 
     (void)fd;
     if (what & LOOP_WRITE)
-        flush(node);
+        flush_requests(node);
     if (what & LOOP_READ)
-        (void)hear(node);
+        (void)hear_server(node);
     if (node->remote != NULL && pmi_remote_jobs(node->remote) == 0 &&
         pmi_remote_memory_kib(node->remote) > node->config.grown_kib) {
         log_debug("the PMIx server has grown to %u KiB: the next job gets another",
@@ -240,7 +240,7 @@ static void ready(void *context, int fd, unsigned int what)
 /* Does nothing inside an op of the server. */
 void pmi_node_catch_up(struct pmi_node *node)
 {
-    while (node->remote != NULL && !node->is_hearing && hear(node))
+    while (node->remote != NULL && !node->is_hearing && hear_server(node))
         ;
 }
 
@@ -251,11 +251,11 @@ static void check_again(struct pmi_node *node)
     loop_timer_set(node->check, loop_now_ns() + (uint64_t)node->config.check_ms * NS_PER_MS);
 }
 
-static void ask(struct pmi_node *node)
+static void ask_server(struct pmi_node *node)
 {
     pmi_watch_ask(&node->pmi_watch, node->pid);
     pmi_remote_check(node->remote, ++node->asked);
-    flush(node);
+    flush_requests(node);
 }
 
 static void lose_hanging(struct pmi_node *node, enum pmi_watch_finding finding)
@@ -276,7 +276,7 @@ static void check_now(void *context)
     if (node->pid > 0 && pmi_remote_checked(node->remote) != node->asked)
         finding = pmi_watch_look(&node->pmi_watch);
     else if (node->pid > 0 && pmi_remote_jobs(node->remote) > 0)
-        ask(node);
+        ask_server(node);
     if (finding == PMI_WATCH_GOES_ON)
         check_again(node);
     else
@@ -323,7 +323,7 @@ static int server_start(struct pmi_node *node, struct error *error)
     node->pid = rc;
     node->fd = descriptor_move_high(ends[0]);
     node->remote = pmi_remote_create(&config);
-    node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, ready, node);
+    node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, on_server_ready, node);
     node->asked = 0;
     check_again(node);
     return 0;
@@ -338,7 +338,7 @@ int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct
     if (rc < 0)
         return rc;
     pmi_remote_open(node->remote, job, ops);
-    flush(node);
+    flush_requests(node);
     return 0;
 }
 
@@ -347,7 +347,7 @@ void pmi_node_close(struct pmi_node *node, uint32_t job)
     if (node->remote == NULL)
         return;
     pmi_remote_close(node->remote, job);
-    flush(node);
+    flush_requests(node);
 }
 
 void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *process,
@@ -358,7 +358,7 @@ void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *pro
         return;
     }
     pmi_remote_admit(node->remote, fd, process, message, message_bytes);
-    flush(node);
+    flush_requests(node);
 }
 
 static void node_done(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes)
@@ -368,7 +368,7 @@ static void node_done(void *speaker, uint64_t id, int status, const void *data, 
     if (node->remote == NULL)
         return;
     pmi_remote_events.done(node->remote, id, status, data, data_bytes);
-    flush(node);
+    flush_requests(node);
 }
 
 static void node_provide(void *speaker, uint64_t id, const struct pmi_process *process,
@@ -379,7 +379,7 @@ static void node_provide(void *speaker, uint64_t id, const struct pmi_process *p
     if (node->remote == NULL)
         return;
     pmi_remote_events.provide(node->remote, id, process, key);
-    flush(node);
+    flush_requests(node);
 }
 
 static void node_gone(void *speaker, const struct pmi_process *process)
@@ -389,7 +389,7 @@ static void node_gone(void *speaker, const struct pmi_process *process)
     if (node->remote == NULL)
         return;
     pmi_remote_events.gone(node->remote, process);
-    flush(node);
+    flush_requests(node);
 }
 
 const struct pmi_events pmi_node_events = {

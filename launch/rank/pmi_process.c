@@ -25,7 +25,7 @@
 #define KEEP_BYTES   (16 * 1024 * KIB)
 #define EXIT_REFUSED 1 /* the daemon sent an invalid message */
 
-static const struct host_table *load(void *context, struct error *error)
+static const struct host_table *load_host(void *context, struct error *error)
 {
     (void)context;
     return plugin_pmix_host(error);
@@ -80,7 +80,7 @@ static void take_fds(struct pmi_server *server, struct msghdr *header)
     }
 }
 
-static void hear(struct pmi_server *server, int fd, int flags)
+static void hear_daemon(struct pmi_server *server, int fd, int flags)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int) * FDS_AT_ONCE)];
@@ -120,7 +120,7 @@ int pmi_process_main(void)
 {
     int fd = move_socket();
     struct pmi_server_config config = {
-        .load = load, .write = write_all, .memory_kib = memory_kib, .context = &fd};
+        .load = load_host, .write = write_all, .memory_kib = memory_kib, .context = &fd};
     struct pmi_server *server = pmi_server_create(&config);
 
     signal(SIGPIPE, SIG_IGN);
@@ -130,10 +130,10 @@ int pmi_process_main(void)
         int what = pmi_server_wait(server, fd);
 
         if (what < 0)
-            hear(server, fd, 0); /* nobody else wants anything yet */
+            hear_daemon(server, fd, 0); /* nobody else wants anything yet */
         if (what > 0 && (what & HOST_OWN))
             pmi_server_process(server);
         if (what > 0 && (what & HOST_FD))
-            hear(server, fd, MSG_DONTWAIT);
+            hear_daemon(server, fd, MSG_DONTWAIT);
     }
 }

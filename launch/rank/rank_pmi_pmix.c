@@ -22,7 +22,7 @@
 #define REFUSED_NOT_SUPPORTED (-47)
 
 /* Reports a failure once; one that concerns a single job is not reported to others. */
-static void fail(struct rank_pmi *rank_pmi, const struct error *why)
+static void report_failure(struct rank_pmi *rank_pmi, const struct error *why)
 {
     struct rank_pmi_pmix *pmix = &rank_pmi->pmix;
 
@@ -44,7 +44,7 @@ int rank_pmi_pmix_need(struct rank_pmi *rank_pmi)
         pmix->state = SERVER_OPENING;
         rank_pmi->speakers[SPEAKER_PMIX].handle = rank_pmi->config.pmi_node;
         if (rank_pmi_job_open(rank_pmi, &error) < 0)
-            fail(rank_pmi, &error);
+            report_failure(rank_pmi, &error);
     }
     return pmix->state == SERVER_OPENING || pmix->state == SERVER_OPEN ? 0 : -ENOTCONN;
 }
@@ -58,7 +58,7 @@ void rank_pmi_pmix_opened(struct rank_pmi *rank_pmi, int status, const char *why
         return;
     if (status < 0) {
         error_set(&error, status, "%s", why);
-        fail(rank_pmi, &error);
+        report_failure(rank_pmi, &error);
         return;
     }
     pmix->state = SERVER_OPEN;
@@ -71,7 +71,7 @@ void rank_pmi_pmix_lost(struct rank_pmi *rank_pmi, const char *why)
     struct error error = ERROR_NONE;
 
     error_set(&error, -EPIPE, "%s", why);
-    fail(rank_pmi, &error);
+    report_failure(rank_pmi, &error);
 }
 
 int rank_pmi_must_wait(const struct rank_pmi *rank_pmi)
@@ -87,7 +87,7 @@ int rank_pmi_have_failed(const struct rank_pmi *rank_pmi)
 }
 
 /* The first answer of libpmix's server is a status, which PMIx_Init returns in the client. */
-static void refuse(int fd, int32_t status)
+static void refuse_client(int fd, int32_t status)
 {
     uint32_t answer = htonl((uint32_t)status);
 
@@ -97,8 +97,8 @@ static void refuse(int fd, int32_t status)
 
 /* From now on it is a client that must finalize, unless the server rejects it: it may exit before
  * the server has answered. */
-static void admit(struct rank_pmi *rank_pmi, int fd, uint32_t rank, const void *message,
-                  size_t message_bytes)
+static void admit_client(struct rank_pmi *rank_pmi, int fd, uint32_t rank, const void *message,
+                         size_t message_bytes)
 {
     struct pmi_process process = {.job = rank_pmi->config.job->number, .rank = rank};
     struct client *client = &rank_pmi->clients[rank_pmi_local_index(rank_pmi, rank)];
@@ -116,14 +116,14 @@ static void client_arrived(void *context, int fd, const struct hello *hello, con
     struct rank_pmi *rank_pmi = context;
 
     if (!hello->is_client)
-        refuse(fd, REFUSED_NOT_SUPPORTED);
+        refuse_client(fd, REFUSED_NOT_SUPPORTED);
     else if (strcmp(hello->namespace, rank_pmi->namespace) != 0 ||
              rank_pmi_local_index(rank_pmi, hello->rank) < 0)
-        refuse(fd, REFUSED_NOT_FOUND);
+        refuse_client(fd, REFUSED_NOT_FOUND);
     else if (rank_pmi_pmix_need(rank_pmi) < 0)
         close(fd);
     else
-        admit(rank_pmi, fd, hello->rank, message, message_bytes);
+        admit_client(rank_pmi, fd, hello->rank, message, message_bytes);
 }
 
 int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error)

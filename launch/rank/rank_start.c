@@ -40,7 +40,7 @@ static void environment_set(struct environment *environment, char *variable)
     (void)hash_map_put(environment->positions, variable, name_bytes, (void *)environment->count);
 }
 
-static void put(struct buffer *out, const char *name, const char *value)
+static void put_variable(struct buffer *out, const char *name, const char *value)
 {
     buffer_append_string(out, name);
     buffer_append(out, "=", 1);
@@ -61,8 +61,8 @@ static void write_own(const struct rank_start *start, struct buffer *out)
     const char *tmpdir = getenv("TMPDIR");
 
     assert(start->rank < start->job->map.processes);
-    put(out, "BANYAN_SESSION", start->session_id);
-    put(out, "BANYAN_NODE", start->node_name);
+    put_variable(out, "BANYAN_SESSION", start->session_id);
+    put_variable(out, "BANYAN_NODE", start->node_name);
     put_number(out, "BANYAN_PLACE", start->place);
     put_number(out, "BANYAN_JOB", start->job->number);
     put_number(out, "BANYAN_RANK", start->rank);
@@ -70,9 +70,9 @@ static void write_own(const struct rank_start *start, struct buffer *out)
     put_number(out, "BANYAN_LOCAL_RANK", start->index);
     put_number(out, "BANYAN_LOCAL_SIZE", start->job->count);
     if (tmpdir)
-        put(out, "TMPDIR", tmpdir);
+        put_variable(out, "TMPDIR", tmpdir);
     if (app->directory)
-        put(out, "PWD", app->directory);
+        put_variable(out, "PWD", app->directory);
 }
 
 /* NULL if the job's processes have no bindings. */
@@ -102,9 +102,9 @@ static void write_gpus(const struct rank_start *start, struct buffer *out)
         return;
     for (; ranges_next(&binding->gpus, number, &number); number++)
         buffer_printf(&list, "%s%u", list.length_bytes > 0 ? "," : "", number);
-    put(out, placement_device_variable(binding->gpu_kind), buffer_string(&list));
+    put_variable(out, placement_device_variable(binding->gpu_kind), buffer_string(&list));
     if (binding->gpu_kind == TOPOLOGY_DEVICE_NVIDIA)
-        put(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+        put_variable(out, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     buffer_fini(&list);
 }
 
