@@ -321,7 +321,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_FINISHED] = on_finished,
 };
 
-static void handle(struct daemon_core *core, const struct daemon_event *event)
+static void run_handler(struct daemon_core *core, const struct daemon_event *event)
 {
     assert(event->kind < DAEMON_EVENT_KIND_COUNT && handlers[event->kind] != NULL);
     handlers[event->kind](core, event);
@@ -337,9 +337,9 @@ void daemon_core_step(struct daemon_core *core, const struct daemon_event *event
     }
     daemon_core_check(core);
     core->is_stepping = true;
-    handle(core, event);
+    run_handler(core, event);
     for (; (kept = daemon_core_kept_first(core)) != NULL; daemon_core_kept_drop(core))
-        handle(core, kept);
+        run_handler(core, kept);
     core->is_stepping = false;
     daemon_core_check(core);
 }

@@ -28,7 +28,7 @@ static void set_patience(struct daemon_core *core)
 
 typedef enum daemon_phase way_out(struct daemon_core *core);
 
-static enum daemon_phase begin(struct daemon_core *core)
+static enum daemon_phase begin_ending(struct daemon_core *core)
 {
     core->ops->ranks->end_all(core->context);
     core->ops->starter->expect_end(core->context);
@@ -36,20 +36,20 @@ static enum daemon_phase begin(struct daemon_core *core)
     return DAEMON_ENDING;
 }
 
-static enum daemon_phase finish(struct daemon_core *core)
+static enum daemon_phase finish_daemon(struct daemon_core *core)
 {
     core->ops->finish(core->context);
     return DAEMON_FINISHING;
 }
 
-static enum daemon_phase kill(struct daemon_core *core)
+static enum daemon_phase kill_starter(struct daemon_core *core)
 {
     core->ops->starter->kill(core->context);
     set_patience(core);
     return DAEMON_KILLING;
 }
 
-static enum daemon_phase stop(struct daemon_core *core)
+static enum daemon_phase stop_daemon(struct daemon_core *core)
 {
     core->ops->stop(core->context);
     return DAEMON_STOPPED;
@@ -57,11 +57,12 @@ static enum daemon_phase stop(struct daemon_core *core)
 
 /* NULL: no change. */
 static way_out *const ways[DAEMON_PHASE_COUNT][DAEMON_OUT_COUNT] = {
-    [DAEMON_RUNNING] = {[DAEMON_OUT_END] = begin},
-    [DAEMON_LEAVING] = {[DAEMON_OUT_END] = begin, [DAEMON_OUT_PATIENCE] = begin},
-    [DAEMON_ENDING] = {[DAEMON_OUT_IDLE] = finish, [DAEMON_OUT_PATIENCE] = kill},
-    [DAEMON_FINISHING] = {[DAEMON_OUT_PATIENCE] = kill, [DAEMON_OUT_FINISHED] = stop},
-    [DAEMON_KILLING] = {[DAEMON_OUT_PATIENCE] = stop, [DAEMON_OUT_FINISHED] = stop},
+    [DAEMON_RUNNING] = {[DAEMON_OUT_END] = begin_ending},
+    [DAEMON_LEAVING] = {[DAEMON_OUT_END] = begin_ending, [DAEMON_OUT_PATIENCE] = begin_ending},
+    [DAEMON_ENDING] = {[DAEMON_OUT_IDLE] = finish_daemon, [DAEMON_OUT_PATIENCE] = kill_starter},
+    [DAEMON_FINISHING] =
+        {[DAEMON_OUT_PATIENCE] = kill_starter, [DAEMON_OUT_FINISHED] = stop_daemon},
+    [DAEMON_KILLING] = {[DAEMON_OUT_PATIENCE] = stop_daemon, [DAEMON_OUT_FINISHED] = stop_daemon},
 };
 
 void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what)

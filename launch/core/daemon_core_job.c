@@ -21,7 +21,7 @@ static struct message *take_message(struct job_action *action)
     return message;
 }
 
-static void broadcast(struct daemon_core *core, struct job_action *action)
+static void broadcast_action(struct daemon_core *core, struct job_action *action)
 {
     const struct ranges *places = ranges_is_empty(&action->places) ? NULL : &action->places;
 
@@ -86,11 +86,11 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     }
 }
 
-static void run(struct daemon_core *core, struct job_action *action)
+static void run_action(struct daemon_core *core, struct job_action *action)
 {
     switch (action->kind) {
     case JOB_ACTION_BROADCAST:
-        broadcast(core, action);
+        broadcast_action(core, action);
         break;
     case JOB_ACTION_CONTRIBUTE:
         core->tree->contribute(core->tree_context, &action->key, &action->places,
@@ -126,6 +126,6 @@ void daemon_core_job(struct daemon_core *core, struct job_event *event)
     event->now_ns = core->ops->now_ns(core->context);
     instance_step(core->instance, event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
-        run(core, &actions.items[i]);
+        run_action(core, &actions.items[i]);
     job_actions_fini(&actions);
 }

@@ -97,7 +97,7 @@ void daemon_core_route_received(struct daemon_core *core, const struct daemon_ev
 
 /* ---- requests and replies ---- */
 
-static void refuse(struct daemon_core *core, const struct daemon_event *event)
+static void reply_refused(struct daemon_core *core, const struct daemon_event *event)
 {
     struct buffer answer = {0};
 
@@ -121,7 +121,7 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
     else if (kind == JOB_MESSAGE_ROLL && event->place == 0)
         rc = stall_report_answer(core, event->id, &reader);
     if (rc < 0)
-        refuse(core, event);
+        reply_refused(core, event);
 }
 
 void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event *event)

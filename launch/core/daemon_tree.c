@@ -7,19 +7,19 @@
 
 /* ---- upcalls ---- */
 
-static void joined(void *context)
+static void on_tree_joined(void *context)
 {
     daemon_core_step(context, &(struct daemon_event){.kind = DAEMON_EVENT_JOINED});
 }
 
-static void linked(void *context, uint32_t place)
+static void on_tree_linked(void *context, uint32_t place)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_LINKED, .place = place};
 
     daemon_core_step(context, &event);
 }
 
-static void unlinked(void *context, uint32_t place, const struct error *why)
+static void on_tree_unlinked(void *context, uint32_t place, const struct error *why)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_UNLINKED, .place = place, .status = why->code, .text = why->text};
@@ -27,20 +27,20 @@ static void unlinked(void *context, uint32_t place, const struct error *why)
     daemon_core_step(context, &event);
 }
 
-static void complete(void *context)
+static void on_tree_complete(void *context)
 {
     daemon_core_step(context, &(struct daemon_event){.kind = DAEMON_EVENT_COMPLETE});
 }
 
-static void broadcast(void *context, struct message *payload)
+static void on_tree_broadcast(void *context, struct message *payload)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_BROADCAST, .message = payload};
 
     daemon_core_step(context, &event);
 }
 
-static void result(void *context, const struct operation_name *key, int status,
-                   const struct ranges *lost, struct message *payload)
+static void on_tree_result(void *context, const struct operation_name *key, int status,
+                           const struct ranges *lost, struct message *payload)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_RESULT,
                                  .key = key,
@@ -51,7 +51,7 @@ static void result(void *context, const struct operation_name *key, int status,
     daemon_core_step(context, &event);
 }
 
-static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+static void on_tree_received(void *context, uint32_t source, uint8_t class, struct message *payload)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_RECEIVED, .place = source, .message = payload};
@@ -60,7 +60,7 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
     daemon_core_step(context, &event);
 }
 
-static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+static void on_tree_request(void *context, uint32_t source, uint32_t id, struct message *payload)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_REQUEST, .place = source, .id = id, .message = payload};
@@ -68,7 +68,7 @@ static void request(void *context, uint32_t source, uint32_t id, struct message 
     daemon_core_step(context, &event);
 }
 
-static void reply(void *context, uint32_t id, int status, struct message *payload)
+static void on_tree_reply(void *context, uint32_t id, int status, struct message *payload)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_REPLY, .id = id, .status = status, .message = payload};
@@ -76,8 +76,8 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     daemon_core_step(context, &event);
 }
 
-static void seen(void *context, const struct ranges *places, enum endpoint_loss loss,
-                 uint64_t silent_ns)
+static void on_tree_seen(void *context, const struct ranges *places, enum endpoint_loss loss,
+                         uint64_t silent_ns)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_SEEN,
                                  .places = places,
@@ -87,7 +87,7 @@ static void seen(void *context, const struct ranges *places, enum endpoint_loss 
     daemon_core_step(context, &event);
 }
 
-static void silent(void *context, uint32_t place, uint64_t silent_ns)
+static void on_tree_silent(void *context, uint32_t place, uint64_t silent_ns)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_SILENT, .place = place, .number = (int64_t)silent_ns};
@@ -95,15 +95,15 @@ static void silent(void *context, uint32_t place, uint64_t silent_ns)
     daemon_core_step(context, &event);
 }
 
-static void lost(void *context, const struct ranges *places)
+static void on_tree_lost(void *context, const struct ranges *places)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_LOST, .places = places};
 
     daemon_core_step(context, &event);
 }
 
-static void missing(void *context, const struct operation_name *key, const struct ranges *set,
-                    const struct endpoint_missing *who)
+static void on_tree_missing(void *context, const struct operation_name *key,
+                            const struct ranges *set, const struct endpoint_missing *who)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_MISSING, .key = key, .places = set, .missing = who};
@@ -111,7 +111,7 @@ static void missing(void *context, const struct operation_name *key, const struc
     daemon_core_step(context, &event);
 }
 
-static void ended(void *context, enum endpoint_end end, const struct error *why)
+static void on_tree_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct daemon_event event = {
         .kind = DAEMON_EVENT_END, .status = (int)end, .text = why != NULL ? why->text : NULL};
@@ -120,21 +120,21 @@ static void ended(void *context, enum endpoint_end end, const struct error *why)
 }
 
 const struct endpoint_events daemon_tree_events = {
-    .joined = joined,
-    .linked = linked,
-    .unlinked = unlinked,
-    .complete = complete,
-    .broadcast = broadcast,
-    .result = result,
-    .received = received,
-    .request = request,
-    .reply = reply,
-    .seen = seen,
-    .silent = silent,
-    .lost = lost,
-    .left = lost, /* to a job it is the same */
-    .missing = missing,
-    .ended = ended,
+    .joined = on_tree_joined,
+    .linked = on_tree_linked,
+    .unlinked = on_tree_unlinked,
+    .complete = on_tree_complete,
+    .broadcast = on_tree_broadcast,
+    .result = on_tree_result,
+    .received = on_tree_received,
+    .request = on_tree_request,
+    .reply = on_tree_reply,
+    .seen = on_tree_seen,
+    .silent = on_tree_silent,
+    .lost = on_tree_lost,
+    .left = on_tree_lost, /* to a job it is the same */
+    .missing = on_tree_missing,
+    .ended = on_tree_ended,
 };
 
 /* ---- operations ---- */
