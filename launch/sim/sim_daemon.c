@@ -117,22 +117,22 @@ const struct sim_watch *sim_daemon_watch(const struct sim_daemon *daemon)
     return sim_daemon_is_stranger(daemon) ? &nobody : daemon->machine->watch;
 }
 
-static void joined(void *context)
+static void on_endpoint_joined(void *context)
 {
     daemon_tree_events.joined(((struct sim_daemon *)context)->core);
 }
 
-static void linked(void *context, uint32_t place)
+static void on_endpoint_linked(void *context, uint32_t place)
 {
     daemon_tree_events.linked(((struct sim_daemon *)context)->core, place);
 }
 
-static void unlinked(void *context, uint32_t place, const struct error *why)
+static void on_endpoint_unlinked(void *context, uint32_t place, const struct error *why)
 {
     daemon_tree_events.unlinked(((struct sim_daemon *)context)->core, place, why);
 }
 
-static void complete(void *context)
+static void on_endpoint_complete(void *context)
 {
     struct sim_daemon *daemon = context;
     const struct sim_watch *watch = sim_daemon_watch(daemon);
@@ -144,7 +144,7 @@ static void complete(void *context)
         daemon_tree_events.complete(daemon->core);
 }
 
-static void broadcast(void *context, struct message *payload)
+static void on_endpoint_broadcast(void *context, struct message *payload)
 {
     struct sim_daemon *daemon = context;
     const struct sim_watch *watch = sim_daemon_watch(daemon);
@@ -155,8 +155,8 @@ static void broadcast(void *context, struct message *payload)
         watch->broadcast(daemon->machine->context, daemon->place, payload);
 }
 
-static void result(void *context, const struct operation_name *key, int status,
-                   const struct ranges *lost, struct message *payload)
+static void on_endpoint_result(void *context, const struct operation_name *key, int status,
+                               const struct ranges *lost, struct message *payload)
 {
     struct sim_daemon *daemon = context;
     const struct sim_watch *watch = sim_daemon_watch(daemon);
@@ -167,33 +167,35 @@ static void result(void *context, const struct operation_name *key, int status,
         watch->result(daemon->machine->context, daemon->place, key->generation, status, payload);
 }
 
-static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+static void on_endpoint_received(void *context, uint32_t source, uint8_t class,
+                                 struct message *payload)
 {
     daemon_tree_events.received(((struct sim_daemon *)context)->core, source, class, payload);
 }
 
-static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+static void on_endpoint_request(void *context, uint32_t source, uint32_t id,
+                                struct message *payload)
 {
     daemon_tree_events.request(((struct sim_daemon *)context)->core, source, id, payload);
 }
 
-static void reply(void *context, uint32_t id, int status, struct message *payload)
+static void on_endpoint_reply(void *context, uint32_t id, int status, struct message *payload)
 {
     daemon_tree_events.reply(((struct sim_daemon *)context)->core, id, status, payload);
 }
 
-static void seen(void *context, const struct ranges *places, enum endpoint_loss loss,
-                 uint64_t silent_ns)
+static void on_endpoint_seen(void *context, const struct ranges *places, enum endpoint_loss loss,
+                             uint64_t silent_ns)
 {
     daemon_tree_events.seen(((struct sim_daemon *)context)->core, places, loss, silent_ns);
 }
 
-static void silent(void *context, uint32_t place, uint64_t silent_ns)
+static void on_endpoint_silent(void *context, uint32_t place, uint64_t silent_ns)
 {
     daemon_tree_events.silent(((struct sim_daemon *)context)->core, place, silent_ns);
 }
 
-static void lost(void *context, const struct ranges *places)
+static void on_endpoint_lost(void *context, const struct ranges *places)
 {
     struct sim_daemon *daemon = context;
     struct sim_machine *machine = daemon->machine;
@@ -205,14 +207,14 @@ static void lost(void *context, const struct ranges *places)
     daemon_tree_events.lost(daemon->core, places);
 }
 
-static void missing(void *context, const struct operation_name *key, const struct ranges *set,
-                    const struct endpoint_missing *who)
+static void on_endpoint_missing(void *context, const struct operation_name *key,
+                                const struct ranges *set, const struct endpoint_missing *who)
 {
     if (key->kind != SIM_OPERATION)
         daemon_tree_events.missing(((struct sim_daemon *)context)->core, key, set, who);
 }
 
-static void ended(void *context, enum endpoint_end end, const struct error *why)
+static void on_endpoint_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct sim_daemon *daemon = context;
 
@@ -222,21 +224,21 @@ static void ended(void *context, enum endpoint_end end, const struct error *why)
 }
 
 static const struct endpoint_events endpoint_events = {
-    .joined = joined,
-    .linked = linked,
-    .unlinked = unlinked,
-    .complete = complete,
-    .broadcast = broadcast,
-    .result = result,
-    .received = received,
-    .request = request,
-    .reply = reply,
-    .seen = seen,
-    .silent = silent,
-    .lost = lost,
-    .left = lost, /* the same to a job */
-    .missing = missing,
-    .ended = ended,
+    .joined = on_endpoint_joined,
+    .linked = on_endpoint_linked,
+    .unlinked = on_endpoint_unlinked,
+    .complete = on_endpoint_complete,
+    .broadcast = on_endpoint_broadcast,
+    .result = on_endpoint_result,
+    .received = on_endpoint_received,
+    .request = on_endpoint_request,
+    .reply = on_endpoint_reply,
+    .seen = on_endpoint_seen,
+    .silent = on_endpoint_silent,
+    .lost = on_endpoint_lost,
+    .left = on_endpoint_lost, /* the same to a job */
+    .missing = on_endpoint_missing,
+    .ended = on_endpoint_ended,
 };
 
 /* ---- life ---- */

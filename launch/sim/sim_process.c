@@ -50,7 +50,7 @@ struct sim_process {
     int dying;       /* its end is scheduled */
 };
 
-static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, int number)
+static void observe_fate(struct sim_part *part, uint32_t index, enum sim_fate fate, int number)
 {
     struct sim_machine *machine = part->daemon->machine;
     const struct sim_process *process = &part->processes[index];
@@ -74,8 +74,8 @@ static void observe(struct sim_part *part, uint32_t index, enum sim_fate fate, i
         machine->watch->process(machine->context, &fact);
 }
 
-static void at(struct sim_part *part, uint64_t delay_ns, virtual_network_call_function *function,
-               uint64_t argument)
+static void call_later(struct sim_part *part, uint64_t delay_ns,
+                       virtual_network_call_function *function, uint64_t argument)
 {
     struct virtual_network *sim = part->daemon->machine->sim;
 
@@ -93,7 +93,7 @@ static void check_drained(struct sim_part *part)
 }
 
 /* Sends as much as there is credit for. */
-static void forward(struct sim_part *part)
+static void forward_pipe(struct sim_part *part)
 {
     static const unsigned char nothing[CHUNK_BYTES];
 
@@ -124,20 +124,20 @@ static void process_writes(struct sim_part *part)
     if (machine->watch->wrote)
         machine->watch->wrote(machine->context, part->job->number, part->daemon->place, bytes);
     part->pipe_bytes += bytes;
-    forward(part);
+    forward_pipe(part);
 }
 
 void sim_process_credit(struct sim_part *part, uint32_t bytes)
 {
     part->credit_bytes += bytes;
-    forward(part);
+    forward_pipe(part);
 }
 
 void sim_process_credit_renew(struct sim_part *part)
 {
     if (part->processes_count > 0 && part->credit_bytes < (int64_t)CONTROL_NODE_WINDOW)
         part->credit_bytes = CONTROL_NODE_WINDOW;
-    forward(part);
+    forward_pipe(part);
 }
 
 static void call_give_up(void *context, uint64_t argument)
@@ -153,9 +153,9 @@ static void call_give_up(void *context, uint64_t argument)
 void sim_process_cut(struct sim_part *part, uint64_t milliseconds, int discard)
 {
     part->cut = 1;
-    forward(part);
+    forward_pipe(part);
     if (discard && !part->drained)
-        at(part, milliseconds * NS_PER_MS, call_give_up, 0);
+        call_later(part, milliseconds * NS_PER_MS, call_give_up, 0);
 }
 
 /* ---- ends ---- */
@@ -172,7 +172,7 @@ static void process_ends(struct sim_part *part, uint32_t index, int wait_status)
 
     if (index >= part->processes_count || process->state != PROCESS_RUNNING)
         return;
-    observe(part, index, SIM_FATE_ENDED, wait_status);
+    observe_fate(part, index, SIM_FATE_ENDED, wait_status);
     process->state = PROCESS_ENDED;
     part->living--;
     if (process->plan == PLAN_ABNORMAL)
@@ -190,8 +190,8 @@ static void call_ends(void *context, uint64_t argument)
 static void ends_within(struct sim_part *part, uint32_t index, uint64_t delay_ns, int wait_status)
 {
     part->processes[index].dying = 1;
-    at(part, sim_random(part->daemon->machine, delay_ns), call_ends,
-       (uint64_t)wait_status << 32 | index);
+    call_later(part, sim_random(part->daemon->machine, delay_ns), call_ends,
+               (uint64_t)wait_status << 32 | index);
 }
 
 static int is_running(const struct sim_process *process)
@@ -235,7 +235,7 @@ void sim_process_end_group(struct sim_part *part, uint64_t grace_ms)
         if (is_running(process) && !process->stubborn)
             ends_within(part, i, DYING_NS, SIGTERM);
     }
-    at(part, grace_ms * NS_PER_MS, call_kill, 0);
+    call_later(part, grace_ms * NS_PER_MS, call_kill, 0);
 }
 
 void sim_process_lease_ended(struct sim_part *part)
@@ -253,7 +253,7 @@ void sim_process_vanish(struct sim_part *part)
         struct sim_process *process = &part->processes[i];
 
         if (process->state == PROCESS_RUNNING) {
-            observe(part, i, SIM_FATE_VANISHED, 0);
+            observe_fate(part, i, SIM_FATE_VANISHED, 0);
             part->living--;
         }
         process->state = PROCESS_ENDED;
@@ -288,7 +288,8 @@ static void step_begins(struct sim_part *part, uint32_t index)
 {
     struct sim_machine *machine = part->daemon->machine;
 
-    at(part, sim_random(machine, part->job->program.step_ns_max + 1), call_step_over, index);
+    call_later(part, sim_random(machine, part->job->program.step_ns_max + 1), call_step_over,
+               index);
 }
 
 /* Contributes once all processes here have reached the fence.  Each place adds its number, so the
@@ -315,7 +316,7 @@ static void check_fence(struct sim_part *part)
 
 void sim_process_continue(struct sim_part *part)
 {
-    forward(part);
+    forward_pipe(part);
     if (part->processes_count > 0)
         check_fence(part);
 }
@@ -346,7 +347,7 @@ static void plan_comes_true(struct sim_part *part, uint32_t index)
         process_ends(part, index, SIGSEGV);
         break;
     case PLAN_ABORT:
-        observe(part, index, SIM_FATE_ABORTED, number);
+        observe_fate(part, index, SIM_FATE_ABORTED, number);
         sim_daemon_tell(part, JOB_EVENT_ABORT, index, (uint32_t)number, 0);
         ends_within(part, index, DYING_NS, number << 8);
         break;
@@ -383,8 +384,8 @@ static void call_step_over(void *context, uint64_t index)
 
 /* ---- starts ---- */
 
-static void plan(struct sim_machine *machine, const struct sim_program *program,
-                 struct sim_process *process)
+static void plan_process(struct sim_machine *machine, const struct sim_program *program,
+                         struct sim_process *process)
 {
     process->plan_step = (uint32_t)sim_random(machine, program->fences + 1ull);
     process->stubborn = random_chance(&machine->random, program->stubborn);
@@ -406,7 +407,7 @@ void sim_process_open(struct sim_part *part)
     part->processes_count = count;
     part->credit_bytes = CONTROL_NODE_WINDOW;
     for (uint32_t i = 0; i < count; i++)
-        plan(part->daemon->machine, &part->job->program, &part->processes[i]);
+        plan_process(part->daemon->machine, &part->job->program, &part->processes[i]);
 }
 
 static void call_started(void *context, uint64_t index)
@@ -421,14 +422,14 @@ static void call_started(void *context, uint64_t index)
     if (process->plan == PLAN_CANNOT_START) {
         process->state = PROCESS_ENDED;
         failure = (uint32_t)sim_random(part->daemon->machine, SIM_START_FAILURES);
-        observe(part, (uint32_t)index, SIM_FATE_CANNOT_START, (int)failure);
+        observe_fate(part, (uint32_t)index, SIM_FATE_CANNOT_START, (int)failure);
         sim_daemon_tell(part, JOB_EVENT_START_FAILED, (uint32_t)index, failure, 0);
         check_group_empty(part);
         return;
     }
     process->state = PROCESS_RUNNING;
     part->living++;
-    observe(part, (uint32_t)index, SIM_FATE_STARTED, 0);
+    observe_fate(part, (uint32_t)index, SIM_FATE_STARTED, 0);
     sim_daemon_tell(part, JOB_EVENT_STARTED, (uint32_t)index, 0, 0);
     step_begins(part, (uint32_t)index);
     if (part->ending) {
@@ -447,7 +448,7 @@ void sim_process_start(struct sim_part *part, uint32_t index)
     part->starting++;
     delay_ns = 1 + sim_random(machine, part->job->program.start_ns_max);
     if (machine->config.process_cpu_ns == 0)
-        at(part, delay_ns, call_started, index);
+        call_later(part, delay_ns, call_started, index);
     else
         virtual_network_work(machine->sim, part->daemon->slot,
                              virtual_network_now_ns(machine->sim) + delay_ns,

@@ -9,7 +9,7 @@
 /* Kinds as bits: two threads per core, a quarter fewer cores, every third thread not allowed. */
 enum { SORT_THREADS = 1, SORT_FEWER = 2, SORT_RESTRICTED = 4 };
 
-static void make(uint32_t sort, struct topology *topology)
+static void make_sim_topology(uint32_t sort, struct topology *topology)
 {
     uint32_t threads = sort & SORT_THREADS ? 2 : 1;
     uint32_t cores = sort & SORT_FEWER ? CORES - CORES / 4 : CORES;
@@ -30,7 +30,7 @@ void sim_machine_add(uint32_t sorts, uint32_t place, struct placement_machines *
     struct topology topology;
     struct ranges allowed = {0};
 
-    make(sort, &topology);
+    make_sim_topology(sort, &topology);
     for (uint32_t i = 0; i < topology.threads; i++) {
         if (!(sort & SORT_RESTRICTED) || i % 3 != 1)
             ranges_add(&allowed, topology.os[i], topology.os[i]);

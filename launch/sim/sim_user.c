@@ -36,8 +36,8 @@ static struct sim_client *client_of(struct sim_machine *machine, uint32_t number
     return &machine->clients[number - 1];
 }
 
-static void post(struct sim_machine *machine, uint32_t client, uint8_t type,
-                 const struct buffer *payload)
+static void post_message(struct sim_machine *machine, uint32_t client, uint8_t type,
+                         const struct buffer *payload)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
                                  .place = client,
@@ -58,7 +58,7 @@ static void open_client(struct sim_machine *machine, uint32_t number)
     client->is_open = 1;
     sim_daemon_post(&machine->daemons[0], &opened);
     control_hello_encode(&hello, &payload);
-    post(machine, number, CONTROL_HELLO, &payload);
+    post_message(machine, number, CONTROL_HELLO, &payload);
     buffer_fini(&payload);
 }
 
@@ -79,7 +79,7 @@ static void call_sent(void *context, uint64_t argument)
     if (!client_of(machine, sent->client)->has_closed) {
         if (!client_of(machine, sent->client)->is_open)
             open_client(machine, sent->client);
-        post(machine, sent->client, sent->type, &sent->payload);
+        post_message(machine, sent->client, sent->type, &sent->payload);
     }
     sent_free(sent);
 }
@@ -155,7 +155,7 @@ static struct sim_job *job_of(const struct sim_machine *machine, uint32_t number
     return machine->jobs[number - 1];
 }
 
-static void accepted(struct sim_machine *machine, struct wire_reader *reader)
+static void job_accepted(struct sim_machine *machine, struct wire_reader *reader)
 {
     struct sim_job *job = machine->told[wire_get_u32(reader)];
 
@@ -166,7 +166,7 @@ static void accepted(struct sim_machine *machine, struct wire_reader *reader)
     machine->jobs[machine->jobs_count++] = job;
 }
 
-static void started(struct sim_machine *machine, struct wire_reader *reader)
+static void job_started(struct sim_machine *machine, struct wire_reader *reader)
 {
     uint32_t number = wire_get_u32(reader);
     struct control_started message;
@@ -178,7 +178,7 @@ static void started(struct sim_machine *machine, struct wire_reader *reader)
                                 &message);
 }
 
-static void reported(struct sim_machine *machine, struct wire_reader *reader)
+static void job_reported(struct sim_machine *machine, struct wire_reader *reader)
 {
     uint32_t number = wire_get_u32(reader);
     struct control_job_end message;
@@ -246,10 +246,10 @@ static void ops_send(void *context, uint32_t client, uint8_t type, const void *d
     wire_reader_init(&reader, data, bytes);
     switch ((enum control_message)type) {
     case CONTROL_ACCEPTED:
-        accepted(machine, &reader);
+        job_accepted(machine, &reader);
         break;
     case CONTROL_STARTED:
-        started(machine, &reader);
+        job_started(machine, &reader);
         break;
     case CONTROL_OUTPUT:
         output_came(machine, &reader);
@@ -258,7 +258,7 @@ static void ops_send(void *context, uint32_t client, uint8_t type, const void *d
         text_came(machine, &reader);
         break;
     case CONTROL_JOB_END:
-        reported(machine, &reader);
+        job_reported(machine, &reader);
         break;
     default:
         break; /* WELCOME, READY, FAILED, REFUSED: it goes on */
