@@ -31,7 +31,7 @@ struct command {
     int too_long;
 };
 
-static void become(const char *const *argv, const int out[2], const int words[2])
+static void become_command(const char *const *argv, const int out[2], const int words[2])
 {
     int null_fd = open("/dev/null", O_RDWR);
 
@@ -58,7 +58,7 @@ static int command_start(struct command *command, const char *const *argv)
     }
     command->pid = fork();
     if (command->pid == 0)
-        become(argv, out, words);
+        become_command(argv, out, words);
     close(out[1]);
     close(words[1]);
     command->out_fd = out[0];
@@ -67,7 +67,7 @@ static int command_start(struct command *command, const char *const *argv)
 }
 
 /* Reads what is there; closes at the end of it. */
-static void take(int *fd, struct buffer *into, size_t bytes_max, int *ret_too_long)
+static void take_from_pipe(int *fd, struct buffer *into, size_t bytes_max, int *ret_too_long)
 {
     ssize_t got = read(*fd, buffer_reserve(into, READ_BYTES), READ_BYTES);
 
@@ -100,9 +100,10 @@ static int command_read(struct command *command)
         if (ready <= 0)
             return ready < 0 ? -errno : -ETIMEDOUT;
         if (fds[0].revents != 0)
-            take(&command->out_fd, command->out, COMMAND_OUTPUT_BYTES_MAX, &command->too_long);
+            take_from_pipe(&command->out_fd, command->out, COMMAND_OUTPUT_BYTES_MAX,
+                           &command->too_long);
         if (fds[1].revents != 0)
-            take(&command->words_fd, &command->words, WORDS_BYTES_MAX, &ignored);
+            take_from_pipe(&command->words_fd, &command->words, WORDS_BYTES_MAX, &ignored);
         if (command->too_long)
             return -EFBIG;
     }

@@ -181,7 +181,7 @@ static void fail_many(struct start *start, struct range places, const struct err
         loop_timer_cancel(start->timer);
 }
 
-static void fail(struct start *start, const struct error *why)
+static void fail_daemon_start(struct start *start, const struct error *why)
 {
     struct starter *starter = start->starter;
 
@@ -213,7 +213,7 @@ static void on_timeout(void *context)
     start_check(start);
     flush_line(start);
     stderr_tail_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
-    fail(start, &why);
+    fail_daemon_start(start, &why);
 }
 
 /* ---- The boot record ---- */
@@ -262,7 +262,7 @@ static int check_version(struct start *start, const char *version)
         &why, -EPROTO,
         "protocol mismatch: banyand there has version %s, here %d; install the same version on every node",
         version, BOOT_PROTOCOL_VERSION);
-    fail(start, &why);
+    fail_daemon_start(start, &why);
     return 0;
 }
 
@@ -343,7 +343,7 @@ static void take_line(struct start *start)
         take_marker_of_one(start, marker + strlen(BOOT_MARKER));
     } else if (message != NULL) {
         error_set(&why, -EREMOTEIO, "%s", message + strlen(BOOT_ERROR_MARKER));
-        fail(start, &why);
+        fail_daemon_start(start, &why);
     } else if (marker != NULL && start->progress == PROGRESS_STARTED) {
         take_marker(start, marker + strlen(BOOT_MARKER));
     } else if (waiting != NULL) {
@@ -447,7 +447,7 @@ static void fail_now(void *context)
     struct start *start = context;
 
     assert(start->why.code < 0);
-    fail(start, &start->why);
+    fail_daemon_start(start, &start->why);
     start_destroy(start);
 }
 
@@ -744,7 +744,7 @@ void starter_process_failed(struct starter *starter, uint32_t id, int code, enum
     else
         error_set(&why, code, "cannot start %s: %s: %s", start->program, start_step_name(step),
                   strerror(-code));
-    fail(start, &why);
+    fail_daemon_start(start, &why);
     tell_end(start);
 }
 
@@ -760,7 +760,7 @@ void starter_process_exited(struct starter *starter, uint32_t id, int wait_statu
         ;
     flush_line(start);
     stderr_tail_of_end(&start->words, start->program, start->node_name, wait_status, &why);
-    fail(start, &why);
+    fail_daemon_start(start, &why);
     tell_end(start);
 }
 

@@ -65,7 +65,7 @@ static const char *srun_of(const struct instance_spec *instance)
 /* ---- The components of a job ---- */
 
 /* 0: the job is not heterogeneous. */
-static uint32_t components(void)
+static uint32_t count_components(void)
 {
     const char *text = getenv("SLURM_HET_SIZE");
     unsigned long count = text != NULL ? strtoul(text, NULL, 10) : 0;
@@ -103,7 +103,7 @@ static void component_select(uint32_t index, const struct hostlist *names,
 
 static int select_srun(uint32_t index, const struct hostlist *names, struct hostlist *ret_selected)
 {
-    uint32_t count = components();
+    uint32_t count = count_components();
 
     if (index >= (count > 0 ? count : 1))
         return 0;
@@ -148,7 +148,7 @@ static void start_all_srun(struct helper *helper, uint32_t id, const struct inst
 
     call_begin(&call, instance, hostlist_count(nodes));
     starter_call_add(&call, memory_copy_string("--input=all"));
-    if (components() > 0)
+    if (count_components() > 0)
         starter_call_add(&call, memory_printf("--het-group=%u", index));
     starter_call_add_nodes(&call, "--nodelist", nodes, 1);
     starter_call_add_daemon(&call, instance, "srun");
@@ -161,7 +161,7 @@ static int clean_srun(struct helper *helper, uint32_t id, const struct instance_
     struct starter_call call = {.count = 0};
 
     call_begin(&call, instance, 1);
-    for (uint32_t i = 0; i < components(); i++) {
+    for (uint32_t i = 0; i < count_components(); i++) {
         struct hostlist *nodes = component_nodes(i);
 
         if (hostlist_find(nodes, node_name, 0) >= 0 && call.count < STARTER_CALL_WORDS_MAX / 2)
