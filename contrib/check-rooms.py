@@ -64,12 +64,16 @@ ONCE = {
         "launch/proto/exit_status.h",
 }
 
+KNOT_FILES_MAX = 5
+KNOTS_ALLOWED = ["overlay"]  # its files are one machine of states
+
 RULES = {
     "table": "each room includes the rooms above it only",
     "cycle": "no room includes another that includes it, by whatever way",
     "private": "what is internal to a room is included from that room only",
     "door": "who stands above overlay and pmix enters by their doors; struct daemon stays at home",
     "sealed": "launch/proto, job and core touch neither clock, file, socket, thread nor process",
+    "knot": "no more than 5 files of a room call each other in a circle",
     "declared": "what X.h declares X.c or X_*.c defines",
     "name": "external names begin with the stem of their file or header",
     "wire": "messages are packed and unpacked in *_wire.c only",
@@ -205,6 +209,30 @@ def check_cycles(sources, found):
             found.add(("cycle", room, room))
 
 
+def check_knots(sources, found):
+    """Files of a room that reach each other by calls of what is external."""
+    files = [source for source in sources
+             if source.path.endswith(".c") and source.room not in KNOTS_ALLOWED]
+    home = {(source.room, name): source.path for source in files for name in source.defined()}
+    calls = {}
+    for source in files:
+        names = re.findall(r"\b(\w+)\(", source.code)
+        calls[source.path] = {home[source.room, name] for name in names if (source.room, name) in home}
+    reached = {}
+    for path in calls:
+        seen, todo = set(), list(calls[path])
+        while todo:
+            at = todo.pop()
+            if at not in seen:
+                seen.add(at)
+                todo += calls[at]
+        reached[path] = seen
+    for path, seen in reached.items():
+        circle = sorted(other for other in seen if path in reached[other])
+        if len(circle) > KNOT_FILES_MAX and path == circle[0]:
+            found.add(("knot", path, str(len(circle))))
+
+
 def read_exceptions(path):
     rows, limits = [], {}
     if os.path.exists(path):
@@ -259,6 +287,7 @@ def main():
     check_names(sources, found)
     check_file_names(sources, found)
     check_cycles(sources, found)
+    check_knots(sources, found)
     rows, limits = read_exceptions("contrib/check-rooms.txt")
     if "--list" in sys.argv:
         print("".join(f"{' '.join(row)}\n" for row in sorted(found)), end="")

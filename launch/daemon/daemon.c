@@ -54,25 +54,6 @@ static void log_line(void *context, enum log_level level, const char *line)
     daemon->logging = 0;
 }
 
-void daemon_check_idle(struct daemon *daemon)
-{
-    daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_IDLE});
-}
-
-void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_LEAVE, .number = patience_ms};
-
-    daemon_core_step(daemon->core, &event);
-}
-
-void daemon_end(struct daemon *daemon, enum endpoint_end end, const char *why)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_END, .status = (int)end, .text = why};
-
-    daemon_core_step(daemon->core, &event);
-}
-
 /* The helper kills our processes when our lease ends, also if we are stopped then.  Before we have one
  * that is the length of a lease from now. */
 static void lease_renew(void *context)

@@ -86,11 +86,28 @@ struct daemon {
 
 /* daemon.c */
 int daemon_run(struct daemon *daemon, struct error *error);
-void daemon_end(struct daemon *daemon, enum endpoint_end end, const char *why);
+
+/* What may end a daemon; its core decides when and how (launch/core/daemon_core_end.c). */
+static inline void daemon_end(struct daemon *daemon, enum endpoint_end end, const char *why)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_END, .status = (int)end, .text = why};
+
+    daemon_core_step(daemon->core, &event);
+}
+
 /* Root: asks everyone to leave and ends, at the latest some patience later. */
-void daemon_leave(struct daemon *daemon, uint32_t patience_ms);
+static inline void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_LEAVE, .number = patience_ms};
+
+    daemon_core_step(daemon->core, &event);
+}
+
 /* A process of the starter has ended: the way out, if it is the time. */
-void daemon_check_idle(struct daemon *daemon);
+static inline void daemon_check_idle(struct daemon *daemon)
+{
+    daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_IDLE});
+}
 
 /* daemon_ops.c */
 void daemon_open_core(struct daemon *daemon);

@@ -67,6 +67,22 @@ breaks "rooms above it" launch/exec/x.c '#include "launch/start/starter.h"'
 breaks "rooms above it" launch/cli/verb/x.c '#include "launch/daemon/root.h"'
 breaks "rooms above it" launch/nowhere/x.c 'int x;'
 breaks "whatever way" fabric/link.c '#include "overlay/endpoint.h"'
+
+# ring FILES: so many files of launch/job of which each calls the next one.
+ring() {
+    local i
+    for ((i = 1; i <= $1; i++)); do
+        sample "launch/job/ring$i.c" "void ring$i(void)" '{' "    ring$((i % $1 + 1))();" '}'
+    done
+}
+good_tree
+ring 5
+check check-rooms.py
+is "$status $bad" "0 0" "five files in a circle pass"
+ring 6
+check check-rooms.py
+like "$status $bad $out" "^1 1 .*# launch/job/ring1.c: 6.*not ok [0-9]* - no more than 5 files" "six do not"
+
 breaks "from that room only" launch/sim/x.c '#include "launch/job/job_engine.h"'
 breaks "from that room only" launch/cli/verb/x.c '#include "launch/cli/client/front_end_internal.h"'
 breaks "by their doors" launch/daemon/x.c '#include "overlay/core.h"'
