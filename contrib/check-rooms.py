@@ -55,7 +55,7 @@ DOORS = {
 HOME_OF = {"struct daemon": "launch/daemon"}
 OWN_ROOM_ONLY = re.compile(r"_(internal|private|state)\.h$|/job_engine\.h$")
 # Headers inside of a room that declare what several of its files define.
-COLLECTIONS = ["overlay/core.h", "overlay/series.h"]
+COLLECTIONS = ["overlay/core.h"]
 OWN_SUFFIX = re.compile(r"_(internal|private|state|engine|wire)$")
 
 ONCE = {

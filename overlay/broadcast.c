@@ -17,6 +17,8 @@
  */
 #include "config.h"
 
+#include "overlay/broadcast.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -143,24 +145,6 @@ static struct log_item *item_insert(struct overlay *overlay, struct overlay_entr
     broadcast->bytes += payload->length_bytes;
     item_count(overlay, item);
     return item;
-}
-
-uint32_t overlay_kept_entries(const struct overlay *overlay)
-{
-    return overlay->broadcast.count;
-}
-
-uint64_t overlay_looked_at_entries(const struct overlay *overlay)
-{
-    return overlay->broadcast.looked_at;
-}
-
-int overlay_may_broadcast(const struct overlay *overlay)
-{
-    return overlay->broadcast.count < OVERLAY_ENTRIES_MAX &&
-                   overlay->broadcast.bytes < OVERLAY_ENTRIES_BYTES_MAX
-               ? 0
-               : -EAGAIN;
 }
 
 void broadcast_fini(struct overlay *overlay)

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overlay/broadcast.h"
 #include "overlay/stream.h"
 #include "overlay/stream_cost.h"
 
@@ -280,7 +281,7 @@ bool broadcast_large_is_awaited(const struct overlay *overlay, uint64_t sequence
     return large != NULL && large->member && !stream_is_complete(large->stream);
 }
 
-void broadcast_stream_complete(struct overlay *overlay)
+void broadcast_large_complete(struct overlay *overlay)
 {
     upward_flush(overlay);
     broadcast_trim(overlay);
@@ -410,7 +411,7 @@ static void tell_broken(struct overlay *overlay, struct large_entry *large, uint
     }
 }
 
-void broadcast_stream_broken(struct overlay *overlay, uint64_t sequence)
+void broadcast_large_broken(struct overlay *overlay, uint64_t sequence)
 {
     tell_broken(overlay, large_find(overlay, sequence), sequence);
 }

@@ -22,11 +22,14 @@
  */
 #include "config.h"
 
+#include "overlay/collective.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlay/large.h"
 #include "overlay/limits.h"
 #include "overlay/series.h"
 #include "overlay/stream.h"
@@ -89,7 +92,7 @@ static void release_parts(struct overlay *overlay, const struct series *series,
         struct part *part = &operation->parts[i];
         const struct child *child = &overlay->children[i];
 
-        if (part->answered || !part_counts(part) || child->state != CHILD_LINKED)
+        if (part->answered || !operation_part_counts(part) || child->state != CHILD_LINKED)
             continue;
         if (frame.payload == NULL)
             encode_release(series, operation, &frame);
@@ -378,7 +381,7 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
     }
 }
 
-void operation_advance(struct overlay *overlay, struct series *series, struct operation *operation)
+void collective_advance(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     operation_check(overlay, series, operation);
     if (operation_is_over(operation))
@@ -406,8 +409,8 @@ void operation_advance(struct overlay *overlay, struct series *series, struct op
 
 /* ---- attempts ---- */
 
-void operation_query_child(struct overlay *overlay, const struct series *series,
-                           struct operation *operation, uint32_t index)
+void collective_query_child(struct overlay *overlay, const struct series *series,
+                            struct operation *operation, uint32_t index)
 {
     const struct child *child = &overlay->children[index];
 
@@ -420,7 +423,7 @@ void operation_query_child(struct overlay *overlay, const struct series *series,
     if (child->state == CHILD_LINKED && !operation_is_over(operation) &&
         (is_asked || (operation->attempt > 0 && large_is_held(operation))) &&
         series_suffices(overlay, series) && series_expects(overlay, series, child) &&
-        !part_counts(operation_part(overlay, operation, index)))
+        !operation_part_counts(operation_part(overlay, operation, index)))
         collective_send_query(overlay, series, operation, child->head,
                               operation->cancel != CANCEL_NONE ? OVERLAY_WANT_CANCEL
                                                                : OVERLAY_WANT_NOTHING);
@@ -438,19 +441,19 @@ static void count_waiting(struct overlay *overlay, const struct series *series,
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         const struct part *part = operation_part(overlay, operation, i);
 
-        if (!part_counts(part) && series_expects(overlay, series, &overlay->children[i]))
+        if (!operation_part_counts(part) && series_expects(overlay, series, &overlay->children[i]))
             operation->waiting++;
-        operation_query_child(overlay, series, operation, i);
+        collective_query_child(overlay, series, operation, i);
     }
 }
 
-void operation_restart(struct overlay *overlay, struct series *series, struct operation *operation)
+void collective_restart(struct overlay *overlay, struct series *series, struct operation *operation)
 {
     large_reset(overlay, operation);
     operation->attempt = series->attempt;
     operation->sent = ATTEMPT_NONE;
     for (uint32_t i = 0; i < overlay->children_count; i++)
-        part_clear(operation_part(overlay, operation, i));
+        operation_part_clear(operation_part(overlay, operation, i));
     count_waiting(overlay, series, operation);
     operation_check(overlay, series, operation);
 }
@@ -474,7 +477,7 @@ static int series_learn(struct overlay *overlay, struct series *series, const st
         if (operation_is_over(operation) || operation_is_going(operation))
             continue;
         count_waiting(overlay, series, operation);
-        operation_advance(overlay, series, operation);
+        collective_advance(overlay, series, operation);
     }
     return 0;
 }
@@ -499,7 +502,7 @@ static struct operation *operation_open(struct overlay *overlay, struct series *
     *link = operation;
     series->count++;
     series_count_open(overlay, series, 1);
-    operation_restart(overlay, series, operation);
+    collective_restart(overlay, series, operation);
     stall_probe_progress(overlay, operation);
     return operation;
 }
@@ -552,7 +555,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     if (series_is_member(overlay, series) && !operation_is_hopeless(overlay, series, operation))
         operation_count_down(operation);
     stall_probe_progress(overlay, operation);
-    operation_advance(overlay, series, operation);
+    collective_advance(overlay, series, operation);
 }
 
 /* ---- frames ---- */
@@ -625,7 +628,7 @@ static void take_decision(struct overlay *overlay, struct series *series,
     large_reset(overlay, operation);
     collective_settle(overlay, series, operation, contribute->status, &contribute->lost,
                       message_of(contribute->payload));
-    operation_advance(overlay, series, operation);
+    collective_advance(overlay, series, operation);
 }
 
 static void take_part(struct overlay *overlay, struct series *series, struct operation *operation,
@@ -634,13 +637,13 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
 {
     uint32_t index = (uint32_t)(membership_linked(overlay, from) - overlay->children);
     struct part *part = operation_part(overlay, operation, index);
-    bool heard = part_counts(part);
+    bool heard = operation_part_counts(part);
 
     if (operation_is_over(operation) && contribute->state == OVERLAY_PART_STORED)
         large_answer_ended(overlay, series, operation->generation, from);
     if (operation_is_over(operation) || operation_is_going(operation))
         return;
-    part_clear(part);
+    operation_part_clear(part);
     part->state = (enum overlay_part_state)contribute->state;
     part->low = contribute->low;
     part->status = contribute->status;
@@ -660,11 +663,11 @@ static void take_part(struct overlay *overlay, struct series *series, struct ope
         return;
     }
     for (uint32_t i = 0; i < overlay->children_count && part->state == OVERLAY_PART_STORED; i++)
-        operation_query_child(overlay, series, operation, i);
+        collective_query_child(overlay, series, operation, i);
     if (!heard && series_expects(overlay, series, &overlay->children[index]))
         operation_count_down(operation);
     stall_probe_progress(overlay, operation);
-    operation_advance(overlay, series, operation);
+    collective_advance(overlay, series, operation);
 }
 
 int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame)
@@ -725,7 +728,7 @@ int collective_on_query(struct overlay *overlay, uint32_t from, const struct fra
     } else if (operation != NULL) {
         if (operation_is_decided(operation) && series->is_long)
             operation->sent = ATTEMPT_NONE; /* our parent may not have known the series' name */
-        operation_advance(overlay, series, operation);
+        collective_advance(overlay, series, operation);
     }
     overlay_query_fini(&query);
     return rc;
@@ -757,7 +760,7 @@ int collective_on_release(struct overlay *overlay, uint32_t from, const struct f
         collective_settle(overlay, series, operation, release.status, &release.lost,
                           message_of(release.payload));
         collective_raise_stable(overlay, series, release.stable);
-        operation_advance(overlay, series, operation);
+        collective_advance(overlay, series, operation);
     } else if (series != NULL) {
         collective_raise_stable(overlay, series, release.stable);
     }

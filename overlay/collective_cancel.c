@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "overlay/collective.h"
 #include "overlay/series.h"
 
 void collective_cancel_tell(struct overlay *overlay, struct series *series,
@@ -38,8 +39,8 @@ void collective_cancel_take(struct overlay *overlay, struct series *series,
         operation_count_down(operation);
     operation->cancel = state;
     for (uint32_t i = 0; i < overlay->children_count && !operation_is_going(operation); i++)
-        operation_query_child(overlay, series, operation, i);
-    operation_advance(overlay, series, operation);
+        collective_query_child(overlay, series, operation, i);
+    collective_advance(overlay, series, operation);
 }
 
 void collective_cancel(struct overlay *overlay, const struct operation_name *key)

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "overlay/collective.h"
 #include "overlay/series.h"
 
 static void restart_all(struct overlay *overlay, struct series *series)
@@ -13,9 +14,9 @@ static void restart_all(struct overlay *overlay, struct series *series)
 
     for (struct operation *operation = series->operations; operation != NULL; operation = next) {
         next = operation->next;
-        operation_restart(overlay, series, operation);
+        collective_restart(overlay, series, operation);
         stall_probe_progress(overlay, operation);
-        operation_advance(overlay, series, operation);
+        collective_advance(overlay, series, operation);
     }
 }
 
@@ -75,7 +76,7 @@ static void advance_list(struct overlay *overlay, struct list *list)
         for (struct operation *operation = series->operations; operation != NULL;
              operation = next) {
             next = operation->next;
-            operation_advance(overlay, series, operation);
+            collective_advance(overlay, series, operation);
         }
     }
 }
@@ -96,6 +97,6 @@ void collective_linked(struct overlay *overlay, struct child *child)
     {
         for (struct operation *operation = series->operations; operation != NULL;
              operation = operation->next)
-            operation_query_child(overlay, series, operation, index);
+            collective_query_child(overlay, series, operation, index);
     }
 }

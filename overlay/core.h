@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the files of the core share: the state of one place, and the few functions by which they
- * call each other.  Each part's state is modified by its own file only.
+ * call each other, unless a separate header has them (broadcast.h, collective.h, large.h, series.h,
+ * stream.h).  Each part's state is modified by its own file only.
  *
  *     overlay.c     create, step, dispatch of frames by type and sender
  *     join.c        the way up: finding, keeping and losing a parent
@@ -16,7 +17,7 @@
  *     forget.c      removal of finished operations
  *     stall_probe.c members missing in an operation
  *     collective.c  exchange and gather; large.c: large ones; collective_cancel.c: given up;
- *                   series*.c: their records, their sets; collective_restart.c: changes in the tree
+ *                   series*.c, operation.c: records; collective_restart.c: changes in the tree
  *     stream.c      transfers over two trees
  *     lateral.c     links outside the tree
  *     route.c       send, request, reply
@@ -457,77 +458,6 @@ void lease_echo(struct overlay *overlay, uint32_t parent);
 int lease_on_lease(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int lease_on_echo(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
-/* broadcast.c */
-void broadcast_check(const struct overlay *overlay);
-void broadcast_append(struct overlay *overlay, enum overlay_entry_kind kind,
-                      const struct ranges *set, const void *payload, size_t payload_bytes);
-void broadcast_append_places(struct overlay *overlay, enum overlay_entry_kind kind,
-                             const struct ranges *places);
-bool broadcast_is_caught_up(const struct overlay *overlay);
-void broadcast_welcome(struct overlay *overlay, const struct overlay_welcome *welcome);
-/* Highest kept entry of a child range, at least what it has acknowledged. */
-uint64_t broadcast_head(const struct overlay *overlay, const struct child *child);
-/* The entry that added a place that has never joined, if it is kept; else 0. */
-uint64_t broadcast_birth(const struct overlay *overlay, uint32_t place);
-/* The state of the tree right after a sequence; everything later must still be kept. */
-void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
-                       struct overlay_welcome *welcome);
-/* Sends a new child all kept entries of its range after `after`. */
-void broadcast_replay(struct overlay *overlay, const struct child *child, uint64_t after);
-/* Child ranges, their heads or what they have received have changed: recounts the missing
- * acknowledgements, drops entries no longer needed, and acknowledges to the parent. */
-void broadcast_trim(struct overlay *overlay);
-void broadcast_step_end(struct overlay *overlay);
-int broadcast_on_entry(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int broadcast_on_ack(struct overlay *overlay, uint32_t from, const struct frame *frame);
-void broadcast_leave(struct overlay *overlay);
-/* The entry is still needed by a place below, or by us. */
-bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence);
-void broadcast_fini(struct overlay *overlay);
-
-/* broadcast_large.c */
-/* A user's entry, by the log or by a stream; payload may be NULL. */
-void broadcast_user(struct overlay *overlay, const struct ranges *set, struct message *payload);
-/* An upcall in the root's order; takes payload. */
-void broadcast_tell(struct overlay *overlay, struct message *payload);
-void broadcast_tell_places(struct overlay *overlay, enum overlay_action_kind kind,
-                           const struct ranges *places);
-/* LARGE, REROUTE or SETTLED.  If not new: an heir may get entries that concern only others of its
- * range. */
-void broadcast_large_take(struct overlay *overlay, const struct overlay_entry *entry,
-                          const struct stream_large *size, bool is_new);
-/* Its payload has not arrived here yet. */
-bool broadcast_large_is_awaited(const struct overlay *overlay, uint64_t sequence);
-void broadcast_large_trimmed(struct overlay *overlay);
-bool broadcast_large_is_under_way(const struct overlay *overlay);
-void broadcast_large_death(struct overlay *overlay);
-void broadcast_large_linked(struct overlay *overlay, uint32_t place);
-void broadcast_large_fini(struct overlay *overlay);
-
-/* collective.c */
-void collective_check(const struct overlay *overlay);
-void collective_contribute(struct overlay *overlay, const struct overlay_event *event);
-void collective_cancel(struct overlay *overlay, const struct operation_name *key);
-/* These have been added to `dead`. */
-void collective_death(struct overlay *overlay, const struct ranges *places);
-void collective_joined(struct overlay *overlay); /* a new parent has got nothing yet */
-void collective_ready(struct overlay *overlay);  /* sends what had to wait */
-void collective_linked(struct overlay *overlay, struct child *child); /* a child has (re)joined */
-int collective_on_contribute(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int collective_on_query(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int collective_on_release(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int collective_on_cancel(struct overlay *overlay, uint32_t from, const struct frame *frame);
-/* The record of an operation that a peer refers to, made if necessary, and its series; NULL if it
- * has ended, does not concern us, or is invalid: then *ret_rc < 0. */
-struct operation *collective_open(struct overlay *overlay, const struct operation_name *key,
-                                  const struct ranges *set, struct series **ret_series,
-                                  int *ret_rc);
-/* The same for a frame of overlay_encode_named(); below 0 if the peer must be dropped. */
-int collective_open_named(struct overlay *overlay, const struct frame *frame,
-                          struct series **ret_series, struct operation **ret_operation);
-void collective_init(struct overlay *overlay);
-void collective_fini(struct overlay *overlay);
-
 /* forget.c */
 /* The root: logs that the places of event->set forget an owner (event->id). */
 void forget_log(struct overlay *overlay, const struct overlay_event *event);
@@ -538,6 +468,12 @@ void forget_kept(struct overlay *overlay, uint32_t owner, int change);
 bool forget_is_under_way(const struct overlay *overlay, uint32_t owner);
 /* This place has got the FORGET as one of its members. */
 bool forget_is_done(const struct overlay *overlay, uint32_t owner);
+
+/* retell.c */
+/* An operation has made no progress for long. */
+void retell_stalled(struct overlay *overlay, struct series *series, struct operation *operation);
+int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *frame);
+int retell_on_unanswered(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* stall_probe.c */
 void stall_probe_check(const struct overlay *overlay);
@@ -550,18 +486,10 @@ void stall_probe_decided(struct overlay *overlay, const struct series *series,
 void stall_probe_ask(struct overlay *overlay, const struct overlay_event *event);
 void stall_probe_timer(struct overlay *overlay);
 uint64_t stall_probe_deadline_ns(const struct overlay *overlay);
-int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int retell_on_unanswered(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int stall_probe_on_stalled(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int stall_probe_on_call(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int stall_probe_on_roll(struct overlay *overlay, uint32_t from, const struct frame *frame);
 void stall_probe_fini(struct overlay *overlay);
-
-/* large.c; the handlers of OVERLAY_BROKEN handle both kinds of streams */
-int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int large_on_done(struct overlay *overlay, uint32_t from, const struct frame *frame);
-int large_on_over(struct overlay *overlay, uint32_t from, const struct frame *frame);
 
 /* stream.c; stream.h has the rest */
 void stream_check_all(const struct overlay *overlay);
@@ -600,6 +528,9 @@ enum lateral_take lateral_take(struct overlay *overlay, uint32_t place, uint32_t
 void lateral_death(struct overlay *overlay, const struct ranges *places);
 void lateral_timer(struct overlay *overlay);
 uint64_t lateral_deadline_ns(const struct overlay *overlay);
+/* Each with the owners of series for whose next operation it is kept; returns their number. */
+uint32_t lateral_list(const struct overlay *overlay,
+                      struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX]);
 void lateral_close_all(struct overlay *overlay);
 void lateral_fini(struct overlay *overlay);
 void lateral_on_ask(struct overlay *overlay, uint32_t source, const struct wire_bytes *payload);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overlay/broadcast.h"
 #include "overlay/core.h"
 #include "overlay/limits.h"
 

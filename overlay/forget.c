@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "base/hash_map.h"
+#include "overlay/broadcast.h"
 #include "overlay/series.h"
 
 #define FORGOTTEN_MAX 256

@@ -19,6 +19,8 @@
 
 #include <assert.h>
 
+#include "overlay/broadcast.h"
+#include "overlay/collective.h"
 #include "overlay/core.h"
 
 /* ---- the root ---- */

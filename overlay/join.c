@@ -20,6 +20,8 @@
 
 #include "base/address_wire.h"
 #include "base/hash.h"
+#include "overlay/broadcast.h"
+#include "overlay/collective.h"
 #include "overlay/core.h"
 
 #define RETRY_MIN_NS      (10 * 1000000ull)

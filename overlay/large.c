@@ -22,11 +22,15 @@
  */
 #include "config.h"
 
+#include "overlay/large.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "overlay/broadcast.h"
+#include "overlay/collective.h"
 #include "overlay/series.h"
 #include "overlay/stream.h"
 #include "overlay/stream_cost.h"
@@ -222,7 +226,7 @@ static void route_main_tree(struct overlay *overlay, const struct series *series
     if (!series_meets_here(overlay, series))
         stream_add_edge(overlay, operation->stream, overlay->join.target, STREAM_TREE_BOTH);
     for (uint32_t i = 0; i < operation->parts_count; i++) {
-        if (part_counts(&operation->parts[i]))
+        if (operation_part_counts(&operation->parts[i]))
             stream_add_edge(overlay, operation->stream, overlay->children[i].head,
                             STREAM_TREE_BOTH);
     }
@@ -277,7 +281,8 @@ static void pass_on(struct overlay *overlay, const struct operation *operation,
         below.base = operation->parts[i].state == OVERLAY_PART_SIZED ? (uint32_t)base : 0;
         below.pieces_count = first ? attached->pieces_count : 0;
         below.pieces = attached->pieces;
-        if (!part_counts(&operation->parts[i]) || overlay->children[i].state != CHILD_LINKED)
+        if (!operation_part_counts(&operation->parts[i]) ||
+            overlay->children[i].state != CHILD_LINKED)
             continue;
         first = false;
         stream_encode_go(&below, operation->attempt, operation->round, &frame);
@@ -476,7 +481,8 @@ static void pass_over(struct overlay *overlay, struct series *series, struct ope
 
     stream_encode_over(&over, operation->attempt, &frame);
     for (uint32_t i = 0; i < operation->parts_count; i++) {
-        if (part_counts(&operation->parts[i]) && overlay->children[i].state == CHILD_LINKED)
+        if (operation_part_counts(&operation->parts[i]) &&
+            overlay->children[i].state == CHILD_LINKED)
             overlay_send_copy(overlay, overlay->children[i].head, &frame);
     }
     message_release(frame.payload);
@@ -531,7 +537,7 @@ static bool is_done(const struct overlay *overlay, const struct series *series,
     if (series_is_member(overlay, series) && !operation_is_decided(operation))
         return false;
     for (uint32_t i = 0; i < operation->parts_count; i++) {
-        if (part_counts(&operation->parts[i]) && !operation->parts[i].done)
+        if (operation_part_counts(&operation->parts[i]) && !operation->parts[i].done)
             return false;
     }
     return true;
@@ -678,7 +684,7 @@ int large_on_broken(struct overlay *overlay, uint32_t from, const struct frame *
     if (rc < 0)
         return rc;
     if (name.entry > 0) {
-        broadcast_stream_broken(overlay, name.entry);
+        broadcast_large_broken(overlay, name.entry);
         return 0;
     }
     operation = operation_of(overlay, &name.key, frame->attempt, &series);

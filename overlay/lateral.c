@@ -435,13 +435,8 @@ void lateral_fini(struct overlay *overlay)
         lateral_remove(overlay, overlay->laterals.first);
 }
 
-uint32_t overlay_lateral_links(const struct overlay *overlay)
-{
-    return overlay->laterals.count;
-}
-
-uint32_t overlay_laterals(const struct overlay *overlay,
-                          struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
+uint32_t lateral_list(const struct overlay *overlay,
+                      struct endpoint_lateral ret_laterals[ENDPOINT_LATERALS_MAX])
 {
     uint32_t count = 0;
 

@@ -21,6 +21,8 @@
 #include <string.h>
 
 #include "base/address_wire.h"
+#include "overlay/broadcast.h"
+#include "overlay/collective.h"
 #include "overlay/core.h"
 #include "overlay/limits.h"
 

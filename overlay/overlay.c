@@ -13,7 +13,12 @@
 
 #include "base/address_wire.h"
 #include "base/buffer.h"
+#include "overlay/broadcast.h"
+#include "overlay/collective.h"
 #include "overlay/core.h"
+#include "overlay/large.h"
+#include "overlay/limits.h"
+#include "overlay/series.h"
 
 #define HEARTBEAT_NS    (1000 * 1000000ull)
 #define LEASE_NS        (120000 * 1000000ull)
@@ -157,7 +162,7 @@ struct overlay *overlay_create(const struct endpoint_config *config)
     overlay->absence_ns = OVERLAY_NEVER_NS;
     overlay->parted_ns = OVERLAY_NEVER_NS;
     overlay->stall_probe.watch_ns = OVERLAY_NEVER_NS;
-    collective_init(overlay);
+    series_init(overlay);
     return overlay;
 }
 
@@ -171,7 +176,7 @@ void overlay_destroy(struct overlay *overlay)
     membership_fini(overlay);
     deaths_fini(overlay);
     broadcast_large_fini(overlay);
-    collective_fini(overlay);
+    series_fini(overlay);
     stream_fini(overlay);
     lateral_fini(overlay);
     route_fini(overlay);
@@ -506,7 +511,7 @@ static void overlay_check(const struct overlay *overlay)
     join_check(overlay);
     lease_check(overlay);
     broadcast_check(overlay);
-    collective_check(overlay);
+    series_check_all(overlay);
     stream_check_all(overlay);
     lateral_check(overlay);
     route_check(overlay);
@@ -611,6 +616,14 @@ void overlay_missing(const struct overlay *overlay, struct ranges *ret_places)
     ranges_clip(ret_places, 0, overlay->population - 1);
     ranges_remove_all(ret_places, &overlay->arrived);
     ranges_remove_all(ret_places, &overlay->dead);
+}
+
+int overlay_may_broadcast(const struct overlay *overlay)
+{
+    return overlay->broadcast.count < OVERLAY_ENTRIES_MAX &&
+                   overlay->broadcast.bytes < OVERLAY_ENTRIES_BYTES_MAX
+               ? 0
+               : -EAGAIN;
 }
 
 int overlay_may_change(const struct overlay *overlay)

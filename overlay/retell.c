@@ -26,6 +26,8 @@
 #include <errno.h>
 
 #include "base/hash.h"
+#include "overlay/collective.h"
+#include "overlay/large.h"
 #include "overlay/series.h"
 #include "overlay/stream.h"
 
@@ -80,9 +82,10 @@ static void ask_child(struct overlay *overlay, const struct series *series,
     const struct child *child = &overlay->children[index];
     const struct part *part = operation_part(overlay, operation, index);
 
-    if (child->state != CHILD_LINKED || part_counts(part) || part->state == OVERLAY_PART_OVER)
+    if (child->state != CHILD_LINKED || operation_part_counts(part) ||
+        part->state == OVERLAY_PART_OVER)
         return;
-    operation_query_child(overlay, series, operation, index);
+    collective_query_child(overlay, series, operation, index);
     if (part->state == OVERLAY_PART_HELD)
         collective_send_query(overlay, series, operation, child->head, OVERLAY_WANT_RESULT);
     else
@@ -119,13 +122,13 @@ static void tell_again(struct overlay *overlay, struct series *series, struct op
 
         if (operation_is_decided(operation) || operation_is_over(operation) || !part->dropped)
             continue;
-        part_clear(part);
+        operation_part_clear(part);
         if (series_expects(overlay, series, child))
             operation->waiting++;
         if (child->state == CHILD_LINKED)
             ask_again(overlay, series, operation->generation, child->head);
     }
-    operation_advance(overlay, series, operation);
+    collective_advance(overlay, series, operation);
 }
 
 int retell_on_again(struct overlay *overlay, uint32_t from, const struct frame *frame)
@@ -169,7 +172,7 @@ static int answer(struct overlay *overlay, struct series *series, struct operati
     const struct part *part = operation_part(overlay, operation, index);
     uint32_t place = overlay->children[index].head;
 
-    if (part_counts(part) && part->bytes != again->bytes)
+    if (operation_part_counts(part) && part->bytes != again->bytes)
         return -EBADMSG; /* it has sent something different before */
     if (operation_is_over(operation))
         say_gone(overlay, series, operation->generation, place);

@@ -42,7 +42,7 @@ struct range series_covering(const struct overlay *overlay, const struct operati
 
 /* ---- invariants ---- */
 
-void collective_check(const struct overlay *overlay)
+void series_check_all(const struct overlay *overlay)
 {
     const struct collective *collective = &overlay->collective;
 
@@ -63,35 +63,6 @@ void series_check(const struct overlay *overlay, const struct series *series)
     assert(series->key.generation == 0 && series->key.target < ENDPOINT_TARGET_COUNT);
     assert(series->key.merge < overlay->merges_count);
     assert(series->narrow_ns == 0 || series->key.target == ENDPOINT_TARGET_ALL);
-}
-
-static void stream_of_operation_check(const struct operation *operation)
-{
-    assert(operation_is_going(operation) <= (operation->stream != NULL));
-    assert(operation_is_stored(operation) <= (operation->stream != NULL));
-    assert(operation_is_going(operation) || operation_is_stored(operation) ||
-           operation->stream == NULL);
-    assert(!operation_is_going(operation) || operation->stream->attempt == operation->attempt);
-    assert(!operation_is_stored(operation) || stream_is_complete(operation->stream));
-    assert(operation->broken <= operation->round + 1);
-}
-
-void operation_check(const struct overlay *overlay, const struct series *series,
-                     const struct operation *operation)
-{
-    series_check(overlay, series);
-    assert(operation->attempt <= series->attempt); /* I1: a new one begins with restart */
-    assert(operation->sent == ATTEMPT_NONE || operation->sent <= operation->attempt);
-    assert(operation->waiting == WAITING_UNKNOWN ||
-           operation->waiting <= overlay->children_count + 1);
-    assert(operation->parts_count <= overlay->children_count);
-    assert(operation->own == NULL || (operation->called && !operation_is_decided(operation)));
-    assert(operation->result == NULL || operation->phase == OPERATION_DECIDED);
-    assert(operation->cancel <= CANCEL_TOLD);
-    assert((operation->pieces_count == 0) == (operation->pieces == NULL));
-    assert(operation->next == NULL ||
-           generation_before(operation->generation, operation->next->generation));
-    stream_of_operation_check(operation);
 }
 
 /* ---- the dead ---- */
@@ -155,7 +126,7 @@ void series_look_at_dead(struct overlay *overlay, struct series *series)
     series->has_dead = ranges_overlap_set(&series->set, &overlay->dead);
 }
 
-/* ---- series and operations ---- */
+/* ---- series ---- */
 
 void series_count_open(struct overlay *overlay, struct series *series, int change)
 {
@@ -201,53 +172,6 @@ struct operation *series_operation(const struct series *series, uint32_t generat
     while (operation != NULL && operation->generation != generation)
         operation = operation->next;
     return operation;
-}
-
-void part_clear(struct part *part)
-{
-    message_release(part->frame);
-    *part = (struct part){.state = OVERLAY_PART_NONE};
-}
-
-struct part *operation_part(struct overlay *overlay, struct operation *operation, uint32_t index)
-{
-    uint32_t count = overlay->children_count;
-
-    if (operation->parts_count < count) {
-        operation->parts = memory_resize(operation->parts, count * sizeof(*operation->parts));
-        memset(&operation->parts[operation->parts_count], 0,
-               (count - operation->parts_count) * sizeof(*operation->parts));
-        operation->parts_count = count;
-    }
-    assert(index < operation->parts_count);
-    return &operation->parts[index];
-}
-
-struct operation_name operation_key(const struct series *series, const struct operation *operation)
-{
-    struct operation_name key = series->key;
-
-    key.generation = operation->generation;
-    return key;
-}
-
-void operation_destroy(struct overlay *overlay, struct series *series, struct operation *operation)
-{
-    assert(series->count > 0);
-    series->count--;
-    if (!operation_is_decided(operation)) {
-        series_count_open(overlay, series, -1);
-        overlay->collective.calls -= operation->called;
-    }
-    large_reset(overlay, operation);
-    stream_destroy(overlay, operation->stream);
-    for (uint32_t i = 0; i < operation->parts_count; i++)
-        part_clear(&operation->parts[i]);
-    free(operation->parts);
-    message_release(operation->own);
-    message_release(operation->result);
-    ranges_fini(&operation->lost);
-    free(operation);
 }
 
 void series_drop_stable(struct overlay *overlay, struct series *series)
@@ -308,12 +232,6 @@ bool series_meets_here(const struct overlay *overlay, const struct series *serie
     return tree_head(&tree, series->covering) == overlay->place;
 }
 
-bool operation_is_hopeless(const struct overlay *overlay, const struct series *series,
-                           const struct operation *operation)
-{
-    return operation->cancel != CANCEL_NONE || series_has_dead(overlay, series);
-}
-
 /* A living member in the range. */
 static bool has_living(const struct overlay *overlay, const struct series *series,
                        struct range range)
@@ -349,7 +267,7 @@ uint32_t series_low(const struct overlay *overlay, const struct series *series)
 
 /* ---- life ---- */
 
-void collective_init(struct overlay *overlay)
+void series_init(struct overlay *overlay)
 {
     list_init(&overlay->collective.open);
     list_init(&overlay->collective.at_rest);
@@ -361,7 +279,7 @@ static void destroy_all(struct overlay *overlay, struct list *list)
         series_destroy(overlay, list_entry(list_first(list), struct series, node));
 }
 
-void collective_fini(struct overlay *overlay)
+void series_fini(struct overlay *overlay)
 {
     destroy_all(overlay, &overlay->collective.open);
     destroy_all(overlay, &overlay->collective.at_rest);
@@ -370,45 +288,4 @@ void collective_fini(struct overlay *overlay)
     hash_map_destroy(overlay->collective.forgetting);
     free(overlay->collective.dead_before);
     free(overlay->collective.forgotten);
-}
-
-/* ---- facts ---- */
-
-static uint32_t count_operations(const struct list *list)
-{
-    const struct list_link *spare;
-    const struct series *series;
-    uint32_t count = 0;
-
-    series_for_each(list, series, spare)
-    {
-        for (const struct operation *operation = series->operations; operation != NULL;
-             operation = operation->next)
-            count++;
-    }
-    return count;
-}
-
-uint32_t overlay_kept_operations(const struct overlay *overlay)
-{
-    return count_operations(&overlay->collective.open) +
-           count_operations(&overlay->collective.at_rest);
-}
-
-uint32_t overlay_kept_series(const struct overlay *overlay)
-{
-    uint32_t count = 0;
-    const struct list_link *spare;
-    const struct series *series;
-
-    series_for_each(&overlay->collective.open, series, spare) count++;
-    series_for_each(&overlay->collective.at_rest, series, spare) count++;
-    return count;
-}
-
-int overlay_knows_owner(const struct overlay *overlay, uint32_t owner)
-{
-    const struct hash_map *by_owner = overlay->collective.by_owner;
-
-    return by_owner != NULL && hash_map_get_u64(by_owner, owner) != NULL;
 }

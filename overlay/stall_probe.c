@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overlay/collective.h"
 #include "overlay/series.h"
 
 #define ROLL_CALLS_MAX  64 /* open at a place; more are not answered */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "overlay/broadcast.h"
+#include "overlay/large.h"
 #include "overlay/stream_cost.h"
 #include "overlay/two_trees.h"
 
@@ -740,7 +742,7 @@ static bool tell_one(struct overlay *overlay)
             stream->complete_reported = true;
             stream_check(stream);
             if (stream->name.entry > 0)
-                broadcast_stream_complete(overlay);
+                broadcast_large_complete(overlay);
             else
                 large_stream_complete(overlay, stream);
             return true;
@@ -749,7 +751,7 @@ static bool tell_one(struct overlay *overlay)
             stream->broken = false;
             stream->given_up = true;
             if (stream->name.entry > 0)
-                broadcast_stream_broken(overlay, stream->name.entry);
+                broadcast_large_broken(overlay, stream->name.entry);
             else
                 large_stream_broken(overlay, stream);
             return true;
@@ -768,21 +770,6 @@ void stream_step_end(struct overlay *overlay)
             pump_all(overlay, stream);
         activate_all(overlay);
     }
-}
-
-uint64_t overlay_kept_stream_bytes(const struct overlay *overlay)
-{
-    uint64_t bytes = 0;
-
-    for (const struct stream *stream = overlay->streams.first; stream != NULL;
-         stream = stream->next)
-        bytes += sizeof(*stream) + stream->have_bytes;
-    return bytes;
-}
-
-uint32_t overlay_early_opens(const struct overlay *overlay)
-{
-    return overlay->streams.early_count;
 }
 
 void stream_fini(struct overlay *overlay)

@@ -100,12 +100,6 @@ struct stream {
     bool given_up;          /* that has been reported: no more links are requested */
 };
 
-/* Notifications to the owners of streams, made at the end of a step. */
-void large_stream_complete(struct overlay *overlay, struct stream *stream);
-void large_stream_broken(struct overlay *overlay, struct stream *stream);
-void broadcast_stream_complete(struct overlay *overlay);
-void broadcast_stream_broken(struct overlay *overlay, uint64_t sequence);
-
 /* Asserts the invariants of a stream; O(1). */
 void stream_check(const struct stream *stream);
 struct stream *stream_create(struct overlay *overlay, const struct stream_name *name,

@@ -2,7 +2,7 @@
 /*
  * An exchange of much at one hop, place 1 of 7 with the parent 0 and the children 2 and 3, and frames that
  * come twice, too early, too late or of another attempt or round: what would end the operation too early,
- * or the daemon, is not taken, and what was sent or counted is not again.  And of the log: what an heir,
+ * or the daemon, is not taken, and what was sent or counted (overlay/operation.c) is not again.  And of the log: what an heir,
  * or who joins below one, need not hear again is not sent again.
  */
 #include "config.h"
