@@ -530,8 +530,8 @@ static int lines_parse(struct allocation_builder *builder, const char *file, str
 
 /* What was built becomes the allocation, without what is excluded; allocation is unchanged if that
  * fails. */
-static int finish(struct allocation_builder *builder, struct source *source,
-                  struct allocation *allocation, const char *origin)
+static int finish_allocation(struct allocation_builder *builder, struct source *source,
+                             struct allocation *allocation, const char *origin)
 {
     const char *user = source->choice.user;
     struct allocation made;
@@ -570,7 +570,7 @@ int allocation_parse_hostfile_of(struct allocation *allocation, const char *file
     rc = lines_parse(&builder, file, &source);
     if (rc == 0) {
         snprintf(origin, sizeof(origin), "host file %s", file);
-        rc = finish(&builder, &source, allocation, origin);
+        rc = finish_allocation(&builder, &source, allocation, origin);
         if (rc < 0)
             error_prefix(error, "%s", file);
     }
@@ -616,7 +616,7 @@ int allocation_parse_hosts_of(struct allocation *allocation, const char *text,
     allocation_builder_init(&builder, allocation);
     rc = entries_parse(&builder, &source);
     if (rc == 0)
-        rc = finish(&builder, &source, allocation, "--host");
+        rc = finish_allocation(&builder, &source, allocation, "--host");
     allocation_builder_fini(&builder);
     host_choice_fini(&source.choice);
     return rc;

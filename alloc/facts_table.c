@@ -19,8 +19,8 @@ void facts_table_fini(struct facts_table *table)
 }
 
 /* Nodes that are in no kind yet. */
-static void put(struct facts_table *table, const struct node_facts *facts,
-                const struct ranges *nodes)
+static void put_facts(struct facts_table *table, const struct node_facts *facts,
+                      const struct ranges *nodes)
 {
     struct facts_kind *kind;
 
@@ -56,12 +56,12 @@ void facts_table_add(struct facts_table *table, const struct node_facts *facts,
         ranges_remove_all(&left, &common);
         if (!node_facts_equal(&both, &table->kinds[i].facts)) {
             ranges_remove_all(&table->kinds[i].nodes, &common);
-            put(table, &both, &common);
+            put_facts(table, &both, &common);
         }
         ranges_fini(&common);
         node_facts_fini(&both);
     }
-    put(table, facts, &left);
+    put_facts(table, facts, &left);
     ranges_fini(&left);
 }
 

@@ -196,7 +196,7 @@ void name_index_add(struct name_index *index, const struct host_run *run, uint32
     }
 }
 
-static uint8_t lesser(uint8_t a, uint8_t b)
+static uint8_t lesser_bytes(uint8_t a, uint8_t b)
 {
     return a < b ? a : b;
 }
@@ -240,8 +240,8 @@ static bool numbers_share(const struct host_run *a, const struct host_run *b)
 /* 0 if surely no name is in both. */
 static bool runs_may_share(const struct host_run *a, const struct host_run *b)
 {
-    uint8_t prefix = lesser(a->prefix_bytes, b->prefix_bytes);
-    uint8_t suffix = lesser(a->suffix_bytes, b->suffix_bytes);
+    uint8_t prefix = lesser_bytes(a->prefix_bytes, b->prefix_bytes);
+    uint8_t suffix = lesser_bytes(a->suffix_bytes, b->suffix_bytes);
 
     if (memcmp(a->prefix, b->prefix, prefix) != 0 ||
         memcmp(a->suffix + a->suffix_bytes - suffix, b->suffix + b->suffix_bytes - suffix,

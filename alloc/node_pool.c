@@ -331,8 +331,8 @@ static bool has_required(const struct node_pool *pool, const struct node_query *
     return placement_require_holds(query->require, facts != NULL ? facts : &nothing);
 }
 
-static bool matches(const struct node_pool *pool, const struct node_query *query, uint32_t number,
-                    const struct cell *cell, const struct pool_job *job)
+static bool node_matches(const struct node_pool *pool, const struct node_query *query,
+                         uint32_t number, const struct cell *cell, const struct pool_job *job)
 {
     const struct endpoint *node = &pool->nodes[number];
     uint32_t free_slots =
@@ -359,10 +359,10 @@ void node_pool_query(const struct node_pool *pool, const struct node_query *quer
 
     ranges_clear(ret_nodes);
     for (uint32_t i = 0; i < pool->count; i = first) {
-        bool matched = matches(pool, query, i, cell, job);
+        bool matched = node_matches(pool, query, i, cell, job);
 
         for (first = i + 1; first < pool->count; first++) {
-            if (matches(pool, query, first, cell, job) != matched)
+            if (node_matches(pool, query, first, cell, job) != matched)
                 break;
         }
         if (matched)

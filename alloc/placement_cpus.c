@@ -55,8 +55,8 @@ static uint32_t least_cores(const struct topology *view, enum topology_level lev
     return least;
 }
 
-static bool fits(const struct topology *view, const struct placement_rule *rule, uint32_t slots,
-                 uint32_t pe)
+static bool cores_suffice(const struct topology *view, const struct placement_rule *rule,
+                          uint32_t slots, uint32_t pe)
 {
     uint64_t at_once = rule->policy == PLACEMENT_PER_OBJECT ? rule->per : 1;
 
@@ -85,7 +85,7 @@ static uint32_t pe_of(const struct placement *placement, const struct placement_
     for (uint32_t i = 0; i < machines->kinds_count; i++) {
         uint32_t slots = most_slots(&machines->kinds[i], &placement->excluded, allocation);
 
-        if (slots > 0 && !fits(&machines->kinds[i].view, rule, slots, pe))
+        if (slots > 0 && !cores_suffice(&machines->kinds[i].view, rule, slots, pe))
             return 0;
     }
     return pe <= PLACEMENT_UNITS_MAX ? pe : 0;

@@ -37,8 +37,8 @@ const char *placement_device_variable(enum topology_device_kind kind)
 }
 
 /* 0, 1 or 2, as said in the header. */
-static uint32_t distance(const struct topology *view, const struct topology_device *device,
-                         uint32_t thread)
+static uint32_t device_distance(const struct topology *view, const struct topology_device *device,
+                                uint32_t thread)
 {
     const uint32_t *packages = view->objects[TOPOLOGY_PACKAGE];
 
@@ -62,7 +62,7 @@ static uint32_t numa_distance(const struct topology *view, const struct topology
 
     for (uint32_t t = 0; t < view->threads; t++) {
         if (view->objects[TOPOLOGY_NUMA][t] == numa) {
-            uint32_t here = distance(view, device, t);
+            uint32_t here = device_distance(view, device, t);
 
             least = here < least ? here : least;
         }
@@ -113,7 +113,7 @@ static uint32_t choose_gpu(const struct device_binder *binder, enum topology_dev
 
         if (view->devices[i].kind != vendor || binder->use[i] & TAKEN_NOW)
             continue;
-        far = distance(view, &view->devices[i], thread);
+        far = device_distance(view, &view->devices[i], thread);
         if (best == UINT32_MAX || binder->use[i] < binder->use[best] ||
             (binder->use[i] == binder->use[best] && far < best_far)) {
             best = i;
@@ -124,8 +124,8 @@ static uint32_t choose_gpu(const struct device_binder *binder, enum topology_dev
 }
 
 /* The numbers of those that the process at hand has taken. */
-static void settle(struct device_binder *binder, enum topology_device_kind kind,
-                   struct ranges *ret_numbers)
+static void list_taken(struct device_binder *binder, enum topology_device_kind kind,
+                       struct ranges *ret_numbers)
 {
     uint32_t number = 0;
 
@@ -158,7 +158,7 @@ int placement_device_take(struct device_binder *binder, uint32_t count, int agai
                              there, count);
         binder->use[best] = (binder->use[best] + 1) | TAKEN_NOW;
     }
-    settle(binder, vendor, ret_numbers);
+    list_taken(binder, vendor, ret_numbers);
     *ret_kind = vendor;
     return 0;
 }
@@ -231,7 +231,7 @@ int placement_device_deal(struct device_binder *binder, enum placement_device de
         deal.first = best < deal.first ? best : deal.first;
         add_near(binder->view, &binder->view->devices[best], &deal.near);
     }
-    settle(binder, deal.kind, &deal.numbers);
+    list_taken(binder, deal.kind, &deal.numbers);
     *ret_deal = deal;
     return 0;
 }

@@ -160,7 +160,7 @@ static uint32_t next_in_cycle(struct binder *binder, uint32_t wanted)
     return object;
 }
 
-static uint32_t nearest(struct binder *binder, uint32_t wanted)
+static uint32_t nearest_numa(struct binder *binder, uint32_t wanted)
 {
     assert(binder->devices.numa_order != NULL); /* placement_device_order has been called */
     for (uint32_t i = 0; i < binder->objects; i++) {
@@ -178,7 +178,7 @@ static uint32_t choose_object(struct binder *binder, const struct placement_rule
     if (rule->policy == PLACEMENT_PER_OBJECT)
         return dealt / rule->per;
     if (rule->policy == PLACEMENT_BY_DISTANCE)
-        return nearest(binder, wanted);
+        return nearest_numa(binder, wanted);
     return binder->objects > 1 ? next_in_cycle(binder, wanted) : 0;
 }
 

@@ -165,7 +165,7 @@ int placement_map_make_free_runs(struct free_runs *ret_runs, const struct placem
 
 /* ---- Messages ---- */
 
-static const char *counted(uint64_t count, const char *one, const char *many)
+static const char *one_or_many(uint64_t count, const char *one, const char *many)
 {
     return count == 1 ? one : many;
 }
@@ -178,8 +178,8 @@ static void describe_slots(const struct allocation *allocation, char *text, size
     int has_origin = allocation->origin[0] != '\0';
 
     snprintf(text, text_bytes, "there %s %" PRIu64 " %s on %u %s%s%s%s",
-             counted(slots, "is", "are"), slots, counted(slots, "slot", "slots"), nodes,
-             counted(nodes, "node", "nodes"), has_origin ? " (from " : "", allocation->origin,
+             one_or_many(slots, "is", "are"), slots, one_or_many(slots, "slot", "slots"), nodes,
+             one_or_many(nodes, "node", "nodes"), has_origin ? " (from " : "", allocation->origin,
              has_origin ? ")" : "");
 }
 
@@ -191,7 +191,7 @@ static const char *describe_less(const struct placement_map *map, const struct p
     text[0] = '\0';
     if (total < allocation_slots(allocation))
         snprintf(text, text_bytes, ", of which %" PRIu64 " %s%s%s%s", total,
-                 counted(total, "is free", "are free"),
+                 one_or_many(total, "is free", "are free"),
                  app > map->apps ? " after the other applications" : "",
                  app->rule->pe > 1 ? " with the cores that each process takes"
                  : app->rule->policy == PLACEMENT_BY_CPUS
@@ -216,7 +216,7 @@ static int too_few_slots(const struct placement_app *app, const struct placement
         return error_set(error, -ENOSPC, "no process fits: %s%s", slots, less);
     return error_set(error, -ENOSPC,
                      "%u %s requested, but %s%s; use -n %" PRIu64 " or fewer, or --oversubscribe",
-                     processes, counted(processes, "process", "processes"), slots, less, total);
+                     processes, one_or_many(processes, "process", "processes"), slots, less, total);
 }
 
 /* More than `per` on each: oversubscribing does not help, the number is exact. */
@@ -233,9 +233,9 @@ static int too_few_objects(const struct placement_app *app, uint64_t total, uint
     return error_set(
         error, -ENOSPC,
         "%u %s requested, %u on each %s, but %s; use -n %" PRIu64 " or fewer, or %s%" PRIu64 "%s%s",
-        rule->processes, counted(rule->processes, "process", "processes"), rule->per, level, slots,
-        total, rule->policy == PLACEMENT_PER_OBJECT ? "--map-by ppr:" : "--per-node ", needed,
-        rule->policy == PLACEMENT_PER_OBJECT ? ":" : "",
+        rule->processes, one_or_many(rule->processes, "process", "processes"), rule->per, level,
+        slots, total, rule->policy == PLACEMENT_PER_OBJECT ? "--map-by ppr:" : "--per-node ",
+        needed, rule->policy == PLACEMENT_PER_OBJECT ? ":" : "",
         rule->policy == PLACEMENT_PER_OBJECT ? level : "");
 }
 
@@ -255,9 +255,9 @@ static int node_too_small(const struct placement_app *app, const struct free_run
     return error_set(error, -ENOSPC,
                      "%u %s requested on %s, but %s has %u %s%s%s%s%s; use %s, or --oversubscribe",
                      is_per_node ? app->rule->per : wanted,
-                     counted(is_per_node ? app->rule->per : wanted, "process", "processes"),
+                     one_or_many(is_per_node ? app->rule->per : wanted, "process", "processes"),
                      is_per_node ? "each node" : name, is_per_node ? name : "it", left,
-                     counted(left, "slot", "slots"), run->used_slots > 0 ? " left" : "",
+                     one_or_many(left, "slot", "slots"), run->used_slots > 0 ? " left" : "",
                      has_origin ? " (from " : "", allocation->origin, has_origin ? ")" : "", hint);
 }
 
@@ -357,8 +357,8 @@ static void measure_devices(const struct placement_rule *rule, const struct plac
     room->free = lesser(room->free, left / placement_rule_devices(rule, rule->device_class));
 }
 
-static void measure(const struct placement_rule *rule, const struct placement_map *map,
-                    const struct free_run *run, struct room *room)
+static void measure_room(const struct placement_rule *rule, const struct placement_map *map,
+                         const struct free_run *run, struct room *room)
 {
     uint64_t slots_left = less_or_none(run->slots, run->used_slots);
     uint64_t units_left = less_or_none(run->units, run->used_units);
@@ -410,7 +410,7 @@ static int measure_all(const struct placement_rule *rule, const struct placement
             return no_such_object(rule, &runs->items[i], bind, allocation, error);
         if (check_devices(rule, map, &runs->items[i], allocation, error) < 0)
             return -ENODEV;
-        measure(rule, map, &runs->items[i], room);
+        measure_room(rule, map, &runs->items[i], room);
         rooms->count++;
         rooms->total += room->free * room->run.nodes;
         rooms->widths += room->width * room->run.nodes;
@@ -474,8 +474,8 @@ static uint32_t numbering_width(const struct placement_map *map, const struct pl
 }
 
 /* `nodes` nodes of a run from `first` on get `count` each. */
-static void give(struct outcome *outcome, const struct free_run *run, uint32_t first,
-                 uint32_t nodes, uint64_t count)
+static void give_nodes(struct outcome *outcome, const struct free_run *run, uint32_t first,
+                       uint32_t nodes, uint64_t count)
 {
     const struct placement_rule *rule = outcome->app->rule;
     uint32_t width = numbering_width(outcome->map, rule, run);
@@ -522,16 +522,16 @@ static void give_room(struct outcome *outcome, const struct room *room, uint64_t
     uint32_t first = room->run.first, nodes = room->run.nodes;
     uint32_t full = more > 0 ? (uint32_t)lesser(nodes, *rest / more) : nodes;
 
-    give(outcome, &room->run, first, full, base + more);
+    give_nodes(outcome, &room->run, first, full, base + more);
     *rest -= full * more;
     if (full == nodes)
         return;
-    give(outcome, &room->run, first + full, 1, base + *rest);
+    give_nodes(outcome, &room->run, first + full, 1, base + *rest);
     *rest = 0;
-    give(outcome, &room->run, first + full + 1, nodes - full - 1, base);
+    give_nodes(outcome, &room->run, first + full + 1, nodes - full - 1, base);
 }
 
-static void deal(struct outcome *outcome, const struct rooms *rooms, uint64_t processes)
+static void deal_processes(struct outcome *outcome, const struct rooms *rooms, uint64_t processes)
 {
     uint64_t rest, turns;
 
@@ -622,7 +622,7 @@ static int give_list(struct outcome *outcome, const struct free_runs *runs,
                 equal++;
             if (counts[node] > 0)
                 rc = check_bindable(outcome, run, node, allocation, error);
-            give(outcome, run, node, equal, counts[node]);
+            give_nodes(outcome, run, node, equal, counts[node]);
             node += equal;
         }
         last = after;
@@ -693,7 +693,7 @@ static int count_rooms(struct outcome *outcome, const struct free_runs *runs,
     if (rc == 0)
         rc = check_processes(app, outcome->map, &rooms, processes, is_exact, allocation, error);
     if (rc == 0) {
-        deal(outcome, &rooms, processes);
+        deal_processes(outcome, &rooms, processes);
         assert(outcome->before == processes);
         app->processes = (uint32_t)processes;
         if (is_exact && !app->rule->oversubscribe)

@@ -274,7 +274,7 @@ bool placement_require_wanted(const struct placement *placement)
     return false;
 }
 
-static bool decides(const struct require *require, const struct node_facts *facts)
+static bool facts_decide(const struct require *require, const struct node_facts *facts)
 {
     for (uint32_t i = 0; i < require->count; i++) {
         if (!is_decided(&require->terms[i], facts))
@@ -287,7 +287,7 @@ static void remove_decided(const struct placement *placement, const struct requi
                            struct ranges *nodes)
 {
     for (uint32_t i = 0; i < placement->facts.count; i++) {
-        if (decides(require, &placement->facts.kinds[i].facts))
+        if (facts_decide(require, &placement->facts.kinds[i].facts))
             ranges_remove_all(nodes, &placement->facts.kinds[i].nodes);
     }
 }
@@ -481,8 +481,8 @@ static int nothing_left(const struct placement *placement, const struct allocati
     return -ENODEV;
 }
 
-static int settle(struct placement *placement, const struct allocation *allocation, uint32_t app,
-                  struct error *error)
+static int settle_rule(struct placement *placement, const struct allocation *allocation,
+                       uint32_t app, struct error *error)
 {
     struct placement_rule *rule = &placement->rules[app];
     struct ranges nodes = {0}, refused = {0};
@@ -507,7 +507,8 @@ int placement_require_settle(struct placement *placement, const struct allocatio
                              struct error *error)
 {
     for (uint32_t i = 0; i < placement->rules_count; i++) {
-        int rc = placement->rules[i].require != NULL ? settle(placement, allocation, i, error) : 0;
+        int rc =
+            placement->rules[i].require != NULL ? settle_rule(placement, allocation, i, error) : 0;
 
         if (rc < 0)
             return rc;

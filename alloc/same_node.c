@@ -46,7 +46,7 @@ static uint32_t home_of(const uint32_t *homes, uint32_t node)
     return node;
 }
 
-static void join(uint32_t *homes, uint32_t a, uint32_t b)
+static void join_homes(uint32_t *homes, uint32_t a, uint32_t b)
 {
     uint32_t left = home_of(homes, a), right = home_of(homes, b);
 
@@ -115,7 +115,7 @@ static void join_full_names(const struct allocation *allocation, uint32_t *homes
     }
     for (uint32_t i = 0; i < nodes; i++) {
         if (full[i] != i && full[i] != NOBODY)
-            join(homes, i, full[i]);
+            join_homes(homes, i, full[i]);
     }
     free(full);
     name_index_destroy(index);
@@ -135,7 +135,7 @@ static void append_slice(struct allocation *allocation, const struct hostlist *n
     hostlist_destroy(one);
 }
 
-static void rebuild(struct allocation *allocation, const uint32_t *homes)
+static void rebuild_allocation(struct allocation *allocation, const uint32_t *homes)
 {
     uint32_t nodes = allocation_nodes(allocation), node = 0;
     uint64_t *slots = memory_allocate_zeroed(nodes * sizeof(*slots));
@@ -175,12 +175,12 @@ void same_node_join(struct allocation *allocation, const char *host_name)
     for (uint32_t i = 0; i < nodes; i++)
         homes[i] = i;
     for (uint32_t i = 1; i < here_count; i++)
-        join(homes, here[0], here[i]);
+        join_homes(homes, here[0], here[i]);
     if (has_both)
         join_full_names(allocation, homes);
     for (uint32_t i = 0; i < nodes; i++)
         left += homes[i] == i;
     if (left < nodes)
-        rebuild(allocation, homes);
+        rebuild_allocation(allocation, homes);
     free(homes);
 }
