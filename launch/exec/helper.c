@@ -208,7 +208,7 @@ static void tell_refused(void *context)
 }
 
 /* A start always has an answer, though not from within helper_start. */
-static void refuse(struct helper *helper, uint64_t id, int code)
+static void refuse_start(struct helper *helper, uint64_t id, int code)
 {
     if (helper->refused_count == helper->refused_capacity) {
         helper->refused_capacity = helper->refused_capacity * 2 + 4;
@@ -227,7 +227,7 @@ static void refuse_first(struct helper *helper, int code)
     struct list_link *node;
     int more = 1;
 
-    refuse(helper, list_entry(list_first(&helper->queue), struct packet, node)->id, code);
+    refuse_start(helper, list_entry(list_first(&helper->queue), struct packet, node)->id, code);
     while (more && (node = list_first(&helper->queue)) != NULL) {
         struct packet *packet = list_entry(node, struct packet, node);
         more = packet->data[0];
@@ -339,7 +339,7 @@ static void send_request(struct helper *helper, const struct helper_request *req
         rc = send_or_queue(helper, request->id, packet, bytes + 1, fds, fds_count);
         if (rc < 0) {
             assert(fds_count > 0); /* so it is the first packet of a start */
-            refuse(helper, request->id, rc);
+            refuse_start(helper, request->id, rc);
             return;
         }
         fds_count = 0;
@@ -557,7 +557,7 @@ static void tell_failed(struct helper *helper, const struct helper_event *event)
     buffer_fini(&text);
 }
 
-static void deliver(struct helper *helper, const struct helper_event *event)
+static void deliver_event(struct helper *helper, const struct helper_event *event)
 {
     const struct helper_events *events = helper->events;
 
@@ -630,7 +630,7 @@ static void on_ready(void *context, int fd, unsigned int ready)
     }
     wire_reader_init(&reader, packet, (size_t)bytes);
     while (wire_left(&reader) > 0 && helper_event_decode(&event, &reader) == 0)
-        deliver(helper, &event);
+        deliver_event(helper, &event);
 }
 
 int helper_attach(struct helper *helper, struct loop *loop, const struct helper_events *events,

@@ -202,7 +202,7 @@ static void read_interpreter(struct child_start *start, const char *file)
 }
 
 /* The system's answer, or what it means. */
-static long explain(struct child_start *start, const char *file, long rc)
+static long explain_result(struct child_start *start, const char *file, long rc)
 {
     if (rc == -EACCES && S_ISDIR(mode_of(file)))
         return -EISDIR;
@@ -245,7 +245,8 @@ static long child_search(struct child_start *start)
             result = rc;
         else if (rc != -EACCES && !is_search_error(rc))
             return rc;
-        else if (explain(start, start->candidate, rc) == -ENOENT && start->interpreter_missing)
+        else if (explain_result(start, start->candidate, rc) == -ENOENT &&
+                 start->interpreter_missing)
             return rc;
         if (entry[bytes] == '\0')
             return result;
@@ -285,7 +286,7 @@ static void child_main(void *argument)
     child_bind(start);
     child_reset(start);
     if (start->candidate == NULL)
-        rc = explain(start, start->order.argv[0], child_exec(start, start->order.argv[0]));
+        rc = explain_result(start, start->order.argv[0], child_exec(start, start->order.argv[0]));
     else
         rc = child_search(start);
     child_fail(start, start->interpreter_missing ? START_STEP_INTERPRETER : START_STEP_EXEC, rc);
@@ -302,7 +303,7 @@ static const char *find_path(char *const *environment)
     return PATH_DEFAULT;
 }
 
-static void prepare(struct child_start *start)
+static void prepare_search(struct child_start *start)
 {
     const char *name = start->order.argv[0];
 
@@ -354,7 +355,7 @@ pid_t helper_child_spawn(struct child_start *start, int cgroup_fd, int *ret_repo
     assert(ret_report_fd != NULL);
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
-    prepare(start);
+    prepare_search(start);
     start->report_fd = fds[1];
     start->helper = getpid();
     pid = clone_child(start, cgroup_fd);

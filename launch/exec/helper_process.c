@@ -130,7 +130,7 @@ static void mark_environment(struct helper_order *order, char mark[MARK_BYTES])
     *--order->environment = mark;
 }
 
-static pid_t spawn(struct helper_state *state, struct child_start *start, int *ret_report_fd)
+static pid_t spawn_child(struct helper_state *state, struct child_start *start, int *ret_report_fd)
 {
     uint32_t number = start->order.request.group;
     struct group *group = number > 0 ? helper_group_get(state, number) : NULL;
@@ -232,7 +232,7 @@ static void start_process(struct helper_state *state, struct helper_order *order
     start->null_fd = state->null_fd;
     start->files = state->setup.files;
     memcpy(start->fds, state->fds, sizeof(start->fds));
-    pid = spawn(state, start, &report_fd);
+    pid = spawn_child(state, start, &report_fd);
     if (pid < 0) {
         helper_tell(state, HELPER_FAILED, order->request.id, pid, START_STEP_FORK);
         helper_child_start_give(start);
@@ -395,7 +395,7 @@ static void begin_close(struct helper_state *state)
     state->give_up_ns = helper_now_ns() + CLOSE_MAX_MS * NS_PER_MS;
 }
 
-static void obey(struct helper_state *state, struct helper_order *order)
+static void obey_order(struct helper_state *state, struct helper_order *order)
 {
     const struct helper_request *request = &order->request;
 
@@ -480,7 +480,7 @@ static void daemon_gone(struct helper_state *state)
 }
 
 /* What does not fit into our table of descriptors the system throws away. */
-static void refuse(struct helper_state *state, const struct helper_request *request)
+static void fail_request(struct helper_state *state, const struct helper_request *request)
 {
     if (request->group > 0)
         (void)helper_group_get(state, request->group); /* a group without processes ends, too */
@@ -494,9 +494,9 @@ static void handle_request(struct helper_state *state)
 
     assert(rc == 0); /* the daemon is the same program */
     if (order.request.targets_count == state->fds_count)
-        obey(state, &order);
+        obey_order(state, &order);
     else
-        refuse(state, &order.request);
+        fail_request(state, &order.request);
     free(order.arrays);
     close_fds(state);
     buffer_clear(&state->incoming);
@@ -549,7 +549,7 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
     remove_worker(state, worker);
 }
 
-static void reap(struct helper_state *state)
+static void reap_children(struct helper_state *state)
 {
     struct signalfd_siginfo info;
     int status;
@@ -629,7 +629,7 @@ static void enforce_lease(struct helper_state *state)
     helper_groups_kill(state);
 }
 
-static void turn(struct helper_state *state)
+static void run_turn(struct helper_state *state)
 {
     struct epoll_event events[EPOLL_EVENTS];
     int count = epoll_wait(state->epoll_fd, events, EPOLL_EVENTS, wait_milliseconds(state));
@@ -647,7 +647,7 @@ static void turn(struct helper_state *state)
     /* After the events, as it frees workers that they name; before the requests, so that what ended
      * by itself is not counted as ended by us. */
     if (reaping)
-        reap(state);
+        reap_children(state);
     if (reading && state->socket_open)
         read_requests(state);
     if (state->starting_ns <= helper_now_ns())
@@ -693,7 +693,7 @@ static void set_signals(struct helper_state *state)
     state->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void watch(struct helper_state *state, int fd, void *tag)
+static void watch_tagged(struct helper_state *state, int fd, void *tag)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = tag};
 
@@ -727,8 +727,8 @@ void helper_process_run(const struct helper_setup *setup)
     state.by_id = hash_map_create();
     state.by_pid = hash_map_create();
     state.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    watch(&state, state.setup.socket_fd, &state.socket_open);
-    watch(&state, state.signal_fd, &state.signal_fd);
+    watch_tagged(&state, state.setup.socket_fd, &state.socket_open);
+    watch_tagged(&state, state.signal_fd, &state.signal_fd);
     for (;;)
-        turn(&state);
+        run_turn(&state);
 }

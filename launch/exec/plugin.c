@@ -12,7 +12,7 @@
 #include "launch/exec/build_tree.h"
 
 /* Where our shared object name.so is: free() it. */
-static char *find(const char *name)
+static char *find_object(const char *name)
 {
     const char *directory = getenv("BANYAN_PKGLIBDIR");
     char *built = directory == NULL ? build_tree_object(name) : NULL;
@@ -27,7 +27,7 @@ static char *find(const char *name)
 static const void *open_table(const char *name, const char *symbol, uint32_t interface,
                               const char *what, struct error *error)
 {
-    char *path = find(name);
+    char *path = find_object(name);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const uint32_t *table = handle != NULL ? dlsym(handle, symbol) : NULL;
 

@@ -97,7 +97,7 @@ static int mount_shared_memory(void)
     return 0;
 }
 
-static void isolate(const char *name)
+static void isolate_node(const char *name)
 {
     int rc = enter_namespaces();
 
@@ -115,7 +115,7 @@ int virtual_node_enter(const char *name, const char *base, struct error *error)
 {
     char path[4096];
 
-    isolate(name);
+    isolate_node(name);
     if (base == NULL)
         return 0;
     if (snprintf(path, sizeof(path), "%s/%s", base, name) >= (int)sizeof(path))
