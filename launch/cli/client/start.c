@@ -38,7 +38,7 @@ struct starting {
     int detached;
 };
 
-static void say(const char *text)
+static void print_on_stderr(const char *text)
 {
     fprintf(stderr, "banyan: %s\n", text);
 }
@@ -74,7 +74,7 @@ static void on_patience(void *context)
 
     snprintf(text, sizeof(text), "root process %d did not exit; killing it",
              (int)starting->root.pid);
-    say(text);
+    print_on_stderr(text);
     root_process_signal(&starting->root, SIGKILL);
 }
 
@@ -93,7 +93,7 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
     starting->is_ready = 1;
     printf("%s\n", ready.directory);
     if (fflush(stdout) != 0) {
-        say("cannot write to standard output; ending the instance");
+        print_on_stderr("cannot write to standard output; ending the instance");
         ask_leave(starting, "the instance could not be announced");
         return;
     }
@@ -114,7 +114,7 @@ static void on_failed(struct starting *starting, struct wire_reader *reader)
     char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
 
     if (wire_finish(reader) == 0 && !starting->has_failed)
-        say(why);
+        print_on_stderr(why);
     starting->has_failed = 1;
     free(why);
 }
@@ -232,7 +232,7 @@ int start_run(struct run_request *request)
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     rc = start_live(&starting, request, &error);
     if (rc < 0)
-        say(error.text);
+        print_on_stderr(error.text);
     if (starting.detached)
         return EXIT_SUCCESS;
     if (starting.root.has_ended && WIFSIGNALED(starting.root.wait_status))

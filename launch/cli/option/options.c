@@ -28,7 +28,7 @@ struct given {
     const char *value;             /* NULL: none with it */
 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_length(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -49,10 +49,10 @@ static size_t word_distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            row[j] = smaller(above[j] + 1, row[j - 1] + 1);
-            row[j] = smaller(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = smaller_length(above[j] + 1, row[j - 1] + 1);
+            row[j] = smaller_length(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = smaller(row[j], rows[(i - 2) % 3][j - 2] + 1);
+                row[j] = smaller_length(row[j], rows[(i - 2) % 3][j - 2] + 1);
         }
     }
     return rows[a_length % 3][b_length];
@@ -294,7 +294,7 @@ static void list_append_item(struct option_list *list, const char *item)
     list->items[list->count++] = item;
 }
 
-static int store(const struct given *given, void *settings, struct error *error)
+static int store_value(const struct given *given, void *settings, struct error *error)
 {
     const struct option_rule *rule = given->rule;
     void *field = (char *)settings + rule->offset;
@@ -327,7 +327,8 @@ struct position {
 };
 
 /* Takes the value from the next word if there is none yet. */
-static int take(struct given *given, struct position *position, void *settings, struct error *error)
+static int take_value(struct given *given, struct position *position, void *settings,
+                      struct error *error)
 {
     const struct option_rule *rule = given->rule;
 
@@ -342,7 +343,7 @@ static int take(struct given *given, struct position *position, void *settings, 
         given->value = position->argv[++position->at];
     }
     position->is_done |= rule->ends_parsing;
-    return store(given, settings, error);
+    return store_value(given, settings, error);
 }
 
 static int take_letters(const struct option_rule *rules, struct position *position, void *settings,
@@ -356,7 +357,7 @@ static int take_letters(const struct option_rule *rules, struct position *positi
         int is_option = match_letter(rules, &at, &given);
 
         assert(is_option);
-        rc = take(&given, position, settings, error);
+        rc = take_value(&given, position, settings, error);
     }
     return rc;
 }
@@ -368,7 +369,7 @@ static int take_word(const struct option_rule *rules, struct position *position,
     struct given given;
 
     if (match_name(rules, word, &given))
-        return take(&given, position, settings, error);
+        return take_value(&given, position, settings, error);
     if (is_foreign(rules, word, error))
         return -EINVAL;
     if (is_letters(rules, word))

@@ -34,7 +34,7 @@ static const struct asker {
 
 /* ---- Words ---- */
 
-static void add(struct alloc_request_command *command, char *word)
+static void add_word(struct alloc_request_command *command, char *word)
 {
     assert(word != NULL);
     command->words = memory_resize(command->words, (command->count + 2) * sizeof(*command->words));
@@ -44,7 +44,7 @@ static void add(struct alloc_request_command *command, char *word)
 
 static void add_copy(struct alloc_request_command *command, const char *word)
 {
-    add(command, memory_copy_string(word));
+    add_word(command, memory_copy_string(word));
 }
 
 void alloc_request_command_fini(struct alloc_request_command *command)
@@ -86,7 +86,7 @@ static int add_options(struct alloc_request_command *command, const char *text, 
     int is_open;
 
     while ((word = next_word(&at, &is_open)) != NULL) {
-        add(command, word);
+        add_word(command, word);
         if (is_open)
             return error_set(error, -EINVAL, "option --alloc: unterminated quote in '%.*s'",
                              QUOTED_BYTES, text);

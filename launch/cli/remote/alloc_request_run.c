@@ -63,7 +63,7 @@ struct ends {
     int slave;
 };
 
-static void become(void *context)
+static void exec_command(void *context)
 {
     const struct ends *ends = context;
     const struct alloc_request_command *command = &ends->request->command;
@@ -77,7 +77,7 @@ static void become(void *context)
     dprintf(STDERR_FILENO, "%s: error: cannot run: %s\n", command->name, strerror(errno));
 }
 
-static int start(struct alloc_request *request, struct error *error)
+static int start_command(struct alloc_request *request, struct error *error)
 {
     struct ends ends = {.request = request, .slave = -1};
     int words[2] = {-1, -1};
@@ -93,8 +93,8 @@ static int start(struct alloc_request *request, struct error *error)
         return -EIO;
     ends.words_fd = words[1];
     ends.begun_fd = begun[1];
-    rc = proxy_child_fork(&request->child, proxy_child_signals, proxy_child_signals_count, become,
-                          &ends);
+    rc = proxy_child_fork(&request->child, proxy_child_signals, proxy_child_signals_count,
+                          exec_command, &ends);
     if (rc < 0)
         return error_set(error, rc, "cannot run %s: %s", request->command.name, strerror(-rc));
     if (ends.slave >= 0)
@@ -199,7 +199,7 @@ static void take_signals(struct alloc_request *request)
     }
 }
 
-static void live(struct alloc_request *request)
+static void serve_command(struct alloc_request *request)
 {
     while (!request->child.has_ended || request->words_fd >= 0 || request->terminal.fd >= 0) {
         struct alloc_request_terminal *terminal = &request->terminal;
@@ -264,9 +264,9 @@ int alloc_request_run(const char *text, int argc, char *const *argv, const char 
     ops.directory = directory;
     rc = alloc_request_command_make(&request.command, text, argc, argv, &ops, &error);
     if (rc == 0)
-        rc = start(&request, &error);
+        rc = start_command(&request, &error);
     if (rc == 0) {
-        live(&request);
+        serve_command(&request);
         status = status_of(&request);
     } else {
         fprintf(stderr, "banyan: %s\n", error.text);

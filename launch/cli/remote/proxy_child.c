@@ -16,7 +16,7 @@ const int proxy_child_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SI
 const size_t proxy_child_signals_count =
     sizeof(proxy_child_signals) / sizeof(proxy_child_signals[0]);
 
-static void run(void (*become)(void *context), void *context, pid_t parent)
+static void become_child(void (*become)(void *context), void *context, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() == parent)
@@ -45,7 +45,7 @@ int proxy_child_fork(struct proxy_child *child, const int *signals, size_t signa
         return -errno;
     child->pid = fork();
     if (child->pid == 0)
-        run(become, context, parent);
+        become_child(become, context, parent);
     return child->pid < 0 ? -errno : 0;
 }
 

@@ -41,7 +41,7 @@ struct relay {
     struct buffer pending; /* for the run's stdin */
 };
 
-static void become(void *context)
+static void exec_relayed_run(void *context)
 {
     const struct relay *relay = context;
 
@@ -64,7 +64,7 @@ static const char **make_words(int argc, char *const *argv, const char *banyan)
     return words;
 }
 
-static int start(struct relay *relay)
+static int fork_relayed_run(struct relay *relay)
 {
     static const int signals[] = {SIGHUP, SIGTERM};
     int ends[2], rc;
@@ -73,8 +73,8 @@ static int start(struct relay *relay)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     relay->stdin_fd = ends[0];
-    rc =
-        proxy_child_fork(&relay->run, signals, sizeof(signals) / sizeof(signals[0]), become, relay);
+    rc = proxy_child_fork(&relay->run, signals, sizeof(signals) / sizeof(signals[0]),
+                          exec_relayed_run, relay);
     close(ends[0]);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
@@ -173,7 +173,7 @@ static void watch_time(struct relay *relay)
         kill(relay->run.pid, SIGKILL);
 }
 
-static void live(struct relay *relay)
+static void serve_relayed_run(struct relay *relay)
 {
     while (!relay->run.has_ended) {
         int takes = !relay->frames_ended && relay->pending.length_bytes < PENDING_MAX;
@@ -200,14 +200,14 @@ int remote_relay_run(int argc, char *const *argv, const char *banyan)
 {
     struct relay relay = {
         .words = make_words(argc, argv, banyan), .input_fd = -1, .heard_ns = loop_now_ns()};
-    int rc = start(&relay);
+    int rc = fork_relayed_run(&relay);
 
     if (rc < 0) {
         fprintf(stderr, "banyan: cannot start the run: %s\n", strerror(-rc));
         return EXIT_STATUS_FAILED;
     }
     free(relay.words);
-    live(&relay);
+    serve_relayed_run(&relay);
     close_input(&relay);
     buffer_fini(&relay.frames);
     buffer_fini(&relay.pending);

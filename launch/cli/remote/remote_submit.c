@@ -84,7 +84,7 @@ static void put_command(struct buffer *out, int argc, char *const *argv, const c
     buffer_fini(&script);
 }
 
-static void become(void *context)
+static void exec_ssh(void *context)
 {
     const struct on_login *on = context;
     const char *agent = getenv("BANYAN_LOGIN_AGENT");
@@ -109,7 +109,7 @@ static void become(void *context)
     _exit(STATUS_SSH_FAILED);
 }
 
-static int start(struct on_login *on, struct error *error)
+static int fork_ssh(struct on_login *on, struct error *error)
 {
     int ends[2], rc;
 
@@ -117,7 +117,7 @@ static int start(struct on_login *on, struct error *error)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(error, -errno, "cannot start ssh: %s", strerror(errno));
     on->input_fd = ends[0];
-    rc = proxy_child_fork(&on->ssh, proxy_child_signals, proxy_child_signals_count, become, on);
+    rc = proxy_child_fork(&on->ssh, proxy_child_signals, proxy_child_signals_count, exec_ssh, on);
     close(ends[0]);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     on->frames_fd = ends[1];
@@ -179,7 +179,7 @@ static void take_signals(struct on_login *on)
     }
 }
 
-static void live(struct on_login *on)
+static void serve_ssh(struct on_login *on)
 {
     while (!on->ssh.has_ended) {
         /* Input is read only when earlier input has left, so that signals never queue after much of
@@ -231,9 +231,9 @@ int remote_submit_run(const char *login, int argc, char *const *argv, const char
     if (login[0] == '-')
         error_set(&error, -EINVAL, "option --on: '%.80s' is not the name of a machine", login);
     else
-        start(&on, &error);
+        fork_ssh(&on, &error);
     if (error.code == 0) {
-        live(&on);
+        serve_ssh(&on);
         status = status_of(&on);
     } else {
         fprintf(stderr, "banyan: %s\n", error.text);

@@ -477,9 +477,9 @@ static int make_request(const struct request_apps *apps, int needs_program,
 }
 
 /* `banyan doctor` may have no program: it then only examines the nodes. */
-static int parse(const struct option_rule *rules, int is_doctor, int needs_program,
-                 struct run_request *ret_request, int argc, char *const *argv,
-                 const struct request_ops *ops, struct error *error)
+static int parse_request(const struct option_rule *rules, int is_doctor, int needs_program,
+                         struct run_request *ret_request, int argc, char *const *argv,
+                         const struct request_ops *ops, struct error *error)
 {
     const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB, .instance_fd = -1};
@@ -508,19 +508,21 @@ static int parse(const struct option_rule *rules, int is_doctor, int needs_progr
 int request_parse_run(struct run_request *ret_request, int argc, char *const *argv,
                       const struct request_ops *ops, struct error *error)
 {
-    return parse(run_rules, 0, 1, ret_request, argc, argv, ops, error);
+    return parse_request(run_rules, 0, 1, ret_request, argc, argv, ops, error);
 }
 
 int request_parse_doctor(struct run_request *ret_request, int argc, char *const *argv,
                          const struct request_ops *ops, struct error *error)
 {
-    return parse(request_settings_doctor_rules(), 1, 0, ret_request, argc, argv, ops, error);
+    return parse_request(request_settings_doctor_rules(), 1, 0, ret_request, argc, argv, ops,
+                         error);
 }
 
 int request_parse_start(struct run_request *ret_request, int argc, char *const *argv,
                         const struct request_ops *ops, struct error *error)
 {
-    int rc = parse(request_settings_start_rules(), 0, 0, ret_request, argc, argv, ops, error);
+    int rc =
+        parse_request(request_settings_start_rules(), 0, 0, ret_request, argc, argv, ops, error);
 
     if (rc == 0 && ret_request->job.apps_count > 0) {
         request_fini(ret_request);

@@ -344,8 +344,8 @@ static int count_own_cores(const struct request_ops *ops, struct request_nodes *
     return 0;
 }
 
-static int find(const struct request_settings *settings, const struct request_ops *ops,
-                struct request_nodes *nodes, struct error *error)
+static int find_by_source(const struct request_settings *settings, const struct request_ops *ops,
+                          struct request_nodes *nodes, struct error *error)
 {
     const struct source *source;
     int rc = check_sources(settings, error);
@@ -373,7 +373,7 @@ int request_nodes_find(const struct request_settings *settings, const struct req
 
     allocation_init(&nodes.allocation);
     nodes.allocation.trace = ops->trace;
-    rc = find(settings, ops, &nodes, error);
+    rc = find_by_source(settings, ops, &nodes, error);
     if (rc == 0)
         same_node_join(&nodes.allocation, ops->host_name);
     if (rc < 0)

@@ -99,8 +99,8 @@ static const struct scheduler_starter *scheduler_starter_of(const struct request
     return NULL;
 }
 
-static int check(const struct request_settings *settings, enum starter_kind kind,
-                 struct error *error)
+static int check_starter(const struct request_settings *settings, enum starter_kind kind,
+                         struct error *error)
 {
     if (kind == STARTER_VIRTUAL && settings->virtual_nodes == 0)
         return error_set(error, -EINVAL, "option --starter: virtual needs --virtual-nodes N");
@@ -147,7 +147,7 @@ int request_starter_choose(const struct request_settings *settings, const struct
     if (settings->starter != NULL) {
         rc = starter_find(settings->starter, &instance->starter, error);
         if (rc == 0)
-            rc = check(settings, instance->starter, error);
+            rc = check_starter(settings, instance->starter, error);
     } else if (settings->virtual_nodes > 0) {
         instance->starter = STARTER_VIRTUAL;
     } else if (settings->agent == NULL && nodes->allocation.user[0] == '\0' &&

@@ -16,13 +16,13 @@
 #define STATUS_WRONG 1
 #define WORLD_BYTES  (1 << 30)
 
-static int fail(const struct error *error)
+static int fail_simulate(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
     return EXIT_STATUS_FAILED;
 }
 
-static int print(struct buffer *text)
+static int write_result(struct buffer *text)
 {
     struct error error = ERROR_NONE;
     bool is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes &&
@@ -32,7 +32,7 @@ static int print(struct buffer *text)
     if (is_written)
         return EXIT_SUCCESS;
     error_set(&error, -1, "cannot write to stdout: %m");
-    return fail(&error);
+    return fail_simulate(&error);
 }
 
 static double host_seconds(void)
@@ -85,8 +85,8 @@ struct verb_state {
 };
 
 /* If there are several worlds, only failures are reported. */
-static int tell(struct verb_state *state, const struct simulation *simulation,
-                const struct host_cost *cost)
+static int report_world(struct verb_state *state, const struct simulation *simulation,
+                        const struct host_cost *cost)
 {
     struct buffer text = {0};
     struct buffer replay = {0};
@@ -106,10 +106,10 @@ static int tell(struct verb_state *state, const struct simulation *simulation,
                 buffer_string(&replay));
     }
     buffer_fini(&replay);
-    return print(&text);
+    return write_result(&text);
 }
 
-static int finish(struct verb_state *state)
+static int report_total(struct verb_state *state)
 {
     struct buffer text = {0};
     char *json;
@@ -124,10 +124,10 @@ static int finish(struct verb_state *state)
                       state->plan->seed, state->wrong);
     }
     json_decref(state->worlds);
-    return print(&text);
+    return write_result(&text);
 }
 
-static int simulate(const struct simulate_plan *plan, int argc, char **argv, struct error *error)
+static int run_worlds(const struct simulate_plan *plan, int argc, char **argv, struct error *error)
 {
     static struct simulation simulation;
     struct verb_state state = {.plan = plan, .argc = argc, .argv = argv};
@@ -142,7 +142,7 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
                                                                    : plan->nodes + 1,
                                  &state.trace, error);
     if (rc < 0)
-        return fail(error);
+        return fail_simulate(error);
     state.worlds = json_array();
     mallopt(M_TRIM_THRESHOLD, WORLD_BYTES); /* the next world needs the memory again */
     mallopt(M_MMAP_THRESHOLD, WORLD_BYTES);
@@ -151,25 +151,25 @@ static int simulate(const struct simulate_plan *plan, int argc, char **argv, str
 
         simulate_runs(&simulation, plan, plan->seed + i, state.trace);
         cost = cost_since(began);
-        status = tell(&state, &simulation, &cost);
+        status = report_world(&state, &simulation, &cost);
         simulate_fini(&simulation);
     }
     if (state.trace != NULL && simulate_trace_close(state.trace, error) < 0)
-        status = fail(error);
-    rc = finish(&state);
+        status = fail_simulate(error);
+    rc = report_total(&state);
     if (status != EXIT_SUCCESS || rc != EXIT_SUCCESS)
         return EXIT_STATUS_FAILED;
     return state.wrong > 0 ? STATUS_WRONG : EXIT_SUCCESS;
 }
 
-static int replay(const struct simulate_plan *plan, struct error *error)
+static int replay_trace(const struct simulate_plan *plan, struct error *error)
 {
     struct replay_result result;
     struct buffer text = {0};
     int status;
 
     if (simulate_replay(plan->replay_path, plan->is_verbose, &result, error) < 0)
-        return fail(error);
+        return fail_simulate(error);
     buffer_printf(&text, "place %u of %u: %llu steps in %.3f s%s, %s\n", result.place,
                   result.places, (unsigned long long)result.steps,
                   (double)(result.last_ns - result.first_ns) / 1e9,
@@ -177,7 +177,7 @@ static int replay(const struct simulate_plan *plan, struct error *error)
                   : result.is_torn ? ", up to a step that is cut short"
                                    : "",
                   result.is_same ? "all steps match" : "the last step differs");
-    status = print(&text);
+    status = write_result(&text);
     return status == EXIT_SUCCESS && !result.is_same ? STATUS_WRONG : status;
 }
 
@@ -189,19 +189,19 @@ int simulate_verb(int argc, char **argv)
     int status;
 
     if (simulate_options_parse(argc, argv, &plan, &error) < 0)
-        status = fail(&error);
+        status = fail_simulate(&error);
     else if (plan.wants_help)
-        status = (simulate_help(&text), print(&text));
+        status = (simulate_help(&text), write_result(&text));
     else if (plan.wants_version)
-        status = (options_version(&text), print(&text));
+        status = (options_version(&text), write_result(&text));
     else if (plan.replay_path != NULL)
-        status = replay(&plan, &error);
+        status = replay_trace(&plan, &error);
     else if (plan.trace_path != NULL && plan.seeds > 1)
         status =
             (error_set(&error, -1, "option --trace records one world, not %u seeds", plan.seeds),
-             fail(&error));
+             fail_simulate(&error));
     else
-        status = simulate(&plan, argc, argv, &error);
+        status = run_worlds(&plan, argc, argv, &error);
     simulate_plan_fini(&plan);
     return status;
 }

@@ -182,7 +182,7 @@ static enum fault_kind any_kind(struct random_state *random)
     return kind;
 }
 
-static void choose(struct simulation *simulation, struct fault *fault)
+static void choose_place(struct simulation *simulation, struct fault *fault)
 {
     struct random_state *random = &simulation->random;
 
@@ -215,7 +215,7 @@ void simulate_faults_choose(struct simulation *simulation)
             fault->duration_ns = 1 + random_below(random, RANDOM_DURATION_NS);
     }
     for (uint32_t i = 0; i < simulation->faults_count; i++)
-        choose(simulation, &simulation->faults[i]);
+        choose_place(simulation, &simulation->faults[i]);
 }
 
 /* ---- execution ---- */

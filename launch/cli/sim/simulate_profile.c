@@ -206,7 +206,7 @@ static int take_field(struct profile *profile, const char *path, const char *nam
                      "%s: '%.40s' is not a field of a profile (see banyan help sim)", path, name);
 }
 
-static json_t *load(const char *path, struct error *error)
+static json_t *load_profile(const char *path, struct error *error)
 {
     json_error_t why;
     json_t *root = NULL;
@@ -229,7 +229,7 @@ static json_t *load(const char *path, struct error *error)
 
 int simulate_profile_read(struct profile *profile, const char *path, struct error *error)
 {
-    json_t *root = load(path, error);
+    json_t *root = load_profile(path, error);
     const char *name;
     json_t *value;
     int rc = 0;

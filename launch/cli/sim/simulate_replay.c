@@ -104,7 +104,8 @@ static void print_step(const struct replay *replay, const struct trace_step *ste
     buffer_fini(&text);
 }
 
-static void differ(struct replay *replay, const struct trace_step *step, const char *actions)
+static void report_difference(struct replay *replay, const struct trace_step *step,
+                              const char *actions)
 {
     struct buffer text = {0};
 
@@ -131,7 +132,7 @@ static void run_step(struct replay *replay, const struct trace_step *step)
     if (replay->is_verbose)
         print_step(replay, step, buffer_string(&text));
     if (trace_hash_actions(&actions) != step->actions_hash)
-        differ(replay, step, buffer_string(&text));
+        report_difference(replay, step, buffer_string(&text));
     buffer_fini(&text);
     overlay_actions_fini(&actions);
 }

@@ -224,7 +224,7 @@ static void choose_sizes(struct simulation *simulation, const struct ranges *set
 }
 
 /* Departed places take part in nothing. */
-static void everyone(const struct simulation *simulation, struct ranges *ret_all)
+static void list_members(const struct simulation *simulation, struct ranges *ret_all)
 {
     ranges_add(ret_all, 0, simulation->places - 1);
     ranges_remove_all(ret_all, &simulation->departed);
@@ -243,7 +243,7 @@ static void call_contribute(void *context, uint64_t place)
         memset(buffer_reserve(&text, bytes), (int)(1 + place % 251), bytes);
         buffer_commit(&text, bytes);
     }
-    everyone(simulation, &all);
+    list_members(simulation, &all);
     sim_machine_contribute(simulation->machine, (uint32_t)place,
                            ranges_is_empty(&plan->set) ? &all : &plan->set, simulation->generation,
                            bytes > 0 ? message_from_buffer(&text) : NULL);
@@ -265,7 +265,7 @@ static void begin_exchange(struct simulation *simulation, uint64_t bytes)
     const struct ranges *set = &simulation->plan->set;
     struct ranges all = {0};
 
-    everyone(simulation, &all);
+    list_members(simulation, &all);
     if (ranges_is_empty(set))
         set = &all;
     simulation->generation++;
@@ -359,7 +359,7 @@ static void begin_end(struct simulation *simulation)
         sim_machine_leave(machine);
 }
 
-static void begin(struct simulation *simulation, const struct operation *operation)
+static void begin_operation(struct simulation *simulation, const struct operation *operation)
 {
     struct outcome *outcome = simulation->current;
 
@@ -433,7 +433,7 @@ static bool is_over(const struct simulation *simulation)
     return simulation->is_over;
 }
 
-static void finish(struct simulation *simulation)
+static void explain_outcome(struct simulation *simulation)
 {
     struct outcome *outcome = simulation->current;
     bool is_gone = sim_machine_daemons(simulation->machine) == 0;
@@ -510,7 +510,7 @@ static struct virtual_network_cpu_use cpu_since(const struct virtual_network *si
                                             .writes = now.writes - before->writes};
 }
 
-static void operate(struct simulation *simulation, const struct operation *operation)
+static void run_operation(struct simulation *simulation, const struct operation *operation)
 {
     struct sim_machine *machine = simulation->machine;
     struct virtual_network *sim = sim_machine_network(machine);
@@ -526,7 +526,7 @@ static void operate(struct simulation *simulation, const struct operation *opera
     simulation->current = outcome;
     simulation->has_digest = simulation->is_over = false;
     deadline_ns = outcome->begun_ns + simulation->plan->timeout_ns;
-    begin(simulation, operation);
+    begin_operation(simulation, operation);
     while (!is_over(simulation) && simulation->failure[0] == '\0') {
         if (!sim_machine_step(machine) || virtual_network_now_ns(sim) > deadline_ns) {
             give_up(simulation);
@@ -537,13 +537,13 @@ static void operate(struct simulation *simulation, const struct operation *opera
     outcome->frames = virtual_network_frames_sent(sim) - frames;
     outcome->bytes = virtual_network_bytes_sent(sim) - bytes;
     outcome->cpu = cpu_since(sim, &cpu);
-    finish(simulation);
+    explain_outcome(simulation);
     simulation->current = NULL;
     if (simulation->trace != NULL)
         simulate_trace_operation(simulation->trace, outcome);
 }
 
-static void settle(struct simulation *simulation)
+static void run_pause(struct simulation *simulation)
 {
     struct virtual_network *sim = sim_machine_network(simulation->machine);
 
@@ -552,7 +552,7 @@ static void settle(struct simulation *simulation)
 
 /* ---- the machine ---- */
 
-static void configure(struct simulation *simulation)
+static void configure_machine(struct simulation *simulation)
 {
     const struct simulate_plan *plan = simulation->plan;
     struct sim_machine_config *config = &simulation->config;
@@ -586,7 +586,7 @@ void simulate_runs(struct simulation *simulation, const struct simulate_plan *pl
             simulation->capacity += (uint32_t)plan->operations[i].amount;
     random_init(&simulation->random, seed ^ 0x66617565ull);
     simulate_faults_choose(simulation);
-    configure(simulation);
+    configure_machine(simulation);
     simulation->waits = memory_allocate_zeroed(simulation->capacity);
     simulation->heard = memory_allocate_zeroed(simulation->capacity * sizeof *simulation->heard);
     simulation->sizes = memory_allocate_zeroed(simulation->capacity * sizeof *simulation->sizes);
@@ -594,16 +594,16 @@ void simulate_runs(struct simulation *simulation, const struct simulate_plan *pl
     if (trace != NULL)
         simulate_trace_attach(trace, sim_machine_network(simulation->machine));
     if (!has_start) {
-        operate(simulation, &start);
-        settle(simulation);
+        run_operation(simulation, &start);
+        run_pause(simulation);
     }
     simulate_faults_arm(simulation);
     for (uint32_t i = 0; i < plan->operations_count; i++) {
         if (simulation->failure[0] != '\0' || !sim_machine_is_up(simulation->machine, 0))
             break;
         if (i > 0)
-            settle(simulation);
-        operate(simulation, &plan->operations[i]);
+            run_pause(simulation);
+        run_operation(simulation, &plan->operations[i]);
     }
 }
 

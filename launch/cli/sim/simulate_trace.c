@@ -40,7 +40,7 @@ static void put_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
-static bool next(struct simulate_trace *trace)
+static bool begin_trace_event(struct simulate_trace *trace)
 {
     assert(trace->events <= EVENTS_MAX);
     if (trace->events >= EVENTS_MAX) {
@@ -54,7 +54,7 @@ static bool next(struct simulate_trace *trace)
 static void put_name(struct simulate_trace *trace, const char *what, int process, uint32_t thread,
                      const char *name)
 {
-    if (!next(trace))
+    if (!begin_trace_event(trace))
         return;
     fprintf(trace->file,
             "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
@@ -92,7 +92,7 @@ static void on_fact(void *context, uint64_t now_ns, enum virtual_network_fact fa
     };
     struct simulate_trace *trace = context;
 
-    if (from >= trace->places || !next(trace))
+    if (from >= trace->places || !begin_trace_event(trace))
         return;
     if (fact == VIRTUAL_NETWORK_FACT_SEND) {
         put_message(trace, now_ns, from, to, frame);
@@ -138,7 +138,7 @@ void simulate_trace_operation(struct simulate_trace *trace, const struct outcome
 {
     if (trace->events >= EVENTS_MAX)
         trace->events--; /* operations are always written */
-    if (!next(trace))
+    if (!begin_trace_event(trace))
         return;
     fprintf(trace->file,
             "{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\","

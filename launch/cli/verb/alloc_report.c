@@ -87,7 +87,7 @@ static void groups_fini(struct groups *groups)
 
 /* ---- Table ---- */
 
-static const char *plural(uint64_t count)
+static const char *plural_suffix(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -107,7 +107,7 @@ static void table_head(const struct alloc_report *report, struct buffer *out)
 
     request_nodes_title(report->nodes, title, sizeof(title));
     buffer_printf(out, "%s%s%u node%s, %llu slot%s%s\n", title, title[0] != '\0' ? ": " : "", nodes,
-                  plural(nodes), (unsigned long long)slots, plural(slots),
+                  plural_suffix(nodes), (unsigned long long)slots, plural_suffix(slots),
                   report->nodes->slots_given ? "" : " (no count given: one per node)");
     buffer_printf(out, "from %s; ", allocation->origin);
     if (strcmp(report->starter, "local") == 0 || strcmp(report->starter, "virtual") == 0)
@@ -123,7 +123,7 @@ static void table_explain(const struct alloc_report *report, struct buffer *out)
         const struct trace_entry *entry = &report->trace->entries[i];
 
         buffer_printf(out, "  %s: %u slot%s each: ", entry->place, entry->slots,
-                      plural(entry->slots));
+                      plural_suffix(entry->slots));
         put_names(entry->names, out);
     }
     if (report->nodes->allocation.cpus > 0)

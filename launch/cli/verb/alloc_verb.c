@@ -164,8 +164,8 @@ static void print_report(const struct alloc_settings *settings, const struct req
         alloc_report_table(&report, out);
 }
 
-static int show(const struct alloc_settings *settings, const struct request_ops *ops,
-                struct buffer *out, struct error *error)
+static int show_allocation(const struct alloc_settings *settings, const struct request_ops *ops,
+                           struct buffer *out, struct error *error)
 {
     struct instance_spec instance;
     struct request_nodes nodes;
@@ -214,7 +214,7 @@ int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struc
         rc = error_set(error, -EINVAL, "unknown argument '%.80s': banyan alloc starts nothing",
                        argv[next]);
     else if (rc == 0)
-        rc = show(&settings, &traced, out, error);
+        rc = show_allocation(&settings, &traced, out, error);
     request_settings_fini(&settings.run);
     allocation_trace_fini(&trace);
     explicit_bzero(traced.random, sizeof(traced.random));

@@ -56,7 +56,7 @@ struct cleaning {
     int failed;
 };
 
-static void found(void *context, const struct leftover *leftover)
+static void on_leftover(void *context, const struct leftover *leftover)
 {
     struct cleaning *cleaning = context;
     struct error error = ERROR_NONE;
@@ -88,14 +88,14 @@ static void print_count(const struct cleaning *cleaning, struct buffer *out)
         buffer_append_string(out, "nothing to remove\n");
 }
 
-static int fail(const struct error *error)
+static int fail_clean(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
     return EXIT_STATUS_FAILED;
 }
 
 /* Takes text. */
-static int print(struct buffer *text, int status)
+static int print_found(struct buffer *text, int status)
 {
     struct error error;
     int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
@@ -104,7 +104,7 @@ static int print(struct buffer *text, int status)
     if (is_written && fflush(stdout) == 0)
         return status;
     error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
-    return fail(&error);
+    return fail_clean(&error);
 }
 
 int clean_verb(int argc, char **argv)
@@ -116,7 +116,7 @@ int clean_verb(int argc, char **argv)
     int next = argc;
 
     if (options_parse(clean_rules, argc, argv, &settings, &next, &error) < 0)
-        return fail(&error);
+        return fail_clean(&error);
     if (settings.help > 0)
         clean_verb_help(&text);
     else if (settings.version > 0)
@@ -124,11 +124,11 @@ int clean_verb(int argc, char **argv)
     else if (next < argc) {
         error_set(&error, -EINVAL, "unexpected argument '%.80s'; see 'banyan help clean'",
                   argv[next]);
-        return fail(&error);
+        return fail_clean(&error);
     } else {
         cleaning.dry_run = settings.dry_run;
-        leftovers_find(settings.tmpdir, found, &cleaning);
+        leftovers_find(settings.tmpdir, on_leftover, &cleaning);
         print_count(&cleaning, &text);
     }
-    return print(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
+    return print_found(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
 }

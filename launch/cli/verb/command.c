@@ -58,14 +58,14 @@ static const struct verb verbs[] = {
 
 #define VERBS_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-static int fail(const struct error *error)
+static int fail_command(const struct error *error)
 {
     fprintf(stderr, "banyan: %s\n", error->text);
     return EXIT_STATUS_FAILED;
 }
 
 /* Text that was asked for, on stdout. */
-static int print(struct buffer *text)
+static int print_asked(struct buffer *text)
 {
     struct error error;
     int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
@@ -74,7 +74,7 @@ static int print(struct buffer *text)
     if (is_written && fflush(stdout) == 0)
         return EXIT_SUCCESS;
     error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
-    return fail(&error);
+    return fail_command(&error);
 }
 
 static int print_help(void (*help)(struct buffer *out))
@@ -82,7 +82,7 @@ static int print_help(void (*help)(struct buffer *out))
     struct buffer text = {0};
 
     help(&text);
-    return print(&text);
+    return print_asked(&text);
 }
 
 /* ---- verbs ---- */
@@ -136,7 +136,7 @@ static int verb_of_instance(const struct instance_verb *verb, int argc, char **a
         rc = verb->parse(&request, argc, argv, &machine.ops, &error);
     this_machine_close(&machine);
     if (rc < 0)
-        return fail(&error);
+        return fail_command(&error);
     if (request.wish == RUN_WISH_HELP)
         status = print_help(verb->help);
     else if (request.wish == RUN_WISH_VERSION)
@@ -215,9 +215,9 @@ static int verb_print(int argc, char **argv,
         rc = verb(argc, argv, &machine.ops, &text, &error);
     this_machine_close(&machine);
     if (rc == 0)
-        return print(&text);
+        return print_asked(&text);
     buffer_fini(&text);
-    return fail(&error);
+    return fail_command(&error);
 }
 
 static int verb_alloc(int argc, char **argv)
@@ -268,7 +268,7 @@ static int verb_help(int argc, char **argv)
     if (argc < 2)
         return print_help(help_verbs);
     verb = find_verb(argv[1], &error);
-    return verb != NULL ? print_help(verb->help) : fail(&error);
+    return verb != NULL ? print_help(verb->help) : fail_command(&error);
 }
 
 static int verb_version(int argc, char **argv)
@@ -276,7 +276,7 @@ static int verb_version(int argc, char **argv)
     struct buffer text = {0};
 
     options_version(&text);
-    return print(&text);
+    return print_asked(&text);
 }
 
 /* Options may precede the command: "banyan -v run hostname".  Puts the command first and returns 0,
@@ -319,12 +319,12 @@ int command_main(int argc, char **argv)
         return verb_relay(argc - 2, argv + 2);
     if (argc < 2) {
         error_set(&error, -EINVAL, "no command given; 'banyan help' lists the commands");
-        return fail(&error);
+        return fail_command(&error);
     }
     if (argv[1][0] == '-')
         rc = command_first(&argc, argv, &error);
     verb = rc == 0 ? find_verb(argv[1], &error) : NULL;
     if (verb == NULL)
-        return fail(&error);
+        return fail_command(&error);
     return verb->function(argc - 1, argv + 1);
 }

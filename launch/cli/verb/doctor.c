@@ -47,7 +47,7 @@ struct visit {
     int status; /* of the end, if there is no report */
 };
 
-static void say(const char *text)
+static void say_to_user(const char *text)
 {
     fprintf(stderr, "banyan: %s\n", text);
 }
@@ -70,7 +70,7 @@ static void on_report(struct visit *visit, struct wire_reader *reader)
     doctor_report_fini(&visit->report);
     visit->has_report = doctor_report_decode(&visit->report, reader) == 0;
     if (!visit->has_report)
-        say("cannot decode the report from the root; this is a bug in banyan");
+        say_to_user("cannot decode the report from the root; this is a bug in banyan");
     wait_for_root(visit);
 }
 
@@ -81,7 +81,7 @@ static void on_failed(struct visit *visit, struct wire_reader *reader)
 
     if (!visit->has_report && wire_finish(reader) == 0) {
         if (visit->status == EXIT_STATUS_FAILED)
-            say(why);
+            say_to_user(why);
         wait_for_root(visit);
     }
     free(why);
@@ -122,7 +122,7 @@ static void on_root_ended(void *context)
     struct visit *visit = context;
 
     if (WIFSIGNALED(visit->root.wait_status)) {
-        say("the root was killed; everything it started is being killed");
+        say_to_user("the root was killed; everything it started is being killed");
         (void)session_clean(visit->request->instance.session, visit->request->instance.tmpdir,
                             NULL);
         if (visit->channel != NULL)
@@ -150,9 +150,9 @@ static void on_end_signal(void *context)
     struct visit *visit = entry->visit;
 
     if (visit->status < EXIT_STATUS_SIGNAL)
-        say(entry->number == SIGINT    ? "interrupted"
-            : entry->number == SIGTERM ? "terminated"
-                                       : "hung up");
+        say_to_user(entry->number == SIGINT    ? "interrupted"
+                    : entry->number == SIGTERM ? "terminated"
+                                               : "hung up");
     visit->status = EXIT_STATUS_SIGNAL + entry->number;
     visit->has_report = 0;
     if (visit->channel != NULL)
@@ -251,7 +251,7 @@ int doctor_run(struct run_request *request)
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (visit_live(&visit, request, &error) < 0)
-        say(error.text);
+        say_to_user(error.text);
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);
     if (visit.has_report)

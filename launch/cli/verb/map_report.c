@@ -197,7 +197,7 @@ void map_report_json(const struct map_report *report, struct buffer *out)
 /* ---- Refused ---- */
 
 /* 1 if the placement, as it is now, can be made. */
-static int works(struct map_report *report)
+static int placement_works(struct map_report *report)
 {
     struct placement_map map;
     int held = placement_require_settle(&report->placement, report->allocation, NULL) == 0 &&
@@ -218,7 +218,7 @@ static uint32_t most_processes(struct map_report *report, struct placement_rule 
 
     while (low < high) {
         rule->processes = low + (high - low + 1) / 2;
-        if (works(report))
+        if (placement_works(report))
             low = rule->processes;
         else
             high = rule->processes - 1;
@@ -236,7 +236,7 @@ static int works_with(struct map_report *report, struct placement_rule *rule,
 
     changed.excluded = rule->excluded; /* which is recomputed each time */
     *rule = changed;
-    held = works(report);
+    held = placement_works(report);
     before.excluded = rule->excluded;
     *rule = before;
     return held;
@@ -267,7 +267,7 @@ static int works_requiring(struct map_report *report, struct placement_rule *rul
     int held;
 
     rule->require = text;
-    held = works(report);
+    held = placement_works(report);
     rule->require = before;
     free(text);
     return held;

@@ -184,8 +184,8 @@ static int make_map(struct map_report *report, const struct request_apps *apps,
     return 0;
 }
 
-static int show(const struct request_apps *apps, const struct request_ops *ops, struct buffer *out,
-                struct error *error)
+static int show_map(const struct request_apps *apps, const struct request_ops *ops,
+                    struct buffer *out, struct error *error)
 {
     struct request_settings settings = apps->items[0].settings;
     struct allocation allocation;
@@ -226,7 +226,7 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
     else if (rc == 0 && apps.items[0].settings.version > 0)
         options_version(out);
     else if (rc == 0)
-        rc = show(&apps, ops, out, error);
+        rc = show_map(&apps, ops, out, error);
     request_apps_fini(&apps);
     free(rules);
     return rc;
