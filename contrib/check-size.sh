@@ -15,8 +15,8 @@ script_lines=400
 folders=(base alloc overlay fabric pmix launch test contrib doc)
 # Folders that have reached what all are to reach.
 asserts_least=10
-asserted=(alloc base overlay fabric pmix launch/cli launch/core launch/doctor launch/exec launch/job launch/proto
-    launch/rank launch/sim launch/start)
+asserted=(alloc base overlay fabric pmix launch/cli launch/core launch/daemon launch/doctor launch/exec launch/job
+    launch/proto launch/rank launch/sim launch/start)
 
 checks=0
 failed=0

@@ -3,6 +3,7 @@
 
 #include "launch/daemon/daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -64,6 +65,7 @@ static void lease_renew(void *context)
     uint64_t end_ns =
         daemon->endpoint != NULL ? endpoint_lease_end_ns(daemon->endpoint) : UINT64_MAX;
 
+    daemon_check(daemon);
     if (end_ns != UINT64_MAX && end_ns < now_ns + left_ns)
         left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
     daemon_watch_helper(daemon);
@@ -102,6 +104,7 @@ static int open_node(struct daemon *daemon, const struct endpoint_config *config
 {
     const struct instance_spec *instance = &daemon->record.instance;
 
+    assert(daemon->core != NULL && daemon->endpoint == NULL);
     if (instance->record != NULL) {
         daemon->tracer = tracer_open(instance->record, instance->session, config, error);
         if (daemon->tracer == NULL)
@@ -296,6 +299,9 @@ int daemon_run(struct daemon *daemon, struct error *error)
 {
     int rc;
 
+    assert(daemon->helper != NULL && daemon->loop == NULL);
+    assert((daemon->record.place == 0) == (daemon->root != NULL));
+    assert(error != NULL);
     mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
     mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES);
     raise_descriptor_limit();

@@ -2,6 +2,7 @@
 /* The daemons below this one, which it starts, and how it joins itself. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <time.h>
 
@@ -17,6 +18,8 @@ void daemon_start_child(struct daemon *daemon, struct range range)
     struct addresses addresses;
     struct boot_record child;
 
+    assert(daemon->starter != NULL && daemon->links != NULL);
+    assert(range.first > daemon->record.range.first && range.last <= daemon->record.range.last);
     link_set_addresses(daemon->links, &addresses);
     boot_record_child(&daemon->record, &addresses, range, &child);
     starter_start(daemon->starter, &child);
@@ -29,6 +32,7 @@ int daemon_start_children(struct daemon *daemon, struct error *error)
 {
     struct addresses addresses;
 
+    daemon_check(daemon);
     if (!starter_is_one_shot(daemon->record.instance.starter)) {
         daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_START});
     } else if (daemon->join_root) {
@@ -53,6 +57,7 @@ void daemon_joined(void *context)
 {
     struct daemon *daemon = context;
 
+    assert(daemon->record.place != 0);
     daemon_forget_starter(daemon);
     log_debug("place %u (%s) joined after %llu us of CPU time", daemon->record.place,
               daemon->record.name, own_cpu_us());
@@ -65,6 +70,7 @@ void daemon_parent_unlinked(void *context, uint32_t place, int status, const cha
     struct daemon *daemon = context;
     const struct boot_record *record = &daemon->record;
 
+    assert(!daemon_core_has_joined(daemon->core));
     if (record->ancestors_count == 0 || place != record->ancestors[0].place)
         return;
     if (status == -ECONNREFUSED && ++daemon->refusals < REFUSALS_TOLD)
@@ -94,6 +100,8 @@ static void starter_failed(void *context, uint32_t place, const struct error *wh
     struct daemon_event event = {
         .kind = DAEMON_EVENT_PLACE_FAILED, .place = place, .text = why->text};
 
+    daemon_check(daemon);
+    assert(place > daemon->record.range.first && place <= daemon->record.range.last);
     daemon_core_step(daemon->core, &event);
 }
 
@@ -102,6 +110,7 @@ static void starter_line(void *context, uint32_t place, const char *text)
     const struct daemon *daemon = context;
     struct daemon_event event = {.kind = DAEMON_EVENT_LINE, .place = place, .text = text};
 
+    daemon_check(daemon);
     daemon_core_step(daemon->core, &event);
 }
 

@@ -7,6 +7,7 @@
 
 #include "launch/daemon/daemon_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/log.h"
@@ -28,6 +29,7 @@ static int open_rail(struct daemon *daemon, const struct link_set_config *links,
     struct address address;
     int rc;
 
+    assert(provider != NULL && daemon->rail == NULL);
     config.table = plugin_fabric_ofi(error);
     if (config.table == NULL)
         return error->code;
@@ -46,6 +48,8 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
 {
     int rc = 0;
 
+    assert(daemon->endpoint != NULL && daemon->links == NULL);
+    assert(config->loop == daemon->loop);
     config->events = endpoint_transport_events();
     config->context = daemon->endpoint;
     if (daemon->record.instance.fabric != NULL) {
@@ -68,6 +72,7 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
 
 void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context))
 {
+    assert(daemon->links != NULL && finished != NULL);
     if (daemon->rail != NULL)
         rail_finish(daemon->rail, finished, daemon);
     else

@@ -2,6 +2,7 @@
 /* What the helper reports, to whom it belongs; and a helper that does not respond. */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,18 +30,33 @@ static struct job_event rank_event(enum job_event_kind kind, uint64_t id, int64_
         .kind = kind, .job = (uint32_t)(id >> 32), .index = (uint32_t)id, .number = number};
 }
 
+/* The job of a rank; NULL if its part has been closed meanwhile. */
+static struct daemon_job *job_of(const struct daemon *daemon, uint64_t id)
+{
+    struct daemon_job *job = daemon_job_find(daemon, (uint32_t)(id >> 32));
+
+    assert(is_rank(id));
+    if (job != NULL) {
+        daemon_job_check(job);
+        assert((uint32_t)id < job->local->count);
+    }
+    return job;
+}
+
 static void process_started(void *context, uint64_t id, pid_t pid)
 {
     struct daemon *daemon = context;
     struct daemon_job *job;
     struct job_event event = rank_event(JOB_EVENT_STARTED, id, pid);
 
+    daemon_check(daemon);
+    assert(pid > 0);
     if (!is_rank(id)) {
         if (starter_owns(daemon->starter, (uint32_t)id))
             starter_process_started(daemon->starter, (uint32_t)id, pid);
         return;
     }
-    job = daemon_job_find(daemon, event.job);
+    job = job_of(daemon, id);
     if (job)
         job->pids[event.index] = pid;
     daemon_job_event(daemon, &event);
@@ -52,6 +68,8 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
     struct daemon *daemon = context;
     struct job_event event = rank_event(JOB_EVENT_START_FAILED, id, code);
 
+    daemon_check(daemon);
+    assert(step < START_STEP_COUNT && text != NULL);
     if (is_survey(id)) /* its end of the pipe is closed: that tells */
         return;
     if (!is_rank(id)) {
@@ -71,6 +89,7 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
     struct job_event abnormal = rank_event(JOB_EVENT_ABNORMAL, id, 0);
     struct daemon_job *job;
 
+    daemon_check(daemon);
     if (is_survey(id))
         return;
     if (!is_rank(id)) {
@@ -78,7 +97,7 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
         daemon_check_idle(daemon);
         return;
     }
-    job = daemon_job_find(daemon, event.job);
+    job = job_of(daemon, id);
     if (job)
         job->start_short_ns = 0;
     if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index))
@@ -91,6 +110,7 @@ static void process_group_empty(void *context, uint32_t group)
 {
     struct job_event event = {.kind = JOB_EVENT_GROUP_EMPTY, .job = group};
 
+    daemon_check(context);
     daemon_job_event(context, &event);
 }
 
@@ -98,6 +118,8 @@ static void helper_gone(void *context)
 {
     const struct daemon *daemon = context;
 
+    daemon_check(daemon);
+    assert(helper_is_gone(daemon->helper));
     daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_HELPER_LOST});
 }
 

@@ -7,6 +7,8 @@
 #ifndef LAUNCH_DAEMON_DAEMON_INTERNAL_H
 #define LAUNCH_DAEMON_DAEMON_INTERNAL_H
 
+#include <assert.h>
+
 #include "base/list.h"
 #include "base/hash_map.h"
 #include "fabric/link_set.h"
@@ -84,6 +86,22 @@ struct daemon {
     int exit_status;
 };
 
+/* What holds whenever the loop calls the daemon, from its start to its end. */
+static inline void daemon_check(const struct daemon *daemon)
+{
+    assert(daemon->loop != NULL && daemon->helper != NULL && daemon->core != NULL);
+    assert(daemon->root == NULL || daemon->record.place == 0);
+    assert((daemon->roster != NULL) == (daemon->record.place == 0));
+    assert(daemon->join_root == NULL || daemon->record.instance.starter == STARTER_JOIN);
+    assert(!daemon->is_joiner || daemon->record.place != 0);
+    assert(daemon->doctor == NULL || daemon->doctor->daemon == daemon);
+    assert(daemon->doctor == NULL || daemon->record.instance.is_doctor);
+    assert(daemon->rail == NULL || daemon->record.instance.fabric != NULL);
+    assert(daemon->starter_watch == NULL || daemon->starter_timer != NULL);
+    assert(daemon->timers[DAEMON_TIMER_JOB] == NULL && daemon->job_timers != NULL);
+    assert(daemon->exit_status >= 0);
+}
+
 /* daemon.c */
 int daemon_run(struct daemon *daemon, struct error *error);
 
@@ -92,6 +110,7 @@ static inline void daemon_end(struct daemon *daemon, enum endpoint_end end, cons
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_END, .status = (int)end, .text = why};
 
+    assert(end < ENDPOINT_END_COUNT);
     daemon_core_step(daemon->core, &event);
 }
 
@@ -100,12 +119,14 @@ static inline void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_LEAVE, .number = patience_ms};
 
+    assert(daemon->root != NULL);
     daemon_core_step(daemon->core, &event);
 }
 
 /* A process of the starter has ended: the way out, if it is the time. */
 static inline void daemon_check_idle(struct daemon *daemon)
 {
+    daemon_check(daemon);
     daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_IDLE});
 }
 
@@ -138,6 +159,7 @@ extern const struct helper_events daemon_helper_events;
 void daemon_watch_helper(struct daemon *daemon);
 
 /* daemon_job.c */
+void daemon_job_check(const struct daemon_job *job);
 extern const struct daemon_rank_ops daemon_rank_ops;
 extern const struct daemon_pmi_ops daemon_pmi_ops;
 struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number); /* or NULL */

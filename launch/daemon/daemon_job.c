@@ -13,6 +13,15 @@
 #include "base/log.h"
 #include "launch/exec/process_stat.h"
 
+void daemon_job_check(const struct daemon_job *job)
+{
+    assert(job->daemon != NULL && list_is_linked(&job->node));
+    assert(job->local != NULL && job->local->number == job->number);
+    assert(job->output != NULL && job->pids != NULL && job->start_timer != NULL);
+    assert(job->start_next <= job->start_end && job->start_end <= job->local->count);
+    assert(job->input_fd < 0 || job->input != NULL);
+}
+
 /* ---- what the parts report ---- */
 
 static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
@@ -26,6 +35,8 @@ static void output_data(void *context, uint32_t index, uint8_t stream, const voi
                                  .data = data,
                                  .data_bytes = bytes};
 
+    daemon_job_check(job);
+    assert(index < job->local->count && (stream == 1 || stream == 2));
     daemon_core_step(job->daemon->core, &event);
 }
 
@@ -40,6 +51,7 @@ static void output_drained(void *context, uint64_t total_bytes)
     struct job_event event = {
         .kind = JOB_EVENT_DRAINED, .job = job->number, .number = (int64_t)total_bytes};
 
+    daemon_job_check(job);
     daemon_job_event(job->daemon, &event);
 }
 
@@ -55,6 +67,8 @@ static void stdin_taken(void *context, uint32_t bytes)
     struct daemon_event event = {
         .kind = DAEMON_EVENT_INPUT_TAKEN, .job = job->number, .number = bytes};
 
+    daemon_job_check(job);
+    assert(bytes > 0);
     daemon_core_step(job->daemon->core, &event);
 }
 
@@ -98,7 +112,10 @@ static void rank_pmi_aborted(void *context, uint32_t index, int status, const ch
 
 static uint8_t rank_pmi_process_state(void *context, uint32_t index)
 {
-    return process_stat_state(((struct daemon_job *)context)->pids[index]);
+    const struct daemon_job *job = context;
+
+    assert(index < job->local->count);
+    return process_stat_state(job->pids[index]);
 }
 
 /* Help texts of MPI libraries: shown as the rank's stderr would be. */
@@ -170,6 +187,7 @@ static void open_rank_pmi(struct daemon_job *job)
     };
     struct error error = ERROR_NONE;
 
+    assert(daemon->pmi_node != NULL && job->rank_pmi == NULL);
     job->rank_pmi = rank_pmi_create(&config, &error);
     if (!job->rank_pmi)
         daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
@@ -209,10 +227,12 @@ static void ops_open(void *context, uint32_t number)
     struct daemon *daemon = context;
     struct daemon_job *job = memory_allocate_zeroed(sizeof *job);
 
-    assert(!daemon_job_find(daemon, number));
+    daemon_check(daemon);
+    assert(daemon_job_find(daemon, number) == NULL);
     job->daemon = daemon;
     job->number = number;
     job->local = instance_part(daemon_core_instance(daemon->core), number);
+    assert(job->local != NULL);
     job->input_fd = -1;
     job->start_timer = loop_timer_create(daemon->loop, daemon_start_more, job);
     job->output =
@@ -222,10 +242,12 @@ static void ops_open(void *context, uint32_t number)
     list_append(&daemon->jobs, &job->node);
     open_rank_pmi(job);
     open_input(job);
+    daemon_job_check(job);
 }
 
 static void job_close(struct daemon_job *job)
 {
+    daemon_job_check(job);
     daemon_forget_starts(job);
     list_remove(&job->node);
     loop_timer_destroy(job->start_timer);
@@ -241,6 +263,7 @@ void daemon_job_event(struct daemon *daemon, struct job_event *event)
 {
     struct daemon_event happened = {.kind = DAEMON_EVENT_JOB, .job_event = event};
 
+    assert(event->kind < JOB_EVENT_KIND_COUNT);
     daemon_core_step(daemon->core, &happened);
 }
 
@@ -339,6 +362,7 @@ static uint8_t ops_state(void *context, uint32_t number, uint32_t index)
 {
     const struct daemon_job *job = daemon_job_find(context, number);
 
+    assert(job == NULL || index < job->local->count);
     return job != NULL ? process_stat_state(job->pids[index]) : 0;
 }
 
@@ -403,13 +427,19 @@ static bool pmi_is_served(void *context, uint32_t number)
 static enum job_stall_state pmi_rank_state(void *context, uint32_t number,
                                            const struct operation_name *key, uint32_t index)
 {
-    return rank_pmi_stall_state(rank_pmi_of(context, number), key, index);
+    const struct rank_pmi *rank_pmi = rank_pmi_of(context, number);
+
+    assert(rank_pmi != NULL); /* pmi_is_served */
+    return rank_pmi_stall_state(rank_pmi, key, index);
 }
 
 static void pmi_stand_in(void *context, uint32_t number, const struct operation_name *key,
                          const struct ranges *places)
 {
-    rank_pmi_stand_in(rank_pmi_of(context, number), key, places);
+    struct rank_pmi *rank_pmi = rank_pmi_of(context, number);
+
+    assert(rank_pmi != NULL); /* pmi_is_served */
+    rank_pmi_stand_in(rank_pmi, key, places);
 }
 
 const struct daemon_pmi_ops daemon_pmi_ops = {

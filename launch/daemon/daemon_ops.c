@@ -36,6 +36,7 @@ static void timer_over(struct daemon *daemon, enum daemon_timer timer, uint32_t 
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = timer, .job = job};
 
+    daemon_check(daemon);
     daemon_core_step(daemon->core, &event);
 }
 
@@ -66,6 +67,7 @@ static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline
 {
     struct job_timer *timer = hash_map_get_u64(daemon->job_timers, job);
 
+    assert(timer == NULL || (timer->job == job && timer->daemon == daemon));
     if (deadline_ns == UINT64_MAX) {
         if (timer != NULL)
             job_timer_free(hash_map_remove_u64(daemon->job_timers, job));
@@ -86,6 +88,7 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint
     struct daemon *daemon = context;
 
     assert(timer < DAEMON_TIMER_COUNT);
+    assert(timer == DAEMON_TIMER_JOB || job == 0);
     if (timer == DAEMON_TIMER_JOB)
         set_job_timer(daemon, job, deadline_ns);
     else
@@ -122,6 +125,7 @@ static void ops_linked(void *context, uint32_t place)
 {
     struct daemon *daemon = context;
 
+    assert(place != daemon->record.place);
     starter_joined(daemon->starter, place);
     join_root_linked(daemon->join_root, place);
 }
@@ -131,6 +135,7 @@ static void ops_clean(void *context, uint32_t place)
     struct daemon *daemon = context;
     char name[HOST_NAME_BYTES_MAX + 1];
 
+    assert(place > daemon->record.range.first && place <= daemon->record.range.last);
     starter_clean(daemon->starter, &daemon->record.instance, place,
                   daemon_place_name(daemon, place, name));
 }
@@ -178,6 +183,7 @@ static void finished(void *context)
 {
     struct daemon *daemon = context;
 
+    daemon_check(daemon);
     daemon_core_step(daemon->core, &(struct daemon_event){.kind = DAEMON_EVENT_FINISHED});
 }
 
@@ -233,6 +239,7 @@ void daemon_open_core(struct daemon *daemon)
         .context = daemon,
     };
 
+    assert(daemon->loop != NULL && daemon->core == NULL);
     open_timers(daemon);
     daemon->core = daemon_core_create(&config);
 }

@@ -10,6 +10,7 @@
 
 #include "launch/daemon/daemon_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -69,6 +70,7 @@ static void ask_for_end(struct daemon *daemon, int number)
     char sender[NAME_BYTES] = "";
     struct daemon_event event = {.kind = DAEMON_EVENT_SIGNALLED, .number = number, .text = sender};
 
+    daemon_check(daemon);
     find_sender(daemon, sender);
     daemon_core_step(daemon->core, &event);
 }
@@ -107,6 +109,7 @@ static void on_user_2(void *context)
 
 void daemon_watch_signals(struct daemon *daemon)
 {
+    assert(!daemon->is_joiner); /* join_daemon_watch_signals has them */
     (void)loop_signal_create(daemon->loop, SIGTERM, on_terminate, daemon);
     (void)loop_signal_create(daemon->loop, SIGINT, on_interrupt, daemon);
     (void)loop_signal_create(daemon->loop, SIGUSR1, on_user_1, daemon);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
     enum start_step step = START_STEP_SERVICES;
     int rc = -EIO;
 
+    assert(index < job->local->count && job->pids[index] == 0);
     if (takes_stdin)
         start.stdin_fd = job->input_fd;
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
@@ -117,6 +119,7 @@ void daemon_start_more(void *context)
     struct helper *helper = job->daemon->helper;
     uint32_t count = 0;
 
+    daemon_job_check(job);
     if (job->rank_pmi && rank_pmi_must_wait(job->rank_pmi))
         return;
     while (has_starts(job) && count++ < STARTS_PER_TURN && !helper_is_busy(helper)) {
@@ -141,6 +144,9 @@ void daemon_start_all(void *context)
 
 void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count)
 {
+    daemon_job_check(job);
+    assert(!has_starts(job));
+    assert(first <= job->local->count && count <= job->local->count - first);
     job->start_next = first;
     job->start_end = first + count;
     daemon_start_more(job);
@@ -150,6 +156,7 @@ void daemon_cancel_starts(struct daemon_job *job)
 {
     uint32_t next = job->start_next, end = job->start_end;
 
+    daemon_job_check(job);
     if (next >= end)
         return;
     starts_are_over(job);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -23,6 +24,8 @@ static void end_unjoined(void *context)
 {
     struct daemon *daemon = context;
 
+    daemon_check(daemon);
+    assert(daemon->starter_watch == NULL); /* on_ready has set the timer */
     if (!daemon_core_has_joined(daemon->core))
         daemon_end(daemon, ENDPOINT_END_ORPHAN, "its starter exited before it joined");
 }
@@ -44,6 +47,8 @@ static void on_ready(void *context, int fd, unsigned int ready)
     struct daemon *daemon = context;
 
     (void)ready;
+    daemon_check(daemon);
+    assert(daemon->starter_watch != NULL && fd == STDOUT_FILENO);
     loop_watch_destroy(daemon->starter_watch);
     daemon->starter_watch = NULL;
     if (is_broken(fd))
@@ -54,6 +59,7 @@ void daemon_watch_starter(struct daemon *daemon)
 {
     struct stat status;
 
+    assert(daemon->starter_timer == NULL && daemon->starter_watch == NULL);
     if (daemon->root || daemon->is_joiner || fstat(STDOUT_FILENO, &status) < 0 ||
         !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
         return;

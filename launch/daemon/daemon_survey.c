@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,6 +32,14 @@ struct daemon_survey {
     struct loop_timer *timer;
     struct buffer answer;
 };
+
+static void survey_check(const struct daemon_survey *survey)
+{
+    assert(survey->daemon != NULL && list_is_linked(&survey->node));
+    assert((survey->fd >= 0) == (survey->watch != NULL));
+    assert(survey->id >= DAEMON_SURVEY_ID && survey->id <= UINT32_MAX);
+    assert(survey->answer.length_bytes <= SURVEY_BYTES_MAX + SURVEY_PIECE_BYTES);
+}
 
 static void survey_close(struct daemon_survey *survey)
 {
@@ -59,6 +68,7 @@ static void finish(struct daemon_survey *survey, const char *why)
     struct buffer answer = {0};
     struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = survey->job};
 
+    survey_check(survey);
     if (why == NULL) {
         buffer_swap(&answer, &survey->answer);
     } else {
@@ -94,6 +104,8 @@ static void readable(void *context, int fd, unsigned int ready)
     struct daemon_survey *survey = context;
     ssize_t got = read(fd, buffer_reserve(&survey->answer, SURVEY_PIECE_BYTES), SURVEY_PIECE_BYTES);
 
+    survey_check(survey);
+    assert(fd == survey->fd);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got > 0)
@@ -106,6 +118,7 @@ static void patience_over(void *context)
 {
     struct daemon_survey *survey = context;
 
+    survey_check(survey);
     helper_signal(survey->daemon->helper, survey->id, SIGKILL);
     finish(survey, "inspecting its processors took more than 30 s");
 }
@@ -116,6 +129,8 @@ void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char 
     struct daemon_survey *survey = memory_allocate_zeroed(sizeof(*survey));
     int ends[2];
 
+    daemon_check(daemon);
+    assert(daemon->record.place > 0); /* no rank runs at the root */
     survey->daemon = daemon;
     survey->job = job;
     survey->id = DAEMON_SURVEY_ID + daemon->surveys_made++ % DAEMON_SURVEY_ID;

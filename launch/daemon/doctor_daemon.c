@@ -31,6 +31,29 @@
 
 enum clock_answer { CLOCK_KNOWN, CLOCK_ASK_AGAIN };
 
+static void doctor_check(const struct doctor *doctor)
+{
+    assert(doctor->daemon != NULL && doctor->daemon->doctor == doctor);
+    assert((doctor->root != NULL) == (doctor->daemon->root != NULL));
+    assert((doctor->output_fd >= 0) == (doctor->output != NULL));
+    assert(!doctor->is_examined || doctor->output == NULL);
+    assert(doctor->contributed == 0 || (doctor->is_examined && doctor->is_clock_reported));
+    assert(!doctor->is_clock_known || doctor->is_clock_reported);
+    assert(!doctor->is_clock_known || doctor->askers_count == 0);
+    assert(doctor->topic < DOCTOR_TOPIC_COUNT);
+}
+
+/* At the entry of an upcall. */
+static struct doctor *doctor_of(void *context)
+{
+    struct daemon *daemon = context;
+
+    daemon_check(daemon);
+    assert(daemon->doctor != NULL);
+    doctor_check(daemon->doctor);
+    return daemon->doctor;
+}
+
 static void own_place(const struct doctor *doctor, struct ranges *ret_places)
 {
     *ret_places = (struct ranges){0};
@@ -42,6 +65,7 @@ static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_lev
 {
     struct ranges place;
 
+    assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT && text != NULL);
     own_place(doctor, &place);
     doctor_report_add(&doctor->report, topic, level, &place, text, remedy);
     ranges_fini(&place);
@@ -130,6 +154,8 @@ static void on_output(void *context, int fd, unsigned int ready)
     ssize_t bytes = read(fd, buffer_reserve(&doctor->input, 4096), 4096);
 
     (void)ready;
+    doctor_check(doctor);
+    assert(fd == doctor->output_fd);
     if (bytes > 0) {
         buffer_commit(&doctor->input, (size_t)bytes);
         take_messages(doctor);
@@ -212,6 +238,7 @@ static void examine_start(struct doctor *doctor, struct wire_reader *program)
     int input_fd = request_open(doctor, program);
     int ends[2];
 
+    assert(!doctor->is_examined && doctor->output == NULL);
     if (input_fd < 0 || pipe2(ends, O_CLOEXEC) < 0) {
         find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "no descriptors are left to examine the node",
              NULL);
@@ -286,6 +313,7 @@ static void clock_ask(struct doctor *doctor)
 {
     struct buffer payload = {0};
 
+    assert(doctor->root == NULL && !doctor->is_clock_known);
     wire_put_u8(&payload, JOB_MESSAGE_CLOCK);
     doctor->clock_asked_ns = real_time_ns();
     doctor->clock_request =
@@ -307,7 +335,7 @@ static void clock_start(struct doctor *doctor)
 /* Half of the round trip is how wrong the middle of it can be. */
 static void reply(void *context, uint32_t id, int status, struct message *payload)
 {
-    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor *doctor = doctor_of(context);
     int64_t now_ns = real_time_ns();
     int64_t round_ns = now_ns - doctor->clock_asked_ns;
     struct wire_reader reader;
@@ -340,7 +368,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
 
 static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
 {
-    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor *doctor = doctor_of(context);
     struct doctor_asker asker = {.place = source, .id = id};
 
     (void)payload; /* there is one kind */
@@ -360,6 +388,7 @@ static void on_timer(void *context)
     struct doctor *doctor = context;
     char text[128];
 
+    doctor_check(doctor);
     if (!doctor->is_examined) {
         helper_signal(doctor->daemon->helper, EXAMINE_ID, SIGKILL);
         snprintf(text, sizeof(text),
@@ -377,7 +406,7 @@ static void on_timer(void *context)
 /* JOB_MESSAGE_DOCTOR: u32 generation, who takes part, version, program. */
 static void broadcast(void *context, struct message *payload)
 {
-    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor *doctor = doctor_of(context);
     struct wire_reader reader;
     uint32_t generation;
     int is_first = doctor->generation == 0;
@@ -387,7 +416,8 @@ static void broadcast(void *context, struct message *payload)
         return;
     generation = wire_get_u32(&reader);
     ranges_decode(&reader, DOCTOR_RANGES_MAX, &doctor->set);
-    if (wire_status(&reader) < 0 || !ranges_contains(&doctor->set, doctor->daemon->record.place))
+    if (wire_status(&reader) < 0 || generation == 0 ||
+        !ranges_contains(&doctor->set, doctor->daemon->record.place))
         return;
     doctor->generation = generation;
     if (is_first) {
@@ -401,7 +431,7 @@ static void broadcast(void *context, struct message *payload)
 static void result(void *context, const struct operation_name *key, int status,
                    const struct ranges *lost, struct message *payload)
 {
-    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor *doctor = doctor_of(context);
 
     (void)lost;
     if (doctor->root != NULL && key->kind == JOB_OPERATION_DOCTOR)
@@ -412,7 +442,7 @@ static void result(void *context, const struct operation_name *key, int status,
 
 static void complete(void *context)
 {
-    doctor_root_complete(((struct daemon *)context)->doctor);
+    doctor_root_complete(doctor_of(context));
 }
 
 static void linked(void *context, uint32_t place)
@@ -425,7 +455,7 @@ static void linked(void *context, uint32_t place)
 
 static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
 {
-    struct doctor *doctor = ((struct daemon *)context)->doctor;
+    struct doctor *doctor = doctor_of(context);
     struct wire_reader reader;
     uint8_t kind;
 
@@ -448,6 +478,7 @@ static struct range range_of(const struct daemon *daemon, const struct tree *tre
 {
     struct range range = daemon->record.range;
 
+    assert(place >= range.first && place <= range.last);
     while (range.first != place) {
         uint32_t i = 0;
         while (tree_cut(tree, range, i).last < place)
@@ -475,7 +506,7 @@ static void start_in_stead(struct doctor *doctor, uint32_t place)
 static void starter_failed(void *context, uint32_t place, const struct error *why)
 {
     struct daemon *daemon = context;
-    struct doctor *doctor = daemon->doctor;
+    struct doctor *doctor = doctor_of(daemon);
     struct buffer payload = {0};
 
     if (daemon_core_is_ending(daemon->core))
@@ -545,6 +576,7 @@ void doctor_daemon_open(struct daemon *daemon)
 {
     struct doctor *doctor = memory_allocate_zeroed(sizeof(*doctor));
 
+    assert(daemon->doctor == NULL && daemon->record.instance.is_doctor);
     doctor->daemon = daemon;
     doctor->output_fd = -1;
     doctor->secret = secret_create(SECRET_BYTES);

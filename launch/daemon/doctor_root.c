@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,15 @@ struct doctor_root {
     uint8_t is_started; /* all that can be there are there */
     uint8_t is_reported;
 };
+
+static void root_check(const struct doctor *doctor)
+{
+    const struct doctor_root *root = doctor->root;
+
+    assert(root != NULL && doctor->daemon->root != NULL && root->timer != NULL);
+    assert(root->generation == 0 || (root->is_asked && root->is_started));
+    assert(root->is_asked || root->asked.length_bytes == 0);
+}
 
 static void find(struct doctor_root *root, const struct ranges *places, enum doctor_level level,
                  const char *text, const char *remedy)
@@ -112,6 +122,7 @@ static void begin(struct doctor *doctor)
 {
     struct doctor_root *root = doctor->root;
 
+    root_check(doctor);
     if (root->is_asked && root->is_started && root->generation == 0)
         gather(doctor);
 }
@@ -148,6 +159,8 @@ void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char 
     char *remedy = try_by_hand(&doctor->daemon->record.instance);
     struct ranges places = {0};
 
+    root_check(doctor);
+    assert(place > 0 && why != NULL);
     if (!ranges_contains(&root->failed, place) && !root->is_reported) {
         ranges_add(&places, place, place);
         ranges_add(&root->failed, place, place);
@@ -167,7 +180,7 @@ void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader
     case JOB_MESSAGE_PLACE_FAILED:
         place = wire_get_u32(reader);
         wire_get_string_into(reader, text, sizeof(text));
-        if (wire_finish(reader) == 0 && place < doctor->daemon->record.instance.places)
+        if (wire_finish(reader) == 0 && place > 0 && place < doctor->daemon->record.instance.places)
             doctor_root_place_failed(doctor, place, text);
         break;
     case JOB_MESSAGE_TEXT:
@@ -205,6 +218,7 @@ static void tell_result(struct doctor *doctor, struct message *payload)
 void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
                         struct message *payload)
 {
+    root_check(doctor);
     if (doctor->root->is_reported || generation != doctor->root->generation)
         return;
     if (status == -EHOSTDOWN)
@@ -221,6 +235,7 @@ static void on_timer(void *context)
     struct doctor_root *root = doctor->root;
     struct ranges all = {0};
 
+    root_check(doctor);
     if (!root->is_started) {
         doctor_root_complete(doctor); /* without those that are missing */
         return;

@@ -3,6 +3,7 @@
 
 #include "launch/daemon/join_daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -54,6 +55,8 @@ static void end_in_order(int number)
     struct daemon *daemon = watched.daemon;
     char why[64];
 
+    assert(daemon != NULL && daemon->is_joiner);
+    daemon_check(daemon);
     snprintf(why, sizeof(why), "it received %s", strsignal(number));
     fprintf(stderr, "banyand: %s: leaving the instance and killing its processes\n", why);
     daemon_end(daemon, ENDPOINT_END_ORPHAN, why);
@@ -79,6 +82,7 @@ void join_daemon_watch_signals(struct daemon *daemon)
 {
     static loop_function *const functions[END_SIGNALS] = {on_interrupt, on_terminate, on_hang_up};
 
+    assert(watched.daemon == NULL && daemon->is_joiner);
     watched.daemon = daemon;
     for (size_t i = 0; i < END_SIGNALS; i++)
         watched.watches[i] = loop_signal_create(daemon->loop, end_signals[i], functions[i], daemon);
@@ -168,6 +172,7 @@ int join_daemon_fetch(const struct join_request *request, struct boot_record *re
     struct join_token token;
     int rc;
 
+    assert(request->path != NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     catch_signals(end_at_once);
     rc = read_token(request, &token, error);

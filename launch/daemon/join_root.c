@@ -3,6 +3,7 @@
 
 #include "launch/daemon/join_root.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +27,13 @@ struct join_root {
     char *path; /* of the file while it is there, else NULL */
 };
 
+static void join_check(const struct join_root *join)
+{
+    assert(join->daemon->root != NULL && join->daemon->join_root == join);
+    assert(join->book != NULL && join->secret != NULL && join->timer != NULL);
+    assert(join->path == NULL || join_roster_left(join->book) > 0);
+}
+
 /* ---- Who comes ---- */
 
 static int find_key(void *context, const char *identity, unsigned char *ret_key)
@@ -42,6 +50,7 @@ static void make_record(const struct join_root *join, uint32_t place,
     struct addresses addresses;
     struct error why;
 
+    assert(place > 0 && place <= daemon->record.range.last);
     link_set_addresses(daemon->links, &addresses);
     one_shot_record(&daemon->record, &addresses, ret_record);
     memcpy(ret_record->instance.secret, join->secret, SECRET_BYTES);
@@ -57,6 +66,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     struct message *message;
     uint32_t place;
 
+    join_check(join);
     if (join_roster_claim(join->book, identity, loop_now_ns(), &place, why) < 0)
         return NULL;
     make_record(join, place, &record);
@@ -189,6 +199,7 @@ static void on_timeout(void *context)
     struct join_root *join = context;
     struct error why = ERROR_NONE;
 
+    join_check(join);
     error_set(&why, -ETIMEDOUT, "no daemon joined with its token within %u s (--start-timeout)",
               join->daemon->record.instance.start_timeout_s);
     remove_file(join);
@@ -227,6 +238,7 @@ int join_root_start(struct join_root *join, struct error *error)
     const char *path = join->daemon->record.instance.join_file;
     int rc = write_file(join, path, error);
 
+    assert(join->path == NULL);
     if (rc < 0)
         return rc;
     join->path = memory_copy_string(path);
@@ -238,6 +250,7 @@ void join_root_linked(struct join_root *join, uint32_t place)
 {
     if (join == NULL)
         return;
+    join_check(join);
     join_roster_joined(join->book, place);
     if (join_roster_left(join->book) > 0)
         return;

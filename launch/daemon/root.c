@@ -3,6 +3,7 @@
 
 #include "launch/daemon/root.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static void leave_terminal(void)
 static void root_record(const struct instance_spec *spec, const struct allocation *allocation,
                         struct boot_record *ret_record)
 {
+    assert(spec->places == allocation_nodes(allocation) + 1);
     boot_record_init(ret_record);
     instance_spec_copy(&ret_record->instance, spec);
     ret_record->incarnation = 1;
@@ -85,6 +87,7 @@ int root_fork(struct instance_spec *spec, const struct allocation *allocation,
     int ends[2];
     pid_t pid;
 
+    assert(ret_pid != NULL && ret_channel_fd != NULL);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return error_set(error, -errno, "cannot create the control socket: %s", strerror(errno));
     pid = fork();

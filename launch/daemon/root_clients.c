@@ -3,6 +3,7 @@
 
 #include "launch/daemon/root_clients.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,6 +50,23 @@ struct root *root_create(int channel_fd)
     return root;
 }
 
+static void root_check(const struct daemon *daemon)
+{
+    const struct root *root = daemon->root;
+
+    assert(root != NULL && daemon->record.place == 0);
+    assert(list_is_empty(&root->channels) == (hash_map_count(root->by_number) == 0));
+    assert(hash_map_count(root->by_number) <= root->last_client);
+    assert(root->listen_watch == NULL || root->listen_fd >= 0);
+}
+
+static void client_check(const struct root_client *client)
+{
+    root_check(client->daemon);
+    assert(client->channel != NULL && list_is_linked(&client->node));
+    assert(client->number > 0 && client->number <= client->daemon->root->last_client);
+}
+
 /* ---- channels ---- */
 
 static struct root_client *client_find(const struct daemon *daemon, uint32_t number)
@@ -74,6 +92,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
                                  .data = payload,
                                  .data_bytes = payload_bytes};
 
+    client_check(client);
     if (!client->dropped)
         daemon_core_step(client->daemon->core, &event);
 }
@@ -83,6 +102,7 @@ static void client_close(struct root_client *client)
     const struct daemon *daemon = client->daemon;
     struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = client->number};
 
+    client_check(client);
     client_free(client, 0);
     daemon_core_step(daemon->core, &event);
 }
@@ -100,6 +120,8 @@ static void client_open(struct daemon *daemon, int fd)
     struct root_client *client = memory_allocate_zeroed(sizeof(*client));
     struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_OPENED};
 
+    root_check(daemon);
+    assert(fd >= 0);
     client->daemon = daemon;
     client->number = ++root->last_client;
     client->channel = channel_create(daemon->loop, fd, &events, client);
@@ -129,7 +151,10 @@ static size_t ops_queued(void *context, uint32_t number)
 
 static void ops_drop_now(void *context)
 {
-    client_close(context);
+    struct root_client *client = context;
+
+    assert(client->dropped);
+    client_close(client);
 }
 
 /* Not at once: we may be inside its message. */
@@ -148,6 +173,7 @@ static void ops_doctor(void *context, struct wire_reader *reader)
 {
     struct daemon *daemon = context;
 
+    root_check(daemon);
     if (daemon->doctor)
         doctor_root_asked(daemon, reader);
 }
@@ -189,6 +215,7 @@ static void on_client(void *context, int fd, unsigned int ready)
     int client_fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)ready;
+    root_check(daemon);
     if (client_fd < 0)
         return;
     if (getsockopt(client_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 ||
@@ -248,6 +275,7 @@ int root_open(struct daemon *daemon, struct error *error)
     struct daemon_event event = {.kind = DAEMON_EVENT_JOB, .job_event = &begin};
     int rc = open_listener(daemon, error);
 
+    assert(list_is_empty(&root->channels)); /* there is one first client */
     client_open(daemon, root->channel_fd);
     if (rc == 0 && daemon->policy == INSTANCE_STAYS)
         daemon_core_step(daemon->core, &event);
@@ -259,6 +287,7 @@ void root_close(struct daemon *daemon)
     struct root *root = daemon->root;
     struct list_link *node;
 
+    root_check(daemon);
     while ((node = list_first(&root->channels)) != NULL)
         client_free(list_entry(node, struct root_client, node), FLUSH_MS);
     loop_watch_destroy(root->listen_watch);

@@ -3,6 +3,7 @@
 
 #include "launch/daemon/tracer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct tracer {
 
 static void stop(struct tracer *tracer)
 {
+    assert(tracer->fd >= 0);
     close(tracer->fd);
     tracer->fd = -1;
 }
@@ -30,6 +32,7 @@ static void put(struct tracer *tracer, const struct buffer *text)
 {
     size_t done = 0;
 
+    assert(tracer->fd >= 0 && tracer->path != NULL);
     while (done < text->length_bytes) {
         ssize_t written = write(tracer->fd, text->data + done, text->length_bytes - done);
 
@@ -86,6 +89,7 @@ void tracer_step(void *context, const struct overlay_event *event,
 
     if (tracer->fd < 0)
         return;
+    assert(tracer->bytes <= RECORDER_BYTES_MAX);
     trace_encode_step(event, actions, &text);
     is_full = tracer->bytes + text.length_bytes > RECORDER_BYTES_MAX;
     if (is_full) {
