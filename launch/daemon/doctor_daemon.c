@@ -22,7 +22,7 @@
 #include "launch/daemon/daemon_internal.h"
 #include "launch/doctor/doctor_examine.h"
 #include "launch/proto/doctor_request.h"
-#include "launch/daemon/root.h"
+#include "launch/daemon/doctor_root.h"
 
 #define EXAMINE_ID         0x7fffffffu /* at the helper, above those of the starter */
 #define EXAMINE_S          10

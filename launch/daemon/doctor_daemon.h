@@ -6,7 +6,7 @@
  * its node examined by a process of its own (doctor_examine.h), compares its clock with its parent's,
  * and contributes what was found to one gather, which folds equal findings on the way.
  *
- * doctor_daemon.c is every daemon's part, doctor_root.c the root's.
+ * This is every daemon's part; the root's is in doctor_root.h.
  */
 #ifndef LAUNCH_DAEMON_DOCTOR_DAEMON_H
 #define LAUNCH_DAEMON_DOCTOR_DAEMON_H
@@ -61,18 +61,5 @@ extern const struct starter_events doctor_starter_events;
 
 void doctor_daemon_open(struct daemon *daemon);
 void doctor_daemon_close(struct daemon *daemon); /* frees daemon->doctor; NULL is fine */
-
-/* doctor_root.c */
-void doctor_root_open(struct doctor *doctor);
-void doctor_root_close(struct doctor *doctor);
-/* CONTROL_DOCTOR of the front end. */
-void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader);
-void doctor_root_complete(struct doctor *doctor);
-void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char *why);
-/* The gather of a generation has ended. */
-void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
-                        struct message *payload);
-/* A message of another daemon; reader stands behind its kind. */
-void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "launch/daemon/doctor_root.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>

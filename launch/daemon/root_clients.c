@@ -17,7 +17,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/hash_map.h"
-#include "launch/exec/descriptor.h"
+#include "launch/daemon/doctor_root.h"
 
 #define FLUSH_MS       1000
 #define LISTEN_BACKLOG 256

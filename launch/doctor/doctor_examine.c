@@ -19,6 +19,7 @@
 #include "fabric/file_read.h"
 #include "fabric/topology_read.h"
 #include "launch/proto/boot.h"
+#include "launch/doctor/doctor_internal.h"
 #include "launch/exec/session.h"
 
 #define REQUEST_BYTES_MAX (80u * 1024 * 1024)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "launch/doctor/doctor_examine.h"
+#include "launch/doctor/doctor_internal.h"
 #include "launch/doctor/leftovers.h"
 
 struct look {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "fabric/address.h"
-#include "launch/doctor/doctor_examine.h"
+#include "launch/doctor/doctor_internal.h"
 
 #define CONNECT_MS 3000
 

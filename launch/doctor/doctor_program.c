@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "fabric/file_read.h"
-#include "launch/doctor/doctor_examine.h"
+#include "launch/doctor/doctor_internal.h"
 #include "launch/exec/plugin.h"
 #include "launch/proto/exit_status.h"
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The root's part of an examination (launch/daemon/doctor_daemon.h): who did not start, when the nodes
+ * are asked, and the report to the front end.
+ */
+#ifndef LAUNCH_DAEMON_DOCTOR_ROOT_H
+#define LAUNCH_DAEMON_DOCTOR_ROOT_H
+
+#include <stdint.h>
+
+#include "base/message.h"
+#include "base/wire.h"
+
+struct daemon;
+struct doctor;
+
+/* Begins to wait for the nodes, with a limit of time. */
+void doctor_root_open(struct doctor *doctor);
+void doctor_root_close(struct doctor *doctor); /* nothing is done elsewhere than at the root */
+/* CONTROL_DOCTOR of the front end. */
+void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader);
+/* All nodes have joined. */
+void doctor_root_complete(struct doctor *doctor);
+/* A node's daemon did not start, or has ended. */
+void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char *why);
+/* The gather of a generation has ended. */
+void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
+                        struct message *payload);
+/* A message from another daemon; reader is after its kind. */
+void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader);
+
+#endif
