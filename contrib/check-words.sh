@@ -13,7 +13,7 @@ root=${1:-${srcdir:-$(dirname "$0")/..}}
 cd "$root" || exit 1
 
 product=(base alloc overlay fabric pmix launch)
-commented=(alloc base fabric launch/cli launch/core launch/doctor launch/exec launch/job launch/proto launch/rank launch/sim
+commented=(alloc base fabric launch/cli launch/core launch/daemon launch/doctor launch/exec launch/job launch/proto launch/rank launch/sim
     launch/start overlay pmix)
 
 # Where a word is right: FILE|WORD|why.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * banyand: started by an agent on a node, without arguments, it is a daemon (launch/daemon/daemon.h).
+ * banyand: without arguments, as an agent starts it on a node, it is a daemon
+ * (launch/daemon/daemon.h).
  */
 #include "config.h"
 
@@ -138,7 +139,7 @@ static int run_option(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    standard_fds_open(); /* an agent may have closed one; 0.7 us */
+    standard_fds_open(); /* an agent may have closed one; costs 0.7 us */
     build_tree_init();
     process_title_init(argc, argv);
     if (argc > 1)

@@ -31,14 +31,15 @@
 #include "launch/rank/pmi_process.h"
 #include "launch/exec/virtual_node.h"
 
-/* A starter that has read the marker answers at once; one that never does must not leave us here. */
+/* A starter sends the record as soon as it has read the marker.  Without a limit a daemon whose starter
+ * hangs would wait forever. */
 #define BOOT_PATIENCE_MS 60000
 #define LEASE_RENEW_MS   1000
-/* What is freed of the heap's end stays ours: output comes and goes in messages, and to hand their
- * memory back each time costs a fourth of its way. */
+/* Freed memory at the end of the heap is kept: output is forwarded in messages, and returning their
+ * memory to the system each time takes a quarter of the time of forwarding. */
 #define HEAP_KEEP_BYTES (4 * 1024 * 1024)
 
-/* Log lines go up the tree like any text; what the tree itself logs on the way goes to stderr. */
+/* Log lines go up the tree like any other text; what is logged while one is sent goes to stderr. */
 static void log_line(void *context, enum log_level level, const char *line)
 {
     struct daemon *daemon = context;
@@ -55,8 +56,8 @@ static void log_line(void *context, enum log_level level, const char *line)
     daemon->logging = 0;
 }
 
-/* The helper kills our processes when our lease ends, also if we are stopped then.  Before we have one
- * that is the length of a lease from now. */
+/* The helper kills our processes when our lease expires, even if this daemon is stopped.  Before the
+ * first lease is granted, it gets a full lease from now. */
 static void lease_renew(void *context)
 {
     struct daemon *daemon = context;
@@ -73,7 +74,8 @@ static void lease_renew(void *context)
     loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
 }
 
-/* A place has at most ADDRESSES_MAX; which of more they are is worth knowing when one does not lead. */
+/* A place has at most ADDRESSES_MAX addresses.  If the machine has more, log it: the one that works may
+ * be among the others. */
 static int own_addresses(const char *net, struct addresses *ret_addresses, struct error *error)
 {
     int left_out = address_local(net, ret_addresses, error);
@@ -120,7 +122,7 @@ static int open_node(struct daemon *daemon, const struct endpoint_config *config
     return 0;
 }
 
-/* One port for the whole instance, where it can be had: the root's, who is the furthest ancestor. */
+/* If possible the whole instance uses one port: that of the root, which is the last ancestor. */
 static uint16_t root_port(const struct boot_record *record)
 {
     const struct endpoint_ancestor *root =
@@ -173,7 +175,7 @@ static int open_tree(struct daemon *daemon, struct error *error)
     return 0;
 }
 
-/* The directory of the virtual nodes is removed with us, and not left over before. */
+/* The directory of the virtual nodes is removed when the root ends; until then it is not a leftover. */
 static void root_own_virtual_base(struct daemon *daemon)
 {
     session_hold(daemon->record.instance.virtual_base);
@@ -210,14 +212,14 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon_open_core(daemon);
     daemon->lease_timer = loop_timer_create(daemon->loop, lease_renew, daemon);
     open_pmi_node(daemon);
-    /* In one go, for one wake-up of the helper. */
+    /* All requests together, so that the helper wakes up once. */
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
     helper_own_directory(daemon->helper, daemon->session.directory);
     helper_own_directory(daemon->helper, daemon->session.shared_directory);
     session_share(&daemon->session);
     lease_renew(daemon);
-    /* All end with the root, but each other node's subtree is more than its child. */
+    /* All daemons end with the root.  Children of other daemons outlive their parent. */
     if (!daemon->root)
         helper_spare_daemons(daemon->helper);
     if (daemon->record.instance.is_doctor)
@@ -231,8 +233,8 @@ static int open_parts(struct daemon *daemon, struct error *error)
     return rc;
 }
 
-/* What our helper would have removed.  If we are the root that is everything on this machine: our
- * daemons here have died with it, and who would clean up after those with them. */
+/* Removes what our helper would have removed.  At the root that is everything of the session on this
+ * machine: the daemons here have died with the helper, and nothing else cleans up after them. */
 static void remove_left(struct daemon *daemon, int helper_died)
 {
     const struct instance_spec *instance = &daemon->record.instance;
@@ -270,9 +272,9 @@ static void close_parts(struct daemon *daemon)
     boot_record_fini(&daemon->record);
 }
 
-/* The links and the children have the secret: the record's copy has done its work. What it leaves is
- * the name of the jobs' namespaces, which others on this machine must not guess: it is what a client
- * of libpmix shows at the server's door. */
+/* The links and the children have the secret, so the record's copy is wiped.  Before that, the name of
+ * the jobs' namespaces is derived from it.  Other users of this machine must not be able to guess that
+ * name: a libpmix client presents it to the server when it connects. */
 static void name_jobs(struct daemon *daemon)
 {
     unsigned char *secret = daemon->record.instance.secret;
@@ -319,7 +321,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
         rc = daemon_start_children(daemon, error);
     }
     if (rc == 0) {
-        if (daemon->root && !daemon->doctor) /* which tells of it, and mends nothing */
+        if (daemon->root && !daemon->doctor) /* a doctor reports leftovers and removes nothing */
             session_sweep(daemon->record.instance.tmpdir);
         name_jobs(daemon);
         rc = loop_run(daemon->loop);
@@ -363,7 +365,7 @@ static int decode_record(const void *data, size_t bytes, struct boot_record *rec
     return 0;
 }
 
-/* word: where it is if not on stdin (launch/start/boot_carry.h). */
+/* word: where the record is, if not on stdin (launch/start/boot_carry.h). */
 static int unpack_record(struct boot_record *record, const char *word, struct error *error)
 {
     struct buffer data = {0};
@@ -403,7 +405,7 @@ static int read_record(struct boot_record *record, struct error *error)
 static void print_line(const char *marker, const char *text)
 {
     if (boot_tell(marker, text) < 0)
-        _exit(EXIT_FAILURE); /* whoever started us is gone */
+        _exit(EXIT_FAILURE); /* the starter has exited */
 }
 
 static int take_place(struct boot_record *record, const struct one_shot *one_shot,
@@ -416,7 +418,7 @@ static int take_place(struct boot_record *record, const struct one_shot *one_sho
     return one_shot_take_place(record, name, error);
 }
 
-/* The record of a one-shot starter is the root's, whoever reads it. */
+/* A one-shot starter gives all daemons the root's record, which must not be used as it is. */
 static int require_place(const struct boot_record *record, struct error *error)
 {
     if (record->place == 0)
@@ -436,7 +438,8 @@ static void print_error(const struct one_shot *one_shot, const char *text)
     print_line(BOOT_ERROR_MARKER, name != NULL ? line : text);
 }
 
-/* one_shot: who started all daemons with one call, or NULL.  word: where the boot record is, or NULL. */
+/* one_shot: the starter that started all daemons with one call, or NULL.  word: as for unpack_record;
+ * NULL: the record is on stdin. */
 static int daemon_live(const struct one_shot *one_shot, const char *word)
 {
     struct daemon daemon = {0};
@@ -459,7 +462,7 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
     if (rc == 0 && one_shot != NULL)
         rc = take_place(&daemon.record, one_shot, &error);
     if (rc == -ENOENT && one_shot != NULL && one_shot->is_everywhere) {
-        print_line(BOOT_WAITING_MARKER, error.text); /* to be told if nobody else finds his place */
+        print_line(BOOT_WAITING_MARKER, error.text); /* shown if a place finds no daemon in time */
         helper_close(daemon.helper);
         return EXIT_SUCCESS;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemons below this one, which it starts, and how it joins itself. */
+/* Starts the daemons below this one, and handles what happens until this one has joined. */
 #include "config.h"
 
 #include <assert.h>
@@ -26,8 +26,8 @@ void daemon_start_child(struct daemon *daemon, struct range range)
     boot_record_fini(&child);
 }
 
-/* Starts the heads of the child ranges; each starts its own.  Where one call starts all the root
- * makes it. */
+/* Starts the heads of the child ranges; each head starts its own children.  A one-shot starter is
+ * called by the root only. */
 int daemon_start_children(struct daemon *daemon, struct error *error)
 {
     struct addresses addresses;
@@ -44,7 +44,7 @@ int daemon_start_children(struct daemon *daemon, struct error *error)
     return 0;
 }
 
-/* contrib/bench/joined.c reads it. */
+/* contrib/bench/joined.c reads it from the log. */
 static unsigned long long own_cpu_us(void)
 {
     struct timespec used;
@@ -63,8 +63,8 @@ void daemon_joined(void *context)
               daemon->record.name, own_cpu_us());
 }
 
-/* Who has not joined yet tells its starter why: the words with which its time-out is told.  A parent
- * that refuses may only not be up yet. */
+/* A daemon that has not joined yet sends its starter the reason, which is then part of the message
+ * about its time-out.  The first refusals are ignored: the parent may not be up yet. */
 void daemon_parent_unlinked(void *context, uint32_t place, int status, const char *why)
 {
     struct daemon *daemon = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What carries a daemon's frames: TLS links, and with --fabric ofi libfabric beside them.  The only
- * place that asks which.
+ * What carries a daemon's frames: TLS links, and with --fabric ofi libfabric in addition.  Only this
+ * file makes the distinction.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the helper reports, to whom it belongs; and a helper that does not respond. */
+/* Passes what the helper reports to its owner, and reports a helper that does not respond. */
 #include "config.h"
 
 #include <assert.h>
@@ -23,14 +23,14 @@ static int is_survey(uint64_t id)
     return id >= DAEMON_SURVEY_ID && !is_rank(id);
 }
 
-/* What came of a rank: index and job are in the id. */
+/* An event of a rank; its id holds job and index. */
 static struct job_event rank_event(enum job_event_kind kind, uint64_t id, int64_t number)
 {
     return (struct job_event){
         .kind = kind, .job = (uint32_t)(id >> 32), .index = (uint32_t)id, .number = number};
 }
 
-/* The job of a rank; NULL if its part has been closed meanwhile. */
+/* The job of a rank; NULL if its part has been closed in the meantime. */
 static struct daemon_job *job_of(const struct daemon *daemon, uint64_t id)
 {
     struct daemon_job *job = daemon_job_find(daemon, (uint32_t)(id >> 32));
@@ -70,7 +70,7 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
 
     daemon_check(daemon);
     assert(step < START_STEP_COUNT && text != NULL);
-    if (is_survey(id)) /* its end of the pipe is closed: that tells */
+    if (is_survey(id)) /* the pipe has been closed, which ends the survey */
         return;
     if (!is_rank(id)) {
         starter_process_failed(daemon->starter, (uint32_t)id, code, step);
@@ -132,8 +132,8 @@ const struct helper_events daemon_helper_events = {
     .gone = helper_gone,
 };
 
-/* It is reported after as many seconds as a daemon that is silent.  A daemon that has been stopped itself
- * has not counted meanwhile. */
+/* Reported after as many seconds as a silent daemon.  Counting calls instead of time excludes the
+ * seconds for which this daemon was itself stopped. */
 void daemon_watch_helper(struct daemon *daemon)
 {
     pid_t pid = helper_pid(daemon->helper);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a daemon's core (launch/core/daemon_core.h) runs on: daemon.c (life), daemon_ops.c (clock and
- * starter), daemon_children.c, daemon_job.c and daemon_start.c (the parts of jobs on this node),
- * daemon_helper.c, root_clients.c (the root's clients).  For them only.
+ * The driver of a daemon's core (launch/core/daemon_core.h), for its files only: daemon.c (start and
+ * end), daemon_ops.c (clock and starter), daemon_children.c (daemons below), daemon_job.c and
+ * daemon_start.c (the parts of jobs on this node), daemon_helper.c (what the helper reports),
+ * root_clients.c (the root's clients).
  */
 #ifndef LAUNCH_DAEMON_DAEMON_INTERNAL_H
 #define LAUNCH_DAEMON_DAEMON_INTERNAL_H
@@ -28,27 +29,27 @@
 #include "overlay/endpoint.h"
 #include "overlay/tree.h"
 
-/* Ids of processes at the helper that are no ranks: the starter's are below. */
+/* The helper's processes that are not ranks: surveys have ids from here on, the starter below. */
 #define DAEMON_SURVEY_ID 0x80000000u
 
 struct root;
 struct join_root;
 
-/* The part of a job on this node, as far as the world has to do with it. */
+/* The part of a job on this node: its processes, pipes and servers. */
 struct daemon_job {
     struct list_link node;
     struct daemon *daemon;
     uint32_t number;
-    const struct job_local *local; /* the job logic's, until CLOSE has been carried out */
+    const struct job_local *local; /* owned by the job logic; valid until CLOSE is done */
     struct output *output;
-    struct rank_pmi *rank_pmi; /* NULL: they could not be made */
-    pid_t *pids;               /* of its local ranks, 0: not started */
+    struct rank_pmi *rank_pmi; /* NULL: it could not be created */
+    pid_t *pids;               /* by local rank; 0: not started */
     struct input *input;
-    int input_fd; /* the process's end until it has started, or -1 */
-    /* local ranks that are still to be started: [start_next, start_end) */
+    int input_fd; /* the process's end, until it has started; else -1 */
+    /* local ranks yet to be started: [start_next, start_end) */
     uint32_t start_next;
     uint32_t start_end;
-    uint64_t start_short_ns; /* since when there are no descriptors for the next; 0: there are */
+    uint64_t start_short_ns; /* since when descriptors have been short; 0: they are not */
     struct loop_timer *start_timer;
 };
 
@@ -63,30 +64,29 @@ struct daemon {
     struct tracer *tracer; /* NULL: nothing is recorded */
     struct starter *starter;
     struct daemon_core *core;
-    const struct allocation *roster; /* root: what it began with, not owned */
+    const struct allocation *roster; /* root: the initial nodes; not owned */
     enum instance_policy policy;     /* root */
     struct loop_timer *lease_timer;
-    struct loop_timer *timers[DAEMON_TIMER_COUNT]; /* but those of jobs */
-    struct hash_map *job_timers;                   /* job -> struct job_timer that runs */
-    struct loop_watch *starter_watch;              /* until it has joined or its starter is gone */
-    struct loop_timer *starter_timer;              /* NULL once it has joined */
-    struct join_root *join_root; /* at place 0, if daemons join by tokens; else NULL */
-    struct doctor *doctor;       /* NULL unless the instance is there to examine its nodes */
-    struct root *root;           /* the front end's side; NULL elsewhere than at place 0 */
-    struct list surveys;         /* struct daemon_survey: the node is being looked at */
+    struct loop_timer *timers[DAEMON_TIMER_COUNT]; /* except those of jobs */
+    struct hash_map *job_timers;                   /* job -> struct job_timer, while it runs */
+    struct loop_watch *starter_watch; /* until we have joined, or the starter has exited */
+    struct loop_timer *starter_timer; /* NULL once we have joined */
+    struct join_root *join_root;      /* at place 0 with --starter join; else NULL */
+    struct doctor *doctor;            /* NULL unless this is an instance of banyan doctor */
+    struct root *root;                /* the clients; NULL except at place 0 */
+    struct list surveys;              /* struct daemon_survey: those under way */
     uint32_t surveys_made;
-    struct pmi_node *pmi_node; /* the PMIx server of all jobs */
-    struct list jobs;          /* struct daemon_job: those that have a part here */
-    char
-        jobs_name[SESSION_ID_BYTES]; /* of the namespaces of the jobs: known to the instance only */
-    uint32_t helper_behind; /* so often in a row it had not read what it was told a second ago */
-    uint32_t refusals;      /* how often the parent refused to be linked to before we joined */
-    uint8_t is_joiner;      /* it came with a token: somebody may send it signals */
-    uint8_t logging;        /* guards the log's way up against itself */
+    struct pmi_node *pmi_node;        /* the PMIx server of all jobs */
+    struct list jobs;                 /* struct daemon_job: jobs with a part on this node */
+    char jobs_name[SESSION_ID_BYTES]; /* of the jobs' namespaces; secret outside the instance */
+    uint32_t helper_behind; /* checks in a row, one per second, with a request it had not read */
+    uint32_t refusals;      /* how often the parent refused a link before we joined */
+    uint8_t is_joiner;      /* started with a token; users may send it signals */
+    uint8_t logging;        /* a log line is being sent: nested ones go to stderr */
     int exit_status;
 };
 
-/* What holds whenever the loop calls the daemon, from its start to its end. */
+/* Asserts what holds whenever the loop calls the daemon. */
 static inline void daemon_check(const struct daemon *daemon)
 {
     assert(daemon->loop != NULL && daemon->helper != NULL && daemon->core != NULL);
@@ -114,7 +114,7 @@ static inline void daemon_end(struct daemon *daemon, enum endpoint_end end, cons
     daemon_core_step(daemon->core, &event);
 }
 
-/* Root: asks everyone to leave and ends, at the latest some patience later. */
+/* Root: asks all daemons to leave, then ends; at the latest after patience_ms. */
 static inline void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_LEAVE, .number = patience_ms};
@@ -123,7 +123,7 @@ static inline void daemon_leave(struct daemon *daemon, uint32_t patience_ms)
     daemon_core_step(daemon->core, &event);
 }
 
-/* A process of the starter has ended: the way out, if it is the time. */
+/* A process of the starter has ended: if the daemon is ending and this was the last, it goes on. */
 static inline void daemon_check_idle(struct daemon *daemon)
 {
     daemon_check(daemon);
@@ -136,7 +136,7 @@ void daemon_close_core(struct daemon *daemon);
 uint64_t daemon_now_ns(void);
 
 /* daemon_fabric.c */
-/* Opens what the instance asks for and attaches the node to it; config's events are set here. */
+/* Opens the transport that the instance uses and attaches the endpoint to it; sets config's events. */
 int daemon_open_links(struct daemon *daemon, struct link_set_config *config, struct error *error);
 void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context));
 void daemon_close_links(struct daemon *daemon);
@@ -144,18 +144,18 @@ void daemon_close_links(struct daemon *daemon);
 /* daemon_children.c */
 extern const struct starter_events daemon_starter_events;
 int daemon_start_children(struct daemon *daemon, struct error *error);
-/* Starts the head of a range, which starts the rest of it. */
+/* Starts the head of a range, which starts the others in it. */
 void daemon_start_child(struct daemon *daemon, struct range range);
-/* As the allocation says it; "" if it is none of ours. */
+/* The name in the allocation; "" for a place that is neither this one nor below it. */
 const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
                               char name[HOST_NAME_BYTES_MAX + 1]);
-/* Of struct daemon_starter_ops. */
+/* For struct daemon_starter_ops. */
 void daemon_joined(void *context);
 void daemon_parent_unlinked(void *context, uint32_t place, int status, const char *why);
 
 /* daemon_helper.c */
 extern const struct helper_events daemon_helper_events;
-/* To be called once a second: a helper that is stopped is reported. */
+/* Must be called once a second; reports a helper that is stopped. */
 void daemon_watch_helper(struct daemon *daemon);
 
 /* daemon_job.c */
@@ -168,16 +168,16 @@ void daemon_job_event(struct daemon *daemon, struct job_event *event);
 
 /* daemon_start.c */
 void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count);
-/* Goes on with those of one job, as a timer, and of all, as the helper's upcall. */
+/* Continue with the starts of one job (called by its timer) and of all (called by the helper). */
 void daemon_start_more(void *context);
 void daemon_start_all(void *context);
-/* Those that are left are told as failed, with ECANCELED. */
+/* Reports the remaining starts as failed, with -ECANCELED. */
 void daemon_cancel_starts(struct daemon_job *job);
 void daemon_forget_starts(struct daemon_job *job);
 void daemon_close_input_fd(struct daemon_job *job);
 
 /* daemon_starter.c */
-/* A daemon that has not joined ends soon after what started it. */
+/* A daemon that has not joined ends soon after its starter. */
 void daemon_watch_starter(struct daemon *daemon);
 void daemon_forget_starter(struct daemon *daemon);
 
@@ -185,13 +185,13 @@ void daemon_forget_starter(struct daemon *daemon);
 void daemon_watch_signals(struct daemon *daemon);
 
 /* daemon_survey.c */
-/* Asks the helper what this node is like; the job logic gets the answer as an event. */
+/* Has the helper inspect this node; the job logic gets the answer as an event. */
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require);
 void daemon_surveys_close(struct daemon *daemon);
 
 /* root_clients.c */
 extern const struct daemon_client_ops root_client_ops;
-/* To the client that began the instance, if it is there; clears the payload. */
+/* Sends to the client that began the instance, if it is connected; clears the payload. */
 void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload);
 int root_open(struct daemon *daemon, struct error *error);
 void root_close(struct daemon *daemon);

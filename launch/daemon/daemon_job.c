@@ -118,7 +118,7 @@ static uint8_t rank_pmi_process_state(void *context, uint32_t index)
     return process_stat_state(job->pids[index]);
 }
 
-/* Help texts of MPI libraries: shown as the rank's stderr would be. */
+/* Help texts of MPI libraries, shown like the rank's stderr. */
 static void rank_pmi_text(void *context, const char *text, size_t text_bytes)
 {
     struct daemon_job *job = context;
@@ -140,7 +140,7 @@ static void rank_pmi_failed(void *context, const struct error *why)
     daemon_job_event(job->daemon, &event);
 }
 
-/* The ranks that had to wait for it may start. */
+/* Ranks that waited for the PMIx server may start. */
 static void rank_pmi_ready(void *context)
 {
     daemon_start_more(context);
@@ -193,7 +193,7 @@ static void open_rank_pmi(struct daemon_job *job)
         daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
-/* For the rank that gets it, if it is here. */
+/* Opens stdin's pipe, if the rank that reads it runs here. */
 static void open_input(struct daemon_job *job)
 {
     const struct instance *instance = daemon_core_instance(job->daemon->core);
@@ -382,7 +382,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .survey = daemon_survey_start,
 };
 
-/* The servers of a job's part; NULL if there are none. */
+/* The PMI servers of a job's part; NULL if there are none. */
 static struct rank_pmi *rank_pmi_of(const struct daemon *daemon, uint32_t number)
 {
     const struct daemon_job *job = daemon_job_find(daemon, number);

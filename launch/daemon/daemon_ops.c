@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a daemon's core (launch/core/daemon_core.h) needs of the machine: clock, starter, end. */
+/* Operations that a daemon's core (launch/core/daemon_core.h) needs: clock, starter, end. */
 #include "config.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 
 /* ---- the clock ---- */
 
-/* Of a job that has a deadline. */
+/* The deadline of a job. */
 struct job_timer {
     struct daemon *daemon;
     struct loop_timer *timer;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Signals to a daemon from outside.  A scheduler that cancels a job, or ends it at its time limit or for
- * another one, sends SIGTERM to what it has started, which is the daemons: the job is ended in order,
- * so that its processes get a SIGTERM of their own and their time to save.  Each daemon asks the root
- * for that; the first to come is told to the user, the rest change nothing.  What a scheduler forwards
- * (scancel --signal=USR1) goes to the local ranks.
+ * Signals that a daemon receives.  A scheduler that cancels or preempts a job, or ends it at its time
+ * limit, sends SIGTERM to the processes that it started, which are the daemons.  Jobs are then ended in
+ * order: their processes get SIGTERM, too, and have time to save their state.  Each daemon asks the root
+ * for that; the first request is reported to the user, the others have no effect.  Signals that a
+ * scheduler forwards (scancel --signal=USR1) are sent to the local ranks.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #define NAME_BYTES 32
 
 struct scheduler {
-    const char *variable; /* in the environment of what it starts */
+    const char *variable; /* set in the environment of its jobs */
     const char *name;
 };
 
@@ -31,7 +31,7 @@ static const struct scheduler schedulers[] = {
     {"FLUX_JOB_ID", "Flux"},   {"PE_HOSTFILE", "Grid Engine"}, {"OAR_JOB_ID", "OAR"},
 };
 
-/* Of a process; 0 if it cannot be known any more. */
+/* The name of a process; 0 if it cannot be read. */
 static int process_name(pid_t pid, char name[NAME_BYTES])
 {
     char path[32];
@@ -49,8 +49,9 @@ static int process_name(pid_t pid, char name[NAME_BYTES])
     return name[0] != 0;
 }
 
-/* Who sent it: a scheduler, by the name of its process or, where the sender is not to be seen from here,
- * because the job is one of its; else the process.  "" if that has ended, as kill(1) has. */
+/* The sender's name: a scheduler's, if its process is recognised, or if the sender is not visible from
+ * here and we run in a job of that scheduler; else the process's.  "" if that has ended, as kill(1)
+ * usually has. */
 static void find_sender(const struct daemon *daemon, char name[NAME_BYTES])
 {
     pid_t pid = loop_signal_sender(daemon->loop);
@@ -109,7 +110,7 @@ static void on_user_2(void *context)
 
 void daemon_watch_signals(struct daemon *daemon)
 {
-    assert(!daemon->is_joiner); /* join_daemon_watch_signals has them */
+    assert(!daemon->is_joiner); /* join_daemon_watch_signals handles those */
     (void)loop_signal_create(daemon->loop, SIGTERM, on_terminate, daemon);
     (void)loop_signal_create(daemon->loop, SIGINT, on_interrupt, daemon);
     (void)loop_signal_create(daemon->loop, SIGUSR1, on_user_1, daemon);

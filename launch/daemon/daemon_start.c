@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts the local ranks of a job as the helper takes them: a few in a turn of the loop, and none
- * while requests wait for room in the helper's socket.  So the tree's heartbeats go on however many
- * there are, and what has been opened for ranks that do not run yet is a few descriptors.
+ * Starts the local ranks of a job as fast as the helper takes them: a few per turn of the loop, and
+ * none while requests wait for room in the helper's socket.  So heartbeats continue however many ranks
+ * there are, and only a few descriptors are open for ranks that do not run yet.
  */
 #include "config.h"
 
@@ -16,12 +16,12 @@
 #include "launch/exec/descriptor.h"
 #include "launch/rank/rank_start.h"
 
-/* In one turn of the loop; each takes some 50 us. */
+/* Each start takes some 50 us. */
 #define STARTS_PER_TURN 16
-/* Pipes for stdout and stderr and a socket for PMI, both ends until the process has its own. */
+/* Both ends of two pipes (stdout, stderr) and of a PMI socket, until the process has its ends. */
 #define RANK_DESCRIPTORS 6
-/* Where ranks end as fast as they are started, those that come have the descriptors of those that went;
- * for so long it is waited for the next end, looking every few milliseconds. */
+/* Ranks that exit make their descriptors available to those yet to be started: how long to wait for the
+ * next exit when descriptors are short, and how often to look. */
 #define SHORT_PATIENCE_MS 3000
 #define SHORT_LOOK_MS     5
 
@@ -88,14 +88,14 @@ void daemon_forget_starts(struct daemon_job *job)
     job->start_short_ns = 0;
 }
 
-/* No more will follow: the group may end. */
+/* There are no further starts, so the group may end. */
 static void starts_are_over(struct daemon_job *job)
 {
     helper_seal_group(job->daemon->helper, job->number);
     daemon_forget_starts(job);
 }
 
-/* 1: the next start must wait for descriptors. */
+/* 1 if the next start must wait for descriptors. */
 static int must_wait(struct daemon_job *job)
 {
     uint64_t now_ns = loop_now_ns();
@@ -107,12 +107,12 @@ static int must_wait(struct daemon_job *job)
     if (job->start_short_ns == 0)
         job->start_short_ns = now_ns;
     if (now_ns - job->start_short_ns >= SHORT_PATIENCE_MS * NS_PER_MS)
-        return 0; /* then it fails */
+        return 0; /* the start fails */
     loop_timer_set(job->start_timer, now_ns + SHORT_LOOK_MS * NS_PER_MS);
     return 1;
 }
 
-/* A start that fails at once may cancel the rest, or end the job. */
+/* A start that fails immediately may cancel the others, or end the job. */
 void daemon_start_more(void *context)
 {
     struct daemon_job *job = context;
@@ -129,7 +129,8 @@ void daemon_start_more(void *context)
         if (job->start_end > 0 && !has_starts(job))
             starts_are_over(job);
     }
-    if (has_starts(job) && !helper_is_busy(helper)) /* else it tells when there is room */
+    if (has_starts(job) &&
+        !helper_is_busy(helper)) /* else daemon_start_all is called when there is room */
         loop_timer_set(job->start_timer, loop_now_ns());
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a daemon that has not joined yet can know of who started it: its output is a pipe or a socket,
- * which breaks when the starter, or the agent in between, ends.  A parent that is not up yet is waited
- * for; one that is dead is not, but for the moment in which another ancestor may take us.
+ * How a daemon that has not joined notices the end of its starter: its stdout is a pipe or socket, which
+ * breaks when the starter, or the agent in between, exits.  A daemon waits for a parent that is not up
+ * yet, but not for one whose death the broken pipe shows, except for the moment in which another
+ * ancestor may accept it.
  */
 #include "config.h"
 
@@ -25,12 +26,12 @@ static void end_unjoined(void *context)
     struct daemon *daemon = context;
 
     daemon_check(daemon);
-    assert(daemon->starter_watch == NULL); /* on_ready has set the timer */
+    assert(daemon->starter_watch == NULL); /* on_ready sets the timer */
     if (!daemon_core_has_joined(daemon->core))
         daemon_end(daemon, ENDPOINT_END_ORPHAN, "its starter exited before it joined");
 }
 
-/* Nothing comes on a pipe's end for writing but its breaking; a socket may be our input, too. */
+/* The only event at a pipe's write end is that it breaks; a socket may also have input for us. */
 static int is_broken(int fd)
 {
     struct pollfd state = {.fd = fd, .events = POLLIN};

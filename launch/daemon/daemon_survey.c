@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this node is like, found out by a process of the helper (survey.h): hwloc may take its time, or
- * never come back from a file system, and the loop does not wait for it.
+ * Inspects this node in a process of the helper (survey.h): hwloc may be slow, or block in a file system
+ * forever, and the loop must not wait for it.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ struct daemon_survey {
     struct list_link node;
     struct daemon *daemon;
     uint32_t job;
-    uint64_t id; /* of its process */
+    uint64_t id; /* of its process at the helper */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -60,7 +60,7 @@ void daemon_surveys_close(struct daemon *daemon)
         survey_close(list_entry(node, struct daemon_survey, node));
 }
 
-/* Gives the answer, whole or one that says why there is none, to the job. */
+/* Passes the answer to the job: the survey, or if why is not NULL, the reason why there is none. */
 static void finish(struct daemon_survey *survey, const char *why)
 {
     struct daemon *daemon = survey->daemon;
@@ -84,7 +84,7 @@ static void finish(struct daemon_survey *survey, const char *why)
     buffer_fini(&answer);
 }
 
-/* All has come: it must be a whole answer. */
+/* The process has closed its end: the answer must be complete. */
 static void check(struct daemon_survey *survey)
 {
     struct survey answer;

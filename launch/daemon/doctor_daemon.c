@@ -24,7 +24,7 @@
 #include "launch/proto/doctor_request.h"
 #include "launch/daemon/doctor_root.h"
 
-#define EXAMINE_ID         0x7fffffffu /* at the helper, above those of the starter */
+#define EXAMINE_ID         0x7fffffffu /* of its process at the helper; above the starter's ids */
 #define EXAMINE_S          10
 #define MESSAGE_BYTES_MAX  (4u * DOCTOR_TEXT_BYTES_MAX)
 #define CLOCK_TOLERANCE_NS ((int64_t)(NS_PER_S / 2))
@@ -43,7 +43,7 @@ static void doctor_check(const struct doctor *doctor)
     assert(doctor->topic < DOCTOR_TOPIC_COUNT);
 }
 
-/* At the entry of an upcall. */
+/* The first thing that an upcall does. */
 static struct doctor *doctor_of(void *context)
 {
     struct daemon *daemon = context;
@@ -75,7 +75,7 @@ static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_lev
 
 static void contribute(struct doctor *doctor)
 {
-    /* Each generation is of another set, which has its own name. */
+    /* Each generation has a different set, which needs a different name. */
     struct operation_name key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
                                  .generation = doctor->generation,
                                  .kind = JOB_OPERATION_DOCTOR,
@@ -109,7 +109,7 @@ static void examine_done(struct doctor *doctor)
     contribute(doctor);
 }
 
-/* One message, without its length. */
+/* Handles one message; data starts after its length. */
 static void take_message(struct doctor *doctor, const void *data, size_t bytes)
 {
     struct wire_reader reader;
@@ -138,7 +138,7 @@ static void take_messages(struct doctor *doctor)
         wire_reader_init(&reader, input->data, input->length_bytes);
         bytes = wire_get_u32(&reader);
         if (bytes > MESSAGE_BYTES_MAX) {
-            buffer_clear(input); /* not our process's words */
+            buffer_clear(input); /* not written by our process */
             return;
         }
         if (input->length_bytes < 4 + (size_t)bytes)
@@ -198,7 +198,7 @@ static void add_peers(struct doctor *doctor, struct doctor_request *request)
             add_peer(request, place, &addresses, daemon_place_name(doctor->daemon, place, name));
 }
 
-/* What the process reads: a file in memory, so that neither waits for the other. */
+/* The request is passed as a file in memory, so that neither process waits for the other. */
 static int request_open(struct doctor *doctor, struct wire_reader *program)
 {
     struct daemon *daemon = doctor->daemon;
@@ -221,7 +221,7 @@ static int request_open(struct doctor *doctor, struct wire_reader *program)
         close(fd);
         fd = -1;
     }
-    request.tmpdir = NULL; /* the instance's */
+    request.tmpdir = NULL; /* owned by the instance */
     doctor_request_fini(&request);
     buffer_fini(&text);
     return fd;
@@ -332,7 +332,7 @@ static void clock_start(struct doctor *doctor)
     }
 }
 
-/* Half of the round trip is how wrong the middle of it can be. */
+/* The parent's time is compared with the middle of the round trip; the error is at most half of it. */
 static void reply(void *context, uint32_t id, int status, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
@@ -344,7 +344,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
 
     if (id != doctor->clock_request || doctor->is_clock_reported)
         return;
-    if (status < 0 || payload == NULL) { /* it died: we have another parent by now */
+    if (status < 0 || payload == NULL) { /* the parent died, and we have a new one by now */
         clock_start(doctor);
         return;
     }
@@ -371,7 +371,7 @@ static void request(void *context, uint32_t source, uint32_t id, struct message 
     struct doctor *doctor = doctor_of(context);
     struct doctor_asker asker = {.place = source, .id = id};
 
-    (void)payload; /* there is one kind */
+    (void)payload; /* there is only one kind of request */
     if (doctor->is_clock_known) {
         clock_answer(doctor, &asker, CLOCK_KNOWN);
         return;
@@ -403,7 +403,7 @@ static void on_timer(void *context)
     examine_done(doctor);
 }
 
-/* JOB_MESSAGE_DOCTOR: u32 generation, who takes part, version, program. */
+/* JOB_MESSAGE_DOCTOR: u32 generation, ranges of those that take part, version, program. */
 static void broadcast(void *context, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
@@ -470,10 +470,10 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
 static void lost(void *context, const struct ranges *places)
 {
     (void)context;
-    (void)places; /* the gather tells of those it misses */
+    (void)places; /* the gather reports its missing members */
 }
 
-/* The static range that a place of ours heads. */
+/* The initial range headed by a place below this one. */
 static struct range range_of(const struct daemon *daemon, const struct tree *tree, uint32_t place)
 {
     struct range range = daemon->record.range;
@@ -488,7 +488,7 @@ static struct range range_of(const struct daemon *daemon, const struct tree *tre
     return range;
 }
 
-/* Those that a place should have started, in its stead. */
+/* Starts the daemons that a place should have started. */
 static void start_in_stead(struct doctor *doctor, uint32_t place)
 {
     struct daemon *daemon = doctor->daemon;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a daemon does in an instance that `banyan doctor` has started, instead of running jobs.  A node
- * that does not start is reported and left out; those that it should have started are started in its
- * stead.  When all that can be there are there, the root asks (JOB_MESSAGE_DOCTOR): each daemon has
- * its node examined by a process of its own (doctor_examine.h), compares its clock with its parent's,
- * and contributes what was found to one gather, which folds equal findings on the way.
+ * What a daemon does in an instance of `banyan doctor`, instead of running jobs.  A node whose daemon
+ * does not start is reported, and its parent starts the daemons below it.  When all that can join have
+ * joined, the root broadcasts JOB_MESSAGE_DOCTOR: each daemon has its node examined by a separate
+ * process (doctor_examine.h), compares its clock with its parent's, and contributes the findings to a
+ * gather, which merges equal ones on the way.
  *
  * This is every daemon's part; the root's is in doctor_root.h.
  */
@@ -22,7 +22,7 @@
 struct daemon;
 struct doctor_root;
 
-/* A daemon that waits for our clock. */
+/* A daemon that waits for the time of our clock. */
 struct doctor_asker {
     uint32_t place;
     uint32_t id;
@@ -30,22 +30,22 @@ struct doctor_asker {
 
 struct doctor {
     struct daemon *daemon;
-    struct doctor_root *root; /* NULL elsewhere than at place 0 */
-    unsigned char *secret;    /* the record's is wiped once the children are started */
-    struct ranges linked;     /* places that have been linked to ours */
-    struct ranges set;        /* who takes part in the gather */
-    uint32_t generation;      /* of the gather; 0: nobody has asked yet */
-    uint32_t contributed;     /* generation, 0: none */
+    struct doctor_root *root; /* NULL except at place 0 */
+    unsigned char *secret; /* a copy: the record's is wiped when the children have been started */
+    struct ranges linked;  /* places that have had a link to this one */
+    struct ranges set;     /* members of the gather */
+    uint32_t generation;   /* of the gather; 0: not asked yet */
+    uint32_t contributed;  /* the generation contributed to last; 0: none */
     struct doctor_report report;
-    struct loop_timer *timer; /* both halves must have ended by then */
-    /* the process that examines */
+    struct loop_timer *timer; /* limit for examination and clock */
+    /* the examining process */
     uint32_t process_id;
-    int output_fd; /* of what it writes; -1 when it has ended */
+    int output_fd; /* to read its findings; -1: it does not run */
     struct loop_watch *output;
     struct buffer input;
-    enum doctor_topic topic; /* the check that it makes */
+    enum doctor_topic topic; /* the check under way */
     uint8_t is_examined;
-    /* the clock, in ns: ours minus the root's, and how wrong that may be */
+    /* the clock: ours minus the root's, and the largest error of that */
     int64_t offset_ns;
     int64_t error_ns;
     uint8_t is_clock_known;

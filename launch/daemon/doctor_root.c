@@ -15,20 +15,20 @@
 #include "launch/proto/report_line.h"
 #include "launch/daemon/doctor_daemon.h"
 
-/* Beyond the start time-outs of all levels: for messages on their way. */
+/* Added to the start time-outs of all levels, for messages under way. */
 #define START_SLACK_MS 2000
-/* Beyond what a daemon gives its examination (10 s). */
+/* More than a daemon's limit for its examination (10 s). */
 #define GATHER_MS 20000
 #define LEAVE_MS  5000
 
 struct doctor_root {
-    struct loop_timer *timer;    /* of the start, then of the gather */
-    struct buffer asked;         /* CONTROL_DOCTOR: version and program, as they are broadcast */
-    struct doctor_report report; /* what the root itself knows: who did not start */
-    struct ranges failed;        /* places in it */
+    struct loop_timer *timer;    /* for the start, then for the gather */
+    struct buffer asked;         /* version and program from CONTROL_DOCTOR, to be broadcast */
+    struct doctor_report report; /* the root's own findings: daemons that did not start */
+    struct ranges failed;        /* places whose failure is in it */
     uint32_t generation;
     uint8_t is_asked;
-    uint8_t is_started; /* all that can be there are there */
+    uint8_t is_started; /* all that can join have joined */
     uint8_t is_reported;
 };
 
@@ -54,7 +54,7 @@ static void find(struct doctor_root *root, const struct ranges *places, enum doc
     ranges_fini(&nodes);
 }
 
-/* The report goes to the front end, and the instance has done its work. */
+/* Sends the report to the front end and ends the instance. */
 static void tell(struct doctor *doctor, const struct doctor_report *gathered)
 {
     struct doctor_root *root = doctor->root;
@@ -80,7 +80,7 @@ static void absent(const struct doctor *doctor, struct ranges *ret_places)
     ranges_add_all(ret_places, endpoint_dead(endpoint));
 }
 
-/* Everyone who lives and has joined, in a new generation of the gather. */
+/* Begins a new generation of the gather, with all living places that have joined. */
 static void gather(struct doctor *doctor)
 {
     struct doctor_root *root = doctor->root;
@@ -102,7 +102,7 @@ static void gather(struct doctor *doctor)
     ranges_fini(&left_out);
 }
 
-/* Who is not there, and has not been told of by his starter. */
+/* Reports places that are absent and that no starter has reported. */
 static void tell_absent(struct doctor *doctor)
 {
     struct doctor_root *root = doctor->root;
@@ -146,7 +146,7 @@ void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader)
     begin(daemon->doctor);
 }
 
-/* What to do by hand to see the same. */
+/* A command for the user that shows the same failure. */
 static char *try_by_hand(const struct instance_spec *instance)
 {
     if (instance->starter != STARTER_SSH)
@@ -253,7 +253,7 @@ void doctor_root_open(struct doctor *doctor)
 {
     const struct instance_spec *instance = &doctor->daemon->record.instance;
     struct tree tree = {.places = instance->places, .radix = instance->radix};
-    uint64_t levels = tree_depth(&tree) + 1; /* one more for heirs of those that do not start */
+    uint64_t levels = tree_depth(&tree) + 1; /* one more for daemons started by an heir */
     struct doctor_root *root = memory_allocate_zeroed(sizeof(*root));
 
     doctor->root = root;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The root's part of an examination (launch/daemon/doctor_daemon.h): who did not start, when the nodes
- * are asked, and the report to the front end.
+ * The root's part of an examination (launch/daemon/doctor_daemon.h): which daemons did not start, when
+ * the nodes are examined, and the report to the front end.
  */
 #ifndef LAUNCH_DAEMON_DOCTOR_ROOT_H
 #define LAUNCH_DAEMON_DOCTOR_ROOT_H
@@ -14,14 +14,14 @@
 struct daemon;
 struct doctor;
 
-/* Begins to wait for the nodes, with a limit of time. */
+/* Starts the time limit for the daemons' start. */
 void doctor_root_open(struct doctor *doctor);
-void doctor_root_close(struct doctor *doctor); /* nothing is done elsewhere than at the root */
-/* CONTROL_DOCTOR of the front end. */
+void doctor_root_close(struct doctor *doctor); /* no effect except at the root */
+/* CONTROL_DOCTOR from the front end. */
 void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader);
-/* All nodes have joined. */
+/* All daemons have joined. */
 void doctor_root_complete(struct doctor *doctor);
-/* A node's daemon did not start, or has ended. */
+/* A daemon did not start, or has ended. */
 void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char *why);
 /* The gather of a generation has ended. */
 void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,

@@ -27,7 +27,7 @@ static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* ---- Signals ---- */
 
-/* Before the record is there: there is nothing to end but this process, and its helper ends with it. */
+/* Until the boot record has arrived, only this process must end; its helper ends with it. */
 static void end_at_once(int number)
 {
     static const char text[] = "banyand: interrupted before joining\n";
@@ -36,7 +36,7 @@ static void end_at_once(int number)
     _exit(EXIT_STATUS_SIGNAL + number);
 }
 
-/* Also of the first process of a container, which the system would let live. */
+/* A handler also works in the first process of a container, where default actions have no effect. */
 static void catch_signals(void (*handler)(int number))
 {
     struct sigaction action = {.sa_handler = handler};
@@ -48,7 +48,7 @@ static void catch_signals(void (*handler)(int number))
 static struct {
     struct daemon *daemon;
     struct loop_signal *watches[END_SIGNALS];
-} watched; /* signals are the process's */
+} watched; /* one per process, as signals are */
 
 static void end_in_order(int number)
 {

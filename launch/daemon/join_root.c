@@ -22,9 +22,9 @@
 struct join_root {
     struct daemon *daemon;
     struct join_roster *book;
-    unsigned char *secret; /* the session's, until all have it */
+    unsigned char *secret; /* the session's, until all daemons have it */
     struct loop_timer *timer;
-    char *path; /* of the file while it is there, else NULL */
+    char *path; /* of the token file while it exists, else NULL */
 };
 
 static void join_check(const struct join_root *join)
@@ -41,7 +41,7 @@ static int find_key(void *context, const char *identity, unsigned char *ret_key)
     return join_roster_key(((struct join_root *)context)->book, identity, ret_key);
 }
 
-/* The same as all get of a one-shot starter, with the place taken. */
+/* The record of a one-shot starter, with the place filled in. */
 static void make_record(const struct join_root *join, uint32_t place,
                         struct boot_record *ret_record)
 {
@@ -54,7 +54,7 @@ static void make_record(const struct join_root *join, uint32_t place,
     link_set_addresses(daemon->links, &addresses);
     one_shot_record(&daemon->record, &addresses, ret_record);
     memcpy(ret_record->instance.secret, join->secret, SECRET_BYTES);
-    /* It cannot fail: the name is one of the list. */
+    /* Cannot fail: the list contains the name. */
     (void)one_shot_take_place(ret_record, daemon_place_name(daemon, place, name), &why);
 }
 
@@ -117,7 +117,7 @@ static int write_head(const struct join_root *join, int fd)
     return rc;
 }
 
-/* Line by line: a buffer that grows leaves copies of secrets behind. */
+/* Line by line: a buffer that grows leaves copies of secrets in freed memory. */
 static int write_lines(const struct join_root *join, int fd)
 {
     const struct daemon *daemon = join->daemon;
@@ -145,7 +145,7 @@ static int write_lines(const struct join_root *join, int fd)
     return rc;
 }
 
-/* It appears under its name as a whole, and only if nothing has that name. */
+/* The file gets its name when it is complete, and only if no other file has that name. */
 static int write_file(const struct join_root *join, const char *path, struct error *error)
 {
     char *draft = memory_printf("%s.%s", path, join->daemon->record.instance.session);

@@ -18,7 +18,7 @@
 #include "launch/daemon/root_clients.h"
 #include "launch/exec/process_title.h"
 
-/* The root speaks to nobody's terminal: the front end does, and agents must not ask there. */
+/* Only the front end uses the terminal; agents must not ask for passwords there. */
 static void leave_terminal(void)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -39,7 +39,7 @@ static void root_record(const struct instance_spec *spec, const struct allocatio
     hostlist_append_slice(ret_record->names, allocation->names, 0, allocation_nodes(allocation));
 }
 
-/* The helper does without the secret, and so does everything that it forks. */
+/* Neither the helper nor any process that it forks has the secret in its memory. */
 static struct helper *fork_helper(struct instance_spec *spec, struct error *error)
 {
     unsigned char *secret = secret_create(SECRET_BYTES);

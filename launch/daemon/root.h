@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The root of an instance: place 0, a daemon of its own where the user is.
+ * The root of an instance: place 0, a separate daemon on the machine of the front end.
  */
 #ifndef LAUNCH_DAEMON_ROOT_H
 #define LAUNCH_DAEMON_ROOT_H
@@ -11,11 +11,11 @@
 #include "launch/job/instance.h"
 #include "launch/proto/instance_spec.h"
 
-/* Forks the root (no exec) as a child of the caller, which must have neither threads, nor
- * libevent or OpenSSL started.  spec and allocation are what the instance is made of; the caller's
- * secret is wiped, for the root has it.  Returns in the caller: the root's pid and the caller's end of
- * the control channel (a stream socket), by which it is the instance's first client.  The caller waits
- * for the root's end (waitpid) before it exits itself, so that nothing is left, unless it detaches. */
+/* Forks the root, without exec, as a child of the caller, which must not have threads or have used
+ * libevent or OpenSSL.  spec and allocation describe the instance; the caller's copy of the secret is
+ * wiped.  Returns, in the caller, the root's pid and the caller's end of the control channel (a stream
+ * socket), which makes it the instance's first client.  Unless it detaches, the caller waits for the
+ * root (waitpid) before it exits, so that nothing is left. */
 int root_fork(struct instance_spec *spec, const struct allocation *allocation,
               enum instance_policy policy, pid_t *ret_pid, int *ret_channel_fd,
               struct error *error);

@@ -27,15 +27,15 @@ struct root_client {
     struct daemon *daemon;
     struct channel *channel;
     uint32_t number;
-    uint8_t dropped; /* once what is queued has been written */
+    uint8_t dropped; /* the drop is due in this turn of the loop */
 };
 
 struct root {
-    int channel_fd;       /* of the first client, until root_open */
+    int channel_fd;       /* the first client's, until root_open */
     struct list channels; /* struct root_client */
     struct hash_map *by_number;
     uint32_t last_client;
-    int listen_fd; /* -1: nobody but the first client comes */
+    int listen_fd; /* -1: there is only the first client */
     struct loop_watch *listen_watch;
 };
 
@@ -76,7 +76,7 @@ static struct root_client *client_find(const struct daemon *daemon, uint32_t num
 
 static void client_free(struct root_client *client, uint32_t flush_ms)
 {
-    loop_defer_cancel(client->daemon->loop, client); /* its drop, if that is still due */
+    loop_defer_cancel(client->daemon->loop, client); /* its drop, if one is due */
     (void)hash_map_remove_u64(client->daemon->root->by_number, client->number);
     list_remove(&client->node);
     channel_destroy(client->channel, flush_ms);
@@ -157,7 +157,7 @@ static void ops_drop_now(void *context)
     client_close(client);
 }
 
-/* Not at once: we may be inside its message. */
+/* Deferred: its message may be being handled. */
 static void ops_drop(void *context, uint32_t number)
 {
     struct daemon *daemon = context;
@@ -178,7 +178,7 @@ static void ops_doctor(void *context, struct wire_reader *reader)
         doctor_root_asked(daemon, reader);
 }
 
-/* Whoever was at the terminal need not be there any more. */
+/* The terminal may be closed from now on. */
 static void ops_detached(void *context)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -249,7 +249,7 @@ static int listen_at(struct root *root, const char *directory, struct error *err
     return 0;
 }
 
-/* An instance that stays is to be found; one of a single run is nobody else's business. */
+/* Only an instance that stays can be found by other clients. */
 static int open_listener(struct daemon *daemon, struct error *error)
 {
     struct root *root = daemon->root;
@@ -275,7 +275,7 @@ int root_open(struct daemon *daemon, struct error *error)
     struct daemon_event event = {.kind = DAEMON_EVENT_JOB, .job_event = &begin};
     int rc = open_listener(daemon, error);
 
-    assert(list_is_empty(&root->channels)); /* there is one first client */
+    assert(list_is_empty(&root->channels)); /* the first client comes first */
     client_open(daemon, root->channel_fd);
     if (rc == 0 && daemon->policy == INSTANCE_STAYS)
         daemon_core_step(daemon->core, &event);

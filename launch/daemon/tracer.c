@@ -16,7 +16,7 @@
 #include "overlay/trace.h"
 
 struct tracer {
-    int fd; /* -1: nothing more is written */
+    int fd; /* -1: the trace has ended */
     char *path;
     uint64_t bytes;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes what the core of this daemon's overlay is told and does to a file, for
- * `banyan sim --replay` (the form: overlay/trace.h).  One write per step, at once, so that the file
- * is whole up to the step in which a daemon dies; a disk that is slow slows the daemon, hence only
- * on request.  A file ends at RECORDER_BYTES_MAX, or with a warning when it cannot be written.
+ * Writes the events and actions of this daemon's overlay core to a file, for `banyan sim --replay`
+ * (format: overlay/trace.h).  Each step is written immediately, so that the file is complete up to the
+ * step in which a daemon dies.  A slow disk slows the daemon, so traces are written only on request.  A
+ * file ends at RECORDER_BYTES_MAX, or with a warning when a write fails.
  */
 #ifndef LAUNCH_DAEMON_TRACER_H
 #define LAUNCH_DAEMON_TRACER_H
@@ -17,11 +17,11 @@
 
 struct tracer;
 
-/* DIRECTORY/banyan-SESSION-PLACE.record, for the user's eyes only.  NULL if it cannot be made. */
+/* Creates DIRECTORY/banyan-SESSION-PLACE.record, with mode 0600.  NULL if that fails. */
 struct tracer *tracer_open(const char *directory, const char *session,
                            const struct endpoint_config *config, struct error *error);
 void tracer_close(struct tracer *tracer); /* NULL is fine */
-/* A endpoint_observer; context is the tracer. */
+/* An endpoint_observer; context is the tracer. */
 void tracer_step(void *context, const struct overlay_event *event,
                  const struct overlay_actions *actions);
 

@@ -24,10 +24,10 @@
 
 #define REQUEST_BYTES_MAX (80u * 1024 * 1024)
 #define MIB               (1024ull * 1024)
-/* What a job of a few ranks takes: libpmix's files are 8 to 41 MB, a segment of MPI some more. */
+/* What a job of a few ranks needs: libpmix's files take 8 to 41 MB, an MPI segment some more. */
 #define SPACE_MIB_MIN  64u
 #define FREE_FILES_MIN 1024u
-/* A daemon has 3 for each rank and one for each child; libpmix and the rest some dozens. */
+/* A daemon has 3 descriptors per rank and one per child; libpmix and the rest need some dozens. */
 #define FILES_OF_RANK 4u
 #define FILES_MIN     256u
 
@@ -93,7 +93,7 @@ static int is_own_address(const struct ifaddrs *list, const struct address *addr
 
 enum name_leads { LEADS_HERE, LEADS_ELSEWHERE, LEADS_NOWHERE };
 
-/* Where this node's resolver sends a name; ret_where is an address that is not ours. */
+/* Whose address this node's resolver returns for a name; ret_where: one that is not ours. */
 static enum name_leads name_leads(const char *name, char ret_where[ADDRESS_TEXT_BYTES])
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -181,7 +181,7 @@ static void check_files(long cores)
                     (unsigned long long)limit.rlim_max);
 }
 
-/* Of the cgroup of this process, or RLIM_INFINITY. */
+/* The limit of this process's cgroup, or RLIM_INFINITY. */
 static rlim_t cgroup_processes(void)
 {
     char line[1024], path[1200];
@@ -209,7 +209,7 @@ static rlim_t cgroup_processes(void)
 static void check_processes(long cores)
 {
     struct rlimit limit = {0};
-    rlim_t wanted = 64 + 8 * (rlim_t)cores; /* a rank has some threads */
+    rlim_t wanted = 64 + 8 * (rlim_t)cores; /* a rank may have several threads */
     rlim_t most;
 
     assert(cores > 0);
@@ -236,7 +236,8 @@ static void check_limits(const struct doctor_request *request)
     check_processes(cores > 0 ? cores : 1);
 }
 
-/* name is what the directory is for: the path of a virtual node's TMPDIR is its own. */
+/* name is the purpose of the directory: each virtual node has a different path for TMPDIR, and equal
+ * findings are merged. */
 static void check_directory(const char *name, const char *path, const char *remedy)
 {
     struct statvfs file_system;
@@ -318,7 +319,7 @@ int doctor_examine(void)
     static const struct {
         enum doctor_topic topic;
         void (*check)(const struct doctor_request *request);
-        int is_of_nodes; /* no process of a job runs at the root */
+        int is_of_nodes; /* skipped at the root, where no rank runs */
     } checks[] = {
         {DOCTOR_BANYAN, check_banyan, 0},
         {DOCTOR_LIMITS, check_limits, 0},
@@ -330,7 +331,7 @@ int doctor_examine(void)
         {DOCTOR_PROGRAM, doctor_check_program, 1},
         {DOCTOR_SPACE, check_space, 0},
         {DOCTOR_LEFTOVERS, doctor_check_leftovers, 0},
-        {DOCTOR_NAME, check_name, 1}, /* last: the likeliest to hang */
+        {DOCTOR_NAME, check_name, 1}, /* last, because it is the most likely to hang */
     };
     struct doctor_request request;
 

@@ -12,7 +12,7 @@
 #include "launch/doctor/leftovers.h"
 
 struct look {
-    const char *own; /* the session that asks */
+    const char *own; /* the session of this examination */
     struct leftovers_count count;
 };
 

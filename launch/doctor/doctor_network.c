@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `banyan doctor` says of a node's addresses, and whom of its neighbours in the tree it reaches:
- * a connection to every address of each, all at once.
+ * The networks of a node, and whether it reaches its neighbours in the tree: it connects to every
+ * address of each, all at the same time.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static unsigned int prefix_bits(const struct sockaddr *mask)
     return 0;
 }
 
-/* The network: the address with zeros after its prefix, which all its nodes share. */
+/* Appends the network: the address with zeros after the prefix, which is the same on all its nodes. */
 static void print_network(struct buffer *out, const struct ifaddrs *entry)
 {
     struct sockaddr_storage network = {0};
@@ -95,7 +95,7 @@ void doctor_check_network(const struct doctor_request *request)
         if (listens_on(request, entry))
             print_network(&text, entry);
     freeifaddrs(list);
-    if (text.length_bytes == 0) /* 127.1.0.k of a virtual node is no interface's own */
+    if (text.length_bytes == 0) /* no interface has a virtual node's 127.1.0.k */
         buffer_append_string(&text, "loopback");
     doctor_tell(DOCTOR_NETWORK, DOCTOR_FACT, NULL, "listens on %s", buffer_string(&text));
     buffer_fini(&text);
@@ -107,7 +107,7 @@ struct probe {
     const struct doctor_peer *peer;
     const struct address *address;
     int fd;
-    int code; /* errno, 0: reached */
+    int code; /* errno; 0: connected */
 };
 
 static void probe_start(struct probe *probe)
@@ -173,7 +173,7 @@ static void probe_all(struct probe *probes, uint32_t count)
     free(fds);
 }
 
-/* What is wrong between here and one peer; count probes from `first` on are its addresses. */
+/* Reports which addresses of a peer are not reached; they are the count probes from `first` on. */
 static void tell_peer(const struct doctor_request *request, const struct probe *first,
                       uint32_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Libraries, for `banyan doctor`: which libpmix and which MPI a node has, and whether the loader finds
- * everything that a program wants there.
+ * all libraries of a program.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ static const char *base_name(const char *path)
 
 /* ---- libpmix ---- */
 
-/* The file that this process has mapped as libpmix. */
+/* The file of a library that this process has loaded. */
 static int find_mapped(const char *name, char path[PATH_MAX])
 {
     char line[PATH_MAX + 256];
@@ -73,7 +73,7 @@ void doctor_check_pmix(const struct doctor_request *request)
 
 /* ---- What a command prints ---- */
 
-/* Runs it with stdout and stderr in out; its wait status, or -errno. */
+/* Runs a command and collects its stdout and stderr in out.  Returns the wait status, or -errno. */
 static int run_command(char *const *argv, char *const *environment, const char *directory,
                        struct buffer *out)
 {
@@ -109,7 +109,7 @@ static const char *mpi_family(const char *library)
     return strncmp(library, "libmpi.so.", 10) == 0 ? "Open MPI" : NULL;
 }
 
-/* The file that the links lead to, with its whole version. */
+/* Follows symbolic links: the file's name has the full version. */
 static void put_library(struct buffer *out, const char *family, const char *path)
 {
     char real[PATH_MAX];
@@ -123,7 +123,7 @@ static void put_library(struct buffer *out, const char *family, const char *path
         buffer_printf(out, "%s%s", out->length_bytes > 0 ? ", " : "", item);
 }
 
-/* Lines "libmpi.so.40 (libc6,x86-64) => /lib/libmpi.so.40", of ldconfig and of the loader alike. */
+/* Both ldconfig and the loader print "libmpi.so.40 (libc6,x86-64) => /lib/libmpi.so.40". */
 static void find_mpi(struct buffer *list, struct buffer *ret_found)
 {
     char *rest = memory_copy_string(buffer_string(list));
@@ -182,7 +182,8 @@ static int is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As the helper finds it: a word with a slash from the working directory, else in PATH. */
+/* As the helper does: a word with a slash is relative to the working directory, others are searched
+ * in PATH. */
 static int find_program(const struct app_spec *app, char path[PATH_MAX])
 {
     const char *word = app->argv[0];
@@ -204,7 +205,7 @@ static int find_program(const struct app_spec *app, char path[PATH_MAX])
     return 0;
 }
 
-/* Its dynamic loader; 0 if it has none: a script, or linked statically. */
+/* The program's dynamic loader; 0 if it has none: a script, or statically linked. */
 static int find_loader(const char *path, char loader[PATH_MAX])
 {
     Elf64_Phdr headers[HEADERS_MAX];

@@ -27,9 +27,9 @@
 #define SHARED_BASE    "/dev/shm"
 #define SHARED_PREFIX  "banyan-"
 #define SESSION_DIGITS (SESSION_ID_BYTES - 1)
-#define NEW_S          5 /* who has just made a directory holds it a moment later */
+#define NEW_S          5 /* a process locks a directory just after creating it */
 #define END_PAUSE_NS   10000000
-#define END_PAUSES     500 /* until a killed process has ended */
+#define END_PAUSES     500 /* to wait for a killed process to end */
 
 struct search {
     leftovers_found *found;
@@ -50,7 +50,7 @@ static const char *session_in(const char *name, const char *prefix)
     return name[SESSION_DIGITS] == '\0' || name[SESSION_DIGITS] == '.' ? name : NULL;
 }
 
-/* File systems on which a lock is seen by all that may hold it: no other machine has them mounted. */
+/* File systems that only one machine mounts, so that all locks are visible here. */
 static int is_local(const char *path)
 {
     static const unsigned int local[] = {
@@ -76,7 +76,7 @@ static int is_left_directory(const char *path)
            session_is_left(path);
 }
 
-/* The same place of the same session has left its directory in memory, which is this machine's. */
+/* The session's directory in memory, which only this machine can have, was left here too. */
 static int was_here(const char *session)
 {
     char path[PATH_MAX];
@@ -109,7 +109,7 @@ static void look_into(const struct search *search, const char *path, const char 
 
 /* ---- Processes ---- */
 
-/* Numbers of processes mean the same to it as to us. */
+/* The process is in our PID namespace. */
 static int shares_numbers(pid_t pid)
 {
     char path[64], theirs[64], ours[64];
@@ -122,7 +122,7 @@ static int shares_numbers(pid_t pid)
            memcmp(theirs, ours, (size_t)our_bytes) == 0;
 }
 
-/* Root can read what others' processes have in their environments, too. */
+/* Root can also read the environments of other users' processes. */
 static int is_ours(pid_t pid)
 {
     struct stat status;
@@ -132,8 +132,7 @@ static int is_ours(pid_t pid)
     return stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
-/* 1 with the session if the helper that has started it lives no more; the session lies in the
- * environment. */
+/* 1 if the helper that started the process is dead; ret_session points into environment. */
 static int is_left_process(pid_t pid, struct buffer *environment, const char **ret_session)
 {
     const char *mark, *session;
@@ -186,8 +185,8 @@ void leftovers_find(const char *tmpdir, leftovers_found *found, void *context)
     const char *base = session_base(tmpdir);
     char path[PATH_MAX];
 
-    /* Processes first: what they hold or make is left once they have ended.  The directories in memory
-     * last: they show that those on disk are of this machine. */
+    /* Processes first: they may hold directories or create more.  The directories in memory last: they
+     * show that those on disk belong to this machine. */
     look_at_processes(&search);
     helper_cgroup_find_left(found_cgroup, &search);
     snprintf(path, sizeof(path), "%.4000s/banyan-%u", base, (unsigned int)geteuid());
