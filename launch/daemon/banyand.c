@@ -47,7 +47,7 @@ static int usage_error(const char *what, const char *word)
     return EXIT_STATUS_FAILED;
 }
 
-static int clean(int argc, char **argv)
+static int clean_session(int argc, char **argv)
 {
     struct error error = ERROR_NONE;
     const char *tmpdir = NULL;
@@ -94,7 +94,7 @@ static int start_with(int argc, char **argv)
 }
 
 /* --join FILE [--node NAME], in any order. */
-static int join(int argc, char **argv)
+static int join_instance(int argc, char **argv)
 {
     struct join_request request = {.path = NULL};
 
@@ -121,9 +121,9 @@ static int run_option(int argc, char **argv)
     if (strcmp(argv[1], "--started-by") == 0 || strcmp(argv[1], "--boot") == 0)
         return start_with(argc, argv);
     if (strcmp(argv[1], "--join") == 0 || strcmp(argv[1], "--node") == 0)
-        return join(argc, argv);
+        return join_instance(argc, argv);
     if (strcmp(argv[1], "--clean") == 0)
-        return clean(argc, argv);
+        return clean_session(argc, argv);
     if (argc > 2)
         return usage_error("unknown argument: ", argv[2]);
     if (strcmp(argv[1], "--examine") == 0)

@@ -40,17 +40,17 @@ static void timer_over(struct daemon *daemon, enum daemon_timer timer, uint32_t 
     daemon_core_step(daemon->core, &event);
 }
 
-static void end_over(void *context)
+static void on_end_timer(void *context)
 {
     timer_over(context, DAEMON_TIMER_END, 0);
 }
 
-static void stalls_over(void *context)
+static void on_stalls_timer(void *context)
 {
     timer_over(context, DAEMON_TIMER_STALLS, 0);
 }
 
-static void job_over(void *context)
+static void on_job_timer(void *context)
 {
     const struct job_timer *timer = context;
 
@@ -77,7 +77,7 @@ static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline
         timer = memory_allocate_zeroed(sizeof(*timer));
         timer->daemon = daemon;
         timer->job = job;
-        timer->timer = loop_timer_create(daemon->loop, job_over, timer);
+        timer->timer = loop_timer_create(daemon->loop, on_job_timer, timer);
         (void)hash_map_put_u64(daemon->job_timers, job, timer);
     }
     loop_timer_set(timer->timer, deadline_ns);
@@ -98,8 +98,8 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint
 static void open_timers(struct daemon *daemon)
 {
     daemon->job_timers = hash_map_create();
-    daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, end_over, daemon);
-    daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, stalls_over, daemon);
+    daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, on_end_timer, daemon);
+    daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, on_stalls_timer, daemon);
 }
 
 static void close_timers(struct daemon *daemon)
@@ -179,7 +179,7 @@ static void ops_print(void *context, const char *text)
     fprintf(stderr, "%s%s\n", daemon->root != NULL ? "banyan: " : "", text);
 }
 
-static void finished(void *context)
+static void on_links_finished(void *context)
 {
     struct daemon *daemon = context;
 
@@ -189,7 +189,7 @@ static void finished(void *context)
 
 static void ops_finish(void *context)
 {
-    daemon_finish_links(context, finished);
+    daemon_finish_links(context, on_links_finished);
 }
 
 static void ops_stop(void *context)
@@ -213,7 +213,7 @@ static const struct daemon_starter_ops starter_ops = {
     .name = ops_name,
 };
 
-static const struct daemon_ops ops = {
+static const struct daemon_ops machine_ops = {
     .now_ns = ops_now_ns,
     .timer = ops_timer,
     .print = ops_print,
@@ -235,7 +235,7 @@ void daemon_open_core(struct daemon *daemon)
         .policy = daemon->policy,
         .directory = daemon->session.directory,
         .credit_piece_bytes = output_window_bytes(daemon->record.instance.places - 1) / 4,
-        .ops = &ops,
+        .ops = &machine_ops,
         .context = daemon,
     };
 

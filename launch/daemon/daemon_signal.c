@@ -86,7 +86,7 @@ static void on_interrupt(void *context)
     ask_for_end(context, SIGINT);
 }
 
-static void forward(struct daemon *daemon, int number)
+static void forward_signal(struct daemon *daemon, int number)
 {
     struct list_link *node, *spare;
 
@@ -100,12 +100,12 @@ static void forward(struct daemon *daemon, int number)
 
 static void on_user_1(void *context)
 {
-    forward(context, SIGUSR1);
+    forward_signal(context, SIGUSR1);
 }
 
 static void on_user_2(void *context)
 {
-    forward(context, SIGUSR2);
+    forward_signal(context, SIGUSR2);
 }
 
 void daemon_watch_signals(struct daemon *daemon)

@@ -61,7 +61,7 @@ void daemon_surveys_close(struct daemon *daemon)
 }
 
 /* Passes the answer to the job: the survey, or if why is not NULL, the reason why there is none. */
-static void finish(struct daemon_survey *survey, const char *why)
+static void survey_finish(struct daemon_survey *survey, const char *why)
 {
     struct daemon *daemon = survey->daemon;
     struct survey none = {.why = ""};
@@ -85,21 +85,21 @@ static void finish(struct daemon_survey *survey, const char *why)
 }
 
 /* The process has closed its end: the answer must be complete. */
-static void check(struct daemon_survey *survey)
+static void survey_complete(struct daemon_survey *survey)
 {
     struct survey answer;
     struct wire_reader reader;
 
     wire_reader_init(&reader, survey->answer.data, survey->answer.length_bytes);
     if (survey_decode(&answer, &reader) < 0) {
-        finish(survey, "its inspection process exited early");
+        survey_finish(survey, "its inspection process exited early");
         return;
     }
     survey_fini(&answer);
-    finish(survey, NULL);
+    survey_finish(survey, NULL);
 }
 
-static void readable(void *context, int fd, unsigned int ready)
+static void on_survey_readable(void *context, int fd, unsigned int ready)
 {
     struct daemon_survey *survey = context;
     ssize_t got = read(fd, buffer_reserve(&survey->answer, SURVEY_PIECE_BYTES), SURVEY_PIECE_BYTES);
@@ -111,16 +111,16 @@ static void readable(void *context, int fd, unsigned int ready)
     if (got > 0)
         buffer_commit(&survey->answer, (size_t)got);
     if (got <= 0 || survey->answer.length_bytes > SURVEY_BYTES_MAX)
-        check(survey);
+        survey_complete(survey);
 }
 
-static void patience_over(void *context)
+static void on_survey_timer(void *context)
 {
     struct daemon_survey *survey = context;
 
     survey_check(survey);
     helper_signal(survey->daemon->helper, survey->id, SIGKILL);
-    finish(survey, "inspecting its processors took more than 30 s");
+    survey_finish(survey, "inspecting its processors took more than 30 s");
 }
 
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require)
@@ -136,13 +136,13 @@ void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char 
     survey->id = DAEMON_SURVEY_ID + daemon->surveys_made++ % DAEMON_SURVEY_ID;
     survey->fd = -1;
     list_append(&daemon->surveys, &survey->node);
-    survey->timer = loop_timer_create(daemon->loop, patience_over, survey);
+    survey->timer = loop_timer_create(daemon->loop, on_survey_timer, survey);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
-        finish(survey, "no descriptors are left");
+        survey_finish(survey, "no descriptors are left");
         return;
     }
     survey->fd = ends[0];
-    survey->watch = loop_watch_create(daemon->loop, ends[0], LOOP_READ, readable, survey);
+    survey->watch = loop_watch_create(daemon->loop, ends[0], LOOP_READ, on_survey_readable, survey);
     loop_timer_set(survey->timer, loop_now_ns() + SURVEY_PATIENCE_S * NS_PER_S);
     helper_survey(daemon->helper, survey->id, want, require, daemon->record.place - 1, ends[1]);
     close(ends[1]);

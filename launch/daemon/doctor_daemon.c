@@ -60,8 +60,8 @@ static void own_place(const struct doctor *doctor, struct ranges *ret_places)
     ranges_add(ret_places, doctor->daemon->record.place, doctor->daemon->record.place);
 }
 
-static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_level level,
-                 const char *text, const char *remedy)
+static void add_finding(struct doctor *doctor, enum doctor_topic topic, enum doctor_level level,
+                        const char *text, const char *remedy)
 {
     struct ranges place;
 
@@ -73,7 +73,7 @@ static void find(struct doctor *doctor, enum doctor_topic topic, enum doctor_lev
 
 /* ---- The gather ---- */
 
-static void contribute(struct doctor *doctor)
+static void contribute_report(struct doctor *doctor)
 {
     /* Each generation has a different set, which needs a different name. */
     struct operation_name key = {.set_id = hash_mix(hash_string("doctor") + doctor->generation),
@@ -106,7 +106,7 @@ static void examine_done(struct doctor *doctor)
     if (doctor->output_fd >= 0)
         close(doctor->output_fd);
     doctor->output_fd = -1;
-    contribute(doctor);
+    contribute_report(doctor);
 }
 
 /* Handles one message; data starts after its length. */
@@ -148,7 +148,7 @@ static void take_messages(struct doctor *doctor)
     }
 }
 
-static void on_output(void *context, int fd, unsigned int ready)
+static void on_examine_output(void *context, int fd, unsigned int ready)
 {
     struct doctor *doctor = context;
     ssize_t bytes = read(fd, buffer_reserve(&doctor->input, 4096), 4096);
@@ -161,8 +161,8 @@ static void on_output(void *context, int fd, unsigned int ready)
         take_messages(doctor);
     } else if (bytes == 0 || errno != EAGAIN) {
         if (doctor->topic == DOCTOR_START)
-            find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "banyand --examine printed nothing",
-                 "--banyand names the daemon; is it of the same version on every node?");
+            add_finding(doctor, DOCTOR_START, DOCTOR_PROBLEM, "banyand --examine printed nothing",
+                        "--banyand names the daemon; is it of the same version on every node?");
         examine_done(doctor);
     }
 }
@@ -240,8 +240,8 @@ static void examine_start(struct doctor *doctor, struct wire_reader *program)
 
     assert(!doctor->is_examined && doctor->output == NULL);
     if (input_fd < 0 || pipe2(ends, O_CLOEXEC) < 0) {
-        find(doctor, DOCTOR_START, DOCTOR_PROBLEM, "no descriptors are left to examine the node",
-             NULL);
+        add_finding(doctor, DOCTOR_START, DOCTOR_PROBLEM,
+                    "no descriptors are left to examine the node", NULL);
         examine_done(doctor);
     } else {
         fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -250,7 +250,8 @@ static void examine_start(struct doctor *doctor, struct wire_reader *program)
         helper_start(daemon->helper, &process);
         close(ends[1]);
         doctor->output_fd = ends[0];
-        doctor->output = loop_watch_create(daemon->loop, ends[0], LOOP_READ, on_output, doctor);
+        doctor->output =
+            loop_watch_create(daemon->loop, ends[0], LOOP_READ, on_examine_output, doctor);
     }
     if (input_fd >= 0)
         close(input_fd);
@@ -287,8 +288,8 @@ static void tell_clock(struct doctor *doctor)
     char text[128];
 
     if ((int64_t)size_ns - doctor->error_ns <= CLOCK_TOLERANCE_NS) {
-        find(doctor, DOCTOR_CLOCK, DOCTOR_FACT,
-             "agrees with this machine's clock within half a second", NULL);
+        add_finding(doctor, DOCTOR_CLOCK, DOCTOR_FACT,
+                    "agrees with this machine's clock within half a second", NULL);
         return;
     }
     if (size_ns >= 10 * NS_PER_S)
@@ -296,8 +297,8 @@ static void tell_clock(struct doctor *doctor)
                  (unsigned long long)((size_ns + NS_PER_S / 2) / NS_PER_S), side);
     else
         snprintf(text, sizeof(text), "%.1f s %s this machine's clock", (double)size_ns / 1e9, side);
-    find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,
-         "synchronize it with chrony or ntpd (chronyc makestep)");
+    add_finding(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, text,
+                "synchronize it with chrony or ntpd (chronyc makestep)");
 }
 
 static void clock_done(struct doctor *doctor)
@@ -306,7 +307,7 @@ static void clock_done(struct doctor *doctor)
     for (uint32_t i = 0; doctor->is_clock_known && i < doctor->askers_count; i++)
         clock_answer(doctor, &doctor->askers[i], CLOCK_ASK_AGAIN);
     doctor->askers_count = 0;
-    contribute(doctor);
+    contribute_report(doctor);
 }
 
 static void clock_ask(struct doctor *doctor)
@@ -333,7 +334,7 @@ static void clock_start(struct doctor *doctor)
 }
 
 /* The parent's time is compared with the middle of the round trip; the error is at most half of it. */
-static void reply(void *context, uint32_t id, int status, struct message *payload)
+static void on_doctor_reply(void *context, uint32_t id, int status, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
     int64_t now_ns = real_time_ns();
@@ -366,7 +367,7 @@ static void reply(void *context, uint32_t id, int status, struct message *payloa
     clock_done(doctor);
 }
 
-static void request(void *context, uint32_t source, uint32_t id, struct message *payload)
+static void on_doctor_request(void *context, uint32_t source, uint32_t id, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
     struct doctor_asker asker = {.place = source, .id = id};
@@ -383,7 +384,7 @@ static void request(void *context, uint32_t source, uint32_t id, struct message 
 
 /* ---- What the root asks for ---- */
 
-static void on_timer(void *context)
+static void on_doctor_timer(void *context)
 {
     struct doctor *doctor = context;
     char text[128];
@@ -393,18 +394,19 @@ static void on_timer(void *context)
         helper_signal(doctor->daemon->helper, EXAMINE_ID, SIGKILL);
         snprintf(text, sizeof(text),
                  "this check did not finish within %d s; the others were not run", EXAMINE_S);
-        find(doctor, doctor->topic, DOCTOR_PROBLEM, text,
-             "find out what hangs there: a name server, or a file system that does not respond");
+        add_finding(
+            doctor, doctor->topic, DOCTOR_PROBLEM, text,
+            "find out what hangs there: a name server, or a file system that does not respond");
     }
     if (!doctor->is_clock_reported) {
-        find(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not send the time", NULL);
+        add_finding(doctor, DOCTOR_CLOCK, DOCTOR_PROBLEM, "its parent did not send the time", NULL);
         clock_done(doctor);
     }
     examine_done(doctor);
 }
 
 /* JOB_MESSAGE_DOCTOR: u32 generation, ranges of those that take part, version, program. */
-static void broadcast(void *context, struct message *payload)
+static void on_doctor_broadcast(void *context, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
     struct wire_reader reader;
@@ -425,11 +427,11 @@ static void broadcast(void *context, struct message *payload)
         examine_start(doctor, &reader);
         clock_start(doctor);
     }
-    contribute(doctor);
+    contribute_report(doctor);
 }
 
-static void result(void *context, const struct operation_name *key, int status,
-                   const struct ranges *lost, struct message *payload)
+static void on_doctor_result(void *context, const struct operation_name *key, int status,
+                             const struct ranges *lost, struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
 
@@ -440,12 +442,12 @@ static void result(void *context, const struct operation_name *key, int status,
 
 /* ---- The start ---- */
 
-static void complete(void *context)
+static void on_doctor_complete(void *context)
 {
     doctor_root_complete(doctor_of(context));
 }
 
-static void linked(void *context, uint32_t place)
+static void on_doctor_linked(void *context, uint32_t place)
 {
     struct daemon *daemon = context;
 
@@ -453,7 +455,8 @@ static void linked(void *context, uint32_t place)
     daemon_tree_events.linked(daemon->core, place);
 }
 
-static void received(void *context, uint32_t source, uint8_t class, struct message *payload)
+static void on_doctor_received(void *context, uint32_t source, uint8_t class,
+                               struct message *payload)
 {
     struct doctor *doctor = doctor_of(context);
     struct wire_reader reader;
@@ -467,7 +470,7 @@ static void received(void *context, uint32_t source, uint8_t class, struct messa
         doctor_root_message(doctor, kind, &reader);
 }
 
-static void lost(void *context, const struct ranges *places)
+static void on_doctor_lost(void *context, const struct ranges *places)
 {
     (void)context;
     (void)places; /* the gather reports its missing members */
@@ -503,7 +506,7 @@ static void start_in_stead(struct doctor *doctor, uint32_t place)
     explicit_bzero(instance->secret, SECRET_BYTES);
 }
 
-static void starter_failed(void *context, uint32_t place, const struct error *why)
+static void on_doctor_starter_failed(void *context, uint32_t place, const struct error *why)
 {
     struct daemon *daemon = context;
     struct doctor *doctor = doctor_of(daemon);
@@ -527,49 +530,49 @@ static void starter_failed(void *context, uint32_t place, const struct error *wh
     daemon_check_idle(daemon);
 }
 
-static void starter_line(void *context, uint32_t place, const char *text)
+static void on_doctor_starter_line(void *context, uint32_t place, const char *text)
 {
     daemon_starter_events.line(context, place, text);
 }
 
-static void starter_ended(void *context, uint32_t place)
+static void on_doctor_starter_ended(void *context, uint32_t place)
 {
     daemon_starter_events.ended(context, place);
 }
 
 const struct starter_events doctor_starter_events = {
-    .failed = starter_failed,
-    .line = starter_line,
-    .ended = starter_ended,
+    .failed = on_doctor_starter_failed,
+    .line = on_doctor_starter_line,
+    .ended = on_doctor_starter_ended,
 };
 
-static void joined(void *context)
+static void on_doctor_joined(void *context)
 {
     daemon_tree_events.joined(((struct daemon *)context)->core);
 }
 
-static void unlinked(void *context, uint32_t place, const struct error *why)
+static void on_doctor_unlinked(void *context, uint32_t place, const struct error *why)
 {
     daemon_tree_events.unlinked(((struct daemon *)context)->core, place, why);
 }
 
-static void ended(void *context, enum endpoint_end end, const struct error *why)
+static void on_doctor_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     daemon_tree_events.ended(((struct daemon *)context)->core, end, why);
 }
 
 const struct endpoint_events doctor_node_events = {
-    .joined = joined,
-    .linked = linked,
-    .unlinked = unlinked,
-    .complete = complete,
-    .broadcast = broadcast,
-    .result = result,
-    .received = received,
-    .request = request,
-    .reply = reply,
-    .lost = lost,
-    .ended = ended,
+    .joined = on_doctor_joined,
+    .linked = on_doctor_linked,
+    .unlinked = on_doctor_unlinked,
+    .complete = on_doctor_complete,
+    .broadcast = on_doctor_broadcast,
+    .result = on_doctor_result,
+    .received = on_doctor_received,
+    .request = on_doctor_request,
+    .reply = on_doctor_reply,
+    .lost = on_doctor_lost,
+    .ended = on_doctor_ended,
 };
 
 void doctor_daemon_open(struct daemon *daemon)
@@ -581,7 +584,7 @@ void doctor_daemon_open(struct daemon *daemon)
     doctor->output_fd = -1;
     doctor->secret = secret_create(SECRET_BYTES);
     memcpy(doctor->secret, daemon->record.instance.secret, SECRET_BYTES);
-    doctor->timer = loop_timer_create(daemon->loop, on_timer, doctor);
+    doctor->timer = loop_timer_create(daemon->loop, on_doctor_timer, doctor);
     daemon->doctor = doctor;
     if (daemon->root != NULL)
         doctor_root_open(doctor);

@@ -41,8 +41,8 @@ static void root_check(const struct doctor *doctor)
     assert(root->is_asked || root->asked.length_bytes == 0);
 }
 
-static void find(struct doctor_root *root, const struct ranges *places, enum doctor_level level,
-                 const char *text, const char *remedy)
+static void add_nodes_finding(struct doctor_root *root, const struct ranges *places,
+                              enum doctor_level level, const char *text, const char *remedy)
 {
     struct ranges nodes = {0};
 
@@ -55,7 +55,7 @@ static void find(struct doctor_root *root, const struct ranges *places, enum doc
 }
 
 /* Sends the report to the front end and ends the instance. */
-static void tell(struct doctor *doctor, const struct doctor_report *gathered)
+static void send_report(struct doctor *doctor, const struct doctor_report *gathered)
 {
     struct doctor_root *root = doctor->root;
     struct buffer payload = {0};
@@ -72,7 +72,7 @@ static void tell(struct doctor *doctor, const struct doctor_report *gathered)
     daemon_leave(doctor->daemon, LEAVE_MS);
 }
 
-static void absent(const struct doctor *doctor, struct ranges *ret_places)
+static void absent_places(const struct doctor *doctor, struct ranges *ret_places)
 {
     const struct endpoint *endpoint = doctor->daemon->endpoint;
 
@@ -81,13 +81,13 @@ static void absent(const struct doctor *doctor, struct ranges *ret_places)
 }
 
 /* Begins a new generation of the gather, with all living places that have joined. */
-static void gather(struct doctor *doctor)
+static void gather_reports(struct doctor *doctor)
 {
     struct doctor_root *root = doctor->root;
     struct buffer payload = {0};
     struct ranges places = {0}, left_out = {0};
 
-    absent(doctor, &left_out);
+    absent_places(doctor, &left_out);
     ranges_add(&places, 0, doctor->daemon->record.instance.places - 1);
     ranges_remove_all(&places, &left_out);
     wire_put_u8(&payload, JOB_MESSAGE_DOCTOR);
@@ -109,30 +109,31 @@ static void tell_absent(struct doctor *doctor)
     struct ranges places = {0}, missing = {0};
 
     endpoint_missing(doctor->daemon->endpoint, &missing);
-    absent(doctor, &places);
+    absent_places(doctor, &places);
     ranges_remove_all(&places, &root->failed);
     ranges_remove_all(&places, &missing);
-    find(root, &places, DOCTOR_PROBLEM, "its daemon ended before it was examined", NULL);
+    add_nodes_finding(root, &places, DOCTOR_PROBLEM, "its daemon ended before it was examined",
+                      NULL);
     ranges_remove_all(&missing, &root->failed);
-    find(root, &missing, DOCTOR_PROBLEM, "its daemon did not join in time",
-         "increase --start-timeout");
+    add_nodes_finding(root, &missing, DOCTOR_PROBLEM, "its daemon did not join in time",
+                      "increase --start-timeout");
     ranges_fini(&places);
     ranges_fini(&missing);
 }
 
-static void begin(struct doctor *doctor)
+static void begin_gather(struct doctor *doctor)
 {
     struct doctor_root *root = doctor->root;
 
     root_check(doctor);
     if (root->is_asked && root->is_started && root->generation == 0)
-        gather(doctor);
+        gather_reports(doctor);
 }
 
 void doctor_root_complete(struct doctor *doctor)
 {
     doctor->root->is_started = 1;
-    begin(doctor);
+    begin_gather(doctor);
 }
 
 void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader)
@@ -143,7 +144,7 @@ void doctor_root_asked(struct daemon *daemon, struct wire_reader *reader)
         return;
     root->is_asked = 1;
     buffer_append(&root->asked, reader->position, wire_left(reader));
-    begin(daemon->doctor);
+    begin_gather(daemon->doctor);
 }
 
 /* A command for the user that shows the same failure. */
@@ -166,7 +167,7 @@ void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char 
     if (!ranges_contains(&root->failed, place) && !root->is_reported) {
         ranges_add(&places, place, place);
         ranges_add(&root->failed, place, place);
-        find(root, &places, DOCTOR_PROBLEM, why, remedy);
+        add_nodes_finding(root, &places, DOCTOR_PROBLEM, why, remedy);
         ranges_fini(&places);
     }
     free(remedy);
@@ -210,8 +211,8 @@ static void tell_result(struct doctor *doctor, struct message *payload)
     tell_absent(doctor);
     ranges_copy(&places, &doctor->set);
     ranges_remove_all(&places, &root->failed);
-    find(root, &places, DOCTOR_FACT, "its daemon starts and joins", NULL);
-    tell(doctor, &gathered);
+    add_nodes_finding(root, &places, DOCTOR_FACT, "its daemon starts and joins", NULL);
+    send_report(doctor, &gathered);
     doctor_report_fini(&gathered);
     ranges_fini(&places);
     ranges_fini(&left_out);
@@ -224,14 +225,14 @@ void doctor_root_result(struct doctor *doctor, uint32_t generation, int status,
     if (doctor->root->is_reported || generation != doctor->root->generation)
         return;
     if (status == -EHOSTDOWN)
-        gather(doctor); /* without those that were lost */
+        gather_reports(doctor); /* without those that were lost */
     else if (status == 0)
         tell_result(doctor, payload);
     else
-        tell(doctor, NULL);
+        send_report(doctor, NULL);
 }
 
-static void on_timer(void *context)
+static void on_doctor_root_timer(void *context)
 {
     struct doctor *doctor = context;
     struct doctor_root *root = doctor->root;
@@ -244,9 +245,9 @@ static void on_timer(void *context)
     }
     tell_absent(doctor);
     ranges_copy(&all, &doctor->set);
-    find(root, &all, DOCTOR_PROBLEM, "some of these nodes have not reported", NULL);
+    add_nodes_finding(root, &all, DOCTOR_PROBLEM, "some of these nodes have not reported", NULL);
     ranges_fini(&all);
-    tell(doctor, NULL);
+    send_report(doctor, NULL);
 }
 
 void doctor_root_open(struct doctor *doctor)
@@ -257,7 +258,7 @@ void doctor_root_open(struct doctor *doctor)
     struct doctor_root *root = memory_allocate_zeroed(sizeof(*root));
 
     doctor->root = root;
-    root->timer = loop_timer_create(doctor->daemon->loop, on_timer, doctor);
+    root->timer = loop_timer_create(doctor->daemon->loop, on_doctor_root_timer, doctor);
     loop_timer_set(root->timer,
                    loop_now_ns() +
                        (levels * instance->start_timeout_s * 1000ull + START_SLACK_MS) * NS_PER_MS);

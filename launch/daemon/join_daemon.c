@@ -153,8 +153,8 @@ static int ask_root(const struct join_token *token, struct message **ret_answer,
     return rc;
 }
 
-static int decode(const struct message *answer, const struct join_token *token,
-                  struct boot_record *record, struct error *error)
+static int decode_answer(const struct message *answer, const struct join_token *token,
+                         struct boot_record *record, struct error *error)
 {
     struct wire_reader reader;
 
@@ -179,7 +179,7 @@ int join_daemon_fetch(const struct join_request *request, struct boot_record *re
     if (rc == 0)
         rc = ask_root(&token, &answer, error);
     if (rc == 0) {
-        rc = decode(answer, &token, record, error);
+        rc = decode_answer(answer, &token, record, error);
         secret_clear(answer->data, answer->length_bytes);
         message_release(answer);
     }

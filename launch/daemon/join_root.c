@@ -36,7 +36,7 @@ static void join_check(const struct join_root *join)
 
 /* ---- Who comes ---- */
 
-static int find_key(void *context, const char *identity, unsigned char *ret_key)
+static int find_guest_key(void *context, const char *identity, unsigned char *ret_key)
 {
     return join_roster_key(((struct join_root *)context)->book, identity, ret_key);
 }
@@ -58,7 +58,7 @@ static void make_record(const struct join_root *join, uint32_t place,
     (void)one_shot_take_place(ret_record, daemon_place_name(daemon, place, name), &why);
 }
 
-static struct message *answer(void *context, const char *identity, struct error *why)
+static struct message *answer_guest(void *context, const char *identity, struct error *why)
 {
     struct join_root *join = context;
     struct boot_record record;
@@ -80,7 +80,7 @@ static struct message *answer(void *context, const char *identity, struct error 
     return message;
 }
 
-const struct link_guests join_root_guests = {.find_key = find_key, .answer = answer};
+const struct link_guests join_root_guests = {.find_key = find_guest_key, .answer = answer_guest};
 
 /* ---- The file ---- */
 
@@ -194,7 +194,7 @@ static void fail_places(struct join_root *join, const struct error *why)
     ranges_fini(&missing);
 }
 
-static void on_timeout(void *context)
+static void on_join_timeout(void *context)
 {
     struct join_root *join = context;
     struct error why = ERROR_NONE;
@@ -228,7 +228,7 @@ struct join_root *join_root_create(struct daemon *daemon)
     join->book = join_roster_create(instance->session, instance->places, expires_ns);
     join->secret = secret_create(SECRET_BYTES);
     memcpy(join->secret, instance->secret, SECRET_BYTES);
-    join->timer = loop_timer_create(daemon->loop, on_timeout, join);
+    join->timer = loop_timer_create(daemon->loop, on_join_timeout, join);
     loop_timer_set(join->timer, expires_ns);
     return join;
 }

@@ -21,14 +21,14 @@ struct tracer {
     uint64_t bytes;
 };
 
-static void stop(struct tracer *tracer)
+static void tracer_stop(struct tracer *tracer)
 {
     assert(tracer->fd >= 0);
     close(tracer->fd);
     tracer->fd = -1;
 }
 
-static void put(struct tracer *tracer, const struct buffer *text)
+static void tracer_put(struct tracer *tracer, const struct buffer *text)
 {
     size_t done = 0;
 
@@ -41,7 +41,7 @@ static void put(struct tracer *tracer, const struct buffer *text)
         if (written <= 0) {
             log_warning("cannot record to %s: %s; the recording ends here", tracer->path,
                         strerror(errno));
-            stop(tracer);
+            tracer_stop(tracer);
             return;
         }
         done += (size_t)written;
@@ -65,7 +65,7 @@ struct tracer *tracer_open(const char *directory, const char *session,
     tracer = memory_allocate_zeroed(sizeof *tracer);
     *tracer = (struct tracer){.fd = fd, .path = path};
     trace_encode_config(config, &text);
-    put(tracer, &text);
+    tracer_put(tracer, &text);
     buffer_fini(&text);
     return tracer;
 }
@@ -96,8 +96,8 @@ void tracer_step(void *context, const struct overlay_event *event,
         buffer_clear(&text);
         trace_encode_limit(&text);
     }
-    put(tracer, &text);
+    tracer_put(tracer, &text);
     if (is_full && tracer->fd >= 0)
-        stop(tracer);
+        tracer_stop(tracer);
     buffer_fini(&text);
 }

@@ -68,7 +68,7 @@ void doctor_tell(enum doctor_topic topic, enum doctor_level level, const char *r
     buffer_fini(&body);
 }
 
-static void begin(enum doctor_topic topic)
+static void begin_check(enum doctor_topic topic)
 {
     struct buffer body = {0};
 
@@ -342,7 +342,7 @@ int doctor_examine(void)
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         if (checks[i].is_of_nodes && request.place == 0)
             continue;
-        begin(checks[i].topic);
+        begin_check(checks[i].topic);
         checks[i].check(&request);
     }
     doctor_request_fini(&request);

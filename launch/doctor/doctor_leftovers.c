@@ -16,7 +16,7 @@ struct look {
     struct leftovers_count count;
 };
 
-static void found(void *context, const struct leftover *leftover)
+static void on_leftover(void *context, const struct leftover *leftover)
 {
     struct look *look = context;
 
@@ -43,7 +43,7 @@ void doctor_check_leftovers(const struct doctor_request *request)
     char *remedy = memory_printf("run there: banyan clean%s%s", tmpdir != NULL ? " --tmpdir " : "",
                                  tmpdir != NULL ? tmpdir : "");
 
-    leftovers_find(tmpdir, found, &look);
+    leftovers_find(tmpdir, on_leftover, &look);
     for (uint32_t i = 0; i < count->sessions_count; i++)
         tell_session(&count->sessions[i], remedy);
     if (count->more > 0)

@@ -165,7 +165,7 @@ void doctor_check_mpi(const struct doctor_request *request)
 
 /* ---- The program ---- */
 
-static const char *variable(char *const *environment, const char *name)
+static const char *find_variable(char *const *environment, const char *name)
 {
     size_t bytes = strlen(name);
 
@@ -187,7 +187,7 @@ static int is_program(const char *path)
 static int find_program(const struct app_spec *app, char path[PATH_MAX])
 {
     const char *word = app->argv[0];
-    const char *search = variable(app->set, "PATH");
+    const char *search = find_variable(app->set, "PATH");
 
     if (word[0] == '/')
         return snprintf(path, PATH_MAX, "%s", word) < PATH_MAX && is_program(path);
