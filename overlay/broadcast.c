@@ -171,7 +171,7 @@ static void tell_acked(struct overlay *overlay)
     overlay_send(overlay, overlay->join.target, &frame);
 }
 
-static void recount(struct overlay *overlay)
+static void recount_unacked(struct overlay *overlay)
 {
     for (uint32_t i = 0; i < overlay->children_count; i++)
         overlay->children[i].unacked = NULL;
@@ -180,7 +180,7 @@ static void recount(struct overlay *overlay)
 }
 
 /* Entries have been dropped, or can be dropped now. */
-static void trimmed(struct overlay *overlay, bool is_about_large)
+static void on_log_trimmed(struct overlay *overlay, bool is_about_large)
 {
     tell_acked(overlay);
     if (!overlay_is_root(overlay) || overlay->ended)
@@ -196,13 +196,13 @@ void broadcast_trim(struct overlay *overlay)
     struct log_item *next;
 
     overlay->broadcast.trim_wanted = false;
-    recount(overlay);
+    recount_unacked(overlay);
     for (struct log_item *item = overlay->broadcast.first; item != NULL; item = next) {
         next = item->next;
         if (!is_needed(overlay, item))
             item_destroy(overlay, item);
     }
-    trimmed(overlay, true);
+    on_log_trimmed(overlay, true);
 }
 
 void broadcast_step_end(struct overlay *overlay)
@@ -232,7 +232,7 @@ static void child_acked(struct overlay *overlay, struct child *child, uint64_t s
     }
     assert(child->acked < sequence && sequence <= overlay->broadcast.received);
     child->acked = sequence;
-    trimmed(overlay, about_large);
+    on_log_trimmed(overlay, about_large);
 }
 
 /* An entry that changes no range has been kept. */
@@ -242,7 +242,7 @@ static void item_settle(struct overlay *overlay, struct log_item *item)
 
     if (item != NULL && !is_needed(overlay, item))
         item_destroy(overlay, item);
-    trimmed(overlay, about_large);
+    on_log_trimmed(overlay, about_large);
 }
 
 bool broadcast_is_kept(const struct overlay *overlay, uint64_t sequence)
@@ -407,8 +407,8 @@ static int places_of(const struct overlay *overlay, const struct overlay_entry *
 }
 
 /* Applies a new entry. */
-static void install(struct overlay *overlay, const struct overlay_entry *entry,
-                    const struct ranges *places)
+static void entry_apply(struct overlay *overlay, const struct overlay_entry *entry,
+                        const struct ranges *places)
 {
     switch (entry->kind) {
     case OVERLAY_ENTRY_USER:
@@ -483,7 +483,7 @@ static void entry_take(struct overlay *overlay, struct overlay_entry *entry, str
     if (entry->kind == OVERLAY_ENTRY_FORGET)
         take_forget(overlay, entry, member);
     if (is_new && member)
-        install(overlay, entry, &about);
+        entry_apply(overlay, entry, &about);
     ranges_fini(&about);
     if (overlay->ended)
         return;

@@ -127,7 +127,7 @@ static bool is_relevant(const struct large_entry *large, struct range range)
     return ranges_is_empty(&large->set) || ranges_overlap(&large->set, range.first, range.last);
 }
 
-static bool concerns(const struct large_entry *large, const struct child *child)
+static bool concerns_child(const struct large_entry *large, const struct child *child)
 {
     return is_relevant(large, child->range) && child->head < large->population;
 }
@@ -139,7 +139,7 @@ static void add_main_tree(struct overlay *overlay, const struct large_entry *lar
     for (uint32_t i = 0; i < overlay->children_count; i++) {
         const struct child *child = &overlay->children[i];
 
-        if (child->state == CHILD_LINKED && concerns(large, child))
+        if (child->state == CHILD_LINKED && concerns_child(large, child))
             stream_add_edge(overlay, large->stream, child->head, STREAM_TREE_BOTH);
     }
 }
@@ -199,7 +199,7 @@ void broadcast_large_linked(struct overlay *overlay, uint32_t place)
 
     for (struct large_entry *large = overlay->broadcast.large; large != NULL; large = large->next) {
         if (large->stream != NULL && goes_main_tree(large) &&
-            (child == NULL || concerns(large, child))) {
+            (child == NULL || concerns_child(large, child))) {
             stream_drop_edge(large->stream, place); /* messages of an old link are void */
             stream_add_edge(overlay, large->stream, place, STREAM_TREE_BOTH);
             stream_go(overlay, large->stream);

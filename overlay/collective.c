@@ -200,8 +200,8 @@ uint32_t collective_low(const struct overlay *overlay, const struct series *seri
 /* ---- deciding and forgetting ---- */
 
 /* Delivers the result once: when it is decided, or when it is called after that. */
-static void deliver(struct overlay *overlay, const struct series *series,
-                    const struct operation *operation)
+static void deliver_result(struct overlay *overlay, const struct series *series,
+                           const struct operation *operation)
 {
     bool at_root = series->key.target == ENDPOINT_TARGET_ROOT && overlay_is_root(overlay);
     struct overlay_action *action;
@@ -256,7 +256,7 @@ void collective_settle(struct overlay *overlay, struct series *series, struct op
     operation->own = NULL;
     collective_drop_payloads(operation);
     operation_check(overlay, series, operation);
-    deliver(overlay, series, operation);
+    deliver_result(overlay, series, operation);
 }
 
 static struct message *message_of(struct wire_bytes payload)
@@ -267,7 +267,8 @@ static struct message *message_of(struct wire_bytes payload)
 }
 
 /* The meeting point has heard from all, and none has seen a decision. */
-static void decide(struct overlay *overlay, struct series *series, struct operation *operation)
+static void decide_operation(struct overlay *overlay, struct series *series,
+                             struct operation *operation)
 {
     uint32_t low = collective_low(overlay, series, operation);
     struct buffer merged = {0};
@@ -309,8 +310,9 @@ static void put_bytes(struct overlay_contribute *contribute, enum overlay_part_s
 }
 
 /* Fills in state, status and payload of a contribution to our parent. */
-static void collect(struct overlay *overlay, struct series *series, struct operation *operation,
-                    struct overlay_contribute *contribute, struct buffer *out)
+static void collect_parts(struct overlay *overlay, struct series *series,
+                          struct operation *operation, struct overlay_contribute *contribute,
+                          struct buffer *out)
 {
     contribute->state = OVERLAY_PART_COLLECTED;
     if (large_is_held(operation))
@@ -334,7 +336,7 @@ static void send_collected(struct overlay *overlay, struct series *series,
     struct frame frame;
 
     assert(operation->sent != operation->attempt && operation->waiting == 0); /* once per attempt */
-    collect(overlay, series, operation, &contribute, &out);
+    collect_parts(overlay, series, operation, &contribute, &out);
     contribute.payload = (struct wire_bytes){out.data, out.length_bytes};
     overlay_encode_contribute(&contribute, operation->attempt, &frame);
     overlay_send(overlay, overlay->join.target, &frame);
@@ -358,7 +360,8 @@ static bool has_voice(const struct overlay *overlay, const struct series *series
 }
 
 /* The meeting point has heard from all. */
-static void conclude(struct overlay *overlay, struct series *series, struct operation *operation)
+static void conclude_operation(struct overlay *overlay, struct series *series,
+                               struct operation *operation)
 {
     struct buffer folded = {0};
     bool small = true;
@@ -374,7 +377,7 @@ static void conclude(struct overlay *overlay, struct series *series, struct oper
     }
     buffer_fini(&folded);
     if (small) {
-        decide(overlay, series, operation);
+        decide_operation(overlay, series, operation);
         large_reset(overlay, operation);
     } else {
         large_go(overlay, series, operation);
@@ -390,7 +393,7 @@ void collective_advance(struct overlay *overlay, struct series *series, struct o
         return;
     if (operation->phase != OPERATION_DECIDED && operation->waiting == 0 &&
         series_meets_here(overlay, series))
-        conclude(overlay, series, operation);
+        conclude_operation(overlay, series, operation);
     if (operation_is_going(operation))
         return;
     if (operation->phase == OPERATION_DECIDED) {
@@ -547,7 +550,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     if (generation_before(series->called_to, event->key.generation))
         series->called_to = event->key.generation;
     if (operation_is_decided(operation)) {
-        deliver(overlay, series, operation);
+        deliver_result(overlay, series, operation);
         series_trim(overlay, series);
         return;
     }

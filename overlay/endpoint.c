@@ -41,7 +41,7 @@ struct endpoint {
 
 /* ---- down to the world ---- */
 
-static void arm(struct endpoint *endpoint, uint64_t deadline_ns)
+static void arm_deadline(struct endpoint *endpoint, uint64_t deadline_ns)
 {
     if (deadline_ns == endpoint->armed_ns)
         return;
@@ -49,7 +49,7 @@ static void arm(struct endpoint *endpoint, uint64_t deadline_ns)
     endpoint->ops->timer(endpoint->transport, deadline_ns);
 }
 
-static void refuse(struct endpoint *endpoint, uint32_t place)
+static void refuse_place(struct endpoint *endpoint, uint32_t place)
 {
     endpoint->refused = memory_resize(endpoint->refused,
                                       (endpoint->refused_count + 1) * sizeof(*endpoint->refused));
@@ -73,7 +73,7 @@ static void do_action(struct endpoint *endpoint, struct overlay_action *action)
     switch (action->kind) {
     case OVERLAY_ACTION_CONNECT:
         if (endpoint->ops->connect(endpoint->transport, action->place, action->addresses) < 0)
-            refuse(endpoint, action->place);
+            refuse_place(endpoint, action->place);
         break;
     case OVERLAY_ACTION_CLOSE:
         endpoint->ops->close(endpoint->transport, action->place);
@@ -91,7 +91,7 @@ static void do_action(struct endpoint *endpoint, struct overlay_action *action)
     }
 }
 
-static void step(struct endpoint *endpoint, struct overlay_event *event)
+static void step_overlay(struct endpoint *endpoint, struct overlay_event *event)
 {
     struct overlay_actions actions = {0};
 
@@ -121,7 +121,7 @@ static void tell_missing(const struct endpoint *endpoint, const struct overlay_a
     }
 }
 
-static void tell(struct endpoint *endpoint, struct overlay_action *action)
+static void make_upcall(struct endpoint *endpoint, struct overlay_action *action)
 {
     const struct endpoint_events *events = endpoint->events;
     struct error why = ERROR_NONE;
@@ -201,11 +201,11 @@ static void step_refused(struct endpoint *endpoint)
     endpoint->refused_count--;
     for (uint32_t i = 0; i < endpoint->refused_count; i++)
         endpoint->refused[i] = endpoint->refused[i + 1];
-    step(endpoint, &event);
+    step_overlay(endpoint, &event);
 }
 
 /* Makes all pending upcalls, including those that they cause; then sets the timer. */
-static void drain(struct endpoint *endpoint)
+static void drain_upcalls(struct endpoint *endpoint)
 {
     endpoint->telling = true;
     while (has_work(endpoint) && !endpoint->destroyed) {
@@ -216,7 +216,7 @@ static void drain(struct endpoint *endpoint)
             continue;
         }
         action = endpoint->upward.items[endpoint->told++];
-        tell(endpoint, &action);
+        make_upcall(endpoint, &action);
         overlay_action_fini(&action);
     }
     endpoint->telling = false;
@@ -227,22 +227,23 @@ static void drain(struct endpoint *endpoint)
     free(endpoint->upward.items);
     endpoint->upward = (struct overlay_actions){0};
     endpoint->told = 0;
-    arm(endpoint, overlay_is_ended(endpoint->overlay) ? UINT64_MAX : endpoint->core_deadline_ns);
+    arm_deadline(endpoint,
+                 overlay_is_ended(endpoint->overlay) ? UINT64_MAX : endpoint->core_deadline_ns);
 }
 
 /* An event from the world: upcalls may be made now. */
 static void step_below(struct endpoint *endpoint, struct overlay_event *event)
 {
-    step(endpoint, event);
-    drain(endpoint);
+    step_overlay(endpoint, event);
+    drain_upcalls(endpoint);
 }
 
 /* An event from above: upcalls wait until this call is off the stack. */
 static void step_above(struct endpoint *endpoint, struct overlay_event *event)
 {
-    step(endpoint, event);
+    step_overlay(endpoint, event);
     if (!endpoint->telling)
-        arm(endpoint, has_work(endpoint) ? 0 : endpoint->core_deadline_ns);
+        arm_deadline(endpoint, has_work(endpoint) ? 0 : endpoint->core_deadline_ns);
 }
 
 /* ---- transport ---- */
@@ -307,7 +308,7 @@ static void transport_timer(void *context)
 
     endpoint->armed_ns = UINT64_MAX;
     if (endpoint->ops->now_ns(endpoint->transport) < endpoint->core_deadline_ns) {
-        drain(endpoint);
+        drain_upcalls(endpoint);
         return;
     }
     endpoint->core_deadline_ns = UINT64_MAX;

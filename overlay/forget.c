@@ -58,7 +58,7 @@ void forget_kept(struct overlay *overlay, uint32_t owner, int change)
         (void)hash_map_remove_u64(forgetting, owner);
 }
 
-static void remember(struct overlay *overlay, uint32_t owner)
+static void remember_owner(struct overlay *overlay, uint32_t owner)
 {
     struct collective *collective = &overlay->collective;
 
@@ -106,7 +106,7 @@ void forget_take(struct overlay *overlay, uint32_t owner, bool is_member)
     lateral_forget(overlay, owner);
     stall_probe_forget(overlay, owner);
     if (is_member)
-        remember(overlay, owner);
+        remember_owner(overlay, owner);
 }
 
 void forget_log(struct overlay *overlay, const struct overlay_event *event)

@@ -29,7 +29,7 @@
 #define FIRST_NEAR_ROUNDS 5 /* a third of a second */
 #define SILENT_ROUNDS     4
 
-static uint64_t jittered(const struct overlay *overlay, uint64_t delay_ns)
+static uint64_t jitter_delay(const struct overlay *overlay, uint64_t delay_ns)
 {
     uint64_t dice = hash_mix(((uint64_t)overlay->place << 32) + overlay->join.round +
                              ((uint64_t)overlay->incarnation << 20));
@@ -118,7 +118,7 @@ static void join_wait(struct overlay *overlay)
         delay_ns = RETRY_MAX_NS;
     join->state = JOIN_WAITING;
     join->target = TREE_NO_PLACE;
-    join->retry_ns = overlay->now_ns + jittered(overlay, delay_ns);
+    join->retry_ns = overlay->now_ns + jitter_delay(overlay, delay_ns);
     join->round++;
     /* Places above know better whether a parent that fell silent is back, so it is tried only
      * rarely. */

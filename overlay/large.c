@@ -180,8 +180,9 @@ bool large_is_better_released(const struct overlay *overlay, const struct series
 
 /* Via the top is for offers, each place with its own; data that several places already store would
  * be offered by all of them. */
-static enum stream_algorithm choose(const struct overlay *overlay, const struct series *series,
-                                    const struct operation *operation, uint64_t bytes)
+static enum stream_algorithm choose_algorithm(const struct overlay *overlay,
+                                              const struct series *series,
+                                              const struct operation *operation, uint64_t bytes)
 {
     struct stream_shape shape = shape_of(overlay, series);
     enum stream_algorithm best = STREAM_TWO_TREES;
@@ -292,7 +293,7 @@ static void pass_on(struct overlay *overlay, const struct operation *operation,
     }
 }
 
-static void attach(struct stream_go *attached, uint32_t offset, struct wire_bytes payload)
+static void attach_piece(struct stream_go *attached, uint32_t offset, struct wire_bytes payload)
 {
     attached->pieces =
         memory_resize(attached->pieces, (attached->pieces_count + 1) * sizeof(*attached->pieces));
@@ -309,13 +310,13 @@ static void offer_pieces(struct overlay *overlay, const struct series *series,
 
     assert(operation->stream != NULL);
     for (uint32_t i = 0; i < go->pieces_count; i++)
-        attach(ret_attached, go->pieces[i].offset, go->pieces[i].payload);
+        attach_piece(ret_attached, go->pieces[i].offset, go->pieces[i].payload);
     for (uint32_t i = 0; i < operation->pieces_count && !go->result; i++) {
         const struct piece *piece = &operation->pieces[i];
 
         if (piece->child == PIECE_OWN)
-            attach(ret_attached, (uint32_t)offset,
-                   (struct wire_bytes){piece->payload->data, piece->payload->length_bytes});
+            attach_piece(ret_attached, (uint32_t)offset,
+                         (struct wire_bytes){piece->payload->data, piece->payload->length_bytes});
         offset += piece->bytes;
     }
     if (!series_is_member(overlay, series) && go->algorithm != STREAM_VIA_TOP)
@@ -327,8 +328,8 @@ static void offer_pieces(struct overlay *overlay, const struct series *series,
     ret_attached->pieces_count = 0;
 }
 
-static void begin(struct overlay *overlay, struct series *series, struct operation *operation,
-                  const struct stream_go *go)
+static void begin_streaming(struct overlay *overlay, struct series *series,
+                            struct operation *operation, const struct stream_go *go)
 {
     uint32_t bytes = go->result ? 0 : (uint32_t)large_bytes(operation);
     struct stream_go attached = {0};
@@ -351,7 +352,7 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
 {
     struct stream_shape shape = shape_of(overlay, series);
     uint64_t bytes = large_bytes(operation);
-    enum stream_algorithm algorithm = choose(overlay, series, operation, bytes);
+    enum stream_algorithm algorithm = choose_algorithm(overlay, series, operation, bytes);
     struct stream_go go = {.name.key = operation_key(series, operation),
                            .algorithm = (uint8_t)algorithm,
                            .result = large_is_held(operation),
@@ -360,7 +361,7 @@ void large_go(struct overlay *overlay, struct series *series, struct operation *
 
     assert(bytes > 0 && bytes <= STREAM_BYTES_MAX);
     series->is_warm = true;
-    begin(overlay, series, operation, &go);
+    begin_streaming(overlay, series, operation, &go);
 }
 
 /* The GO of a later round. */
@@ -395,8 +396,9 @@ void large_go_again(struct overlay *overlay, const struct series *series,
 }
 
 /* The meeting point chooses another route, or has informed us of one. */
-static void reroute(struct overlay *overlay, struct series *series, struct operation *operation,
-                    const struct stream_go *go, uint32_t round)
+static void reroute_operation(struct overlay *overlay, struct series *series,
+                              struct operation *operation, const struct stream_go *go,
+                              uint32_t round)
 {
     struct stream_go nothing = {0};
 
@@ -443,14 +445,14 @@ int large_on_go(struct overlay *overlay, uint32_t from, const struct frame *fram
         rc = -EBADMSG;
     if (rc == 0 && is_first) {
         operation->went = hash_of(frame);
-        begin(overlay, series, operation, &go);
+        begin_streaming(overlay, series, operation, &go);
     } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream == 0) {
         rc = operation->went == hash_of(frame) ? 0 : -EBADMSG; /* sent again: one of the two is
                                                                 * wrong */
     } else if (rc == 0 && operation != NULL && operation_is_going(operation) &&
                frame->stream > operation->round) {
-        reroute(overlay, series, operation, &go, frame->stream);
+        reroute_operation(overlay, series, operation, &go, frame->stream);
     }
     stream_go_fini(&go);
     return rc;
@@ -465,7 +467,7 @@ bool large_may_be_over(const struct overlay *overlay, const struct series *serie
            (operation_is_stored(operation) || !series_is_member(overlay, series));
 }
 
-static void end(struct overlay *overlay, struct operation *operation)
+static void end_operation(struct overlay *overlay, struct operation *operation)
 {
     operation_step(operation, OPERATION_EVENT_OVER);
     large_reset(overlay, operation);
@@ -486,7 +488,7 @@ static void pass_over(struct overlay *overlay, struct series *series, struct ope
             overlay_send_copy(overlay, overlay->children[i].head, &frame);
     }
     message_release(frame.payload);
-    end(overlay, operation);
+    end_operation(overlay, operation);
 }
 
 void large_take_over(struct overlay *overlay, struct series *series, struct operation *operation)
@@ -657,7 +659,7 @@ static void tell_broken(struct overlay *overlay, struct series *series, struct o
     operation->broken = operation->round + 1;
     if (series_meets_here(overlay, series)) {
         series->narrow_ns = overlay->now_ns + NARROW_NS;
-        reroute(overlay, series, operation, &go, operation->round + 1);
+        reroute_operation(overlay, series, operation, &go, operation->round + 1);
     } else if (collective_can_contribute(overlay, series)) {
         say_broken(overlay, series, operation);
     }

@@ -33,7 +33,7 @@
 
 #define NOTICE_NS (10000 * 1000000ull)
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -58,7 +58,7 @@ static uint64_t silence_of_child_ns(const struct overlay *overlay)
 /* When a silence that all wait for is reported. */
 uint64_t lease_notice_ns(const struct overlay *overlay)
 {
-    return earlier(NOTICE_NS, overlay->lease_ns / 4);
+    return earlier_ns(NOTICE_NS, overlay->lease_ns / 4);
 }
 
 static uint64_t silence_of_parent_ns(const struct overlay *overlay)
@@ -114,7 +114,7 @@ void lease_tell_silent(struct overlay *overlay, uint32_t place, uint64_t silent_
 
 static uint64_t later_by(const struct overlay *overlay, uint64_t time_ns, uint64_t delay_ns)
 {
-    return earlier(time_ns + delay_ns, overlay->now_ns);
+    return earlier_ns(time_ns + delay_ns, overlay->now_ns);
 }
 
 /* The wait for others counts from their last message; while we were stalled their messages may have
@@ -169,7 +169,7 @@ static void check_children(struct overlay *overlay)
             membership_drop(overlay, child, ENDPOINT_LOSS_SILENT);
         else
             overlay->lease.watch_ns =
-                earlier(overlay->lease.watch_ns, child_due_ns(overlay, child));
+                earlier_ns(overlay->lease.watch_ns, child_due_ns(overlay, child));
     }
 }
 
@@ -320,22 +320,23 @@ void lease_timer(struct overlay *overlay)
 
 static uint64_t next_deadline_ns(const struct overlay *overlay)
 {
-    uint64_t deadline_ns = earlier(join_deadline_ns(overlay), lease_end_ns(overlay));
+    uint64_t deadline_ns = earlier_ns(join_deadline_ns(overlay), lease_end_ns(overlay));
 
     if (overlay->departing)
         return lease_end_ns(overlay);
-    deadline_ns = earlier(deadline_ns, overlay->parted_ns);
-    deadline_ns = earlier(deadline_ns, overlay->lease.watch_ns);
-    deadline_ns = earlier(deadline_ns, deaths_deadline_ns(overlay));
-    deadline_ns = earlier(deadline_ns, overlay->absence_ns);
-    deadline_ns = earlier(deadline_ns, heirs_deadline_ns(overlay));
-    deadline_ns = earlier(deadline_ns, stall_probe_deadline_ns(overlay));
-    deadline_ns = earlier(deadline_ns, lateral_deadline_ns(overlay));
-    deadline_ns = earlier(deadline_ns, stream_deadline_ns(overlay));
+    deadline_ns = earlier_ns(deadline_ns, overlay->parted_ns);
+    deadline_ns = earlier_ns(deadline_ns, overlay->lease.watch_ns);
+    deadline_ns = earlier_ns(deadline_ns, deaths_deadline_ns(overlay));
+    deadline_ns = earlier_ns(deadline_ns, overlay->absence_ns);
+    deadline_ns = earlier_ns(deadline_ns, heirs_deadline_ns(overlay));
+    deadline_ns = earlier_ns(deadline_ns, stall_probe_deadline_ns(overlay));
+    deadline_ns = earlier_ns(deadline_ns, lateral_deadline_ns(overlay));
+    deadline_ns = earlier_ns(deadline_ns, stream_deadline_ns(overlay));
     if (join_has_parent(overlay))
-        deadline_ns = earlier(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
+        deadline_ns =
+            earlier_ns(deadline_ns, overlay->lease.heard_ns + silence_of_parent_ns(overlay));
     if (has_children(overlay))
-        deadline_ns = earlier(deadline_ns, overlay->lease.beat_ns + beat_interval_ns(overlay));
+        deadline_ns = earlier_ns(deadline_ns, overlay->lease.beat_ns + beat_interval_ns(overlay));
     return deadline_ns;
 }
 

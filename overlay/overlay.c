@@ -476,7 +476,7 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     }
 }
 
-static void handle(struct overlay *overlay, const struct overlay_event *event)
+static void dispatch_event(struct overlay *overlay, const struct overlay_event *event)
 {
     switch (event->kind) {
     case OVERLAY_EVENT_START:
@@ -535,7 +535,7 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     if (!overlay->ended && overlay->departing)
         growth_departing_step(overlay, event);
     else if (!overlay->ended)
-        handle(overlay, event);
+        dispatch_event(overlay, event);
     if (!overlay->ended && !overlay->departing) {
         deaths_log(overlay);
         broadcast_step_end(overlay);

@@ -166,8 +166,8 @@ static void say_gone(struct overlay *overlay, const struct series *series, uint3
     overlay_send(overlay, place, &frame);
 }
 
-static int answer(struct overlay *overlay, struct series *series, struct operation *operation,
-                  uint32_t index, const struct overlay_again *again)
+static int answer_again(struct overlay *overlay, struct series *series, struct operation *operation,
+                        uint32_t index, const struct overlay_again *again)
 {
     const struct part *part = operation_part(overlay, operation, index);
     uint32_t place = overlay->children[index].head;
@@ -205,7 +205,8 @@ static int take_unanswered(struct overlay *overlay, const struct overlay_again *
     else if (operation == NULL)
         say_gone(overlay, series, again->key.generation, from);
     else
-        return answer(overlay, series, operation, (uint32_t)(child - overlay->children), again);
+        return answer_again(overlay, series, operation, (uint32_t)(child - overlay->children),
+                            again);
     return 0;
 }
 

@@ -90,8 +90,8 @@ static void held_destroy(struct held *held)
 
 static void refuse_request(struct overlay *overlay, const struct frame *frame);
 
-static void hold(struct overlay *overlay, uint32_t destination, const struct frame *frame,
-                 bool downward)
+static void hold_frame(struct overlay *overlay, uint32_t destination, const struct frame *frame,
+                       bool downward)
 {
     struct route *route = &overlay->route;
     uint64_t bytes = frame->payload != NULL ? frame->payload->length_bytes : 0;
@@ -118,11 +118,11 @@ static void hold(struct overlay *overlay, uint32_t destination, const struct fra
     route->held_bytes += bytes;
 }
 
-static void forward(struct overlay *overlay, uint32_t destination, const struct frame *frame,
-                    bool downward)
+static void forward_frame(struct overlay *overlay, uint32_t destination, const struct frame *frame,
+                          bool downward)
 {
     if (hop_try(overlay, destination, frame, downward) == HOP_HELD)
-        hold(overlay, destination, frame, downward);
+        hold_frame(overlay, destination, frame, downward);
 }
 
 void route_flush(struct overlay *overlay)
@@ -155,7 +155,7 @@ static void send_from_here(struct overlay *overlay, enum overlay_message type,
     struct frame frame;
 
     overlay_encode_data(type, class, data, &frame);
-    forward(overlay, data->destination, &frame, false);
+    forward_frame(overlay, data->destination, &frame, false);
     message_release(frame.payload);
 }
 
@@ -190,8 +190,8 @@ static void request_end(struct overlay *overlay, uint32_t place, uint32_t id, in
     request_destroy(request);
 }
 
-static void deliver(struct overlay *overlay, uint8_t type, uint8_t class,
-                    const struct overlay_data *data, struct message *payload)
+static void deliver_data(struct overlay *overlay, uint8_t type, uint8_t class,
+                         const struct overlay_data *data, struct message *payload)
 {
     struct overlay_action *action;
 
@@ -223,13 +223,14 @@ static struct wire_bytes bytes_of(const struct message *payload)
 }
 
 /* Sends a frame for a call from above; one to this place is delivered at once. */
-static void originate(struct overlay *overlay, enum overlay_message type, enum frame_class class,
-                      uint32_t destination, uint32_t id, struct message *payload)
+static void originate_frame(struct overlay *overlay, enum overlay_message type,
+                            enum frame_class class, uint32_t destination, uint32_t id,
+                            struct message *payload)
 {
     struct overlay_data data = {.source = overlay->place, .destination = destination, .id = id};
 
     if (destination == overlay->place) {
-        deliver(overlay, (uint8_t)type, (uint8_t) class, &data, message_reference(payload));
+        deliver_data(overlay, (uint8_t)type, (uint8_t) class, &data, message_reference(payload));
         return;
     }
     data.payload = bytes_of(payload);
@@ -261,24 +262,25 @@ static void refuse_request(struct overlay *overlay, const struct frame *frame)
 
 void route_send(struct overlay *overlay, const struct overlay_event *event)
 {
-    originate(overlay, OVERLAY_DATA, event->class, event->place, 0, event->payload);
+    originate_frame(overlay, OVERLAY_DATA, event->class, event->place, 0, event->payload);
 }
 
 void route_reply(struct overlay *overlay, const struct overlay_event *event)
 {
-    originate(overlay, OVERLAY_REPLY, FRAME_COLLECTIVE, event->place, event->id, event->payload);
+    originate_frame(overlay, OVERLAY_REPLY, FRAME_COLLECTIVE, event->place, event->id,
+                    event->payload);
 }
 
 static void request_send(struct overlay *overlay, const struct request *request)
 {
-    originate(overlay, OVERLAY_REQUEST, FRAME_COLLECTIVE, request->place, request->id,
-              request->payload);
+    originate_frame(overlay, OVERLAY_REQUEST, FRAME_COLLECTIVE, request->place, request->id,
+                    request->payload);
 }
 
 void route_tell(struct overlay *overlay, enum overlay_message type, uint32_t destination,
                 struct message *payload)
 {
-    originate(overlay, type, FRAME_COLLECTIVE, destination, 0, payload);
+    originate_frame(overlay, type, FRAME_COLLECTIVE, destination, 0, payload);
 }
 
 void route_request(struct overlay *overlay, const struct overlay_event *event)
@@ -377,10 +379,10 @@ int route_on_data(struct overlay *overlay, uint32_t from, const struct frame *fr
         frame->class >= FRAME_CLASS_COUNT)
         return -EBADMSG;
     if (data.destination == overlay->place)
-        deliver(overlay, frame->type, frame->class, &data,
-                message_create(data.payload.data, data.payload.length_bytes));
+        deliver_data(overlay, frame->type, frame->class, &data,
+                     message_create(data.payload.data, data.payload.length_bytes));
     else
-        forward(overlay, data.destination, frame, from == overlay->join.target);
+        forward_frame(overlay, data.destination, frame, from == overlay->join.target);
     return 0;
 }
 

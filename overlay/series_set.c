@@ -24,7 +24,7 @@ static struct range whole_of(const struct ranges *set)
     return (struct range){ranges_min(set), ranges_max(set)};
 }
 
-static bool covers(struct range outer, struct range inner)
+static bool range_covers(struct range outer, struct range inner)
 {
     return outer.first <= inner.first && inner.last <= outer.last;
 }
@@ -51,7 +51,7 @@ void series_slice(const struct ranges *set, struct range range, struct ranges *r
 
 bool series_is_whole(const struct series *series)
 {
-    return covers(series->within, whole_of(&series->set));
+    return range_covers(series->within, whole_of(&series->set));
 }
 
 /* The part of the covering range that this place heads now. */
@@ -70,7 +70,7 @@ static struct range own_range(const struct overlay *overlay, const struct series
 bool series_suffices(const struct overlay *overlay, const struct series *series)
 {
     return series_is_whole(series) || (series->judged == series->attempt &&
-                                       covers(series->within, own_range(overlay, series)));
+                                       range_covers(series->within, own_range(overlay, series)));
 }
 
 bool series_has_dead(const struct overlay *overlay, const struct series *series)
@@ -116,8 +116,8 @@ void series_joined(struct series *series)
     series->said = ATTEMPT_NONE;
 }
 
-static void learn(struct overlay *overlay, struct series *series, const struct ranges *set,
-                  struct range within)
+static void learn_set(struct overlay *overlay, struct series *series, const struct ranges *set,
+                      struct range within)
 {
     ranges_copy(&series->set, set);
     series->within = within;
@@ -131,11 +131,11 @@ void series_set_init(struct overlay *overlay, struct series *series, const struc
 {
     series_joined(series);
     series->judged = ATTEMPT_NONE;
-    learn(overlay, series, set, within);
+    learn_set(overlay, series, set, within);
 }
 
 /* Whether they agree, as far as both are known. */
-static bool agree(const struct series *series, const struct ranges *set, struct range within)
+static bool sets_agree(const struct series *series, const struct ranges *set, struct range within)
 {
     struct ranges ours = {0}, theirs = {0};
     bool same =
@@ -143,7 +143,7 @@ static bool agree(const struct series *series, const struct ranges *set, struct 
     struct range both = {series->within.first > within.first ? series->within.first : within.first,
                          series->within.last < within.last ? series->within.last : within.last};
 
-    if (same && series_is_whole(series) && covers(within, whole_of(set)))
+    if (same && series_is_whole(series) && range_covers(within, whole_of(set)))
         return ranges_equal(&series->set, set);
     if (same && both.first <= both.last) {
         series_slice(&series->set, both, &ours);
@@ -158,10 +158,10 @@ static bool agree(const struct series *series, const struct ranges *set, struct 
 int series_tell(struct overlay *overlay, struct series *series, const struct ranges *set,
                 struct range within)
 {
-    if (!agree(series, set, within))
+    if (!sets_agree(series, set, within))
         return -1;
-    if (!series_is_whole(series) && !covers(series->within, within))
-        learn(overlay, series, set, within);
+    if (!series_is_whole(series) && !range_covers(series->within, within))
+        learn_set(overlay, series, set, within);
     return 0;
 }
 

@@ -85,7 +85,8 @@ static uint64_t bound_set(struct ranges *set)
 }
 
 /* Adds the answer of a child range. */
-static void merge(struct endpoint_missing *sum, struct endpoint_missing *part, struct range range)
+static void merge_missing(struct endpoint_missing *sum, struct endpoint_missing *part,
+                          struct range range)
 {
     ranges_clip(&part->absent, range.first, range.last);
     ranges_clip(&part->unjoined, range.first, range.last);
@@ -266,7 +267,7 @@ int stall_probe_on_roll(struct overlay *overlay, uint32_t from, const struct fra
     roll = roll_find(overlay, &answer.key);
     if (roll != NULL && ranges_contains(&roll->asked, index)) {
         ranges_remove(&roll->asked, index, index);
-        merge(&roll->result.missing, &answer.missing, child->range);
+        merge_missing(&roll->result.missing, &answer.missing, child->range);
         if (ranges_is_empty(&roll->asked))
             roll_finish(overlay, roll);
     }
@@ -301,7 +302,8 @@ void stall_probe_decided(struct overlay *overlay, const struct series *series,
 }
 
 /* It waits for a place below, or for our own call. */
-static void stalled(struct overlay *overlay, struct series *series, struct operation *operation)
+static void report_stalled(struct overlay *overlay, struct series *series,
+                           struct operation *operation)
 {
     struct overlay_roll_call call = {.key = series->key};
     struct frame frame;
@@ -331,7 +333,7 @@ static void check_operation(struct overlay *overlay, struct series *series,
         if (operation->stalls < TOLD_MAX)
             operation->stalls++;
         if (!operation_is_decided(operation))
-            stalled(overlay, series, operation);
+            report_stalled(overlay, series, operation);
         retell_stalled(overlay, series, operation);
         due_ns = operation->progress_ns + (overlay->stall_ns << operation->stalls);
         if (due_ns <= overlay->now_ns)
@@ -371,7 +373,7 @@ int stall_probe_on_stalled(struct overlay *overlay, uint32_t from, const struct 
     (void)from;
     if (operation != NULL && !operation_is_decided(operation) && operation->stalls == 0) {
         operation->stalls++;
-        stalled(overlay, series, operation);
+        report_stalled(overlay, series, operation);
     }
     return rc;
 }

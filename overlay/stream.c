@@ -207,7 +207,7 @@ static void edge_open(struct overlay *overlay, const struct stream *stream,
 }
 
 /* Opens the edges that can be opened, and asks for missing links, if it is up to us to ask. */
-static void activate(struct overlay *overlay, struct stream *stream)
+static void activate_edges(struct overlay *overlay, struct stream *stream)
 {
     for (uint32_t i = 0; i < stream->edges_count; i++) {
         struct stream_edge *edge = &stream->edges[i];
@@ -230,7 +230,7 @@ static void activate_all(struct overlay *overlay)
     for (struct stream *stream = overlay->streams.first; stream != NULL; stream = stream->next) {
         if (stream->edges_count > 0 && !stream_is_complete(stream) && ++active > STREAM_ACTIVE_MAX)
             continue;
-        activate(overlay, stream);
+        activate_edges(overlay, stream);
     }
 }
 

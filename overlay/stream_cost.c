@@ -46,8 +46,8 @@ static uint32_t log2_of(uint32_t count)
 }
 
 /* The number of edges on the longest path, and to how many a place forwards data. */
-static void describe(const struct stream_shape *shape, enum stream_algorithm algorithm,
-                     uint64_t *ret_edges, uint64_t *ret_fan)
+static void measure_paths(const struct stream_shape *shape, enum stream_algorithm algorithm,
+                          uint64_t *ret_edges, uint64_t *ret_fan)
 {
     *ret_edges = algorithm == STREAM_MAIN_TREE ? shape->depth : log2_of(shape->members);
     if (algorithm == STREAM_VIA_TOP)
@@ -75,7 +75,7 @@ static uint64_t pipeline_ns(const struct stream_shape *shape, enum stream_algori
     uint64_t edges;
     uint64_t fan;
 
-    describe(shape, algorithm, &edges, &fan);
+    measure_paths(shape, algorithm, &edges, &fan);
     first_ns = edges * (shape->costs.hop_ns + fan * (message_ns + bytes_ns(shape, chunk)));
     if (algorithm != STREAM_MAIN_TREE)
         return first_ns + bytes_ns(shape, bytes) + chunks * 2 * message_ns;
@@ -124,7 +124,7 @@ uint32_t stream_chunk_bytes(const struct stream_shape *shape, enum stream_algori
     uint64_t fan;
     uint64_t best;
 
-    describe(shape, algorithm, &edges, &fan);
+    measure_paths(shape, algorithm, &edges, &fan);
     best = square_root(bytes * shape->costs.message_ns * 1000 / shape->costs.byte_ps /
                        (edges > 0 ? edges : 1));
     if (best < STREAM_CHUNK_BYTES_MIN)

@@ -86,7 +86,7 @@ int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_
     return wire_finish(&reader);
 }
 
-static void stamp(struct frame *frame, uint32_t attempt, uint32_t round)
+static void stamp_frame(struct frame *frame, uint32_t attempt, uint32_t round)
 {
     frame->attempt = attempt;
     frame->stream = round;
@@ -109,7 +109,7 @@ void stream_encode_go(const struct stream_go *go, uint32_t attempt, uint32_t rou
         wire_put_bytes(&out, go->pieces[i].payload.data, go->pieces[i].payload.length_bytes);
     }
     overlay_wire_frame_of(OVERLAY_GO, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, round);
+    stamp_frame(ret_frame, attempt, round);
 }
 
 static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t total_bytes)
@@ -175,7 +175,7 @@ void stream_encode_open(const struct stream_open *open, uint32_t attempt, uint32
     wire_put_varint(&out, open->credit_bytes);
     ranges_encode(&open->have, &out);
     overlay_wire_frame_of(OVERLAY_OPEN, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, round);
+    stamp_frame(ret_frame, attempt, round);
 }
 
 int stream_decode_open(const struct frame *frame, struct stream_open *ret_open)
@@ -231,7 +231,7 @@ void stream_encode_credit(const struct stream_credit *credit, uint32_t attempt, 
     wire_put_u8(&out, credit->trees);
     wire_put_varint(&out, credit->bytes);
     overlay_wire_frame_of(OVERLAY_CREDIT, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, round);
+    stamp_frame(ret_frame, attempt, round);
 }
 
 int stream_decode_credit(const struct frame *frame, struct stream_credit *ret_credit)
@@ -252,7 +252,7 @@ void stream_encode_broken(const struct stream_name *name, uint32_t attempt, uint
 
     put_name(name, &out);
     overlay_wire_frame_of(OVERLAY_BROKEN, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, round);
+    stamp_frame(ret_frame, attempt, round);
 }
 
 int stream_decode_broken(const struct frame *frame, struct stream_name *ret_name)
@@ -270,7 +270,7 @@ void stream_encode_done(const struct operation_name *key, uint32_t attempt, stru
 
     overlay_wire_put_key(key, &out);
     overlay_wire_frame_of(OVERLAY_DONE, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, 0);
+    stamp_frame(ret_frame, attempt, 0);
 }
 
 int stream_decode_done(const struct frame *frame, struct operation_name *ret_key)
@@ -289,7 +289,7 @@ void stream_encode_over(const struct stream_over *over, uint32_t attempt, struct
     overlay_wire_put_key(&over->key, &out);
     wire_put_varint(&out, over->stable);
     overlay_wire_frame_of(OVERLAY_OVER, FRAME_COLLECTIVE, &out, ret_frame);
-    stamp(ret_frame, attempt, 0);
+    stamp_frame(ret_frame, attempt, 0);
 }
 
 int stream_decode_over(const struct frame *frame, struct stream_over *ret_over)
