@@ -310,26 +310,29 @@ static void clock_done(struct doctor *doctor)
     contribute_report(doctor);
 }
 
-static void clock_ask(struct doctor *doctor)
+static void clock_ask(struct doctor *doctor, uint32_t parent)
 {
     struct buffer payload = {0};
 
     assert(doctor->root == NULL && !doctor->is_clock_known);
+    assert(parent != TREE_NO_PLACE);
     wire_put_u8(&payload, JOB_MESSAGE_CLOCK);
     doctor->clock_asked_ns = real_time_ns();
     doctor->clock_request =
-        endpoint_request(doctor->daemon->endpoint, endpoint_parent(doctor->daemon->endpoint),
-                         message_from_buffer(&payload));
+        endpoint_request(doctor->daemon->endpoint, parent, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
+/* Without a parent the time is not asked for, which the timer reports. */
 static void clock_start(struct doctor *doctor)
 {
+    uint32_t parent = endpoint_parent(doctor->daemon->endpoint);
+
     if (doctor->root != NULL) {
         doctor->is_clock_known = 1;
         clock_done(doctor);
-    } else if (endpoint_parent(doctor->daemon->endpoint) != TREE_NO_PLACE) {
-        clock_ask(doctor);
+    } else if (parent != TREE_NO_PLACE) {
+        clock_ask(doctor, parent);
     }
 }
 
@@ -357,7 +360,7 @@ static void on_doctor_reply(void *context, uint32_t id, int status, struct messa
     if (wire_finish(&reader) < 0)
         return;
     if (answer == CLOCK_ASK_AGAIN) {
-        clock_ask(doctor);
+        clock_start(doctor);
         return;
     }
     doctor->offset_ns += doctor->clock_asked_ns + round_ns / 2 - parent_ns;
