@@ -144,6 +144,9 @@ uint32_t placement_rule_cpus_count(const struct placement_rule *rule);
  * node. */
 bool placement_rule_lists_cores(const struct placement_rule *rule);
 
+/* To the cores of PLACEMENT_BY_CPUS. */
+void placement_rule_add_part(struct placement_cpus *listed, struct range part);
+
 void placement_rule_encode(const struct placement_rule *rule, struct buffer *out);
 /* 0 or -EBADMSG; the caller owns what the rule does. */
 int placement_rule_decode(struct placement_rule *ret_rule, struct wire_reader *reader);

@@ -18,9 +18,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "base/wire.h"
 
-#define HEADER_BYTES      5 /* u32 length of the payload, u8 type */
 #define READ_BYTES        (64u * 1024)
 #define KEEP_BYTES_MAX    (1024u * 1024) /* a larger buffer is freed once it is empty */
 #define FLUSH_POLL_MS_MAX 1000
@@ -140,12 +138,11 @@ static void channel_close(struct channel *channel, const char *why)
 /* The length of the first message's payload; 0 if its header is not complete. */
 static int channel_peek(const struct channel *channel, size_t consumed_bytes, uint32_t *ret_bytes)
 {
-    struct wire_reader reader;
+    uint8_t type;
 
-    if (channel->in.length_bytes - consumed_bytes < HEADER_BYTES)
+    if (channel->in.length_bytes - consumed_bytes < CHANNEL_HEADER_BYTES)
         return 0;
-    wire_reader_init(&reader, channel->in.data + consumed_bytes, HEADER_BYTES);
-    *ret_bytes = wire_get_u32(&reader);
+    channel_header_get(channel->in.data + consumed_bytes, ret_bytes, &type);
     return 1;
 }
 
@@ -162,12 +159,12 @@ static int channel_dispatch(struct channel *channel)
             channel_close(channel, "it sent a message that is too long");
             return 0;
         }
-        if (channel->in.length_bytes - consumed - HEADER_BYTES < payload_bytes)
+        if (channel->in.length_bytes - consumed - CHANNEL_HEADER_BYTES < payload_bytes)
             break;
-        consumed += HEADER_BYTES + payload_bytes;
+        consumed += CHANNEL_HEADER_BYTES + payload_bytes;
         channel->busy = 1;
-        channel->events->message(channel->context, message[HEADER_BYTES - 1],
-                                 message + HEADER_BYTES, payload_bytes);
+        channel->events->message(channel->context, message[CHANNEL_HEADER_BYTES - 1],
+                                 message + CHANNEL_HEADER_BYTES, payload_bytes);
         if (!channel_leave_call(channel))
             return 0;
     }
@@ -184,8 +181,8 @@ static size_t channel_wanted(const struct channel *channel)
     uint32_t payload_bytes = 0;
 
     if (channel_peek(channel, 0, &payload_bytes) &&
-        payload_bytes + HEADER_BYTES > channel->in.length_bytes + READ_BYTES)
-        return payload_bytes + HEADER_BYTES - channel->in.length_bytes;
+        payload_bytes + CHANNEL_HEADER_BYTES > channel->in.length_bytes + READ_BYTES)
+        return payload_bytes + CHANNEL_HEADER_BYTES - channel->in.length_bytes;
     return READ_BYTES;
 }
 
@@ -259,8 +256,7 @@ void channel_send(struct channel *channel, uint8_t type, const void *payload, si
     assert(payload_bytes <= CHANNEL_MESSAGE_BYTES_MAX);
     if (channel->closed || channel->write_failed)
         return;
-    wire_put_u32(&channel->out, (uint32_t)payload_bytes);
-    wire_put_u8(&channel->out, type);
+    channel_header_put((uint32_t)payload_bytes, type, &channel->out);
     buffer_append(&channel->out, payload, payload_bytes);
     if (!channel->flush_deferred) {
         channel->flush_deferred = 1;

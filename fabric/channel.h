@@ -14,6 +14,7 @@
 #include "fabric/loop.h"
 
 #define CHANNEL_MESSAGE_BYTES_MAX (64u * 1024 * 1024)
+#define CHANNEL_HEADER_BYTES      5
 
 struct channel;
 
@@ -33,5 +34,11 @@ void channel_send(struct channel *channel, uint8_t type, const void *payload, si
 void channel_send_buffer(struct channel *channel, uint8_t type,
                          struct buffer *payload); /* clears */
 size_t channel_queued(const struct channel *channel);
+
+/* For who has no loop: what stands before each payload. */
+void channel_header_put(uint32_t payload_bytes, uint8_t type, struct buffer *out);
+/* Reads CHANNEL_HEADER_BYTES. */
+void channel_header_get(const unsigned char *header, uint32_t *ret_payload_bytes,
+                        uint8_t *ret_type);
 
 #endif

@@ -306,7 +306,7 @@ static void put_bytes(struct overlay_contribute *contribute, enum overlay_part_s
 {
     contribute->state = (uint8_t)state;
     buffer_clear(out);
-    wire_put_varint(out, bytes);
+    stream_put_size(bytes, out);
 }
 
 /* Fills in state, status and payload of a contribution to our parent. */

@@ -40,14 +40,15 @@ static uint64_t jitter_delay(const struct overlay *overlay, uint64_t delay_ns)
 static void ancestor_read(const struct overlay *overlay, uint32_t index, uint32_t *ret_place,
                           struct addresses *ret_addresses)
 {
+    struct endpoint_ancestor ancestor;
     struct wire_reader reader;
 
     assert(index < overlay->join.ancestors_count);
     wire_reader_init(&reader, overlay->join.ancestors->data, overlay->join.ancestors->length_bytes);
-    for (uint32_t i = 0; i <= index; i++) {
-        *ret_place = wire_get_u32(&reader);
-        address_wire_get(&reader, ret_addresses);
-    }
+    for (uint32_t i = 0; i <= index; i++)
+        overlay_get_ancestor(&reader, &ancestor);
+    *ret_place = ancestor.place;
+    *ret_addresses = ancestor.addresses;
 }
 
 static void join_connect(struct overlay *overlay, uint32_t place, const struct addresses *addresses)

@@ -129,14 +129,11 @@ uint64_t large_bytes(const struct operation *operation)
 
 uint64_t large_bytes_said(const struct overlay_contribute *contribute)
 {
-    struct wire_reader reader;
     uint64_t bytes;
 
     if (contribute->state != OVERLAY_PART_SIZED && contribute->state != OVERLAY_PART_STORED)
         return 0;
-    wire_reader_init(&reader, contribute->payload.data, contribute->payload.length_bytes);
-    bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
-    return wire_finish(&reader) == 0 ? bytes : 0;
+    return stream_get_size(&contribute->payload, &bytes) == 0 ? bytes : 0;
 }
 
 bool large_is_said_well(const struct overlay_contribute *contribute)

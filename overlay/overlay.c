@@ -113,10 +113,8 @@ static struct message *pack_ancestors(const struct endpoint_config *config)
     struct buffer packed = {0};
     struct message *message;
 
-    for (uint32_t i = 0; i < config->ancestors_count; i++) {
-        wire_put_u32(&packed, config->ancestors[i].place);
-        address_wire_put(&config->ancestors[i].addresses, &packed);
-    }
+    for (uint32_t i = 0; i < config->ancestors_count; i++)
+        overlay_put_ancestor(&config->ancestors[i], &packed);
     message = message_from_buffer(&packed);
     buffer_fini(&packed);
     return message;

@@ -213,10 +213,10 @@ static void print_status(uint8_t status, const struct ranges *lost, struct buffe
 /* The number sent instead of a payload. */
 static void print_bytes(struct wire_bytes payload, struct buffer *out)
 {
-    struct wire_reader reader;
+    uint64_t bytes;
 
-    wire_reader_init(&reader, payload.data, payload.length_bytes);
-    buffer_printf(out, " bytes=%llu", (unsigned long long)wire_get_varint(&reader));
+    (void)stream_get_size(&payload, &bytes); /* 0 if it is malformed */
+    buffer_printf(out, " bytes=%llu", (unsigned long long)bytes);
 }
 
 static int print_contribute(const struct frame *frame, struct buffer *out)

@@ -310,6 +310,18 @@ int overlay_get_owner(const struct wire_bytes *payload, uint32_t *ret_owner)
     return wire_finish(&reader);
 }
 
+void overlay_put_ancestor(const struct endpoint_ancestor *ancestor, struct buffer *out)
+{
+    wire_put_u32(out, ancestor->place);
+    address_wire_put(&ancestor->addresses, out);
+}
+
+void overlay_get_ancestor(struct wire_reader *reader, struct endpoint_ancestor *ret_ancestor)
+{
+    ret_ancestor->place = wire_get_u32(reader);
+    address_wire_get(reader, &ret_ancestor->addresses);
+}
+
 void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out)
 {
     wire_put_varint(out, place);

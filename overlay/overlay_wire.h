@@ -278,6 +278,9 @@ void overlay_encode_refuse(const struct overlay_refuse *refuse, struct frame *re
 int overlay_decode_refuse(const struct frame *frame, struct overlay_refuse *ret_refuse);
 void overlay_encode_arrived(const struct ranges *arrived, struct frame *ret_frame);
 int overlay_decode_arrived(const struct frame *frame, struct ranges *ret_arrived);
+/* As a place keeps its ancestors, and a recording has them. */
+void overlay_put_ancestor(const struct endpoint_ancestor *ancestor, struct buffer *out);
+void overlay_get_ancestor(struct wire_reader *reader, struct endpoint_ancestor *ret_ancestor);
 /* items: the results of that many overlay_put_heir. */
 void overlay_put_heir(uint32_t place, const struct addresses *addresses, struct buffer *out);
 void overlay_encode_heirs(uint32_t count, const struct buffer *items, struct frame *ret_frame);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlay/tree.h"
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
@@ -83,6 +85,21 @@ int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_
     ret_large->algorithm = get_u8_max(&reader, STREAM_MAIN_TREE);
     if (ret_large->total_bytes == 0 || ret_large->chunk_bytes < STREAM_CHUNK_BYTES_MIN)
         wire_fail(&reader);
+    return wire_finish(&reader);
+}
+
+void stream_put_size(uint64_t bytes, struct buffer *out)
+{
+    wire_put_varint(out, bytes);
+}
+
+/* So that sums over all places do not overflow. */
+int stream_get_size(const struct wire_bytes *payload, uint64_t *ret_bytes)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    *ret_bytes = wire_get_varint_max(&reader, UINT64_MAX / 2 / TREE_PLACES_MAX);
     return wire_finish(&reader);
 }
 

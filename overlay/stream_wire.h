@@ -87,6 +87,10 @@ struct stream_over {
 void stream_put_large(const struct stream_large *large, struct buffer *out);
 int stream_get_large(const struct wire_bytes *payload, struct stream_large *ret_large);
 
+/* What a contribution SIZED or STORED has instead of a payload. */
+void stream_put_size(uint64_t bytes, struct buffer *out);
+int stream_get_size(const struct wire_bytes *payload, uint64_t *ret_bytes);
+
 int stream_name_compare(const struct stream_name *a, const struct stream_name *b);
 
 void stream_encode_go(const struct stream_go *go, uint32_t attempt, uint32_t round,

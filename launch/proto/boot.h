@@ -40,7 +40,11 @@ struct boot_record {
 /* The record of a lone place 0, with an empty list of names. */
 void boot_record_init(struct boot_record *record);
 void boot_record_fini(struct boot_record *record);
+/* The first place of the range that has a name: the root, place 0, has none. */
+uint32_t boot_record_first_named(struct range range);
 void boot_record_encode(const struct boot_record *record, struct buffer *out);
+/* With its length before it, as a starter writes it. */
+void boot_record_encode_frame(const struct boot_record *record, struct buffer *out);
 /* Replaces what ret_record, which must be initialised, holds; untouched on failure (-EBADMSG). */
 int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader);
 /* The record of the head of a child range: the parent and its addresses are put before the

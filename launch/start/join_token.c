@@ -9,21 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address_wire.h"
-#include "base/hash.h"
 #include "launch/proto/boot.h"
-#include "overlay/tree.h"
 
 #define PREFIX       "banyan-join-"
-#define CHECK_SEED   0x6a6f696eu
-#define CHECK_BYTES  4
 #define BLANKS       " \t\r"
 #define GARBLED_TEXT "it is truncated or mistyped; copy its whole line from the file again"
-
-static uint32_t check_sum(const unsigned char *data, size_t bytes)
-{
-    return (uint32_t)hash_bytes(data, bytes, CHECK_SEED);
-}
 
 /* ---- Printing ---- */
 
@@ -35,11 +25,7 @@ void join_token_print(const struct join_token *token, struct buffer *out)
     /* A growing buffer must not leave copies of the secret. */
     buffer_reserve(&body, JOIN_TOKEN_BYTES_MAX);
     buffer_reserve(out, JOIN_TOKEN_BYTES_MAX);
-    wire_put_string(&body, token->session);
-    wire_put_varint(&body, token->place);
-    address_wire_put(&token->addresses, &body);
-    wire_put_bytes(&body, token->secret, sizeof(token->secret));
-    wire_put_u32(&body, check_sum(body.data, body.length_bytes));
+    join_token_encode(token, &body);
     buffer_printf(out, PREFIX "%d-", BOOT_PROTOCOL_VERSION);
     for (size_t i = 0; i < body.length_bytes; i++)
         buffer_printf(out, "%02x", body.data[i]);
@@ -69,24 +55,6 @@ static int read_hex(const char *text, size_t bytes, unsigned char *ret_data)
         ret_data[i / 2] = (unsigned char)(high << 4 | low);
     }
     return 0;
-}
-
-static int read_body(const unsigned char *data, size_t bytes, struct join_token *token)
-{
-    struct wire_reader reader;
-    struct wire_bytes secret;
-
-    wire_reader_init(&reader, data, bytes);
-    wire_get_string_into(&reader, token->session, sizeof(token->session));
-    token->place = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX - 1);
-    address_wire_get(&reader, &token->addresses);
-    secret = wire_get_bytes(&reader, SECRET_BYTES);
-    if (secret.length_bytes == SECRET_BYTES)
-        memcpy(token->secret, secret.data, SECRET_BYTES);
-    if (secret.length_bytes != SECRET_BYTES || token->session[0] == '\0' || token->place == 0 ||
-        wire_get_u32(&reader) != check_sum(data, bytes - CHECK_BYTES))
-        wire_fail(&reader);
-    return wire_finish(&reader);
 }
 
 /* After the prefix: "1-" and the hexadecimal digits. */
@@ -126,8 +94,8 @@ int join_token_parse(const char *text, size_t bytes, struct join_token *ret_toke
         return rc;
     text += skipped;
     bytes -= skipped;
-    if (bytes > 2 * sizeof(data) || bytes <= 2 * (size_t)CHECK_BYTES ||
-        read_hex(text, bytes, data) < 0 || read_body(data, bytes / 2, &token) < 0)
+    if (bytes > 2 * sizeof(data) || read_hex(text, bytes, data) < 0 ||
+        join_token_decode(data, bytes / 2, &token) < 0)
         rc = error_set(error, -EBADMSG, "the token is garbled: " GARBLED_TEXT);
     if (rc == 0)
         *ret_token = token;

@@ -33,6 +33,9 @@ struct join_token {
     unsigned char secret[SECRET_BYTES];
 };
 
+/* What stands in HEX, as bytes.  decode: 0 or -EBADMSG, and then token is undefined. */
+void join_token_encode(const struct join_token *token, struct buffer *out);
+int join_token_decode(const unsigned char *data, size_t bytes, struct join_token *token);
 void join_token_print(const struct join_token *token, struct buffer *out);
 /* Untouched on failure: -EBADMSG garbled or no token, -EPROTO of another version. */
 int join_token_parse(const char *text, size_t bytes, struct join_token *ret_token,

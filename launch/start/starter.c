@@ -414,17 +414,6 @@ static struct start *add_start(struct starter *starter, const struct instance_sp
     return start;
 }
 
-static void encode_record(const struct boot_record *record, struct buffer *out)
-{
-    struct buffer body = {0};
-
-    boot_record_encode(record, &body);
-    wire_put_u32(out, (uint32_t)body.length_bytes);
-    buffer_append(out, body.data, body.length_bytes);
-    explicit_bzero(body.data, body.length_bytes);
-    buffer_fini(&body);
-}
-
 /* The ends that stay here must not block the loop; the others are the daemon's business. */
 static int make_pipes(int input[2], int output[2])
 {
@@ -499,7 +488,7 @@ static int open_pipes(struct start *start, const struct boot_record *record,
         return fail_later(start);
     }
     if (start->boot_word == NULL)
-        encode_record(record, &start->record);
+        boot_record_encode_frame(record, &start->record);
     ret_fds[0] = (struct helper_fd){.fd = input[0], .target = STDIN_FILENO};
     ret_fds[1] = (struct helper_fd){.fd = output[1], .target = STDOUT_FILENO};
     ret_fds[2] = (struct helper_fd){.fd = output[1], .target = STDERR_FILENO};

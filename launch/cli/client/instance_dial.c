@@ -17,8 +17,7 @@
 #include "fabric/channel.h"
 #include "launch/proto/control.h"
 
-#define PATIENCE_MS  10000
-#define HEADER_BYTES 5 /* as fabric/channel.h has it: u32 length, u8 type */
+#define PATIENCE_MS 10000
 
 /* The directory must be accessible to this user only. */
 static int check_directory(const char *directory, struct error *error)
@@ -69,10 +68,8 @@ static int send_hello(int fd)
     ssize_t sent;
 
     control_hello_encode(&hello, &payload);
-    wire_put_u32(&message, (uint32_t)payload.length_bytes);
-    wire_put_u8(&message, CONTROL_HELLO);
+    channel_header_put((uint32_t)payload.length_bytes, CONTROL_HELLO, &message);
     buffer_append(&message, payload.data, payload.length_bytes);
-    assert(message.length_bytes == HEADER_BYTES + payload.length_bytes);
     sent = send(fd, message.data, message.length_bytes, MSG_NOSIGNAL);
     buffer_fini(&payload);
     buffer_fini(&message);
@@ -104,14 +101,11 @@ static int read_bytes(int fd, size_t bytes, struct buffer *out)
 static int read_message(int fd, uint8_t *ret_type, struct buffer *payload)
 {
     struct buffer header = {0};
-    struct wire_reader reader;
     uint32_t bytes;
-    int rc = read_bytes(fd, HEADER_BYTES, &header);
+    int rc = read_bytes(fd, CHANNEL_HEADER_BYTES, &header);
 
     if (rc == 0) {
-        wire_reader_init(&reader, header.data, header.length_bytes);
-        bytes = wire_get_u32(&reader);
-        *ret_type = wire_get_u8(&reader);
+        channel_header_get(header.data, &bytes, ret_type);
         rc = bytes <= CHANNEL_MESSAGE_BYTES_MAX ? read_bytes(fd, bytes, payload) : -EBADMSG;
     }
     buffer_fini(&header);

@@ -363,7 +363,7 @@ static void test_bind_words(void)
 }
 
 /* No message with a wrong byte makes a rule that does not hold together, and no part of one is
- * taken for the whole. */
+ * taken for the whole (alloc/placement_wire.c, alloc/placement_rule_wire.c). */
 static void test_wire(void)
 {
     struct random_state random;
