@@ -73,8 +73,9 @@ static void value_set(struct pmi1_server *server, const char *key, const char *v
 /* ---- answers ---- */
 
 /* No answer is longer than a line. */
-__attribute__((format(printf, 3, 4))) static void answer(const struct pmi1_server *server,
-                                                         uint32_t index, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void answer_client(const struct pmi1_server *server,
+                                                                uint32_t index, const char *format,
+                                                                ...)
 {
     char line[PMI1_LINE_BYTES];
     va_list arguments;
@@ -100,8 +101,8 @@ static int on_init(struct pmi1_server *server, uint32_t index, const char *line,
     int fits = pmi1_wire_number(line, "pmi_version", -1) == 1;
     struct pmi_process process;
 
-    answer(server, index, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d",
-           fits ? 0 : -1);
+    answer_client(server, index, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d",
+                  fits ? 0 : -1);
     if (!fits)
         return error_set(error, -EPROTO, "PMI-1: the client speaks another version: %s", line);
     server->clients[index].state = CLIENT_READY;
@@ -113,29 +114,29 @@ static int on_init(struct pmi1_server *server, uint32_t index, const char *line,
 static int on_get_maxes(struct pmi1_server *server, uint32_t index, const char *line,
                         struct error *error)
 {
-    answer(server, index, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d rc=0",
-           PMI1_KVSNAME_BYTES, PMI1_KEY_BYTES, PMI1_VALUE_BYTES);
+    answer_client(server, index, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d rc=0",
+                  PMI1_KVSNAME_BYTES, PMI1_KEY_BYTES, PMI1_VALUE_BYTES);
     return 0;
 }
 
 static int on_get_appnum(struct pmi1_server *server, uint32_t index, const char *line,
                          struct error *error)
 {
-    answer(server, index, "cmd=appnum appnum=%u rc=0", server->local_apps[index]);
+    answer_client(server, index, "cmd=appnum appnum=%u rc=0", server->local_apps[index]);
     return 0;
 }
 
 static int on_get_my_kvsname(struct pmi1_server *server, uint32_t index, const char *line,
                              struct error *error)
 {
-    answer(server, index, "cmd=my_kvsname kvsname=%s rc=0", server->kvs_name);
+    answer_client(server, index, "cmd=my_kvsname kvsname=%s rc=0", server->kvs_name);
     return 0;
 }
 
 static int on_get_universe_size(struct pmi1_server *server, uint32_t index, const char *line,
                                 struct error *error)
 {
-    answer(server, index, "cmd=universe_size size=%u rc=0", server->universe_size);
+    answer_client(server, index, "cmd=universe_size size=%u rc=0", server->universe_size);
     return 0;
 }
 
@@ -159,11 +160,12 @@ static int on_get(struct pmi1_server *server, uint32_t index, const char *line, 
     if (wrong == NULL)
         value = value_get(server, key);
     if (wrong != NULL)
-        answer(server, index, "cmd=get_result rc=-1 msg=%s value=unknown", wrong);
+        answer_client(server, index, "cmd=get_result rc=-1 msg=%s value=unknown", wrong);
     else if (value == NULL)
-        answer(server, index, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown", key);
+        answer_client(server, index, "cmd=get_result rc=-1 msg=key_%s_not_found value=unknown",
+                      key);
     else
-        answer(server, index, "cmd=get_result rc=0 msg=success value=%s", value);
+        answer_client(server, index, "cmd=get_result rc=0 msg=success value=%s", value);
     return 0;
 }
 
@@ -177,12 +179,12 @@ static int on_put(struct pmi1_server *server, uint32_t index, const char *line, 
     if (wrong == NULL && server->puts.length_bytes > PUTS_BYTES_MAX)
         wrong = "too_much_before_a_barrier";
     if (wrong != NULL) {
-        answer(server, index, "cmd=put_result rc=-1 msg=%s", wrong);
+        answer_client(server, index, "cmd=put_result rc=-1 msg=%s", wrong);
         return 0;
     }
     value_set(server, key, value);
     pmi1_wire_encode_put(key, value, &server->puts);
-    answer(server, index, "cmd=put_result rc=0 msg=success");
+    answer_client(server, index, "cmd=put_result rc=0 msg=success");
     return 0;
 }
 
@@ -261,9 +263,9 @@ static void barrier_done(void *speaker, uint64_t id, int status, const void *dat
             continue;
         server->clients[i].state = CLIENT_READY;
         if (status < 0)
-            answer(server, i, "cmd=barrier_out rc=-1 msg=barrier_failed");
+            answer_client(server, i, "cmd=barrier_out rc=-1 msg=barrier_failed");
         else
-            answer(server, i, "cmd=barrier_out rc=0");
+            answer_client(server, i, "cmd=barrier_out rc=0");
     }
 }
 
@@ -285,7 +287,7 @@ static int on_finalize(struct pmi1_server *server, uint32_t index, const char *l
     assert(server->clients[index].state != CLIENT_IN_BARRIER);
     server->clients[index].state = CLIENT_FINALIZED;
     server->ops.finalized(server->ops.context, &process);
-    answer(server, index, "cmd=finalize_ack rc=0");
+    answer_client(server, index, "cmd=finalize_ack rc=0");
     barrier_check(server);
     return 0;
 }
@@ -311,9 +313,9 @@ static void refuse_service(struct pmi1_server *server, uint32_t index, enum pmi_
     struct pmi_process process = process_of(server, index);
 
     server->ops.unserved(server->ops.context, &process, service);
-    answer(server, index, "cmd=%s_result%s rc=-1 msg=%s_is_not_supported", result,
-           service == PMI_SERVICE_NAMES ? " info=no" : "",
-           service == PMI_SERVICE_NAMES ? "publishing" : "spawning");
+    answer_client(server, index, "cmd=%s_result%s rc=-1 msg=%s_is_not_supported", result,
+                  service == PMI_SERVICE_NAMES ? " info=no" : "",
+                  service == PMI_SERVICE_NAMES ? "publishing" : "spawning");
 }
 
 static int on_publish_name(struct pmi1_server *server, uint32_t index, const char *line,
