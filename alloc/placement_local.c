@@ -725,9 +725,9 @@ uint32_t placement_map_alike(const struct placement_map *map, uint32_t node)
         if (low == app->runs_count)
             continue;
         if (app->runs[low].first > node)
-            after = (uint32_t)lesser(after, app->runs[low].first);
+            after = (uint32_t)lesser_u64(after, app->runs[low].first);
         else
-            after = (uint32_t)lesser(after, app->runs[low].first + app->runs[low].nodes);
+            after = (uint32_t)lesser_u64(after, app->runs[low].first + app->runs[low].nodes);
     }
     return after > node ? after - node : 1;
 }

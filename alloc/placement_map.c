@@ -150,7 +150,7 @@ uint32_t placement_map_count(const struct placement_map *map, uint32_t node)
 /* Of a node, in the turns before one. */
 static uint64_t numbered_before(const struct placement_run *run, uint32_t turn)
 {
-    return lesser(run->count, (uint64_t)run->width * turn);
+    return lesser_u64(run->count, (uint64_t)run->width * turn);
 }
 
 /* Of all nodes, in the turns before one. */

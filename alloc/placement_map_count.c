@@ -121,7 +121,7 @@ static int append_by_kind(struct free_runs *runs, const struct placement_map *ma
         run.used_units = 0;
         run.used_slots = used_slots;
         count_taken(map, &run);
-        run.nodes = (uint32_t)lesser(after, (uint64_t)(*stretch)->range.last + 1) - run.first;
+        run.nodes = (uint32_t)lesser_u64(after, (uint64_t)(*stretch)->range.last + 1) - run.first;
         placement_map_append_free_run(runs, &run);
         run.first += run.nodes;
     }
@@ -353,8 +353,8 @@ static void measure_devices(const struct placement_rule *rule, const struct plac
         return;
     left = less_or_none(devices_of(map, run, rule->device_class),
                         run->used_devices[rule->device_class]);
-    room->whole = lesser(room->whole, objects_dealt(map, run, rule));
-    room->free = lesser(room->free, left / placement_rule_devices(rule, rule->device_class));
+    room->whole = lesser_u64(room->whole, objects_dealt(map, run, rule));
+    room->free = lesser_u64(room->free, left / placement_rule_devices(rule, rule->device_class));
 }
 
 static void measure_room(const struct placement_rule *rule, const struct placement_map *map,
@@ -370,11 +370,11 @@ static void measure_room(const struct placement_rule *rule, const struct placeme
                           : rule->per;
         room->free = room->whole;
     } else {
-        room->whole = rule->pe > 0 ? lesser(run->slots, run->units / rule->pe) : run->slots;
-        room->free = rule->pe > 0 ? lesser(slots_left, units_left / rule->pe) : slots_left;
+        room->whole = rule->pe > 0 ? lesser_u64(run->slots, run->units / rule->pe) : run->slots;
+        room->free = rule->pe > 0 ? lesser_u64(slots_left, units_left / rule->pe) : slots_left;
         if (rule->policy == PLACEMENT_BY_CPUS) {
-            room->whole = lesser(room->whole, placement_rule_cpus_count(rule));
-            room->free = lesser(room->free, placement_rule_cpus_count(rule));
+            room->whole = lesser_u64(room->whole, placement_rule_cpus_count(rule));
+            room->free = lesser_u64(room->free, placement_rule_cpus_count(rule));
         }
         measure_devices(rule, map, run, room);
     }
@@ -427,8 +427,8 @@ static uint64_t dealt_before(const struct rooms *rooms, uint64_t turn)
     uint64_t dealt = 0;
 
     for (uint32_t i = 0; i < rooms->count; i++)
-        dealt +=
-            rooms->items[i].run.nodes * lesser(rooms->items[i].free, rooms->items[i].width * turn);
+        dealt += rooms->items[i].run.nodes *
+                 lesser_u64(rooms->items[i].free, rooms->items[i].width * turn);
     return dealt;
 }
 
@@ -488,7 +488,7 @@ static void give_nodes(struct outcome *outcome, const struct free_run *run, uint
     left.first = first;
     left.nodes = nodes;
     left.is_out = 0;
-    left.used_slots = (uint32_t)lesser(run->used_slots + count, UINT32_MAX);
+    left.used_slots = (uint32_t)lesser_u64(run->used_slots + count, UINT32_MAX);
     left.used_units += count * (rule->pe > 0 ? rule->pe : 1);
     for (int i = 0; i < PLACEMENT_DEVICE_COUNT; i++)
         left.used_devices[i] += count * placement_rule_devices(rule, (enum placement_device)i);
@@ -520,7 +520,7 @@ static void give_room(struct outcome *outcome, const struct room *room, uint64_t
                       uint64_t more, uint64_t *rest)
 {
     uint32_t first = room->run.first, nodes = room->run.nodes;
-    uint32_t full = more > 0 ? (uint32_t)lesser(nodes, *rest / more) : nodes;
+    uint32_t full = more > 0 ? (uint32_t)lesser_u64(nodes, *rest / more) : nodes;
 
     give_nodes(outcome, &room->run, first, full, base + more);
     *rest -= full * more;
@@ -550,9 +550,9 @@ static void deal_processes(struct outcome *outcome, const struct rooms *rooms, u
     rest = processes - dealt_before(rooms, turns);
     for (uint32_t i = 0; i < rooms->count; i++) {
         const struct room *room = &rooms->items[i];
-        uint64_t base = lesser(room->free, room->width * turns);
+        uint64_t base = lesser_u64(room->free, room->width * turns);
 
-        give_room(outcome, room, base, lesser(room->width, room->free - base), &rest);
+        give_room(outcome, room, base, lesser_u64(room->width, room->free - base), &rest);
     }
 }
 

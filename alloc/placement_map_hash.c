@@ -116,7 +116,7 @@ static uint64_t hash_in_turns(const struct placement_map *map, uint32_t number,
 
             if (run->count <= first)
                 continue;
-            count = lesser(run->width, run->count - first);
+            count = lesser_u64(run->width, run->count - first);
             left[kept++] = left[i];
             for (uint32_t node = run->first; node - run->first < run->nodes; node++) {
                 if (alike == 0) {

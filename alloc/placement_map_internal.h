@@ -41,7 +41,7 @@ int placement_map_deal_app(struct placement_app *app, const struct placement_map
 /* The run of a node, or NULL. */
 const struct placement_run *placement_map_app_run(const struct placement_app *app, uint32_t node);
 
-static inline uint64_t lesser(uint64_t a, uint64_t b)
+static inline uint64_t lesser_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
