@@ -56,7 +56,7 @@ struct cleaning {
     int failed;
 };
 
-static void on_leftover(void *context, const struct leftover *leftover)
+static void clean_leftover(void *context, const struct leftover *leftover)
 {
     struct cleaning *cleaning = context;
     struct error error = ERROR_NONE;
@@ -127,7 +127,7 @@ int clean_verb(int argc, char **argv)
         return fail_clean(&error);
     } else {
         cleaning.dry_run = settings.dry_run;
-        leftovers_find(settings.tmpdir, on_leftover, &cleaning);
+        leftovers_find(settings.tmpdir, clean_leftover, &cleaning);
         print_count(&cleaning, &text);
     }
     return print_found(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
