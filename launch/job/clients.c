@@ -325,15 +325,15 @@ static void said_hello(struct clients *clients, struct client *client, struct wi
 static void said_run(struct clients *clients, const struct client *client,
                      struct wire_reader *reader)
 {
-    uint32_t request = wire_get_u32(reader);
-    struct job_event event = {.kind = JOB_EVENT_RUN,
-                              .number = (int64_t)((uint64_t)client->number << 32 | request)};
+    struct job_event event = {.kind = JOB_EVENT_RUN};
     struct job_spec spec;
+    uint32_t request;
 
     job_spec_init(&spec);
-    if (job_spec_decode(&spec, reader) < 0) {
+    if (control_run_decode(&request, &spec, reader) < 0) {
         send_refused(clients, client->number, request, "the job cannot be read");
     } else {
+        event.number = (int64_t)((uint64_t)client->number << 32 | request);
         event.spec = &spec;
         clients->ops.step(clients->context, &event);
     }
@@ -393,7 +393,7 @@ static void said_leave(struct clients *clients, struct wire_reader *reader)
 static void said_of_job(struct clients *clients, struct client *client, uint8_t type,
                         struct wire_reader *reader)
 {
-    uint32_t number = wire_get_u32(reader);
+    uint32_t number = control_get_job(reader);
     struct client_job *job = job_find(clients, number);
     struct job_event event = {.kind = JOB_EVENT_SIGNAL, .job = number};
     int is_own = job != NULL && job->owner == client->number;
@@ -402,7 +402,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         return;
     switch (type) {
     case CONTROL_SIGNAL:
-        event.number = wire_get_u32(reader);
+        event.number = control_get_number(reader);
         if (wire_finish(reader) == 0)
             clients->ops.step(clients->context, &event);
         break;
@@ -415,7 +415,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         break;
     case CONTROL_OUTPUT_ACK:
         if (is_own)
-            unacked_release(clients, job, wire_get_u32(reader));
+            unacked_release(clients, job, control_get_number(reader));
         break;
     case CONTROL_SUBSCRIBE:
         said_subscribe(clients, client, job);
@@ -461,7 +461,7 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     struct client_job *job;
 
     wire_reader_init(&reader, data, bytes);
-    event.job = wire_get_u32(&reader);
+    event.job = control_get_job(&reader);
     if (wire_left(&reader) < 5) /* rank and stream */
         return;
     event.number = (int64_t)wire_left(&reader) - 5;
@@ -483,8 +483,8 @@ void clients_input_taken(struct clients *clients, uint32_t number, uint32_t byte
 
     if (job == NULL || job->owner == 0)
         return;
-    wire_put_u32(&payload, number);
-    wire_put_u32(&payload, bytes);
+    control_put_job(number, &payload);
+    control_put_number(bytes, &payload);
     send_buffer(clients, job->owner, CONTROL_STDIN_ACK, &payload);
 }
 
@@ -501,8 +501,7 @@ static void send_accepted(struct clients *clients, const struct job_action *acti
     job->credits = hash_map_create();
     list_append(&clients->jobs, &job->node);
     (void)hash_map_put_u64(clients->jobs_by_number, job->number, job);
-    wire_put_u32(&payload, (uint32_t)action->token);
-    wire_put_u32(&payload, job->number);
+    control_accepted_encode((uint32_t)action->token, job->number, &payload);
     send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);
 }
 
@@ -514,7 +513,7 @@ static void send_job_end(struct clients *clients, uint32_t number,
 
     if (job == NULL)
         return;
-    wire_put_u32(&payload, number);
+    control_put_job(number, &payload);
     control_job_end_encode(end, &payload);
     send_job(clients, job, CONTROL_JOB_END, payload.data, payload.length_bytes);
     buffer_fini(&payload);
@@ -545,7 +544,7 @@ void clients_text(struct clients *clients, uint32_t number, uint8_t level, const
     struct client_job *job = number > 0 ? job_find(clients, number) : NULL;
     struct buffer payload = {0};
 
-    wire_put_u32(&payload, job != NULL ? number : 0);
+    control_put_job(job != NULL ? number : 0, &payload);
     control_text_encode(level, text, &payload);
     if (job != NULL)
         send_job(clients, job, CONTROL_TEXT, payload.data, payload.length_bytes);
@@ -569,7 +568,7 @@ static void send_failed(struct clients *clients, const char *why)
 {
     struct buffer payload = {0};
 
-    wire_put_string(&payload, why);
+    control_failed_encode(why, &payload);
     if (!send_instance(clients, CONTROL_FAILED, &payload))
         clients->ops.unheard(clients->context, why);
     buffer_fini(&payload);
@@ -598,7 +597,7 @@ void clients_action(struct clients *clients, const struct job_action *action)
         send_accepted(clients, action);
         break;
     case JOB_ACTION_STARTED:
-        wire_put_u32(&payload, action->job);
+        control_put_job(action->job, &payload);
         control_started_encode(&action->started, &payload);
         if (job != NULL)
             send_job(clients, job, CONTROL_STARTED, payload.data, payload.length_bytes);

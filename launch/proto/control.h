@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/wire.h"
 #include "launch/proto/instance_spec.h"
+#include "launch/proto/job_spec.h"
 
 #define CONTROL_VERSION 2u
 
@@ -134,6 +135,15 @@ void control_hello_encode(const struct control_hello *message, struct buffer *ou
 int control_hello_decode(struct control_hello *ret_message, struct wire_reader *reader);
 void control_welcome_encode(const struct control_welcome *message, struct buffer *out);
 int control_welcome_decode(struct control_welcome *ret_message, struct wire_reader *reader);
+void control_run_encode(uint32_t request, const struct job_spec *spec, struct buffer *out);
+/* *ret_request is also set if the job cannot be read. */
+int control_run_decode(uint32_t *ret_request, struct job_spec *ret_spec,
+                       struct wire_reader *reader);
+void control_accepted_encode(uint32_t request, uint32_t job, struct buffer *out);
+int control_accepted_decode(uint32_t *ret_request, uint32_t *ret_job, struct wire_reader *reader);
+/* The caller owns the text, "" if it cannot be read. */
+void control_failed_encode(const char *why, struct buffer *out);
+int control_failed_decode(char **ret_why, struct wire_reader *reader);
 void control_refused_encode(uint32_t request, const char *why, struct buffer *out);
 int control_refused_decode(struct control_refused *ret_message, struct wire_reader *reader);
 void control_ready_encode(const struct control_ready *message, struct buffer *out);
@@ -148,7 +158,11 @@ void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, siz
                            struct buffer *out);
 int control_output_decode(struct control_output *ret_message, struct wire_reader *reader);
 /* What messages about a job begin with; 0: of no job. */
-uint32_t control_job_number(struct wire_reader *reader);
+void control_put_job(uint32_t job, struct buffer *out);
+uint32_t control_get_job(struct wire_reader *reader);
+/* What follows it in CONTROL_SIGNAL, _OUTPUT_ACK and _STDIN_ACK. */
+void control_put_number(uint32_t number, struct buffer *out);
+uint32_t control_get_number(struct wire_reader *reader);
 void control_text_encode(uint8_t level, const char *text, struct buffer *out);
 int control_text_decode(struct control_text *ret_message, struct wire_reader *reader);
 

@@ -67,6 +67,42 @@ int control_welcome_decode(struct control_welcome *ret_message, struct wire_read
     return 0;
 }
 
+void control_run_encode(uint32_t request, const struct job_spec *spec, struct buffer *out)
+{
+    wire_put_u32(out, request);
+    job_spec_encode(spec, out);
+}
+
+int control_run_decode(uint32_t *ret_request, struct job_spec *ret_spec, struct wire_reader *reader)
+{
+    *ret_request = wire_get_u32(reader);
+    return job_spec_decode(ret_spec, reader);
+}
+
+void control_accepted_encode(uint32_t request, uint32_t job, struct buffer *out)
+{
+    wire_put_u32(out, request);
+    wire_put_u32(out, job);
+}
+
+int control_accepted_decode(uint32_t *ret_request, uint32_t *ret_job, struct wire_reader *reader)
+{
+    *ret_request = wire_get_u32(reader);
+    *ret_job = wire_get_u32(reader);
+    return wire_finish(reader);
+}
+
+void control_failed_encode(const char *why, struct buffer *out)
+{
+    wire_put_string(out, why);
+}
+
+int control_failed_decode(char **ret_why, struct wire_reader *reader)
+{
+    *ret_why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
+    return wire_finish(reader);
+}
+
 void control_refused_encode(uint32_t request, const char *why, struct buffer *out)
 {
     wire_put_u32(out, request);
@@ -185,7 +221,22 @@ int control_output_decode(struct control_output *ret_message, struct wire_reader
     return wire_finish(reader);
 }
 
-uint32_t control_job_number(struct wire_reader *reader)
+void control_put_job(uint32_t job, struct buffer *out)
+{
+    wire_put_u32(out, job);
+}
+
+uint32_t control_get_job(struct wire_reader *reader)
+{
+    return wire_get_u32(reader);
+}
+
+void control_put_number(uint32_t number, struct buffer *out)
+{
+    wire_put_u32(out, number);
+}
+
+uint32_t control_get_number(struct wire_reader *reader)
 {
     return wire_get_u32(reader);
 }

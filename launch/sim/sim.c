@@ -124,7 +124,7 @@ static void call_end(void *context, uint64_t argument)
 
     (void)argument;
     if (wish->job > 0)
-        wire_put_u32(&payload, wish->job);
+        control_put_job(wish->job, &payload);
     control_end_encode(&wish->end, &payload);
     sim_user_send(wish->machine, wish->client, wish->job > 0 ? CONTROL_END : CONTROL_LEAVE,
                   &payload);
@@ -159,8 +159,8 @@ static void call_signal(void *context, uint64_t number)
     const struct sim_wish *wish = context;
     struct buffer payload = {0};
 
-    wire_put_u32(&payload, wish->job);
-    wire_put_u32(&payload, (uint32_t)number);
+    control_put_job(wish->job, &payload);
+    control_put_number((uint32_t)number, &payload);
     sim_user_send(wish->machine, wish->client, CONTROL_SIGNAL, &payload);
 }
 
@@ -230,7 +230,7 @@ static void call_detach(void *context, uint64_t argument)
     struct buffer payload = {0};
 
     (void)argument;
-    wire_put_u32(&payload, wish->job);
+    control_put_job(wish->job, &payload);
     sim_user_send(wish->machine, wish->client, CONTROL_DETACH, &payload);
 }
 

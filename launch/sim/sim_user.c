@@ -141,8 +141,7 @@ void sim_user_run(struct sim_job *job)
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    wire_put_u32(&payload, job->request);
-    job_spec_encode(&spec, &payload);
+    control_run_encode(job->request, &spec, &payload);
     job_spec_fini(&spec);
     sim_user_send(machine, job->client, CONTROL_RUN, &payload);
 }
@@ -157,9 +156,13 @@ static struct sim_job *job_of(const struct sim_machine *machine, uint32_t number
 
 static void job_accepted(struct sim_machine *machine, struct wire_reader *reader)
 {
-    struct sim_job *job = machine->told[wire_get_u32(reader)];
+    struct sim_job *job;
+    uint32_t request, number;
 
-    job->number = wire_get_u32(reader);
+    if (control_accepted_decode(&request, &number, reader) < 0)
+        assert(!"the root encodes what can be decoded");
+    job = machine->told[request];
+    job->number = number;
     assert(job->number == machine->jobs_count + 1); /* numbers have no gaps */
     machine->jobs =
         memory_resize(machine->jobs, (machine->jobs_count + 1) * sizeof(*machine->jobs));
@@ -168,7 +171,7 @@ static void job_accepted(struct sim_machine *machine, struct wire_reader *reader
 
 static void job_started(struct sim_machine *machine, struct wire_reader *reader)
 {
-    uint32_t number = wire_get_u32(reader);
+    uint32_t number = control_get_job(reader);
     struct control_started message;
 
     if (control_started_decode(&message, reader) < 0)
@@ -180,7 +183,7 @@ static void job_started(struct sim_machine *machine, struct wire_reader *reader)
 
 static void job_reported(struct sim_machine *machine, struct wire_reader *reader)
 {
-    uint32_t number = wire_get_u32(reader);
+    uint32_t number = control_get_job(reader);
     struct control_job_end message;
 
     if (control_job_end_decode(&message, reader) < 0)
@@ -193,7 +196,7 @@ static void job_reported(struct sim_machine *machine, struct wire_reader *reader
 
 static void text_came(struct sim_machine *machine, struct wire_reader *reader)
 {
-    uint32_t number = wire_get_u32(reader);
+    uint32_t number = control_get_job(reader);
     struct control_text message;
     char *text;
 
@@ -211,14 +214,14 @@ static void call_written(void *context, uint64_t bytes)
     const struct sim_job *job = context;
     struct buffer payload = {0};
 
-    wire_put_u32(&payload, job->number);
-    wire_put_u32(&payload, (uint32_t)bytes);
+    control_put_job(job->number, &payload);
+    control_put_number((uint32_t)bytes, &payload);
     sim_user_send(job->machine, job->client, CONTROL_OUTPUT_ACK, &payload);
 }
 
 static void output_came(struct sim_machine *machine, struct wire_reader *reader)
 {
-    struct sim_job *job = job_of(machine, wire_get_u32(reader));
+    struct sim_job *job = job_of(machine, control_get_job(reader));
     uint64_t now_ns = virtual_network_now_ns(machine->sim);
     struct control_output message;
 

@@ -206,7 +206,7 @@ static void on_written(void *context, size_t bytes)
     assert(bytes <= UINT32_MAX);
     front->reader_moved = 1;
     if (bytes > 0 && front->channel != NULL) {
-        wire_put_u32(&payload, (uint32_t)bytes);
+        control_put_number((uint32_t)bytes, &payload);
         front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
         buffer_fini(&payload);
     }

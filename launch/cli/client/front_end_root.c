@@ -127,9 +127,9 @@ static void on_refused(struct front_end *front, struct wire_reader *reader)
 
 static void on_accepted(struct front_end *front, struct wire_reader *reader)
 {
-    (void)wire_get_u32(reader); /* we have one request */
-    front->job = wire_get_u32(reader);
-    if (wire_finish(reader) < 0 || front->job == 0)
+    uint32_t request; /* we have one */
+
+    if (control_accepted_decode(&request, &front->job, reader) < 0 || front->job == 0)
         on_unreadable(front);
     else if (front->early.length_bytes > 0)
         front_end_send(front, CONTROL_END, front->early.data, front->early.length_bytes);
@@ -138,7 +138,7 @@ static void on_accepted(struct front_end *front, struct wire_reader *reader)
 
 static void on_input_taken(struct front_end *front, struct wire_reader *reader)
 {
-    uint32_t bytes = wire_get_u32(reader);
+    uint32_t bytes = control_get_number(reader);
 
     if (wire_finish(reader) < 0)
         on_unreadable(front);
@@ -155,7 +155,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     front_end_check(front);
     wire_reader_init(&reader, payload, payload_bytes);
     if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
-        job = control_job_number(&reader);
+        job = control_get_job(&reader);
     if (job != front->job && job != 0)
         return; /* not our job */
     switch (type) {
@@ -197,7 +197,7 @@ void front_end_send(struct front_end *front, uint8_t type, const void *payload, 
 
     if (front->channel == NULL || front->job == 0)
         return;
-    wire_put_u32(&message, front->job);
+    control_put_job(front->job, &message);
     buffer_append(&message, payload, bytes);
     channel_send_buffer(front->channel, type, &message);
     buffer_fini(&message);
@@ -278,8 +278,7 @@ static void send_job(struct front_end *front)
         control_hello_encode(&hello, &payload);
         channel_send_buffer(front->channel, CONTROL_HELLO, &payload);
     }
-    wire_put_u32(&payload, RUN_REQUEST);
-    job_spec_encode(&front->request->job, &payload);
+    control_run_encode(RUN_REQUEST, &front->request->job, &payload);
     channel_send_buffer(front->channel, CONTROL_RUN, &payload);
     buffer_fini(&payload);
 }

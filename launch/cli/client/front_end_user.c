@@ -17,7 +17,7 @@ static void send_signal(struct front_end *front, int number)
     struct buffer payload = {0};
 
     assert(number > 0 && number < NSIG);
-    wire_put_u32(&payload, (uint32_t)number);
+    control_put_number((uint32_t)number, &payload);
     front_end_send(front, CONTROL_SIGNAL, payload.data, payload.length_bytes);
     buffer_fini(&payload);
 }

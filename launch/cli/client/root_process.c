@@ -114,6 +114,6 @@ static void print_line(void *context, const char *line)
 
 void root_process_print_text(struct wire_reader *reader)
 {
-    (void)control_job_number(reader);
+    (void)control_get_job(reader);
     (void)root_process_each_line(reader, print_line, NULL);
 }

@@ -103,7 +103,7 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
     if (!starting->request->daemonize)
         return;
     starting->detached = 1;
-    wire_put_u32(&payload, instance);
+    control_put_job(instance, &payload);
     channel_send_buffer(starting->channel, CONTROL_DETACH, &payload);
     buffer_fini(&payload);
     loop_stop(starting->loop);
@@ -111,9 +111,9 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
 
 static void on_failed(struct starting *starting, struct wire_reader *reader)
 {
-    char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
+    char *why;
 
-    if (wire_finish(reader) == 0 && !starting->has_failed)
+    if (control_failed_decode(&why, reader) == 0 && !starting->has_failed)
         print_on_stderr(why);
     starting->has_failed = 1;
     free(why);

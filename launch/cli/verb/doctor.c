@@ -77,9 +77,9 @@ static void on_report(struct visit *visit, struct wire_reader *reader)
 /* The instance failed. */
 static void on_failed(struct visit *visit, struct wire_reader *reader)
 {
-    char *why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
+    char *why;
 
-    if (!visit->has_report && wire_finish(reader) == 0) {
+    if (control_failed_decode(&why, reader) == 0 && !visit->has_report) {
         if (visit->status == EXIT_STATUS_FAILED)
             say_to_user(why);
         wait_for_root(visit);

@@ -5,6 +5,7 @@
 #include "test/support/tap.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct wire_reader reader_of(const struct buffer *bytes, size_t length_bytes)
@@ -121,6 +122,68 @@ static void test_text(void)
     buffer_fini(&bytes);
 }
 
+static void test_run(void)
+{
+    struct buffer bytes = {0};
+    struct job_spec spec, back;
+    struct wire_reader reader;
+    uint32_t request = 0, job = 0;
+
+    job_spec_init(&spec);
+    spec.uid = 1000;
+    control_run_encode(7, &spec, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_run_decode(&request, &back, &reader), 0, "a job to run is decoded");
+    is_uint(request, 7, "its request");
+    is_uint(back.uid, 1000, "its specification");
+    job_spec_fini(&back);
+    reader = reader_of(&bytes, bytes.length_bytes - 1);
+    request = 0;
+    is_int(control_run_decode(&request, &back, &reader), -EBADMSG, "one that is cut is refused");
+    is_uint(request, 7, "and who asked for it can be told");
+    buffer_clear(&bytes);
+    control_accepted_encode(7, 12, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_accepted_decode(&request, &job, &reader), 0, "that it is accepted is decoded");
+    ok(request == 7 && job == 12, "request and job");
+    reader = reader_of(&bytes, bytes.length_bytes - 1);
+    is_int(control_accepted_decode(&request, &job, &reader), -EBADMSG, "but not a part of it");
+    job_spec_fini(&spec);
+    buffer_fini(&bytes);
+}
+
+static void test_failed(void)
+{
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    char *why;
+
+    control_failed_encode("no node is left", &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_failed_decode(&why, &reader), 0, "why an instance failed is decoded");
+    is_string(why, "no node is left", "its words");
+    free(why);
+    reader = reader_of(&bytes, bytes.length_bytes - 1);
+    is_int(control_failed_decode(&why, &reader), -EBADMSG, "a text that is cut is refused");
+    is_string(why, "", "and empty");
+    free(why);
+    buffer_fini(&bytes);
+}
+
+static void test_number(void)
+{
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    control_put_job(3, &bytes);
+    control_put_number(15, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_uint(control_get_job(&reader), 3, "the job of a signal");
+    is_uint(control_get_number(&reader), 15, "its number");
+    is_int(wire_finish(&reader), 0, "and no more");
+    buffer_fini(&bytes);
+}
+
 int main(void)
 {
     test_end();
@@ -128,5 +191,8 @@ int main(void)
     test_job_end();
     test_output();
     test_text();
+    test_run();
+    test_failed();
+    test_number();
     return done_testing();
 }
