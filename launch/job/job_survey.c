@@ -63,20 +63,20 @@ unsigned int job_survey_wanted(struct job *job, int all)
 
 void job_survey_ask(struct job *job, unsigned int want, struct job_actions *actions)
 {
+    struct survey_request request = {.number = job->number, .want = (uint8_t)want};
     struct buffer payload = {0}, require = {0};
 
     assert(want != 0 && !ranges_is_empty(&job->places));
     if (want & SURVEY_FACTS)
         placement_require_all(&job->spec.placement, &require);
     ranges_add_all(&job->concerned, &job->places);
-    wire_put_u8(&payload, JOB_MESSAGE_SURVEY);
-    wire_put_u32(&payload, job->number);
-    wire_put_u32(&payload, ++job->surveys);
-    wire_put_u8(&payload, (uint8_t)want);
-    wire_put_string(&payload, buffer_string(&require));
-    ranges_encode(&job->places, &payload);
+    request.generation = ++job->surveys;
+    (void)buffer_string(&require);
+    request.require = buffer_take(&require, NULL);
+    ranges_copy(&request.places, &job->places);
+    survey_request_encode(&request, &payload);
+    survey_request_fini(&request);
     job_actions_broadcast(actions, job->number, &job->places, &payload);
-    buffer_fini(&require);
 }
 
 static int say_failed(const struct job *job, const struct survey *survey, struct error *error)
@@ -135,29 +135,24 @@ void job_survey_close(struct instance *instance)
 void job_survey_asked(struct instance *instance, struct wire_reader *reader,
                       struct job_actions *actions)
 {
-    struct job_asked *asked = memory_allocate_zeroed(sizeof(*asked));
+    struct survey_request request;
     struct job_action *action;
-    struct buffer request = {0};
-    uint8_t want;
-    char *require;
+    struct job_asked *asked;
 
-    asked->number = wire_get_u32(reader);
-    asked->generation = wire_get_u32(reader);
-    want = wire_get_u8(reader);
-    require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
-    ranges_decode(reader, UINT32_MAX, &asked->places);
-    list_append(&instance->asked, &asked->node);
-    if (wire_finish(reader) < 0 || !ranges_contains(&asked->places, instance->place)) {
+    if (survey_request_decode(&request, reader) < 0 ||
+        !ranges_contains(&request.places, instance->place)) {
         log_error("cannot decode the survey from the root");
-        asked_free(asked);
     } else {
-        action = job_actions_add(actions, JOB_ACTION_SURVEY, asked->number);
-        action->want = want;
-        buffer_append(&request, require, strlen(require) + 1);
-        action->message = message_from_buffer(&request);
+        asked = memory_allocate_zeroed(sizeof(*asked));
+        asked->number = request.number;
+        asked->generation = request.generation;
+        ranges_move(&asked->places, &request.places);
+        list_append(&instance->asked, &asked->node);
+        action = job_actions_add(actions, JOB_ACTION_SURVEY, request.number);
+        action->want = request.want;
+        action->message = message_create(request.require, strlen(request.require) + 1);
     }
-    buffer_fini(&request);
-    free(require);
+    survey_request_fini(&request);
 }
 
 void job_survey_answer(struct instance *instance, const struct job_event *event,

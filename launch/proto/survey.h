@@ -21,6 +21,21 @@ struct survey {
     char why[SURVEY_WHY_BYTES]; /* the lowest of them */
 };
 
+/* What the root asks of these nodes' places. */
+struct survey_request {
+    uint32_t number;     /* of the job */
+    uint32_t generation; /* of its surveys */
+    uint8_t want;        /* bits of survey_want */
+    char *require;       /* owned; what its applications require, "" for nothing */
+    struct ranges places;
+};
+
+/* With the message's kind, which has been read before the rest is decoded. */
+void survey_request_encode(const struct survey_request *request, struct buffer *out);
+/* 0 or -EBADMSG; ret_request must be freed in both cases. */
+int survey_request_decode(struct survey_request *ret_request, struct wire_reader *reader);
+void survey_request_fini(struct survey_request *request);
+
 void survey_fini(struct survey *survey);
 void survey_encode(const struct survey *survey, struct buffer *out);
 /* 0 or -EBADMSG; ret_survey is empty on failure. */

@@ -5,7 +5,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "launch/proto/job_wire.h"
 
 #define NODE_RANGES_MAX 16777216u
 
@@ -74,4 +77,32 @@ void survey_merge(struct buffer *merged, const void *other, size_t other_bytes)
         survey_fini(&sum);
     }
     survey_fini(&part);
+}
+
+void survey_request_encode(const struct survey_request *request, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_SURVEY);
+    wire_put_u32(out, request->number);
+    wire_put_u32(out, request->generation);
+    wire_put_u8(out, request->want);
+    wire_put_string(out, request->require);
+    ranges_encode(&request->places, out);
+}
+
+int survey_request_decode(struct survey_request *ret_request, struct wire_reader *reader)
+{
+    *ret_request = (struct survey_request){.places = {0}};
+    ret_request->number = wire_get_u32(reader);
+    ret_request->generation = wire_get_u32(reader);
+    ret_request->want = wire_get_u8(reader);
+    ret_request->require = wire_get_string(reader, SURVEY_REQUIRE_BYTES_MAX);
+    ranges_decode(reader, UINT32_MAX, &ret_request->places);
+    return wire_finish(reader);
+}
+
+void survey_request_fini(struct survey_request *request)
+{
+    free(request->require);
+    ranges_fini(&request->places);
+    *request = (struct survey_request){.places = {0}};
 }

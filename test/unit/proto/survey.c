@@ -73,9 +73,42 @@ static void test_merge(void)
     buffer_fini(&other);
 }
 
+/* The message's kind stands before what is decoded. */
+static void test_request(void)
+{
+    struct survey_request request = {.number = 4,
+                                     .generation = 2,
+                                     .want = SURVEY_FACTS,
+                                     .require = memory_copy_string("mem>1G")};
+    struct survey_request back;
+    struct buffer packed = {0};
+    struct wire_reader reader;
+    int refused = 1;
+
+    ranges_add(&request.places, 1, 9);
+    survey_request_encode(&request, &packed);
+    wire_reader_init(&reader, packed.data + 1, packed.length_bytes - 1);
+    is_int(survey_request_decode(&back, &reader), 0, "a question is read");
+    is_uint(back.number, 4, "its job");
+    is_uint(back.generation, 2, "which of its surveys");
+    is_uint(back.want, SURVEY_FACTS, "what is asked");
+    is_string(back.require, "mem>1G", "for what");
+    ok(ranges_equal(&back.places, &request.places), "and of whom");
+    survey_request_fini(&back);
+    for (size_t bytes = 0; bytes + 1 < packed.length_bytes; bytes++) {
+        wire_reader_init(&reader, packed.data + 1, bytes);
+        refused &= survey_request_decode(&back, &reader) == -EBADMSG;
+        survey_request_fini(&back);
+    }
+    ok(refused, "one that is cut anywhere is refused");
+    survey_request_fini(&request);
+    buffer_fini(&packed);
+}
+
 int main(void)
 {
     test_round_trip();
     test_merge();
+    test_request();
     return done_testing();
 }
