@@ -316,32 +316,58 @@ static void test_long_line_first(void)
     teardown(bench);
 }
 
+/* A rank writes a line without end until another's line comes; *ret_taken_ns is how long that took, 0 if it
+ * did not come.  Returns 0 if we were stopped in between for so long that the line stood still. */
+static int judge_endless_line(struct bench *bench, uint64_t *ret_taken_ns)
+{
+    size_t wanted = strlen(seen(bench, 1, 1)) + strlen("me, too\n");
+    uint64_t start_ns = loop_now_ns(); /* no later than the line begins */
+    uint64_t last_ns = start_ns, longest_ns = 0, now_ns;
+
+    say_long(bench, 0, 1, 20000);
+    run_ready(bench);
+    say(bench, 1, 1, "me, too\n");
+    do {
+        say_long(bench, 0, 1, 64);
+        output_credit(bench->output, 64);
+        run_ready(bench);
+        now_ns = loop_now_ns();
+        if (now_ns - last_ns > longest_ns)
+            longest_ns = now_ns - last_ns;
+        last_ns = now_ns;
+    } while (strlen(seen(bench, 1, 1)) < wanted && now_ns - start_ns < PATIENCE_MS * NS_PER_MS);
+    *ret_taken_ns = strlen(seen(bench, 1, 1)) == wanted ? now_ns - start_ns : 0;
+    return longest_ns < OUTPUT_TAIL_MS * NS_PER_MS / 2;
+}
+
 /* Who waits for another rank in the midst of a line must not keep that one from writing. */
 static void test_long_line_gives_way(void)
 {
     struct bench *bench = setup(2);
-    uint64_t start_ns;
+    uint64_t start_ns, taken_ns = 0;
+    int was_seen_to = 0, was_late;
 
     open_pipe(bench, 0, 1);
     open_pipe(bench, 1, 1);
+    start_ns = loop_now_ns();
     say_long(bench, 0, 1, 20000);
     run_ready(bench);
     say(bench, 1, 1, "I am asked\n");
     run_ready(bench);
-    is_string(seen(bench, 1, 1), "", "a long line that stands still is waited for");
+    was_late = seen(bench, 1, 1)[0] != '\0';
+    if (was_late && loop_now_ns() - start_ns > OUTPUT_TAIL_MS * NS_PER_MS)
+        skip(1, "this machine stops us for as long as a line may stand still");
+    else
+        ok(!was_late, "a long line that stands still is waited for");
     run_bytes(bench, 20011);
     is_string(seen(bench, 1, 1), "I am asked\n", "for a moment");
-    start_ns = loop_now_ns(); /* no later than the line begins */
-    say_long(bench, 0, 1, 20000);
-    run_ready(bench);
-    say(bench, 1, 1, "me, too\n");
-    while (strlen(seen(bench, 1, 1)) < 19 && loop_now_ns() - start_ns < PATIENCE_MS * NS_PER_MS) {
-        say_long(bench, 0, 1, 64);
-        output_credit(bench->output, 64);
-        run_ready(bench);
-    }
-    is_string(seen(bench, 1, 1), "I am asked\nme, too\n", "one without end gives way as well");
-    ok(loop_now_ns() - start_ns >= (OUTPUT_LINE_MS - 10) * NS_PER_MS, "after a while");
+    for (int tries = 0; tries < 10 && !was_seen_to; tries++)
+        was_seen_to = judge_endless_line(bench, &taken_ns);
+    ok(taken_ns > 0, "one without end gives way as well");
+    if (was_seen_to)
+        ok(taken_ns >= (OUTPUT_LINE_MS - 10) * NS_PER_MS, "after a while");
+    else
+        skip(1, "this machine stops us for as long as a line may stand still");
     teardown(bench);
 }
 
