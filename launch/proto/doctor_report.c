@@ -49,7 +49,7 @@ static char *clean_copy(const char *text)
     return copy;
 }
 
-static int compare(const struct doctor_finding *a, const struct doctor_finding *b)
+static int compare_findings(const struct doctor_finding *a, const struct doctor_finding *b)
 {
     int order;
 
@@ -62,14 +62,14 @@ static int compare(const struct doctor_finding *a, const struct doctor_finding *
 }
 
 /* Where it is or belongs; 1 if it is present. */
-static int find(const struct doctor_report *report, const struct doctor_finding *finding,
-                uint32_t *ret_index)
+static int find_finding(const struct doctor_report *report, const struct doctor_finding *finding,
+                        uint32_t *ret_index)
 {
     uint32_t low = 0, high = report->count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = compare(&report->items[middle], finding);
+        int order = compare_findings(&report->items[middle], finding);
         if (order == 0) {
             *ret_index = middle;
             return 1;
@@ -83,8 +83,8 @@ static int find(const struct doctor_report *report, const struct doctor_finding 
     return 0;
 }
 
-static void insert(struct doctor_report *report, uint32_t index,
-                   const struct doctor_finding *finding)
+static void insert_finding(struct doctor_report *report, uint32_t index,
+                           const struct doctor_finding *finding)
 {
     assert(index <= report->count && report->count <= report->capacity);
     if (report->count == report->capacity) {
@@ -98,12 +98,12 @@ static void insert(struct doctor_report *report, uint32_t index,
 }
 
 /* Takes the texts; places stay the caller's. */
-static void put(struct doctor_report *report, struct doctor_finding *finding,
-                const struct ranges *places)
+static void put_finding(struct doctor_report *report, struct doctor_finding *finding,
+                        const struct ranges *places)
 {
     uint32_t index;
 
-    if (find(report, finding, &index)) {
+    if (find_finding(report, finding, &index)) {
         ranges_add_all(&report->items[index].places, places);
         finding_fini(finding);
         return;
@@ -114,11 +114,11 @@ static void put(struct doctor_report *report, struct doctor_finding *finding,
                                       .text = memory_copy_string("not all findings are shown"),
                                       .remedy = memory_copy_string("examine fewer nodes at once")};
         finding_fini(finding);
-        put(report, &rest, places);
+        put_finding(report, &rest, places);
         return;
     }
     ranges_copy(&finding->places, places);
-    insert(report, index, finding);
+    insert_finding(report, index, finding);
 }
 
 void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
@@ -131,7 +131,7 @@ void doctor_report_add(struct doctor_report *report, enum doctor_topic topic,
                                      .remedy = clean_copy(remedy != NULL ? remedy : "")};
 
     assert(topic < DOCTOR_TOPIC_COUNT && level < DOCTOR_LEVEL_COUNT);
-    put(report, &finding, places);
+    put_finding(report, &finding, places);
 }
 
 void doctor_report_merge(struct doctor_report *report, const struct doctor_report *other)

@@ -45,7 +45,7 @@ int survey_decode(struct survey *ret_survey, struct wire_reader *reader)
     return 0;
 }
 
-static void merge(struct survey *sum, const struct survey *part)
+static void merge_surveys(struct survey *sum, const struct survey *part)
 {
     assert(sum != part);
     placement_machines_merge(&sum->machines, &part->machines);
@@ -71,7 +71,7 @@ void survey_merge(struct buffer *merged, const void *other, size_t other_bytes)
         return;
     wire_reader_init(&reader, merged->data, merged->length_bytes);
     if (survey_decode(&sum, &reader) == 0) {
-        merge(&sum, &part);
+        merge_surveys(&sum, &part);
         buffer_clear(merged);
         survey_encode(&sum, merged);
         survey_fini(&sum);
