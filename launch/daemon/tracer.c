@@ -39,9 +39,11 @@ static void tracer_put(struct tracer *tracer, const struct buffer *text)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
+            int code = errno;
+
+            tracer_stop(tracer); /* the warning may be sent to the root, which is a step to trace */
             log_warning("cannot record to %s: %s; the recording ends here", tracer->path,
-                        strerror(errno));
-            tracer_stop(tracer);
+                        strerror(code));
             return;
         }
         done += (size_t)written;

@@ -249,6 +249,16 @@ done
 record=$(echo "$scratch/records/"*-1.record)
 run "$banyan" sim -v --replay "$record"
 like "$out" 'send 0 JOIN' "each step can be told"
+
+# A file system that is full ends the recording, and nothing else.
+if unshare -m sh -c 'mount -t tmpfs -o size=64k none /mnt' 2>/dev/null; then
+    run unshare -m sh -c 'mount -t tmpfs -o size=64k none /mnt && exec "$@"' - "$banyan" run --virtual-nodes 3 \
+        --per-node 20 --oversubscribe --record /mnt sh -c 'i=0; while [ $i -lt 99 ]; do echo $i; i=$((i+1)); done' </dev/null
+    is "$status $(grep -c . <<<"$out")" "0 5940" "with no space left to record the job runs"
+    like "$err" "cannot record to /mnt/.*: No space left on device; the recording ends here" "and it is said"
+else
+    skip "tmpfs cannot be mounted here"
+fi
 run "$banyan" run --virtual-nodes 2 --record /nonexistent -n 1 true </dev/null
 like "$status $err" '^125 banyan: .*cannot create /nonexistent/' "where nothing can be recorded"
 refused 'cannot read recording /nonexistent: No such file' --replay /nonexistent
