@@ -759,6 +759,9 @@ void starter_destroy(struct starter *starter)
         return;
     starter_let_go(starter);
     ranges_fini(&starter->reached);
+    /* The records in it went with their starts; a helper that was killed does not remove it. */
+    if (starter->boot_directory != NULL)
+        (void)rmdir(starter->boot_directory);
     free(starter->boot_directory);
     free(starter);
 }

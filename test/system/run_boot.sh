@@ -50,6 +50,17 @@ job "file:$scratch/shared"
 works file
 is "$(sort -u "$scratch/modes" | tr '\n' ' ')" "600 700 " "file: nobody else can read the records"
 is "$(find "$scratch/shared" -mindepth 1)" "" "file: they are gone"
+
+# The directory of the records, when the helper that was to remove it is killed.
+new_mark
+"$banyan" run --boot "file:$scratch/shared" --banyand "$BANYAN_DAEMON" --ssh-agent "$scratch/agent" --net lo \
+    --host n1,n2 --per-node 1 -x BT_MARK="$mark" sh -c 'echo up; exec sleep 1000' </dev/null >"$scratch/up" 2>&1 &
+pid=$!
+ok "file: a job runs" until_true 20 eval '[ "$(grep -cx up "$scratch/up")" = 2 ]'
+kill -KILL "$(pgrep -P "$(pgrep -P "$pid" -x banyan-root)" -x banyan-helper)"
+wait "$pid"
+ok "file: with the helper killed they are gone as well" until_true 10 eval '[ -z "$(ls "$scratch/shared")" ]'
+nothing_left "file: nothing is left"
 job file:/no/such/directory
 is "$status" 125 "file: a directory that is not there: exit status 125"
 like "$err" 'cannot start the daemon on n.*: cannot write the boot record to /no/such/directory/' \
