@@ -655,7 +655,7 @@ int helper_attach(struct helper *helper, struct loop *loop, const struct helper_
 static int wait_for_end(pid_t pid)
 {
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    int status = -1;
+    int status = 0; /* also if the system has waited for it: SIGCHLD is ignored */
 
     assert(pid > 0);
     poll(&end, 1, CLOSE_WAIT_MS);
