@@ -537,7 +537,7 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
     if (series == NULL)
         series = series_create(overlay, &event->key, event->set, SERIES_WHOLE);
     else if (series_learn(overlay, series, event->set, SERIES_WHOLE, NULL, 0) < 0) {
-        refuse_call(overlay, &event->key, -EINVAL);
+        refuse_call(overlay, &event->key, -EEXIST);
         return;
     }
     operation = operation_open(overlay, series, event->key.generation);

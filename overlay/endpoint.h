@@ -103,7 +103,8 @@ uint32_t endpoint_grow(struct endpoint *endpoint, uint32_t count);
 int endpoint_shrink(struct endpoint *endpoint, const struct ranges *places);
 /* Contributes to an operation among the places of set (this place must be in it).  Takes the
  * reference of payload (may be NULL: nothing).  `result` says -EINVAL if this place has called that
- * operation before, or if the name stands for another set; -EAGAIN if too many operations are open. */
+ * operation before, -EEXIST if the name stands for another set, -EAGAIN if too many operations are
+ * open. */
 void endpoint_contribute(struct endpoint *endpoint, const struct operation_name *key,
                          const struct ranges *set, struct message *payload);
 /* Stops waiting for an operation that was contributed to here: it ends with -ETIMEDOUT at all its

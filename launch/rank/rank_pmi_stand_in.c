@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "launch/rank/rank_pmi_internal.h"
@@ -61,6 +62,15 @@ void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *k
     stand_in_contribute(rank_pmi, stand_in);
 }
 
+static void stand_in_free(struct rank_pmi *rank_pmi, struct stand_in *stand_in)
+{
+    assert(rank_pmi->stand_ins_count > 0);
+    rank_pmi->stand_ins_count--;
+    list_remove(&stand_in->node);
+    ranges_fini(&stand_in->places);
+    free(stand_in);
+}
+
 void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
                               int status)
 {
@@ -69,6 +79,10 @@ void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_
     if (!stand_in || stand_in->key.generation != key->generation)
         return;
     assert(stand_in->key.set_id == key->set_id);
+    if (status == -EEXIST || status == -EAGAIN) {
+        stand_in_free(rank_pmi, stand_in); /* a node that waits will ask again */
+        return;
+    }
     stand_in->key.generation++;
     stand_in_contribute(rank_pmi, stand_in);
     if (status == 0)
@@ -79,11 +93,6 @@ void rank_pmi_stand_in_close(struct rank_pmi *rank_pmi)
 {
     struct list_link *node;
 
-    while ((node = list_first(&rank_pmi->stand_ins)) != NULL) {
-        struct stand_in *stand_in = list_entry(node, struct stand_in, node);
-
-        list_remove(node);
-        ranges_fini(&stand_in->places);
-        free(stand_in);
-    }
+    while ((node = list_first(&rank_pmi->stand_ins)) != NULL)
+        stand_in_free(rank_pmi, list_entry(node, struct stand_in, node));
 }

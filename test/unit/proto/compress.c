@@ -49,6 +49,11 @@ static void test_sizes(int is_regular)
                back.length_bytes == sizes[i] &&
                (sizes[i] == 0 || memcmp(back.data, block, sizes[i]) == 0),
            "and come back");
+        if (sizes[i] > 0) {
+            buffer_clear(&back);
+            is_int(get(&packed, packed.length_bytes, sizes[i] - 1, &back), -EBADMSG,
+                   "unless they are more than is allowed");
+        }
         buffer_fini(&packed);
         buffer_fini(&back);
     }

@@ -650,6 +650,10 @@ static void test_stand_in(void)
     rank_pmi_stand_in(job.rank_pmi, &asked, &job.local.places);
     rank_pmi_stand_in(job.rank_pmi, &asked, &job.local.places);
     heard("contribute to 4 of 1-2: ''\n", "in a set that it is asked about, too, once");
+    result(&job, &asked, -EEXIST, "");
+    heard("", "if that name stands for another set it does not go on");
+    rank_pmi_stand_in(job.rank_pmi, &asked, &job.local.places);
+    heard("contribute to 4 of 1-2: ''\n", "until it is asked again");
     job_end(&job);
 }
 
