@@ -31,15 +31,6 @@ no_marked() {
     [ -z "$(marked_pids)" ]
 }
 
-# descendants PID: all of them, one a line.
-descendants() {
-    local child
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-        echo "$child"
-        descendants "$child"
-    done
-}
-
 # Everything of the runs goes below a TMPDIR of the script's own, or into /dev/shm.
 export TMPDIR=$scratch/t
 mkdir "$TMPDIR"

@@ -15,7 +15,16 @@ export BANYAN_PKGLIBDIR=${BANYAN_PKGLIBDIR:-$top_builddir/.libs}
 export BANYAN_DAEMON=${BANYAN_DAEMON:-$top_builddir/banyand}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/bt.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
+
+# A script may have more to do at its end: then it has a function of this name.
+clean_up() { :; }
+# bash also makes the trap in a background job that is killed before its exec, which must not touch anything.
+leave() {
+    [ "$BASHPID" = $$ ] || return
+    clean_up
+    rm -rf "$scratch"
+}
+trap leave EXIT
 
 tap_run=0
 tap_failed=0
@@ -134,4 +143,13 @@ done_testing() {
     echo "1..$tap_run"
     [ $tap_failed -eq 0 ] && [ $tap_run -gt 0 ]
     exit
+}
+
+# descendants PID: all of them, one a line.
+descendants() {
+    local child
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+        echo "$child"
+        descendants "$child"
+    done
 }

@@ -99,7 +99,10 @@ munged --foreground --force --key-file="$scratch/key" --socket="$scratch/socket"
     --pid-file="$scratch/pid" --log-file="$scratch/munged.log" --seed-file="$scratch/seed" \
     >"$scratch/munged.out" 2>&1 &
 munged=$!
-trap 'kill $munged 2>/dev/null; wait $munged 2>/dev/null; rm -rf "$scratch"' EXIT
+clean_up() {
+    kill $munged 2>/dev/null
+    wait $munged 2>/dev/null
+}
 if ! until_true 10 [ -S "$scratch/socket" ]; then
     diag "$(cat "$scratch/munged.out")"
     skip "MUNGE: munged does not start here"

@@ -96,12 +96,11 @@ ended() {
         diag "$(squeue; ps ax)"
 }
 
-# below PID NAME: pids of that name among the processes that PID has started, and those these have.
+# below PID NAME: those of its descendants that are called so.
 below() {
-    local child
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-        [[ $(cat /proc/"$child"/comm) != $2 ]] || echo "$child"
-        below "$child" "$2"
+    local pid
+    for pid in $(descendants "$1"); do
+        [[ $(cat /proc/"$pid"/comm) != $2 ]] || echo "$pid"
     done
 }
 

@@ -11,19 +11,10 @@
 STOPPED_S=45
 ALL_STOPPED_S=30
 
-# below PID: it and all its descendants.
-below() {
-    local child
-    echo "$1"
-    for child in $(pgrep -P "$1"); do
-        below "$child"
-    done
-}
-
-# titled PID TITLE: those of its descendants, in order of age.
+# titled PID TITLE: it and those of its descendants with that title, in order of age.
 titled() {
     local pid
-    for pid in $(below "$1"); do
+    for pid in "$1" $(descendants "$1"); do
         [ "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | sed 's/ *$//')" = "$2" ] && echo "$pid"
     done
 }
@@ -61,7 +52,7 @@ begin all $virtual
 
 stopped_daemon=$(titled "${run_of[daemon]}" banyand | head -1)
 stopped_root=$(titled "${run_of[root]}" banyan-root)
-stopped_all=$(below "${run_of[all]}")
+stopped_all="${run_of[all]} $(descendants "${run_of[all]}")"
 ok "processes are found" test -n "$stopped_daemon" -a -n "$stopped_root" -a -n "$stopped_all"
 
 # The third wire is that of n2.

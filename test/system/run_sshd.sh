@@ -34,7 +34,9 @@ CONFIG
     "$sshd" -f "$scratch/sshd_config" -E "$scratch/sshd.log" && until_true 5 [ -s "$scratch/sshd.pid" ]
 }
 until_true 20 serve || skip_all "sshd does not start: $(tail -n 1 "$scratch/sshd.log")"
-trap 'kill "$(cat "$scratch/sshd.pid" 2>/dev/null)" 2>/dev/null; rm -rf "$scratch"' EXIT
+clean_up() {
+    kill "$(cat "$scratch/sshd.pid" 2>/dev/null)" 2>/dev/null
+}
 
 cat >"$scratch/ssh_config" <<CONFIG
 Host s*
