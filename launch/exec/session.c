@@ -220,11 +220,23 @@ int session_create(const struct session *session, struct error *error)
     return rc;
 }
 
+/* [PREFIX]SESSION[.PLACE] */
+static int is_named_by_session(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const char *end = strchrnul(name, '.');
+    size_t digits = SESSION_ID_BYTES - 1;
+
+    return (size_t)(end - name) >= digits && strspn(end - digits, "0123456789abcdef") == digits;
+}
+
 void session_remove_directory(const char *path)
 {
     char parent[PATH_MAX];
     char *slash, *name;
 
+    assert(is_named_by_session(path)); /* never what is somebody else's */
     if (rmdir(path) < 0 && errno != ENOENT)
         session_remove_tree(path);
     snprintf(parent, sizeof(parent), "%s", path);

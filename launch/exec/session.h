@@ -43,7 +43,8 @@ void session_hold(const char *path);
 int session_is_left(const char *path);
 /* Removes both, and the user's directory if it is empty then. */
 void session_remove(const struct session *session);
-/* Removes one of the two, and the banyan-<uid> above it when that is empty then. */
+/* Removes one of the two, or another directory that has the session in its name, and the banyan-<uid> above it
+ * when that is empty then. */
 void session_remove_directory(const char *path);
 /* path: of one of the two of another place.  Removes what the root of the session has left there, if it is
  * dead: front end, root and its helper may have been killed together, as a scheduler does that ends the

@@ -634,8 +634,8 @@ static void test_late_start(void)
 
 static void test_close(void)
 {
-    char *directory = memory_printf("%s/owned", scratch);
-    char *inner = memory_printf("%s/owned/inner", scratch);
+    char *directory = memory_printf("%s/0123456789abcdef.1", scratch);
+    char *inner = memory_printf("%s/0123456789abcdef.1/inner", scratch);
 
     forget();
     start_shell(1, 1, "setsid sleep 300 & exec sleep 300");

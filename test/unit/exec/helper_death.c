@@ -385,7 +385,7 @@ static void test_inner_daemon(void)
 int main(void)
 {
     setting = processes_setting();
-    snprintf(directory, sizeof directory, "/tmp/bt-death.%d", (int)getpid());
+    snprintf(directory, sizeof directory, "/tmp/%016x.1", (unsigned int)getpid());
     (void)signal(SIGPIPE, SIG_IGN);
     test_daemon_killed();
     test_group_killed();
