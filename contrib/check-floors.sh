@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# check-floors.sh [ROOT]: which folder may include what, as code, and what scripts may do. Prints TAP, one line per rule;
-# every line that breaks a rule stands before it. The rules are tables at the head of
+# check-floors.sh [ROOT]: which folder may include what, as code, and what scripts may do. Prints TAP,
+# one line per rule; every line that breaks a rule stands before it. The rules are tables at the head of
 # contrib/check-floors.awk. One that must be broken is a question of design: doc/architecture.rst, "The floors".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

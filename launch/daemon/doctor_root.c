@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
+#include "launch/proto/job_wire.h"
 #include "launch/proto/report_line.h"
 #include "launch/daemon/doctor_daemon.h"
 
@@ -176,7 +177,8 @@ void doctor_root_place_failed(struct doctor *doctor, uint32_t place, const char 
 void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader *reader)
 {
     char text[DOCTOR_TEXT_BYTES_MAX];
-    uint32_t place, job, level;
+    uint32_t place, job;
+    uint8_t level;
     char *line;
 
     switch (kind) {
@@ -187,11 +189,8 @@ void doctor_root_message(struct doctor *doctor, uint8_t kind, struct wire_reader
             doctor_root_place_failed(doctor, place, text);
         break;
     case JOB_MESSAGE_TEXT:
-        job = wire_get_u32(reader);
-        level = wire_get_u8(reader);
-        line = wire_get_string(reader, UINT16_MAX);
-        if (wire_finish(reader) == 0)
-            daemon_core_text(doctor->daemon->core, job, (uint8_t)level, line);
+        if (job_text_decode(reader, &job, &level, &line) == 0)
+            daemon_core_text(doctor->daemon->core, job, level, line);
         free(line);
         break;
     default:

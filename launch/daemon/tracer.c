@@ -77,7 +77,7 @@ void tracer_close(struct tracer *tracer)
     if (tracer == NULL)
         return;
     if (tracer->fd >= 0)
-        close(tracer->fd);
+        tracer_stop(tracer);
     free(tracer->path);
     free(tracer);
 }
