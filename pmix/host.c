@@ -3,6 +3,7 @@
 
 #include "pmix/host.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "pmix/host_listener.h"
 #include "pmix/host_loop.h"
 #include "pmix/host_modex.h"
+#include "pmix/host_request.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
 #include "pmix/host_environment.h"
@@ -242,6 +244,7 @@ static void job_close(struct host *host, uint32_t number)
     host_fence_fail(host, named.namespace, -ECANCELED);
     host_modex_fail(host, named.namespace, -ESRCH);
     host_client_fail(host, named.namespace, 0);
+    host_request_fail(host, named.namespace, -ECANCELED);
     host_job_close(host, number);
 }
 
@@ -251,7 +254,8 @@ static void host_done(void *speaker, uint64_t id, int status, const void *data, 
     struct host *host = speaker;
 
     if (!host_fence_done(host, id, status, data, data_bytes) &&
-        !host_modex_done(host, id, status, data, data_bytes))
+        !host_modex_done(host, id, status, data, data_bytes) &&
+        !host_request_done(host, id, status, data, data_bytes))
         host_client_abort_done(host, id, status);
 }
 
@@ -269,6 +273,12 @@ static void host_gone(void *speaker, const struct pmi_process *process)
         return;
     host_job_process_gone(speaker, &named);
     host_modex_process_gone(speaker, &named);
+}
+
+static void host_notice(void *speaker, enum pmi_notice_kind kind, const struct pmi_process *process,
+                        const void *data, size_t data_bytes)
+{
+    assert(kind < PMI_NOTICE_KIND_COUNT);
 }
 
 struct check {
@@ -309,5 +319,8 @@ __attribute__((visibility("default"))) const struct host_table host_table = {
     .job_close = job_close,
     .admit = host_entry_admit,
     .check = host_check,
-    .events = {.done = host_done, .provide = host_provide, .gone = host_gone},
+    .events = {.done = host_done,
+               .provide = host_provide,
+               .gone = host_gone,
+               .notice = host_notice},
 };

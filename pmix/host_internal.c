@@ -100,6 +100,7 @@ struct host *host_state_create(const struct host_config *config)
     host->modexes = hash_map_create();
     host->fetches = hash_map_create();
     host->aborts = hash_map_create();
+    host->requests = hash_map_create();
     host->node_name = memory_copy_string(config->node_name);
     self = host;
     return host;

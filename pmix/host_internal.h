@@ -29,12 +29,13 @@ struct host {
     struct pmi_ops ops;
     pthread_mutex_t
         mutex; /* guards jobs, which only the main thread changes, fences, and last_id */
-    struct hash_map *jobs;    /* namespace -> struct host_registration */
-    struct hash_map *fences;  /* id -> struct host_fence */
-    struct hash_map *modexes; /* id -> struct host_modex: our requests to others */
-    struct hash_map *fetches; /* id -> struct host_fetch: requests of others to us; ids are the
+    struct hash_map *jobs;     /* namespace -> struct host_registration */
+    struct hash_map *fences;   /* id -> struct host_fence */
+    struct hash_map *modexes;  /* id -> struct host_modex: our requests to others */
+    struct hash_map *fetches;  /* id -> struct host_fetch: requests of others to us; ids are the
                           * daemon's */
-    struct hash_map *aborts;  /* id -> struct host_abort */
+    struct hash_map *aborts;   /* id -> struct host_abort */
+    struct hash_map *requests; /* id -> struct host_request */
     uint64_t last_id;
     char *node_name;
 };

@@ -42,6 +42,31 @@ struct pmi_collective {
     uint32_t timeout_ms; /* 0: none */
 };
 
+/* Requests that only the service itself understands, in both directions: its own file pmi_*.h has the form of the data
+ * and of the answer's. */
+enum pmi_request_kind {
+    PMI_REQUEST_PUBLISH,
+    PMI_REQUEST_LOOKUP,
+    PMI_REQUEST_UNPUBLISH,
+    PMI_REQUEST_SPAWN,
+    PMI_REQUEST_NOTIFY,
+    PMI_REQUEST_QUERY,
+    PMI_REQUEST_CONTROL,
+    PMI_REQUEST_KIND_COUNT
+};
+
+struct pmi_request {
+    uint64_t id; /* 0: no answer is expected */
+    enum pmi_request_kind kind;
+    struct pmi_process caller;
+    uint32_t timeout_ms; /* 0: none */
+    const void *data;
+    size_t data_bytes;
+};
+
+/* Notices to a speaker, likewise. */
+enum pmi_notice_kind { PMI_NOTICE_EVENT, PMI_NOTICE_KIND_COUNT };
+
 /* Services that clients request and are refused; the speaker has answered the client. */
 enum pmi_service { PMI_SERVICE_EVENT, PMI_SERVICE_NAMES, PMI_SERVICE_SPAWN, PMI_SERVICE_COUNT };
 
@@ -74,11 +99,12 @@ struct pmi_ops {
     void (*text)(void *context, const struct pmi_process *from, const char *text,
                  size_t text_bytes);
     void (*unserved)(void *context, const struct pmi_process *from, enum pmi_service service);
+    void (*request)(void *context, const struct pmi_request *request);
 };
 
 /* Events from the daemon to a speaker. */
 struct pmi_events {
-    /* Answers collective, fetch and abort.  An id that is no longer open is ignored. */
+    /* Answers collective, fetch, abort and request.  An id that is no longer open is ignored. */
     void (*done)(void *speaker, uint64_t id, int status, const void *data, size_t data_bytes);
     /* Asks for the blob of a local process on behalf of another node; `provided` answers, once
      * there is a blob.  With a key other than "" the blob must have it, unless the process has
@@ -86,6 +112,9 @@ struct pmi_events {
     void (*provide)(void *speaker, uint64_t id, const struct pmi_process *process, const char *key);
     /* A local process has ended: nothing will wait for it.  NULL: not needed. */
     void (*gone)(void *speaker, const struct pmi_process *process);
+    /* Something has happened that processes of the job may want to know; not answered.  NULL: not needed. */
+    void (*notice)(void *speaker, enum pmi_notice_kind kind, const struct pmi_process *process,
+                   const void *data, size_t data_bytes);
 };
 
 /* One application of a job. */

@@ -182,10 +182,23 @@ static void remote_gone(void *speaker, const struct pmi_process *process)
     (void)queue_message(speaker, &message);
 }
 
+static void remote_notice(void *speaker, enum pmi_notice_kind kind,
+                          const struct pmi_process *process, const void *data, size_t data_bytes)
+{
+    struct pmi_message message = {.kind = PMI_MESSAGE_NOTICE,
+                                  .number = kind,
+                                  .process = *process,
+                                  .data = data,
+                                  .data_bytes = data_bytes};
+
+    (void)queue_message(speaker, &message);
+}
+
 const struct pmi_events pmi_remote_events = {
     .done = remote_done,
     .provide = remote_provide,
     .gone = remote_gone,
+    .notice = remote_notice,
 };
 
 void pmi_remote_output(const struct pmi_remote *remote, struct pmi_piece *ret_piece)
@@ -270,8 +283,17 @@ static void heed_collective(struct pmi_remote *remote, const struct pmi_message 
 static void heed_request(struct pmi_remote *remote, const struct open_job *job,
                          const struct pmi_message *message)
 {
-    if (job == NULL)
-        remote_done(remote, message->id, -ENOENT, NULL, 0);
+    struct pmi_request request = {.id = message->id,
+                                  .kind = (enum pmi_request_kind)message->number,
+                                  .caller = message->process,
+                                  .timeout_ms = message->timeout_ms,
+                                  .data = message->data,
+                                  .data_bytes = message->data_bytes};
+
+    if (job == NULL || message->status < 0)
+        remote_done(remote, message->id, job == NULL ? -ENOENT : message->status, NULL, 0);
+    else if (message->kind == PMI_MESSAGE_REQUEST)
+        job->ops.request(job->ops.context, &request);
     else if (message->kind == PMI_MESSAGE_FETCH)
         job->ops.fetch(job->ops.context, message->id, &message->process, message->text,
                        message->timeout_ms);
@@ -325,7 +347,8 @@ static int heed_message(void *context, const struct pmi_message *message)
         remote->checked = message->id;
     else if (message->kind == PMI_MESSAGE_COLLECTIVE)
         heed_collective(remote, message);
-    else if (message->kind == PMI_MESSAGE_FETCH || message->kind == PMI_MESSAGE_ABORT)
+    else if (message->kind == PMI_MESSAGE_FETCH || message->kind == PMI_MESSAGE_ABORT ||
+             message->kind == PMI_MESSAGE_REQUEST)
         heed_request(remote, job, message);
     else if (job != NULL)
         heed_notice(job, message);

@@ -167,6 +167,25 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
     (void)tell_daemon(context, &message);
 }
 
+static void on_request(void *context, const struct pmi_request *request)
+{
+    struct pmi_server *server = context;
+    struct pmi_message message = {.kind = PMI_MESSAGE_REQUEST,
+                                  .id = request->id,
+                                  .process = request->caller,
+                                  .number = request->kind,
+                                  .timeout_ms = request->timeout_ms,
+                                  .data = request->data,
+                                  .data_bytes = request->data_bytes};
+
+    /* The host must not be answered within this call, as for a collective. */
+    if (tell_daemon(server, &message) < 0) {
+        message.data_bytes = 0;
+        message.status = -EMSGSIZE;
+        (void)tell_daemon(server, &message);
+    }
+}
+
 static const struct pmi_ops ops = {
     .opened = on_opened,
     .connected = on_connected,
@@ -178,6 +197,7 @@ static const struct pmi_ops ops = {
     .abort = on_abort,
     .text = on_text,
     .unserved = on_unserved,
+    .request = on_request,
 };
 
 /* ---- Messages of the daemon ---- */
@@ -293,6 +313,11 @@ static int obey_message(void *context, const struct pmi_message *message)
         return 0;
     case PMI_MESSAGE_CHECK:
         obey_check(server, message);
+        return 0;
+    case PMI_MESSAGE_NOTICE:
+        if (server->host != NULL)
+            server->table->events.notice(server->host, (enum pmi_notice_kind)message->number,
+                                         &message->process, message->data, message->data_bytes);
         return 0;
     default:
         return -EPROTO;

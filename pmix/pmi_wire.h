@@ -34,6 +34,7 @@ enum pmi_message_kind {
     PMI_MESSAGE_PROVIDE,
     PMI_MESSAGE_GONE,
     PMI_MESSAGE_CHECK,
+    PMI_MESSAGE_NOTICE, /* number: enum pmi_notice_kind */
     /* From the server. */
     PMI_MESSAGE_OPENED, /* number: the server's pid */
     PMI_MESSAGE_CLOSED, /* number: its memory in KiB */
@@ -47,6 +48,7 @@ enum pmi_message_kind {
     PMI_MESSAGE_TEXT,
     PMI_MESSAGE_UNSERVED, /* number: enum pmi_service */
     PMI_MESSAGE_CHECKED,
+    PMI_MESSAGE_REQUEST, /* number: enum pmi_request_kind; status < 0: its data was too long */
     PMI_MESSAGE_KIND_COUNT
 };
 

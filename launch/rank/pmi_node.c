@@ -392,10 +392,22 @@ static void node_gone(void *speaker, const struct pmi_process *process)
     flush_requests(node);
 }
 
+static void node_notice(void *speaker, enum pmi_notice_kind kind, const struct pmi_process *process,
+                        const void *data, size_t data_bytes)
+{
+    struct pmi_node *node = speaker;
+
+    if (node->remote == NULL)
+        return;
+    pmi_remote_events.notice(node->remote, kind, process, data, data_bytes);
+    flush_requests(node);
+}
+
 const struct pmi_events pmi_node_events = {
     .done = node_done,
     .provide = node_provide,
     .gone = node_gone,
+    .notice = node_notice,
 };
 
 /* ---- Life ---- */

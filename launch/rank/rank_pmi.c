@@ -226,6 +226,7 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
     list_init(&rank_pmi->stand_ins);
     rank_pmi_collective_open(rank_pmi);
     rank_pmi_fetch_open(rank_pmi);
+    rank_pmi_request_open(rank_pmi);
     job_spec_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
                        sizeof rank_pmi->namespace);
     clients_create(rank_pmi);
@@ -246,6 +247,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
         return;
     rank_pmi_pmix_close(rank_pmi);
     rank_pmi_fetch_close(rank_pmi);
+    rank_pmi_request_close(rank_pmi);
     rank_pmi_collective_close(rank_pmi);
     rank_pmi_stand_in_close(rank_pmi);
     for (uint32_t i = 0; i < rank_pmi->config.job->count; i++)

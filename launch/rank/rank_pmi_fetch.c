@@ -103,13 +103,15 @@ void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct m
     struct modex_wait *modex = hash_map_remove_u64(rank_pmi->pmix.requests, id);
     struct wire_reader reader;
 
-    if (!modex)
-        return;
     wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
     if (status == 0)
         status = (int32_t)wire_get_u32(&reader);
     if (wire_status(&reader) < 0 || status > 0)
         status = -EBADMSG;
+    if (modex == NULL) {
+        rank_pmi_asked(rank_pmi, id, status, reader.position, wire_left(&reader));
+        return;
+    }
     rank_pmi_answer(modex->speaker, modex->id, status, reader.position, wire_left(&reader));
     modex_free(modex);
 }

@@ -72,6 +72,7 @@ struct rank_pmi {
     struct speaker speakers[SPEAKER_COUNT];
     struct hash_map *sets;   /* set_id -> struct collective_set seen here */
     struct list collectives; /* struct collective, open */
+    struct hash_map *asks;   /* request id of the overlay -> struct ask */
     struct rank_pmi_pmix pmix;
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
@@ -109,6 +110,28 @@ void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
                     const char *key, uint32_t timeout_ms);
 void rank_pmi_provided(struct rank_pmi *rank_pmi, uint64_t id, int status, const void *data,
                        size_t data_bytes);
+
+/* rank_pmi_request.c */
+/* Answers the request once by rank_pmi_answer, unless its id is 0; its data is valid during the call only. */
+typedef void rank_pmi_service(struct speaker *speaker, const struct pmi_request *request);
+/* status: 0, or a negative errno, of the other daemon or since it was lost; -ECANCELED: the job is closed here, and
+ * nobody can be answered. */
+typedef void rank_pmi_answered(struct rank_pmi *rank_pmi, void *context, int status,
+                               const void *data, size_t data_bytes);
+
+void rank_pmi_serve(struct speaker *speaker, const struct pmi_request *request);
+/* Sends a request (enum job_message) to a daemon, whose reply is an i32 status and data.  Takes the message;
+ * answered is called once, later. */
+void rank_pmi_ask(struct rank_pmi *rank_pmi, uint32_t place, struct message *message,
+                  rank_pmi_answered *answered, void *context);
+/* As rank_pmi_ask; the reply is the answer to the speaker's request id. */
+void rank_pmi_forward(const struct speaker *speaker, uint64_t id, uint32_t place,
+                      struct message *message);
+/* The reply to one of these requests, or to none that is known here. */
+void rank_pmi_asked(struct rank_pmi *rank_pmi, uint32_t id, int status, const void *data,
+                    size_t data_bytes);
+void rank_pmi_request_open(struct rank_pmi *rank_pmi);
+void rank_pmi_request_close(struct rank_pmi *rank_pmi);
 
 /* rank_pmi_pmix.c */
 int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error);

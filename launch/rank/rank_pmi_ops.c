@@ -154,6 +154,11 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
     }
 }
 
+static void on_request(void *context, const struct pmi_request *request)
+{
+    rank_pmi_serve(context, request);
+}
+
 struct pmi_ops rank_pmi_ops(struct speaker *speaker)
 {
     return (struct pmi_ops){
@@ -169,5 +174,6 @@ struct pmi_ops rank_pmi_ops(struct speaker *speaker)
         .abort = on_abort,
         .text = on_text,
         .unserved = on_unserved,
+        .request = on_request,
     };
 }

@@ -60,6 +60,12 @@ static void host_gone(void *host, const struct pmi_process *process)
 {
 }
 
+static void host_notice(void *host, enum pmi_notice_kind kind, const struct pmi_process *process,
+                        const void *data, size_t data_bytes)
+{
+    assert(kind < PMI_NOTICE_KIND_COUNT);
+}
+
 static struct host *host_create(const struct host_config *given, struct error *error)
 {
     assert(strlen(given->directory) + strlen(given->node_name) < 1u << 30);
@@ -81,8 +87,8 @@ static const struct host_table *load(void *context, struct error *error)
     table.create = host_create;
     table.job_open = host_open;
     table.admit = host_admit;
-    table.events =
-        (struct pmi_events){.done = host_done, .provide = host_provide, .gone = host_gone};
+    table.events = (struct pmi_events){
+        .done = host_done, .provide = host_provide, .gone = host_gone, .notice = host_notice};
     return &table;
 }
 
@@ -158,6 +164,11 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
     assert(from->job == 1 && service < PMI_SERVICE_COUNT);
 }
 
+static void on_request(void *context, const struct pmi_request *request)
+{
+    assert(request->caller.job == 1 && request->kind < PMI_REQUEST_KIND_COUNT);
+}
+
 static void fuzz_remote(const uint8_t *data, size_t bytes)
 {
     static const struct pmi_ops ops = {.opened = on_opened,
@@ -169,7 +180,8 @@ static void fuzz_remote(const uint8_t *data, size_t bytes)
                                        .provided = on_provided,
                                        .abort = on_abort,
                                        .text = on_text,
-                                       .unserved = on_unserved};
+                                       .unserved = on_unserved,
+                                       .request = on_request};
     struct pmi_remote *remote = pmi_remote_create(&config);
 
     pmi_remote_open(remote, &job, &ops);
@@ -219,6 +231,7 @@ static void sample_down(struct buffer *sample)
     pmi_remote_events.done(remote, 1, 0, "data", 4);
     pmi_remote_events.provide(remote, 2, &process, "key");
     pmi_remote_events.gone(remote, &process);
+    pmi_remote_events.notice(remote, PMI_NOTICE_EVENT, &process, "news", 4);
     pmi_remote_close(remote, 1);
     pmi_remote_output(remote, &piece);
     wire_put_u8(sample, 0);

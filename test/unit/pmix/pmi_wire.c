@@ -133,6 +133,13 @@ static void fake_gone(void *host, const struct pmi_process *process)
     buffer_printf(&calls, "gone %u.%u\n", process->job, process->rank);
 }
 
+static void fake_notice(void *host, enum pmi_notice_kind kind, const struct pmi_process *process,
+                        const void *data, size_t data_bytes)
+{
+    buffer_printf(&calls, "notice %d %u.%u %.*s\n", kind, process->job, process->rank,
+                  (int)data_bytes, (const char *)data);
+}
+
 static void fake_check(struct host *host, uint64_t id, host_checked_function *answered,
                        void *context)
 {
@@ -150,7 +157,10 @@ static const struct host_table fake_table = {
     .job_close = fake_close,
     .admit = fake_admit,
     .check = fake_check,
-    .events = {.done = fake_done, .provide = fake_provide, .gone = fake_gone},
+    .events = {.done = fake_done,
+               .provide = fake_provide,
+               .gone = fake_gone,
+               .notice = fake_notice},
 };
 
 static const struct host_table *fake_load(void *context, struct error *error)
@@ -251,6 +261,13 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
     buffer_printf(&calls, "unserved %u.%u %d\n", from->job, from->rank, service);
 }
 
+static void on_request(void *context, const struct pmi_request *request)
+{
+    buffer_printf(&calls, "request %llu kind %d %u.%u %u '%.*s'\n", (unsigned long long)request->id,
+                  request->kind, request->caller.job, request->caller.rank, request->timeout_ms,
+                  (int)request->data_bytes, (const char *)request->data);
+}
+
 static const struct pmi_ops daemon_ops = {
     .opened = on_opened,
     .lost = on_lost,
@@ -263,6 +280,7 @@ static const struct pmi_ops daemon_ops = {
     .abort = on_abort,
     .text = on_text,
     .unserved = on_unserved,
+    .request = on_request,
 };
 
 /* All that the daemon's end has to say, in pieces of at most so many bytes; descriptors go along. */
@@ -315,19 +333,20 @@ static void test_down(size_t piece_bytes)
     pmi_remote_events.done(remote, 2, 0, "blob", 4);
     pmi_remote_events.provide(remote, 9, &three, "key");
     pmi_remote_events.gone(remote, &three);
+    pmi_remote_events.notice(remote, PMI_NOTICE_EVENT, &three, "news", 4);
     is_int(pump_down(remote, server, piece_bytes), 0, "pieces of %zu bytes are taken", piece_bytes);
     is_int(fcntl(fd, F_GETFD), -1, "a descriptor that has been sent is closed");
     pmi_remote_check(remote, 5);
     pmi_remote_close(remote, JOB);
     pmi_remote_close(remote, JOB);
     is_int(pump_down(remote, server, piece_bytes), 0, "a job is closed once");
-    is_string(
-        buffer_string(&calls),
-        "create /tmp/p0 n2 banyan-x 2\n"
-        "open 7 space.7 0,1;2,3\n"
-        "admit 7.3 hello\nadmit 7.3 again\n"
-        "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\ncheck 5\nclose 7\n",
-        "the host hears what the daemon says, in that order");
+    is_string(buffer_string(&calls),
+              "create /tmp/p0 n2 banyan-x 2\n"
+              "open 7 space.7 0,1;2,3\n"
+              "admit 7.3 hello\nadmit 7.3 again\n"
+              "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\n"
+              "notice 0 7.3 news\ncheck 5\nclose 7\n",
+              "the host hears what the daemon says, in that order");
     heard_nothing();
     is_int(pmi_server_wait(server, 99), HOST_FD | HOST_OWN, "the host waits");
     is_string(buffer_string(&calls), "wait 99\n", "for the daemon's socket, too");
@@ -353,6 +372,13 @@ static void host_asks(void)
                                    .timeout_ms = 77};
     struct pmi_collective connect = {
         .id = 6, .kind = PMI_CONNECT, .members = members, .members_count = 2};
+    struct pmi_request publish = {.id = 15,
+                                  .kind = PMI_REQUEST_PUBLISH,
+                                  .caller = two,
+                                  .timeout_ms = 4,
+                                  .data = "a name",
+                                  .data_bytes = 6};
+    struct pmi_request strange = {.id = 16, .kind = PMI_REQUEST_SPAWN, .caller = stranger};
 
     host_ops.connected(host_ops.context, &two);
     host_ops.collective(host_ops.context, &fence);
@@ -364,6 +390,8 @@ static void host_asks(void)
     host_ops.abort(host_ops.context, 14, &two, -5, "enough", members, 2);
     host_ops.text(host_ops.context, &two, "line\n", 5);
     host_ops.unserved(host_ops.context, &two, PMI_SERVICE_SPAWN);
+    host_ops.request(host_ops.context, &publish);
+    host_ops.request(host_ops.context, &strange);
     host_ops.rejected(host_ops.context, &two);
     host_ops.finalized(host_ops.context, &two);
     host_ops.connected(host_ops.context, &two);
@@ -387,12 +415,13 @@ static void test_up(size_t piece_bytes)
               "collective 5 kind 0 of 1 (7.4294967295) 'mine' 77\n"
               "collective 6 kind 1 of 2 (7.1) '' 0\n"
               "fetch 10 7.2 k 3\nprovided 7 12 -11 ''\nprovided 7 13 0 'theirs'\n"
-              "abort 14 7.2 -5 'enough' 2\ntext 7.2 line\n\nunserved 7.2 2\nrejected 7.2\n"
+              "abort 14 7.2 -5 'enough' 2\ntext 7.2 line\n\nunserved 7.2 2\n"
+              "request 15 kind 0 7.2 4 'a name'\nrejected 7.2\n"
               "finalized 7.2\n",
               "the job hears what the host asks, until it is closed in a call");
     heard_nothing();
     pump_down(remote, server, piece_bytes);
-    is_string(buffer_string(&calls), "done 11 -2 \nclose 7\n",
+    is_string(buffer_string(&calls), "done 11 -2 \ndone 16 -2 \nclose 7\n",
               "what concerns no open job is answered with -ENOENT");
     pmi_server_destroy(server);
     pmi_remote_destroy(remote);

@@ -619,6 +619,9 @@ static void test_requests(void)
     heard("text: rank 1 on n1: request refused: spawning is not supported\n"
           "text: an event is not passed on to other nodes, which is not supported yet\n",
           "what is not served is told once");
+    server.ops.request(server.ops.context,
+                       &(struct pmi_request){.id = 4, .kind = PMI_REQUEST_CONTROL, .caller = one});
+    heard("done 4 -95 ''\n", "nor is a request that no service serves");
     server.ops.finalized(server.ops.context, &one);
     is_int(
         rank_pmi_stall_state(job.rank_pmi, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
