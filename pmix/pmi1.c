@@ -269,6 +269,11 @@ static void barrier_done(void *speaker, uint64_t id, int status, const void *dat
     }
 }
 
+int pmi1_is_waiting(const struct pmi1_server *server)
+{
+    return server->in_barrier > 0 && !server->barrier_is_under_way;
+}
+
 const struct pmi_events pmi1_events = {.done = barrier_done};
 
 int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index)

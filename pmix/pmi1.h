@@ -56,6 +56,8 @@ int pmi1_input(struct pmi1_server *server, uint32_t local_index, const void *dat
                struct error *error);
 /* 1 if the client waits in a barrier. */
 int pmi1_in_barrier(const struct pmi1_server *server, uint32_t local_index);
+/* 1 if clients wait in a barrier for others of this node. */
+int pmi1_is_waiting(const struct pmi1_server *server);
 /* The client's socket has closed.  1 if it has sent init but not finalize, which is abnormal. */
 int pmi1_closed(struct pmi1_server *server, uint32_t local_index);
 /* done: all nodes' data of a barrier, concatenated in any order; status < 0 fails it. */

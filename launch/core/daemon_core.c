@@ -209,20 +209,50 @@ static void on_silent(struct daemon_core *core, const struct daemon_event *event
     daemon_core_silence(core, event->place, (uint64_t)event->number);
 }
 
-/* The meeting point reports to the root, which knows which ranks run where. */
+/* To the root, which knows which ranks run where. */
+static void send_stalled(struct daemon_core *core, const struct job_stalled *message)
+{
+    struct buffer payload = {0};
+
+    wire_put_u8(&payload, JOB_MESSAGE_STALLED);
+    job_stalled_encode(message, &payload);
+    core->tree->send(core->tree_context, 0, FRAME_CONTROL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+}
+
+/* The meeting point reports. */
 static void on_missing(struct daemon_core *core, const struct daemon_event *event)
 {
-    struct job_stalled message = {.key = *event->key, .over = event->missing == NULL};
-    struct buffer payload = {0};
+    struct job_stalled message = {.key = *event->key,
+                                  .kind = event->missing == NULL ? JOB_STALLED_OVER
+                                                                 : JOB_STALLED_MISSING};
 
     if (event->places != NULL)
         message.set = *event->places; /* borrowed, as the next */
     if (event->missing != NULL)
         message.missing = *event->missing;
-    wire_put_u8(&payload, JOB_MESSAGE_STALLED);
-    job_stalled_encode(&message, &payload);
-    core->tree->send(core->tree_context, 0, FRAME_CONTROL, message_from_buffer(&payload));
-    buffer_fini(&payload);
+    send_stalled(core, &message);
+}
+
+/* A node reports of itself.  If all nodes wait in this way there is no operation yet that the tree could find stalled,
+ * so the root is given as many nodes to ask as it asks at once, this one first. */
+static void on_stalled(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_stalled message = {.key = *event->key, .kind = event->type};
+    struct ranges *absent = &message.missing.absent;
+    uint32_t place = 0;
+
+    assert(event->type == JOB_STALLED_LOCAL || event->type == JOB_STALLED_LOCAL_OVER);
+    if (event->type == JOB_STALLED_LOCAL) {
+        message.set = *event->places; /* borrowed */
+        ranges_add(absent, core->place, core->place);
+        for (; ranges_count(absent) < STALL_ASKED_MAX && ranges_next(&message.set, place, &place);
+             place++)
+            ranges_add(absent, place, place);
+        message.missing.more = ranges_count(&message.set) - ranges_count(absent);
+    }
+    send_stalled(core, &message);
+    ranges_fini(absent);
 }
 
 /* ---- clients and clock ---- */
@@ -306,6 +336,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_OUTPUT] = on_output,
     [DAEMON_EVENT_INPUT_TAKEN] = on_input_taken,
     [DAEMON_EVENT_MISSED] = on_missed,
+    [DAEMON_EVENT_STALLED] = on_stalled,
     [DAEMON_EVENT_SIGNALLED] = on_signalled,
     [DAEMON_EVENT_HELPER_LOST] = on_helper_lost,
     [DAEMON_EVENT_START] = on_start,

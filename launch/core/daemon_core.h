@@ -48,6 +48,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, data; none: see job_wire.h */
     DAEMON_EVENT_INPUT_TAKEN, /* job, number: bytes of its stdin */
     DAEMON_EVENT_MISSED,      /* job, key: see JOB_EVENT_MISSED */
+    DAEMON_EVENT_STALLED,     /* key, places: set, type: enum job_stalled_kind, one of LOCAL */
     DAEMON_EVENT_SIGNALLED,   /* number, text: who sent it, "" if that is not known */
     DAEMON_EVENT_HELPER_LOST,
     /* from the starter */

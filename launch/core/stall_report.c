@@ -16,10 +16,11 @@
 #include "launch/job/job_report.h"
 
 #define ROLLS_MAX  16 /* waiting operations that are tracked; others are not reported */
-#define ASKED_MAX  16 /* nodes asked about each */
 #define GROUPS_MAX 8  /* groups of ranks in a line */
 #define LINE_BYTES 400
 #define ANSWER_MS  1000
+/* Reports of nodes about themselves within this time are one. */
+#define STALL_AGAIN_MS 4000
 
 /* Ranks in the same state. */
 struct group {
@@ -37,10 +38,11 @@ struct roll {
     struct {
         uint32_t id; /* of the request, 0: answered */
         uint32_t place;
-    } asked[ASKED_MAX];
+    } asked[STALL_ASKED_MAX];
     uint32_t asked_count;
     uint32_t waiting;
-    uint64_t due_ns;  /* UINT64_MAX: no answers due */
+    uint64_t due_ns; /* UINT64_MAX: no answers due */
+    uint64_t asked_ns;
     uint64_t arrived; /* ranks that have arrived, on nodes that are waited for */
     struct group groups[GROUPS_MAX];
     uint32_t groups_count;
@@ -271,7 +273,7 @@ static void roll_ask(struct stall_report *report, struct roll *roll)
     uint32_t place = 1;
 
     roll->asked_count = 0;
-    for (; roll->asked_count < ASKED_MAX &&
+    for (; roll->asked_count < STALL_ASKED_MAX &&
            ranges_next(&roll->stalled.missing.absent, place, &place) &&
            place <= allocation_nodes(allocation);
          place++) {
@@ -285,7 +287,8 @@ static void roll_ask(struct stall_report *report, struct roll *roll)
         buffer_fini(&payload);
     }
     roll->waiting = roll->asked_count;
-    roll->due_ns = now_ns(report) + ANSWER_MS * NS_PER_MS;
+    roll->asked_ns = now_ns(report);
+    roll->due_ns = roll->asked_ns + ANSWER_MS * NS_PER_MS;
     if (roll->waiting == 0)
         roll_say(report, roll);
     else
@@ -312,6 +315,28 @@ void stall_report_due(struct stall_report *report)
 
 /* ---- messages ---- */
 
+static bool is_over(const struct job_stalled *stalled)
+{
+    return stalled->kind == JOB_STALLED_OVER || stalled->kind == JOB_STALLED_LOCAL_OVER;
+}
+
+/* A node's own barrier may go on while its meeting point still waits for others. */
+static bool ends(const struct roll *roll, const struct job_stalled *stalled)
+{
+    return is_over(stalled) &&
+           (stalled->kind == JOB_STALLED_OVER || roll->stalled.kind == JOB_STALLED_LOCAL);
+}
+
+/* All nodes with ranks that wait may report, of which the first has led to the question; the meeting point knows
+ * more than any. */
+static bool is_old_news(const struct stall_report *report, const struct roll *roll,
+                        const struct job_stalled *stalled)
+{
+    return stalled->kind == JOB_STALLED_LOCAL &&
+           (roll->stalled.kind == JOB_STALLED_MISSING ||
+            now_ns(report) < roll->asked_ns + STALL_AGAIN_MS * NS_PER_MS);
+}
+
 void stall_report_take(struct stall_report *report, struct wire_reader *reader)
 {
     struct job_stalled stalled;
@@ -320,10 +345,12 @@ void stall_report_take(struct stall_report *report, struct wire_reader *reader)
     if (job_stalled_decode(&stalled, reader) < 0)
         return;
     roll = roll_find(report, &stalled.key);
-    if (stalled.over && roll != NULL)
+    if (roll != NULL && ends(roll, &stalled)) {
         roll_free(report, roll);
-    if (stalled.over || !is_of_job(report, &stalled) ||
-        (roll == NULL && report->count == ROLLS_MAX)) {
+        roll = NULL;
+    }
+    if (is_over(&stalled) || (roll != NULL && is_old_news(report, roll, &stalled)) ||
+        !is_of_job(report, &stalled) || (roll == NULL && report->count == ROLLS_MAX)) {
         job_stalled_fini(&stalled);
         return;
     }

@@ -22,6 +22,7 @@ struct daemon_core;
 struct stall_report;
 
 #define STALL_NAME_BYTES 64
+#define STALL_ASKED_MAX  16 /* nodes asked about an operation */
 
 /* "fence 3 of job 1" */
 void stall_report_name(const struct operation_name *key, uint32_t job, char text[STALL_NAME_BYTES]);

@@ -154,6 +154,19 @@ static void rank_pmi_missed(void *context, const struct operation_name *key)
     daemon_core_step(job->daemon->core, &event);
 }
 
+static void rank_pmi_stalled(void *context, const struct operation_name *key,
+                             const struct ranges *places, uint8_t kind)
+{
+    const struct daemon_job *job = context;
+    struct daemon_event event = {.kind = DAEMON_EVENT_STALLED,
+                                 .job = job->number,
+                                 .key = key,
+                                 .places = places,
+                                 .type = kind};
+
+    daemon_core_step(job->daemon->core, &event);
+}
+
 /* ---- life ---- */
 
 static void open_rank_pmi(struct daemon_job *job)
@@ -168,6 +181,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .aborted = rank_pmi_aborted,
         .process_state = rank_pmi_process_state,
         .missed = rank_pmi_missed,
+        .stalled = rank_pmi_stalled,
         .text = rank_pmi_text,
         .failed = rank_pmi_failed,
         .ready = rank_pmi_ready,

@@ -145,9 +145,9 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
 
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 {
-    assert(message->over <= 1);
+    assert(message->kind < JOB_STALLED_KIND_COUNT);
     overlay_wire_put_key(&message->key, out);
-    wire_put_u8(out, message->over);
+    wire_put_u8(out, message->kind);
     ranges_encode(&message->set, out);
     ranges_encode(&message->missing.absent, out);
     ranges_encode(&message->missing.unjoined, out);
@@ -157,10 +157,10 @@ void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 
 int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader)
 {
-    struct job_stalled message = {.over = 0};
+    struct job_stalled message = {.kind = JOB_STALLED_MISSING};
 
     overlay_wire_get_key(reader, &message.key);
-    message.over = (uint8_t)wire_get_varint_max(reader, 1);
+    message.kind = (uint8_t)wire_get_varint_max(reader, JOB_STALLED_KIND_COUNT - 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.absent);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.unjoined);

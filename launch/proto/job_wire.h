@@ -100,10 +100,19 @@ struct job_end_message {
     struct ranges places; /* the participants */
 };
 
-/* An operation of the ranks has had no progress for a while (endpoint_events.missing). */
+enum job_stalled_kind {
+    JOB_STALLED_MISSING, /* from its meeting point (endpoint_events.missing): exactly these are waited for */
+    JOB_STALLED_OVER, /* it has completed after all: the rest is empty */
+    JOB_STALLED_LOCAL, /* from a node whose ranks wait for others of the same node: what is missing elsewhere
+                               is not known */
+    JOB_STALLED_LOCAL_OVER, /* they no longer do */
+    JOB_STALLED_KIND_COUNT
+};
+
+/* An operation of the ranks has had no progress for a while. */
 struct job_stalled {
     struct operation_name key;
-    uint8_t over; /* it has completed after all: the rest is empty */
+    uint8_t kind; /* enum job_stalled_kind */
     struct ranges set;
     struct endpoint_missing missing;
 };

@@ -167,6 +167,7 @@ static void client_ready(void *context, int fd, unsigned int ready)
         if (rank_pmi->pmi1)
             (void)pmi1_closed(rank_pmi->pmi1, client->index);
         client_close(client);
+        rank_pmi_stall_check(rank_pmi);
         return;
     }
     if (!rank_pmi->pmi1)
@@ -176,6 +177,7 @@ static void client_ready(void *context, int fd, unsigned int ready)
         (void)pmi1_closed(rank_pmi->pmi1, client->index);
         client_close(client);
     }
+    rank_pmi_stall_check(rank_pmi);
 }
 
 static void clients_create(struct rank_pmi *rank_pmi)
@@ -249,6 +251,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
     rank_pmi_fetch_close(rank_pmi);
     rank_pmi_request_close(rank_pmi);
     rank_pmi_collective_close(rank_pmi);
+    rank_pmi_stall_close(rank_pmi);
     rank_pmi_stand_in_close(rank_pmi);
     for (uint32_t i = 0; i < rank_pmi->config.job->count; i++)
         client_close(&rank_pmi->clients[i]);

@@ -136,6 +136,14 @@ uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_
     return set ? set->generation : 0;
 }
 
+struct operation_name rank_pmi_barrier_next(const struct rank_pmi *rank_pmi)
+{
+    struct operation_name key = make_key(rank_pmi, PMI_BARRIER, 0);
+
+    key.generation = rank_pmi_last_generation(rank_pmi, key.set_id) + 1;
+    return key;
+}
+
 static void stand_in_set(struct rank_pmi *rank_pmi, struct operation_name key,
                          const struct ranges *places)
 {

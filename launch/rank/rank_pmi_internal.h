@@ -74,6 +74,13 @@ struct rank_pmi {
     struct list collectives; /* struct collective, open */
     struct hash_map *asks;   /* request id of the overlay -> struct ask */
     struct rank_pmi_pmix pmix;
+    struct {
+        struct loop_timer *timer; /* NULL before the first */
+        struct operation_name key;
+        uint64_t wait_ns; /* until it is reported again */
+        uint8_t is_waiting;
+        uint8_t is_told;
+    } stall;
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
     uint32_t ended_count; /* local ranks */
@@ -102,6 +109,14 @@ void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operatio
 void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi);
 /* The last operation of this set that was contributed to, 0: none. */
 uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_id);
+
+/* The barrier that the next contribution will be to. */
+struct operation_name rank_pmi_barrier_next(const struct rank_pmi *rank_pmi);
+
+/* rank_pmi_stall.c: ranks that wait in a barrier for others of this node, of which the tree knows nothing. */
+/* Something has happened that may have begun or ended this. */
+void rank_pmi_stall_check(struct rank_pmi *rank_pmi);
+void rank_pmi_stall_close(struct rank_pmi *rank_pmi);
 
 /* rank_pmi_fetch.c */
 void rank_pmi_fetch_open(struct rank_pmi *rank_pmi);

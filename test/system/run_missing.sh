@@ -63,6 +63,15 @@ if [ -x "$client" ]; then
     hangs timed --timeout 60 "$scratch/pmix" late 2
     hangs quit --timeout 60 --on-failure continue "$scratch/pmix" quit
 fi
+# On every node the second rank comes late: no node has a barrier that it could contribute to.
+cat >"$scratch/second" <<'SH'
+#!/bin/bash
+[ "$BANYAN_LOCAL_RANK" = 0 ] || exec "${0%/*}/pmi1" "$BANYAN_RANK" 9
+exec "${0%/*}/pmi1" none 0
+SH
+chmod +x "$scratch/second"
+hangs second --per-node 2 --timeout 60 "$scratch/second"
+hangs lonely --virtual-nodes 1 --per-node 2 --timeout 60 "$scratch/second"
 hangs ended --timeout 60 "$scratch/pmi1" 3 0
 hangs late --timeout 60 "$scratch/pmi1" 0 7
 hangs without --timeout 60 --on-failure continue "$scratch/pmi1" 3 0
@@ -95,6 +104,15 @@ if [ -x "$client" ]; then
 else
     skip "test/tool/pmix_client is not built"
 fi
+
+ends second
+is $status 0 "one rank of each node is late, and ends, so its node goes on without it"
+like "$err" 'barrier 1 of job 1: waiting for ranks 1,3,5,7 on v\[1-4\] \(alive, has not initialised\); 4 arrived' \
+    "until then it is said which"
+is "$(grep -c 'waiting for' <<<"$err")" 1 "and once"
+ends lonely
+is $status 0 "on a single node, too"
+like "$err" 'barrier 1 of job 1: waiting for rank 1 on .*alive, has not initialised\); 1 arrived' "likewise"
 
 ends ended
 is $status 1 "a barrier that a rank can not join any more ends the job"

@@ -173,8 +173,9 @@ static void test_text(void)
 static void test_stalled(void)
 {
     struct job_stalled message = {
-        .key = {.set_id = 1ull << 60, .generation = 3, .kind = JOB_OPERATION_PMIX}};
-    struct job_stalled back = {.over = 7};
+        .key = {.set_id = 1ull << 60, .generation = 3, .kind = JOB_OPERATION_PMIX},
+        .kind = JOB_STALLED_LOCAL};
+    struct job_stalled back = {.kind = 7};
     struct buffer bytes = {0};
     struct wire_reader reader;
     int refused = 1;
@@ -188,12 +189,12 @@ static void test_stalled(void)
         wire_reader_init(&reader, bytes.data, cut);
         refused &= job_stalled_decode(&back, &reader) == -EBADMSG;
     }
-    ok(refused && back.over == 7, "STALLED cut anywhere is refused");
+    ok(refused && back.kind == 7, "STALLED cut anywhere is refused");
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
     is_int(job_stalled_decode(&back, &reader), 0, "STALLED comes back");
-    ok(back.over == 0 && back.key.set_id == message.key.set_id && back.key.generation == 3 &&
-           ranges_equal(&back.set, &message.set) && back.missing.more == 11 &&
-           ranges_equal(&back.missing.absent, &message.missing.absent) &&
+    ok(back.kind == JOB_STALLED_LOCAL && back.key.set_id == message.key.set_id &&
+           back.key.generation == 3 && ranges_equal(&back.set, &message.set) &&
+           back.missing.more == 11 && ranges_equal(&back.missing.absent, &message.missing.absent) &&
            ranges_equal(&back.missing.silent, &message.missing.silent),
        "as it was");
     job_stalled_fini(&back);

@@ -4,7 +4,8 @@
  * writes down what each is told.  Ranks 0 and 1 of the job are on this node, 2 and 3 on the next.
  * What is tested is all of launch/rank/rank_pmi*.c: launch/rank/rank_pmi_answer.c,
  * launch/rank/rank_pmi_collective.c, launch/rank/rank_pmi_fetch.c, launch/rank/rank_pmi_facts.c,
- * launch/rank/rank_pmi_ops.c, launch/rank/rank_pmi_pmix.c, launch/rank/rank_pmi_stand_in.c.
+ * launch/rank/rank_pmi_ops.c, launch/rank/rank_pmi_pmix.c, launch/rank/rank_pmi_stall.c,
+ * launch/rank/rank_pmi_stand_in.c.
  */
 #include "config.h"
 
@@ -224,6 +225,13 @@ static void world_ready(void *context)
     tell("ready");
 }
 
+static void world_stalled(void *context, const struct operation_name *key,
+                          const struct ranges *places, uint8_t kind)
+{
+    tell("stalled in %u of %u places: %u", key->generation, (unsigned int)ranges_count(places),
+         kind);
+}
+
 static const struct rank_pmi_events events = {
     .contribute = world_contribute,
     .cancel = world_cancel,
@@ -232,6 +240,7 @@ static const struct rank_pmi_events events = {
     .aborted = world_aborted,
     .process_state = world_process_state,
     .missed = world_missed,
+    .stalled = world_stalled,
     .text = world_text,
     .failed = world_failed,
     .ready = world_ready,
@@ -695,9 +704,12 @@ static void test_pmi1(void)
     is_int(rank_pmi_stall_state(job.rank_pmi, &barrier, 1), JOB_ROLL_NEW, "rank 1 is new");
     says(fds[1], "cmd=init pmi_version=1 pmi_subversion=1\n", "cmd=response_to_init");
     says(fds[0], "cmd=barrier_in\n", NULL);
+    await("stalled");
+    heard("stalled in 1 of 2 places: 2\n", "one waits for the other for long");
     says(fds[1], "cmd=barrier_in\n", NULL);
-    await("contribute");
-    heard("contribute to 1 of 1-2: ''\n", "a barrier of both is the node's");
+    await("stalled");
+    heard("contribute to 1 of 1-2: ''\nstalled in 1 of 2 places: 3\n",
+          "a barrier of both is the node's, and neither waits for the other");
     is_int(rank_pmi_stall_state(job.rank_pmi, &barrier, 0), JOB_ROLL_ARRIVED,
            "where they have arrived");
     result(&job, &last_key, 0, "");
