@@ -10,7 +10,7 @@
 /* Their values may contain blanks, and come last. */
 static int takes_the_rest(const char *name, size_t name_bytes)
 {
-    static const char *const names[] = {"value", "port", "msg"};
+    static const char *const names[] = {"value", "port", "msg", "message"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strlen(names[i]) == name_bytes && memcmp(names[i], name, name_bytes) == 0)
@@ -63,16 +63,4 @@ long pmi1_wire_number(const char *line, const char *name, long fallback)
     errno = 0;
     number = strtol(text, &end, 10);
     return *end != '\0' || errno != 0 ? fallback : number;
-}
-
-void pmi1_wire_encode_put(const char *key, const char *value, struct buffer *out)
-{
-    wire_put_string(out, key);
-    wire_put_string(out, value);
-}
-
-void pmi1_wire_decode_put(struct wire_reader *reader, char *ret_key, char *ret_value)
-{
-    wire_get_string_into(reader, ret_key, PMI1_KEY_BYTES);
-    wire_get_string_into(reader, ret_value, PMI1_VALUE_BYTES);
 }

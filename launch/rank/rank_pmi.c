@@ -19,9 +19,9 @@
 #include "launch/rank/rank_pmi_internal.h"
 #include "pmix/host_environment.h"
 
-#define PMI1_READ_BYTES 4096
+#define SOCKET_READ_BYTES 4096
 /* Requests of a client that does not read its answers are not read until it does. */
-#define PMI1_UNSENT_BYTES 65536
+#define SOCKET_UNSENT_BYTES 65536
 
 static void client_close(struct client *client)
 {
@@ -48,11 +48,11 @@ static void client_flush(struct client *client)
     }
     if (client->watch)
         loop_watch_set(client->watch,
-                       (client->unsent.length_bytes < PMI1_UNSENT_BYTES ? LOOP_READ : 0) |
+                       (client->unsent.length_bytes < SOCKET_UNSENT_BYTES ? LOOP_READ : 0) |
                            (client->unsent.length_bytes > 0 ? LOOP_WRITE : 0));
 }
 
-static void pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
+static void socket_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
     struct client *client = &((struct speaker *)context)->rank_pmi->clients[index];
 
@@ -63,14 +63,14 @@ static void pmi1_reply(void *context, uint32_t index, const void *data, size_t b
 }
 
 struct mapping_runs {
-    struct pmi1_run *items;
+    struct pmi_socket_run *items;
     uint32_t count;
 };
 
 /* Adds the next block of ranks; consecutive nodes with equal counts form one run. */
 static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks)
 {
-    struct pmi1_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
+    struct pmi_socket_run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
 
     assert(ranks > 0);
     if (last && last->ranks_per_node == ranks && last->first_node + last->nodes == node) {
@@ -79,7 +79,7 @@ static void mapping_add(struct mapping_runs *runs, uint32_t node, uint32_t ranks
     }
     runs->items = memory_resize(runs->items, (runs->count + 1) * sizeof *runs->items);
     runs->items[runs->count++] =
-        (struct pmi1_run){.first_node = node, .nodes = 1, .ranks_per_node = ranks};
+        (struct pmi_socket_run){.first_node = node, .nodes = 1, .ranks_per_node = ranks};
 }
 
 /* Ranks round-robin over the nodes: blocks of one rank.  O(ranks), which PMI-1 costs anyway. */
@@ -113,18 +113,18 @@ static void process_mapping(const struct rank_pmi *rank_pmi, struct buffer *out)
         mapping_in_turn(rank_pmi, &runs);
     else
         mapping_in_blocks(rank_pmi, &runs);
-    pmi1_mapping(runs.items, runs.count, out);
+    pmi_socket_mapping(runs.items, runs.count, out);
     free(runs.items);
 }
 
 /* On a client's first message: a job that does not use PMI-1 does not pay for it. */
-static void pmi1_open(struct rank_pmi *rank_pmi)
+static void socket_open(struct rank_pmi *rank_pmi)
 {
-    struct speaker *speaker = &rank_pmi->speakers[SPEAKER_PMI1];
+    struct speaker *speaker = &rank_pmi->speakers[SPEAKER_SOCKET];
     const struct job_local *job = rank_pmi->config.job;
     struct pmi_ops ops = rank_pmi_ops(speaker);
     struct buffer mapping = {0};
-    struct pmi1_config config = {
+    struct pmi_socket_config config = {
         .job = job->number,
         .kvs_name = rank_pmi->namespace,
         .size = job->map.processes,
@@ -133,25 +133,25 @@ static void pmi1_open(struct rank_pmi *rank_pmi)
         .local_ranks = rank_pmi->ranks,
         .local_apps = rank_pmi->apps,
         .ops = &ops,
-        .reply = pmi1_reply,
+        .reply = socket_reply,
     };
 
-    assert(rank_pmi->pmi1 == NULL && job->count > 0);
+    assert(rank_pmi->socket == NULL && job->count > 0);
     process_mapping(rank_pmi, &mapping);
     config.process_mapping = buffer_string(&mapping);
-    rank_pmi->pmi1 = pmi1_create(&config);
-    speaker->handle = rank_pmi->pmi1;
+    rank_pmi->socket = pmi_socket_create(&config);
+    speaker->handle = rank_pmi->socket;
     buffer_fini(&mapping);
     for (uint32_t i = 0; i < job->count; i++)
         if (rank_pmi->clients[i].is_gone)
-            (void)pmi1_closed(rank_pmi->pmi1, i);
+            (void)pmi_socket_closed(rank_pmi->socket, i);
 }
 
 static void client_ready(void *context, int fd, unsigned int ready)
 {
     struct client *client = context;
     struct rank_pmi *rank_pmi = client->rank_pmi;
-    char data[PMI1_READ_BYTES];
+    char data[SOCKET_READ_BYTES];
     struct error error = ERROR_NONE;
     ssize_t got;
 
@@ -164,17 +164,17 @@ static void client_ready(void *context, int fd, unsigned int ready)
         return;
     if (got <= 0) {
         client->is_gone = 1;
-        if (rank_pmi->pmi1)
-            (void)pmi1_closed(rank_pmi->pmi1, client->index);
+        if (rank_pmi->socket)
+            (void)pmi_socket_closed(rank_pmi->socket, client->index);
         client_close(client);
         rank_pmi_stall_check(rank_pmi);
         return;
     }
-    if (!rank_pmi->pmi1)
-        pmi1_open(rank_pmi);
-    if (pmi1_input(rank_pmi->pmi1, client->index, data, (size_t)got, &error) < 0) {
+    if (!rank_pmi->socket)
+        socket_open(rank_pmi);
+    if (pmi_socket_input(rank_pmi->socket, client->index, data, (size_t)got, &error) < 0) {
         log_warning("rank %u: %s", rank_pmi->ranks[client->index], error.text);
-        (void)pmi1_closed(rank_pmi->pmi1, client->index);
+        (void)pmi_socket_closed(rank_pmi->socket, client->index);
         client_close(client);
     }
     rank_pmi_stall_check(rank_pmi);
@@ -210,7 +210,8 @@ static void net_open(struct rank_pmi *rank_pmi)
 
 static void speakers_create(struct rank_pmi *rank_pmi)
 {
-    static const struct pmi_events *const events[SPEAKER_COUNT] = {&pmi1_events, &pmi_node_events};
+    static const struct pmi_events *const events[SPEAKER_COUNT] = {&pmi_socket_events,
+                                                                   &pmi_node_events};
 
     for (int kind = 0; kind < SPEAKER_COUNT; kind++)
         rank_pmi->speakers[kind] = (struct speaker){
@@ -255,7 +256,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
     rank_pmi_stand_in_close(rank_pmi);
     for (uint32_t i = 0; i < rank_pmi->config.job->count; i++)
         client_close(&rank_pmi->clients[i]);
-    pmi1_destroy(rank_pmi->pmi1);
+    pmi_socket_destroy(rank_pmi->socket);
     buffer_fini(&rank_pmi->net_interfaces);
     buffer_fini(&rank_pmi->net_devices);
     free(rank_pmi->clients);
@@ -336,7 +337,7 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index)
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
         rank_pmi_collective_stand_in(rank_pmi); /* so that others that fence with them need not
                                                  * ask */
-    return client->state[SPEAKER_PMI1] == CLIENT_CONNECTED ||
+    return client->state[SPEAKER_SOCKET] == CLIENT_CONNECTED ||
            client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
 }
 
@@ -345,10 +346,11 @@ enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
 {
     const struct client *client = &rank_pmi->clients[index];
     enum client_state state =
-        client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_PMI1 : SPEAKER_PMIX];
+        client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_SOCKET : SPEAKER_PMIX];
 
     assert(index < rank_pmi->config.job->count);
-    if (key->kind == JOB_OPERATION_PMI1 && rank_pmi->pmi1 && pmi1_in_barrier(rank_pmi->pmi1, index))
+    if (key->kind == JOB_OPERATION_PMI1 && rank_pmi->socket &&
+        pmi_socket_in_barrier(rank_pmi->socket, index))
         return JOB_ROLL_ARRIVED;
     if (state == CLIENT_FINALIZED)
         return JOB_ROLL_FINALIZED;

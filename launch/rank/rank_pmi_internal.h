@@ -10,11 +10,11 @@
 #include "launch/rank/rank_pmi.h"
 #include "launch/rank/pmi_door.h"
 #include "pmix/pmi.h"
-#include "pmix/pmi1.h"
+#include "pmix/pmi_socket.h"
 
 enum client_state { CLIENT_NEVER, CLIENT_CONNECTED, CLIENT_FINALIZED };
 
-enum speaker_kind { SPEAKER_PMI1, SPEAKER_PMIX, SPEAKER_COUNT };
+enum speaker_kind { SPEAKER_SOCKET, SPEAKER_PMIX, SPEAKER_COUNT };
 
 /* A caller of pmi_ops, of which this is the context. */
 struct speaker {
@@ -68,7 +68,7 @@ struct rank_pmi {
     struct buffer net_interfaces; /* empty: not given to the processes */
     struct buffer net_devices;
     struct client *clients;
-    struct pmi1_server *pmi1; /* from a client's first message on */
+    struct pmi_socket *socket; /* from a client's first message on */
     struct speaker speakers[SPEAKER_COUNT];
     struct hash_map *sets;   /* set_id -> struct collective_set seen here */
     struct list collectives; /* struct collective, open */

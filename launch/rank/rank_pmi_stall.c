@@ -55,7 +55,7 @@ static void stall_end(struct rank_pmi *rank_pmi)
 
 void rank_pmi_stall_check(struct rank_pmi *rank_pmi)
 {
-    int is_waiting = rank_pmi->pmi1 != NULL && pmi1_is_waiting(rank_pmi->pmi1);
+    int is_waiting = rank_pmi->socket != NULL && pmi_socket_is_waiting(rank_pmi->socket);
 
     if (rank_pmi->stall.is_waiting &&
         (!is_waiting ||

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "pmix/pmi1.h"
+#include "pmix/pmi_socket.h"
 #include "test/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
                                 .abort = on_abort,
                                 .unserved = on_unserved};
     const uint32_t zero = 0;
-    const struct pmi1_config config = {
+    const struct pmi_socket_config config = {
         .job = 1,
         .kvs_name = "job",
         .size = 2,
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         .ops = &ops,
         .reply = on_reply,
     };
-    struct pmi1_server *server = pmi1_create(&config);
+    struct pmi_socket *server = pmi_socket_create(&config);
     const uint8_t *end = data + data_bytes;
     int rc = 0;
 
@@ -68,14 +68,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         size_t bytes = *data++ % 32;
 
         if (bytes == 0)
-            pmi1_events.done(server, barrier_id, 0, data, (size_t)(end - data));
+            pmi_socket_events.done(server, barrier_id, 0, data, (size_t)(end - data));
         if (bytes > (size_t)(end - data))
             bytes = (size_t)(end - data);
-        rc = pmi1_input(server, 0, data, bytes, NULL);
+        rc = pmi_socket_input(server, 0, data, bytes, NULL);
         data += bytes;
     }
-    pmi1_closed(server, 0);
-    pmi1_destroy(server);
+    pmi_socket_closed(server, 0);
+    pmi_socket_destroy(server);
     return 0;
 }
 

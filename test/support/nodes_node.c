@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "pmix/hello.h"
-#include "pmix/pmi1.h"
+#include "pmix/pmi_socket.h"
 #include "pmix/host_environment.h"
 
 #define CLIENTS_MAX 80
@@ -50,7 +50,7 @@ struct endpoint {
     struct host *host;
     int own[2];  /* what libpmix's thread says to the main one */
     int is_open; /* the host knows the job */
-    struct pmi1_server *pmi1;
+    struct pmi_socket *pmi1;
     pid_t pids[CLIENTS_MAX];
     int pmi_fds[CLIENTS_MAX];
     uint32_t ranks[CLIENTS_MAX];
@@ -204,7 +204,7 @@ static struct pmi_ops make_ops(struct endpoint *node)
 
 /* ---- PMI-1 ---- */
 
-static void on_pmi1_reply(void *context, uint32_t index, const void *data, size_t bytes)
+static void on_socket_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
     struct endpoint *node = context;
 
@@ -215,10 +215,10 @@ static void on_pmi1_reply(void *context, uint32_t index, const void *data, size_
 static void pmi1_start(struct endpoint *node)
 {
     struct pmi_ops ops = make_ops(node);
-    struct pmi1_run run = {0, node->it->nodes, node->it->per_node};
+    struct pmi_socket_run run = {0, node->it->nodes, node->it->per_node};
     static const uint32_t apps[CLIENTS_MAX];
     struct buffer mapping = {0};
-    struct pmi1_config config = {
+    struct pmi_socket_config config = {
         .job = node->job,
         .kvs_name = node->namespace,
         .size = node->it->nodes * node->it->per_node,
@@ -227,12 +227,12 @@ static void pmi1_start(struct endpoint *node)
         .local_ranks = node->ranks,
         .local_apps = apps,
         .ops = &ops,
-        .reply = on_pmi1_reply,
+        .reply = on_socket_reply,
     };
 
-    pmi1_mapping(&run, 1, &mapping);
+    pmi_socket_mapping(&run, 1, &mapping);
     config.process_mapping = buffer_string(&mapping);
-    node->pmi1 = pmi1_create(&config);
+    node->pmi1 = pmi_socket_create(&config);
     buffer_fini(&mapping);
 }
 
@@ -242,11 +242,11 @@ static void pmi1_serve(struct endpoint *node, uint32_t index)
     char data[1000];
     ssize_t got = recv(node->pmi_fds[index], data, sizeof(data), 0);
 
-    if (got > 0 && pmi1_input(node->pmi1, index, data, (size_t)got, &error) == 0)
+    if (got > 0 && pmi_socket_input(node->pmi1, index, data, (size_t)got, &error) == 0)
         return;
     if (got > 0)
         complain(node, error.text);
-    else if (pmi1_closed(node->pmi1, index))
+    else if (pmi_socket_closed(node->pmi1, index))
         complain(node, "a client has gone without finalize");
     close(node->pmi_fds[index]);
     node->pmi_fds[index] = -1;
@@ -464,7 +464,7 @@ static void hub_serve(struct endpoint *node)
     else if (message.type == NODE_NEXT)
         node->next = 1;
     else if (message.type == NODE_FENCE_RESULT && node->pmi1 != NULL)
-        pmi1_events.done(node->pmi1, message.id, message.status, data, got);
+        pmi_socket_events.done(node->pmi1, message.id, message.status, data, got);
     else if (node->host == NULL)
         return;
     else if (message.type == NODE_FETCH)
@@ -559,7 +559,7 @@ static void run_job(struct endpoint *node, uint32_t number, const sigset_t *mask
     }
     if (node->listener >= 0)
         close(node->listener);
-    pmi1_destroy(node->pmi1);
+    pmi_socket_destroy(node->pmi1);
     node->pmi1 = NULL;
 }
 

@@ -86,7 +86,7 @@ like "$status $bad $out" "^1 1 .*# launch/job/ring1.c: 6.*not ok [0-9]* - no mor
 breaks "from that room only" launch/sim/x.c '#include "launch/job/job_engine.h"'
 breaks "from that room only" launch/cli/verb/x.c '#include "launch/cli/client/front_end_internal.h"'
 breaks "by their doors" launch/daemon/x.c '#include "overlay/core.h"'
-breaks "by their doors" launch/rank/x.c '#include "pmix/pmi1.h"'
+breaks "by their doors" launch/rank/x.c '#include "pmix/pmi_socket.h"'
 breaks "by their doors" launch/rank/x.c 'void x(struct daemon *daemon);'
 breaks "neither clock" launch/job/x.c '#include <unistd.h>'
 breaks "X.c or X_" launch/proto/wrong.c '#include "launch/proto/spec.h"' 'int spec_decode(int x)' '{' '}'

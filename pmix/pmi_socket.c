@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/pmi_socket.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmix/pmi_socket_internal.h"
+
+struct pmi_process pmi_socket_process(const struct pmi_socket *socket, uint32_t index)
+{
+    assert(index < socket->local_count);
+    return (struct pmi_process){.job = socket->job, .rank = socket->local_ranks[index]};
+}
+
+void pmi_socket_connected(struct pmi_socket *socket, uint32_t index)
+{
+    struct pmi_process process = pmi_socket_process(socket, index);
+
+    assert(socket->clients[index].state == PMI_CLIENT_NEW);
+    socket->clients[index].state = PMI_CLIENT_READY;
+    socket->ops.connected(socket->ops.context, &process);
+}
+
+/* ---- barrier ---- */
+
+static uint32_t count_living(const struct pmi_socket *socket)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < socket->local_count; i++)
+        count += socket->clients[i].state < PMI_CLIENT_FINALIZED;
+    return count;
+}
+
+/* Clients that have finalized or disconnected are not waited for. */
+static void barrier_check(struct pmi_socket *socket)
+{
+    struct pmi_process all = {.job = socket->job, .rank = PMI_RANK_ALL};
+    struct pmi_collective barrier = {.kind = PMI_BARRIER, .members = &all, .members_count = 1};
+    struct buffer puts = {0};
+
+    if (socket->in_barrier == 0 || socket->barrier_is_under_way ||
+        socket->in_barrier < count_living(socket))
+        return;
+    assert(socket->in_barrier <= socket->local_count);
+    socket->barrier_is_under_way = 1;
+    pmi_kvs_take_puts(socket->kvs, &puts);
+    socket->barrier_id = ++socket->last_id;
+    barrier.id = socket->barrier_id;
+    barrier.data = puts.data;
+    barrier.data_bytes = puts.length_bytes;
+    /* The answer may come at once. */
+    socket->ops.collective(socket->ops.context, &barrier);
+    buffer_fini(&puts);
+}
+
+void pmi_socket_wait(struct pmi_socket *socket, uint32_t index)
+{
+    assert(socket->clients[index].state == PMI_CLIENT_READY);
+    socket->clients[index].state = PMI_CLIENT_IN_BARRIER;
+    socket->in_barrier++;
+    barrier_check(socket);
+}
+
+static void barrier_done(struct pmi_socket *socket, int status, const void *data, size_t bytes)
+{
+    assert(status <= 0);
+    socket->barrier_is_under_way = 0;
+    if (status == 0)
+        status = pmi_kvs_merge(socket->kvs, data, bytes);
+    socket->in_barrier = 0;
+    for (uint32_t i = 0; i < socket->local_count; i++) {
+        if (socket->clients[i].state != PMI_CLIENT_IN_BARRIER)
+            continue;
+        socket->clients[i].state = PMI_CLIENT_READY;
+        socket->clients[i].protocol->released(socket, i, status);
+    }
+}
+
+static void on_done(void *speaker, uint64_t id, int status, const void *data, size_t bytes)
+{
+    struct pmi_socket *socket = speaker;
+
+    if (socket->barrier_is_under_way && id == socket->barrier_id)
+        barrier_done(socket, status, data, bytes);
+}
+
+const struct pmi_events pmi_socket_events = {.done = on_done};
+
+int pmi_socket_in_barrier(const struct pmi_socket *socket, uint32_t local_index)
+{
+    assert(local_index < socket->local_count);
+    return socket->clients[local_index].state == PMI_CLIENT_IN_BARRIER;
+}
+
+int pmi_socket_is_waiting(const struct pmi_socket *socket)
+{
+    return socket->in_barrier > 0 && !socket->barrier_is_under_way;
+}
+
+/* ---- input and end ---- */
+
+void pmi_socket_finalized(struct pmi_socket *socket, uint32_t index)
+{
+    struct pmi_process process = pmi_socket_process(socket, index);
+
+    assert(socket->clients[index].state == PMI_CLIENT_READY);
+    socket->clients[index].state = PMI_CLIENT_FINALIZED;
+    socket->ops.finalized(socket->ops.context, &process);
+    barrier_check(socket);
+}
+
+int pmi_socket_input(struct pmi_socket *socket, uint32_t local_index, const void *data,
+                     size_t bytes, struct error *error)
+{
+    struct pmi_client *client = &socket->clients[local_index];
+    int rc = 0;
+
+    assert(local_index < socket->local_count);
+    buffer_append(&client->input, data, bytes);
+    while (rc == 0) {
+        ssize_t message_bytes = client->protocol->cut(&client->input, error);
+        char *message;
+
+        if (message_bytes <= 0)
+            return (int)message_bytes;
+        message = memory_printf("%.*s", (int)message_bytes, (const char *)client->input.data);
+        buffer_consume(&client->input, (size_t)message_bytes);
+        rc = client->protocol->run(socket, local_index, message, error);
+        free(message);
+    }
+    return rc;
+}
+
+int pmi_socket_closed(struct pmi_socket *socket, uint32_t local_index)
+{
+    struct pmi_client *client = &socket->clients[local_index];
+    int is_abnormal = client->state != PMI_CLIENT_NEW && client->state < PMI_CLIENT_FINALIZED;
+
+    assert(local_index < socket->local_count);
+    if (client->state == PMI_CLIENT_IN_BARRIER && !socket->barrier_is_under_way)
+        socket->in_barrier--;
+    client->state = PMI_CLIENT_CLOSED;
+    pmi2_forget(socket, local_index);
+    barrier_check(socket);
+    return is_abnormal;
+}
+
+/* ---- life ---- */
+
+struct pmi_socket *pmi_socket_create(const struct pmi_socket_config *config)
+{
+    struct pmi_socket *socket = memory_allocate_zeroed(sizeof(*socket));
+
+    assert(strlen(config->kvs_name) < PMI_KVS_NAME_BYTES);
+    socket->ops = *config->ops;
+    socket->reply = config->reply;
+    socket->job = config->job;
+    socket->kvs_name = memory_copy_string(config->kvs_name);
+    socket->size = config->size;
+    socket->universe_size = config->universe_size;
+    socket->local_count = config->local_count;
+    socket->local_ranks =
+        memory_copy(config->local_ranks, config->local_count * sizeof(*config->local_ranks));
+    socket->local_apps =
+        memory_copy(config->local_apps, config->local_count * sizeof(*config->local_apps));
+    socket->clients = memory_allocate_zeroed(config->local_count * sizeof(*socket->clients));
+    for (uint32_t i = 0; i < config->local_count; i++)
+        socket->clients[i].protocol = &pmi1_protocol;
+    socket->kvs = pmi_kvs_create();
+    socket->attributes = hash_map_create();
+    list_init(&socket->attribute_waits);
+    if (config->process_mapping != NULL && config->process_mapping[0] != '\0')
+        pmi_kvs_preset(socket->kvs, "PMI_process_mapping", config->process_mapping);
+    return socket;
+}
+
+void pmi_socket_destroy(struct pmi_socket *socket)
+{
+    size_t cursor = 0;
+    void *value;
+
+    if (socket == NULL)
+        return;
+    for (uint32_t i = 0; i < socket->local_count; i++) {
+        pmi2_forget(socket, i);
+        buffer_fini(&socket->clients[i].input);
+    }
+    while ((value = hash_map_next(socket->attributes, &cursor)) != NULL)
+        free(value);
+    hash_map_destroy(socket->attributes);
+    pmi_kvs_destroy(socket->kvs);
+    free(socket->clients);
+    free(socket->local_ranks);
+    free(socket->local_apps);
+    free(socket->kvs_name);
+    free(socket);
+}
+
+void pmi_socket_mapping(const struct pmi_socket_run *runs, size_t runs_count, struct buffer *out)
+{
+    struct buffer text = {0};
+
+    buffer_append_string(&text, "(vector");
+    for (size_t i = 0; i < runs_count && text.length_bytes < PMI_KVS_VALUE_BYTES; i++)
+        buffer_printf(&text, ",(%u,%u,%u)", runs[i].first_node, runs[i].nodes,
+                      runs[i].ranks_per_node);
+    buffer_append_string(&text, ")");
+    if (runs_count > 0 && text.length_bytes < PMI_KVS_VALUE_BYTES)
+        buffer_append(out, text.data, text.length_bytes);
+    buffer_fini(&text);
+}

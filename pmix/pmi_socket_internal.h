@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What pmi_socket.c and the two protocols on it, pmi1.c and pmi2.c, share; for them only.
+ */
+#ifndef PMIX_PMI_SOCKET_INTERNAL_H
+#define PMIX_PMI_SOCKET_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "base/hash_map.h"
+#include "base/list.h"
+#include "pmix/pmi_kvs.h"
+#include "pmix/pmi_socket.h"
+
+enum pmi_client_state {
+    PMI_CLIENT_NEW,        /* has not sent init */
+    PMI_CLIENT_READY,      /* may send any command */
+    PMI_CLIENT_SPAWNING,   /* PMI-1: in the middle of mcmd=spawn ... endcmd */
+    PMI_CLIENT_IN_BARRIER, /* waits for the other clients */
+    PMI_CLIENT_FINALIZED,
+    PMI_CLIENT_CLOSED,
+};
+
+/* How a client and the server talk. */
+struct pmi_protocol {
+    /* Bytes of the message that the input starts with; 0: it is not whole yet; -EPROTO. */
+    ssize_t (*cut)(const struct buffer *input, struct error *error);
+    /* Obeys that message, which ends with a NUL and may be changed; -EPROTO if it makes no sense. */
+    int (*run)(struct pmi_socket *socket, uint32_t index, char *message, struct error *error);
+    /* The barrier in which the client has waited has ended. */
+    void (*released)(struct pmi_socket *socket, uint32_t index, int status);
+};
+
+extern const struct pmi_protocol pmi1_protocol;
+extern const struct pmi_protocol pmi2_protocol;
+
+struct pmi_client {
+    enum pmi_client_state state;
+    const struct pmi_protocol *protocol; /* of PMI-1 until the client says otherwise */
+    struct buffer input;                 /* what has been received of its next message */
+    long spawns_total;                   /* PMI-1: parts of the current spawn */
+    long spawns_so_far;
+    char *thread; /* PMI-2: that waits in the barrier; NULL: not said */
+};
+
+struct pmi_socket {
+    struct pmi_ops ops;
+    pmi_socket_reply_function *reply;
+    uint32_t job;
+    char *kvs_name;
+    uint32_t size;
+    uint32_t universe_size;
+    uint32_t local_count;
+    uint32_t *local_ranks;
+    uint32_t *local_apps;
+    struct pmi_client *clients;
+    struct pmi_kvs *kvs;
+    uint32_t in_barrier;         /* clients that wait */
+    uint64_t barrier_id;         /* of the last one */
+    int barrier_is_under_way;    /* the other nodes have been notified */
+    uint64_t last_id;            /* of a barrier or another request */
+    struct hash_map *attributes; /* PMI-2's of this node: name -> value */
+    struct list attribute_waits; /* struct attribute_wait of pmi2.c */
+};
+
+struct pmi_process pmi_socket_process(const struct pmi_socket *socket, uint32_t index);
+/* The client has introduced itself. */
+void pmi_socket_connected(struct pmi_socket *socket, uint32_t index);
+/* The client waits for all others, then `released` is called. */
+void pmi_socket_wait(struct pmi_socket *socket, uint32_t index);
+/* The client has finalized: nothing waits for it. */
+void pmi_socket_finalized(struct pmi_socket *socket, uint32_t index);
+
+/* pmi2.c: a client that has ended waits for nothing. */
+void pmi2_forget(struct pmi_socket *socket, uint32_t index);
+
+#endif

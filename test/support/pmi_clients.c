@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/support/pmi_clients.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test/support/tap.h"
+
+void pmi_clients_done(struct pmi_clients *node, int status, const void *data, size_t bytes)
+{
+    pmi_socket_events.done(node->socket, node->barrier_id, status, data, bytes);
+}
+
+static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
+{
+    buffer_append(&((struct pmi_clients *)context)->replies[index], data, bytes);
+}
+
+static void on_barrier(void *context, const struct pmi_collective *barrier)
+{
+    struct pmi_clients *node = context;
+
+    node->barriers += barrier->kind == PMI_BARRIER && barrier->members_count == 1 &&
+                      barrier->members[0].job == PMI_CLIENTS_JOB &&
+                      barrier->members[0].rank == PMI_RANK_ALL;
+    node->barrier_id = barrier->id;
+    buffer_clear(&node->puts);
+    buffer_append(&node->puts, barrier->data, barrier->data_bytes);
+    if (node->done_at_once)
+        pmi_clients_done(node, 0, barrier->data, barrier->data_bytes);
+}
+
+static void on_connected(void *context, const struct pmi_process *process)
+{
+    ((struct pmi_clients *)context)->connected += process->job == PMI_CLIENTS_JOB;
+}
+
+static void on_finalized(void *context, const struct pmi_process *process)
+{
+    ((struct pmi_clients *)context)->finalized += process->job == PMI_CLIENTS_JOB;
+}
+
+static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
+{
+    ((struct pmi_clients *)context)->refusals +=
+        process->job == PMI_CLIENTS_JOB && service != PMI_SERVICE_EVENT;
+}
+
+static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
+                     const char *message, const struct pmi_process *targets, size_t targets_count)
+{
+    struct pmi_clients *node = context;
+
+    node->aborts += id == 0 && caller->job == PMI_CLIENTS_JOB && targets_count == 0;
+    node->abort_status = status;
+    snprintf(node->abort_message, sizeof(node->abort_message), "%s", message);
+}
+
+void pmi_clients_init(struct pmi_clients *node, uint32_t first_rank, const char *mapping)
+{
+    struct pmi_ops ops = {.context = node,
+                          .connected = on_connected,
+                          .finalized = on_finalized,
+                          .collective = on_barrier,
+                          .abort = on_abort,
+                          .unserved = on_unserved};
+    uint32_t ranks[PMI_CLIENTS] = {first_rank, first_rank + 1}, apps[PMI_CLIENTS] = {0, 3};
+    struct pmi_socket_config config = {
+        .job = PMI_CLIENTS_JOB,
+        .kvs_name = "job",
+        .size = 4,
+        .universe_size = 16,
+        .local_count = PMI_CLIENTS,
+        .local_ranks = ranks,
+        .local_apps = apps,
+        .process_mapping = mapping,
+        .ops = &ops,
+        .reply = on_reply,
+    };
+
+    memset(node, 0, sizeof(*node));
+    node->socket = pmi_socket_create(&config);
+}
+
+void pmi_clients_fini(struct pmi_clients *node)
+{
+    pmi_socket_destroy(node->socket);
+    buffer_fini(&node->puts);
+    for (int i = 0; i < PMI_CLIENTS; i++)
+        buffer_fini(&node->replies[i]);
+}
+
+const char *pmi_clients_say(struct pmi_clients *node, uint32_t index, const char *text)
+{
+    struct error error = ERROR_NONE;
+
+    buffer_clear(&node->replies[index]);
+    if (pmi_socket_input(node->socket, index, text, strlen(text), &error) < 0)
+        return "refused";
+    return buffer_string(&node->replies[index]);
+}
+
+const char *pmi_clients_refusal(struct pmi_clients *node, uint32_t index, const char *text)
+{
+    static struct error error;
+
+    error = ERROR_NONE;
+    is_int(pmi_socket_input(node->socket, index, text, strlen(text), &error), -EPROTO, "-EPROTO");
+    return error.text;
+}
