@@ -134,7 +134,8 @@ struct daemon_rank_ops {
 struct daemon_pmi_ops {
     void (*result)(void *context, const struct operation_name *key, int status,
                    struct message *message); /* message is not taken */
-    int (*request)(void *context, uint32_t job, uint32_t source, uint32_t id,
+    /* kind: enum job_message, MODEX or BLOB; reader stands after it. */
+    int (*request)(void *context, uint8_t kind, uint32_t job, uint32_t source, uint32_t id,
                    struct wire_reader *reader);
     void (*reply)(void *context, uint32_t job, uint32_t id, int status,
                   struct message *message); /* message is not taken */

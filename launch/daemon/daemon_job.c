@@ -413,14 +413,14 @@ static void pmi_result(void *context, const struct operation_name *key, int stat
         rank_pmi_result(rank_pmi, key, status, message);
 }
 
-static int pmi_request(void *context, uint32_t number, uint32_t source, uint32_t id,
+static int pmi_request(void *context, uint8_t kind, uint32_t number, uint32_t source, uint32_t id,
                        struct wire_reader *reader)
 {
     struct rank_pmi *rank_pmi = rank_pmi_of(context, number);
 
     if (rank_pmi == NULL)
         return -ENOENT;
-    rank_pmi_request(rank_pmi, source, id, reader);
+    rank_pmi_request(rank_pmi, kind, source, id, reader);
     return 0;
 }
 

@@ -30,6 +30,14 @@ enum job_on_failure {
     JOB_ON_FAILURE_COUNT
 };
 
+/* Where the data goes that processes publish for each other before a fence that collects (PMIX_COLLECT_DATA). */
+enum job_modex {
+    JOB_MODEX_AUTO, /* as FULL, since only there a get that asks no other node finds it (PMIX_IMMEDIATE) */
+    JOB_MODEX_FULL, /* to every node of the fence */
+    JOB_MODEX_LAZY, /* stays, and is requested by the first get on each node */
+    JOB_MODEX_COUNT
+};
+
 struct job_spec {
     uint32_t number;            /* from 1 within an instance, assigned by the root */
     uint32_t uid;               /* for the record only: daemons run as the user */
@@ -41,6 +49,7 @@ struct job_spec {
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none */
     enum job_on_failure on_failure;
+    enum job_modex modex;
 };
 
 void job_spec_init(struct job_spec *spec);

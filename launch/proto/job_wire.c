@@ -143,6 +143,39 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
     return 0;
 }
 
+void job_reply_encode(int status, const void *data, size_t data_bytes, struct buffer *out)
+{
+    assert(status <= 0);
+    wire_put_u32(out, (uint32_t)status);
+    buffer_append(out, data, data_bytes);
+}
+
+void job_stamp_encode(const struct job_stamp *stamp, struct buffer *out)
+{
+    wire_put_u32(out, stamp->place);
+    wire_put_u64(out, stamp->hash);
+}
+
+void job_stamp_decode(struct wire_reader *reader, struct job_stamp *ret_stamp)
+{
+    ret_stamp->place = wire_get_u32(reader);
+    ret_stamp->hash = wire_get_u64(reader);
+}
+
+void job_blob_request_encode(const struct job_blob_request *request, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_BLOB);
+    wire_put_u32(out, request->number);
+    wire_put_u64(out, request->set_id);
+}
+
+int job_blob_request_decode(struct job_blob_request *ret_request, struct wire_reader *reader)
+{
+    ret_request->number = wire_get_u32(reader);
+    ret_request->set_id = wire_get_u64(reader);
+    return wire_finish(reader);
+}
+
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
 {
     assert(message->kind < JOB_STALLED_KIND_COUNT);

@@ -49,6 +49,8 @@ enum job_message {
     JOB_MESSAGE_CLOCK,
     /* to the root: this daemon was sent a signal that ends the job */
     JOB_MESSAGE_CANCEL, /* u32 signal, string: its sender, "" if not known */
+    /* request: struct job_blob_request; its reply: i32 status, the node's last data of that set */
+    JOB_MESSAGE_BLOB,
     JOB_MESSAGE_COUNT
 };
 
@@ -147,6 +149,26 @@ struct job_roll {
     uint32_t count;
     struct job_roll_entry entries[JOB_ROLL_ENTRIES_MAX];
 };
+
+/* A node's part of a fence that carries no data (JOB_MODEX_LAZY): what the data would have been. */
+struct job_stamp {
+    uint32_t place;
+    uint64_t hash;
+};
+
+struct job_blob_request {
+    uint32_t number;
+    uint64_t set_id;
+};
+
+/* A reply to MODEX, BLOB and their like: a status (0 or a negative errno), and data. */
+void job_reply_encode(int status, const void *data, size_t data_bytes, struct buffer *out);
+void job_stamp_encode(const struct job_stamp *stamp, struct buffer *out);
+/* Many follow each other: the reader need not be at its end after one. */
+void job_stamp_decode(struct wire_reader *reader, struct job_stamp *ret_stamp);
+/* With the message's kind, which has been read before the rest is decoded. */
+void job_blob_request_encode(const struct job_blob_request *request, struct buffer *out);
+int job_blob_request_decode(struct job_blob_request *ret_request, struct wire_reader *reader);
 
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out);
 int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader);

@@ -230,6 +230,7 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
     rank_pmi_collective_open(rank_pmi);
     rank_pmi_fetch_open(rank_pmi);
     rank_pmi_request_open(rank_pmi);
+    rank_pmi_lazy_open(rank_pmi);
     job_spec_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
                        sizeof rank_pmi->namespace);
     clients_create(rank_pmi);
@@ -251,6 +252,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
     rank_pmi_pmix_close(rank_pmi);
     rank_pmi_fetch_close(rank_pmi);
     rank_pmi_request_close(rank_pmi);
+    rank_pmi_lazy_close(rank_pmi);
     rank_pmi_collective_close(rank_pmi);
     rank_pmi_stall_close(rank_pmi);
     rank_pmi_stand_in_close(rank_pmi);

@@ -81,7 +81,8 @@ void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *k
 /* A result of the overlay. */
 void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
                      struct message *payload);
-void rank_pmi_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
+/* kind: enum job_message, MODEX or BLOB; reader stands after it. */
+void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
                       struct wire_reader *reader);
 void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct message *payload);
 

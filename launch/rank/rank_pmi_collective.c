@@ -187,11 +187,17 @@ static void set_limit(struct collective *collective, uint32_t timeout_ms)
     loop_timer_set(collective->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
 }
 
+static int is_lazy(const struct rank_pmi *rank_pmi, const struct collective *collective)
+{
+    return collective->kind == PMI_FENCE && rank_pmi_is_lazy(rank_pmi);
+}
+
 void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *wanted)
 {
     struct rank_pmi *rank_pmi = speaker->rank_pmi;
     struct ranges places = {0};
     struct collective *collective;
+    struct message *payload;
     uint64_t members;
     int rc = members_set(rank_pmi, wanted->members, wanted->members_count, &members, &places);
     struct operation_name key = make_key(rank_pmi, wanted->kind, members);
@@ -216,8 +222,11 @@ void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *w
     set_limit(collective, wanted->timeout_ms);
     collective->key.generation = generation_next(rank_pmi, &key, &places);
     list_append(&rank_pmi->collectives, &collective->node);
-    rank_pmi->events.contribute(rank_pmi->events.context, &collective->key, &places,
-                                message_create(wanted->data, wanted->data_bytes));
+    if (is_lazy(rank_pmi, collective))
+        payload = rank_pmi_lazy_keep(rank_pmi, key.set_id, wanted->data, wanted->data_bytes);
+    else
+        payload = message_create(wanted->data, wanted->data_bytes);
+    rank_pmi->events.contribute(rank_pmi->events.context, &collective->key, &places, payload);
     ranges_fini(&places);
 }
 
@@ -242,6 +251,7 @@ void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operatio
         struct collective *collective = list_entry(node, struct collective, node);
         const struct speaker *speaker = collective->speaker;
         uint64_t id = collective->id;
+        int lazy = status == 0 && is_lazy(rank_pmi, collective);
 
         if (collective->key.set_id != key->set_id || collective->key.generation != key->generation)
             continue;
@@ -249,6 +259,10 @@ void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operatio
         if (status == 0)
             connection_change(rank_pmi, collective);
         collective_free(collective); /* the answer may trigger the next operation at once */
+        if (lazy) {
+            rank_pmi_lazy_result(rank_pmi, speaker, id, key->set_id, payload);
+            return;
+        }
         rank_pmi_answer(speaker, id, status, payload ? payload->data : NULL,
                         payload ? payload->length_bytes : 0);
         return;

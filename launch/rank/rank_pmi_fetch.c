@@ -80,6 +80,7 @@ void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
         return;
     }
     placement_map_find(&job->map, process->rank, &node, &local_index);
+    rank_pmi_lazy_fetched(rank_pmi, node + 1);
     wire_put_u8(&payload, JOB_MESSAGE_MODEX);
     wire_put_u32(&payload, job->number);
     wire_put_u32(&payload, process->rank);
@@ -114,18 +115,6 @@ void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct m
     }
     rank_pmi_answer(modex->speaker, modex->id, status, reader.position, wire_left(&reader));
     modex_free(modex);
-}
-
-static void fetch_answer(struct rank_pmi *rank_pmi, uint32_t source, uint32_t request, int status,
-                         const void *data, size_t data_bytes)
-{
-    struct buffer payload = {0};
-
-    wire_put_u32(&payload, (uint32_t)status);
-    buffer_append(&payload, data, data_bytes);
-    rank_pmi->events.reply(rank_pmi->events.context, source, request,
-                           message_from_buffer(&payload));
-    buffer_fini(&payload);
 }
 
 static void fetch_free(struct fetch_wait *fetch)
@@ -179,7 +168,7 @@ void rank_pmi_provided(struct rank_pmi *rank_pmi, uint64_t id, int status, const
             fetch_later(fetch);
             return;
         }
-        fetch_answer(rank_pmi, fetch->source, fetch->request, status, data, data_bytes);
+        rank_pmi_reply_to(rank_pmi, fetch->source, fetch->request, status, data, data_bytes);
         fetch_free(fetch);
         return;
     }
@@ -245,8 +234,8 @@ static uint64_t fetch_next_id(struct rank_pmi *rank_pmi)
     return id;
 }
 
-void rank_pmi_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
-                      struct wire_reader *reader)
+static void modex_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
+                          struct wire_reader *reader)
 {
     uint32_t number = wire_get_u32(reader);
     uint32_t rank = wire_get_u32(reader);
@@ -256,7 +245,7 @@ void rank_pmi_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
 
     if (wire_finish(reader) < 0 || number != rank_pmi->config.job->number ||
         rank_pmi_local_index(rank_pmi, rank) < 0 || rank_pmi_pmix_need(rank_pmi) < 0) {
-        fetch_answer(rank_pmi, source, id, -ENOENT, NULL, 0);
+        rank_pmi_reply_to(rank_pmi, source, id, -ENOENT, NULL, 0);
         free(key);
         return;
     }
@@ -274,6 +263,16 @@ void rank_pmi_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
     fetch_watch(rank_pmi);
     list_append(&rank_pmi->pmix.fetches, &fetch->node);
     fetch_ask(fetch);
+}
+
+void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
+                      struct wire_reader *reader)
+{
+    assert(kind == JOB_MESSAGE_MODEX || kind == JOB_MESSAGE_BLOB);
+    if (kind == JOB_MESSAGE_BLOB)
+        rank_pmi_lazy_request(rank_pmi, source, id, reader);
+    else
+        modex_request(rank_pmi, source, id, reader);
 }
 
 void rank_pmi_fetch_open(struct rank_pmi *rank_pmi)

@@ -75,6 +75,10 @@ struct rank_pmi {
     struct hash_map *asks;   /* request id of the overlay -> struct ask */
     struct rank_pmi_pmix pmix;
     struct {
+        struct hash_map *kept;   /* set_id -> struct lazy_blob: our last data of the set */
+        struct hash_map *cached; /* place -> struct lazy_cached: nodes whose data is cached here */
+    } lazy;
+    struct {
         struct loop_timer *timer; /* NULL before the first */
         struct operation_name key;
         uint64_t wait_ns; /* until it is reported again */
@@ -126,6 +130,23 @@ void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
 void rank_pmi_provided(struct rank_pmi *rank_pmi, uint64_t id, int status, const void *data,
                        size_t data_bytes);
 
+/* rank_pmi_lazy.c: fences whose data stays (JOB_MODEX_LAZY). */
+/* The job's fences are such. */
+int rank_pmi_is_lazy(const struct rank_pmi *rank_pmi);
+/* Keeps this node's data of a fence of that set, and returns what is contributed instead. */
+struct message *rank_pmi_lazy_keep(struct rank_pmi *rank_pmi, uint64_t set_id, const void *data,
+                                   size_t data_bytes);
+/* The result of such a fence, successful: the speaker is answered, now or when data has arrived that this node had
+ * requested before and that has changed since. */
+void rank_pmi_lazy_result(struct rank_pmi *rank_pmi, const struct speaker *speaker, uint64_t id,
+                          uint64_t set_id, const struct message *payload);
+/* Data of a rank of that place is requested, and will be cached here. */
+void rank_pmi_lazy_fetched(struct rank_pmi *rank_pmi, uint32_t place);
+void rank_pmi_lazy_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
+                           struct wire_reader *reader);
+void rank_pmi_lazy_open(struct rank_pmi *rank_pmi);
+void rank_pmi_lazy_close(struct rank_pmi *rank_pmi);
+
 /* rank_pmi_request.c */
 /* Answers the request once by rank_pmi_answer, unless its id is 0; its data is valid during the call only. */
 typedef void rank_pmi_service(struct speaker *speaker, const struct pmi_request *request);
@@ -145,6 +166,9 @@ void rank_pmi_forward(const struct speaker *speaker, uint64_t id, uint32_t place
 /* The reply to one of these requests, or to none that is known here. */
 void rank_pmi_asked(struct rank_pmi *rank_pmi, uint32_t id, int status, const void *data,
                     size_t data_bytes);
+/* Replies to a request of another daemon. */
+void rank_pmi_reply_to(struct rank_pmi *rank_pmi, uint32_t source, uint32_t request, int status,
+                       const void *data, size_t data_bytes);
 void rank_pmi_request_open(struct rank_pmi *rank_pmi);
 void rank_pmi_request_close(struct rank_pmi *rank_pmi);
 

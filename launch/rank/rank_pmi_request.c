@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "launch/proto/job_wire.h"
 #include "launch/rank/rank_pmi_internal.h"
 
 /* A kind without one is not supported. */
@@ -51,6 +52,17 @@ void rank_pmi_asked(struct rank_pmi *rank_pmi, uint32_t id, int status, const vo
         return;
     ask->answered(rank_pmi, ask->context, status, data, data_bytes);
     free(ask);
+}
+
+void rank_pmi_reply_to(struct rank_pmi *rank_pmi, uint32_t source, uint32_t request, int status,
+                       const void *data, size_t data_bytes)
+{
+    struct buffer payload = {0};
+
+    job_reply_encode(status, data, data_bytes, &payload);
+    rank_pmi->events.reply(rank_pmi->events.context, source, request,
+                           message_from_buffer(&payload));
+    buffer_fini(&payload);
 }
 
 struct forward {

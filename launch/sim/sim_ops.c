@@ -248,10 +248,11 @@ static void pmi_result(void *context, const struct operation_name *key, int stat
     sim_process_fence_result(part, status);
 }
 
-static int pmi_request(void *context, uint32_t job, uint32_t source, uint32_t id,
+static int pmi_request(void *context, uint8_t kind, uint32_t job, uint32_t source, uint32_t id,
                        struct wire_reader *reader)
 {
     (void)context; /* simulated processes publish nothing */
+    (void)kind;
     (void)job;
     (void)source;
     (void)id;

@@ -129,4 +129,23 @@ calls 0 "r0:event:3=SUCCESS r0:event:5=SUCCESS fence=SUCCESS" "events for other 
 is "$err" "banyan: an event is not passed on to other nodes, which is not supported yet" \
     "and the user is told that they stay"
 
+# ---- Data in the fence, and data that stays ----
+
+client=$top_builddir/test/tool/pmix_client
+cat >"$scratch/client" <<SH
+#!/bin/sh
+export TEST_SIZE=\$BANYAN_SIZE TEST_LOCAL_SIZE=\$BANYAN_LOCAL_SIZE
+export TEST_RANK=\$BANYAN_RANK TEST_LOCAL_RANK=\$BANYAN_LOCAL_RANK
+exec $client "\$@"
+SH
+chmod +x "$scratch/client"
+for modex in full lazy; do
+    for mode in "fence 3" "direct 2" "replace 4" "open 3"; do
+        for nodes in 1 4; do
+            run "$banyan" run --timeout 60 --modex $modex --virtual-nodes $nodes --per-node 4 --oversubscribe \
+                "$scratch/client" $mode </dev/null
+            is "$status:$out$err" "0:" "modex $modex, $nodes nodes: $mode"
+        done
+    done
+done
 done_testing

@@ -120,27 +120,27 @@ static void value_fill(char *bytes, uint32_t rank, uint32_t round)
         bytes[i] = (char)(rank * 31 + round * 7 + i);
 }
 
-static void put(uint32_t round)
+static void put(uint32_t number, uint32_t round)
 {
     char bytes[VALUE_BYTES], key[32];
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
 
     value_fill(bytes, self.rank, round);
-    snprintf(key, sizeof(key), "test.%u", round);
+    snprintf(key, sizeof(key), "test.%u", number);
     value.data.bo.bytes = bytes;
     value.data.bo.size = VALUE_BYTES;
     check(PMIx_Put(PMIX_GLOBAL, key, &value), "PMIx_Put");
     check(PMIx_Commit(), "PMIx_Commit");
 }
 
-static void compare(uint32_t rank, uint32_t round)
+static void compare(uint32_t rank, uint32_t number, uint32_t round)
 {
     char bytes[VALUE_BYTES], key[32];
     pmix_value_t *value = NULL;
     pmix_proc_t proc;
 
     PMIX_LOAD_PROCID(&proc, self.nspace, rank);
-    snprintf(key, sizeof(key), "test.%u", round);
+    snprintf(key, sizeof(key), "test.%u", number);
     if (!check(PMIx_Get(&proc, key, NULL, 0, &value), "PMIx_Get"))
         return;
     value_fill(bytes, rank, round);
@@ -166,12 +166,25 @@ static pmix_status_t fence(bool collect, int timeout_s)
 static void exchange(bool collect, uint32_t rounds)
 {
     for (uint32_t round = 0; round < rounds; round++) {
-        put(round);
+        put(round, round);
         check(fence(collect, 0), "PMIx_Fence");
         for (uint32_t rank = 0; rank < world_size; rank++)
-            compare(rank, round);
+            compare(rank, round, round);
     }
     check(fence(false, 0), "PMIx_Fence");
+}
+
+/* Each round replaces the values of the one before.  A process asks once, for libpmix would not ask its server again,
+ * and after another of its node, whose answer the server may have kept. */
+static void replace(uint32_t rounds)
+{
+    for (uint32_t round = 0; round < rounds; round++) {
+        put(0, round);
+        check(fence(true, 0), "PMIx_Fence");
+        for (uint32_t rank = 0; rank < world_size && self.rank % rounds == round; rank++)
+            compare(rank, 0, round);
+        check(fence(false, 0), "PMIx_Fence");
+    }
 }
 
 static double now_ms(void)
@@ -322,7 +335,7 @@ static void missing(void)
 
         if (status != PMIX_ERR_TIMEOUT && !may_be_told(status))
             complain("a fence that must time out: %s", PMIx_Error_string(status));
-        put(0);
+        put(0, 0);
     }
 }
 
@@ -343,7 +356,7 @@ static void late(uint32_t who)
         complain("a fence that must time out: %s", PMIx_Error_string(status));
     if (self.rank == who && now_ms() - from_ms > 500)
         complain("it is told after %.0f ms only", now_ms() - from_ms);
-    put(0);
+    put(0, 0);
     for (int i = 0; i < 3; i++)
         check(fence(i == 1, 20), "a fence after one that timed out");
     printf("rank %u: through\n", self.rank);
@@ -427,6 +440,8 @@ int main(int argc, char **argv)
         exchange(true, times);
     else if (strcmp(mode, "direct") == 0)
         exchange(false, times);
+    else if (strcmp(mode, "replace") == 0)
+        replace(times);
     else if (strcmp(mode, "many") == 0)
         many(times);
     else if (strcmp(mode, "open") == 0)
@@ -438,7 +453,7 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "unput") == 0 && self.rank == times)
         raise(SIGSTOP);
     else if (strcmp(mode, "unput") == 0)
-        compare(times, 0);
+        compare(times, 0, 0);
     else if (strcmp(mode, "away") == 0 || strcmp(mode, "stopped") == 0)
         (void)fence(false, 0);
     else if (strcmp(mode, "survive") == 0)

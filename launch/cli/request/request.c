@@ -36,6 +36,11 @@ static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
                                              {"continue", JOB_ON_FAILURE_CONTINUE},
                                              {NULL, 0}};
 
+static const struct word_value modexes[] = {{"auto", JOB_MODEX_AUTO},
+                                            {"full", JOB_MODEX_FULL},
+                                            {"lazy", JOB_MODEX_LAZY},
+                                            {NULL, 0}};
+
 static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
                                                {"pmi1", JOB_MPI_PMI1},
                                                {"none", 0},
@@ -122,6 +127,16 @@ static int failure_parse(const char *text, struct job_spec *job, struct error *e
         return error_set(error, -EINVAL, "option --on-failure: '%.80s' is not abort or continue",
                          text);
     job->on_failure = (enum job_on_failure)policy;
+    return 0;
+}
+
+static int modex_parse(const char *text, struct job_spec *job, struct error *error)
+{
+    uint32_t modex;
+
+    if (word_find(modexes, text, strlen(text), &modex) < 0)
+        return error_set(error, -EINVAL, "option --modex: '%.80s' is not auto, full or lazy", text);
+    job->modex = (enum job_modex)modex;
     return 0;
 }
 
@@ -381,6 +396,8 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
         rc = mpi_parse(settings->mpi, &job->mpi, error);
     if (rc == 0 && settings->on_failure != NULL)
         rc = failure_parse(settings->on_failure, job, error);
+    if (rc == 0 && settings->modex != NULL)
+        rc = modex_parse(settings->modex, job, error);
     job->report_bindings = settings->report_bindings > 0;
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;

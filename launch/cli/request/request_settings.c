@@ -190,6 +190,12 @@ const struct option_rule run_rules[] = {
      FIELD(mpi),
      .help = "process-management interfaces to offer: pmix, pmi1, pmix,pmi1 (default) or none"},
     {.kind = OPTION_TEXT,
+     .name = "modex",
+     .value = "auto|full|lazy",
+     FIELD(modex),
+     .help = "data that PMIx processes publish: sent to all nodes by a fence (full, and auto), or "
+             "requested when it is needed (lazy)"},
+    {.kind = OPTION_TEXT,
      .name = "stdin",
      .value = "RANK|none",
      FIELD(input),

@@ -65,6 +65,7 @@ struct request_settings {
     const char *instance;
     int daemonize; /* of start */
     const char *on_failure;
+    const char *modex;
     int json_wanted; /* of verbs that print it */
     struct option_list set;
 };

@@ -2,10 +2,9 @@
 /*
  * The services of one node of a job, without daemon, tree or PMIx server: the test plays all three and
  * writes down what each is told.  Ranks 0 and 1 of the job are on this node, 2 and 3 on the next.
- * What is tested is all of launch/rank/rank_pmi*.c: launch/rank/rank_pmi_answer.c,
- * launch/rank/rank_pmi_collective.c, launch/rank/rank_pmi_fetch.c, launch/rank/rank_pmi_facts.c,
- * launch/rank/rank_pmi_ops.c, launch/rank/rank_pmi_pmix.c, launch/rank/rank_pmi_stall.c,
- * launch/rank/rank_pmi_stand_in.c.
+ * Tested: launch/rank/rank_pmi_answer.c, launch/rank/rank_pmi_collective.c, launch/rank/rank_pmi_fetch.c,
+ * launch/rank/rank_pmi_facts.c, launch/rank/rank_pmi_lazy.c, launch/rank/rank_pmi_ops.c, launch/rank/rank_pmi_pmix.c,
+ * launch/rank/rank_pmi_stall.c, launch/rank/rank_pmi_stand_in.c.
  */
 #include "config.h"
 
@@ -67,7 +66,6 @@ static void on_tick(void *context)
     loop_stop(loop);
 }
 
-/* A millisecond of it. */
 static void loop_some(void)
 {
     loop_timer_set(tick, loop_now_ns() + NS_PER_MS);
@@ -324,7 +322,7 @@ static void job_open(struct job *job, int status)
     wire_put_u32(&request, 0);
     wire_put_string(&request, "");
     wire_reader_init(&reader, request.data, request.length_bytes);
-    rank_pmi_request(job->rank_pmi, 2, 90, &reader);
+    rank_pmi_request(job->rank_pmi, JOB_MESSAGE_MODEX, 2, 90, &reader);
     buffer_fini(&request);
     server.ops.opened(server.ops.context, job->local.number, status, "no memory", 4711);
     buffer_clear(&calls);
@@ -529,7 +527,7 @@ static void ask(struct job *job, uint32_t number, uint32_t rank, const char *key
     wire_put_u32(&request, 0);
     wire_put_string(&request, key);
     wire_reader_init(&reader, request.data, request.length_bytes);
-    rank_pmi_request(job->rank_pmi, 2, 33, &reader);
+    rank_pmi_request(job->rank_pmi, JOB_MESSAGE_MODEX, 2, 33, &reader);
     buffer_fini(&request);
 }
 
@@ -553,11 +551,10 @@ static void test_asked(void)
     heard("provide 700000001 7.1 'key'\n", "who has not put the key is asked again");
     first.provided(first.context, 7, 0x700000001, 0, "blob", 4);
     first.provided(first.context, 7, 0x700000001, 0, "blob", 4);
-    heard("reply to 2.33: 0 'blob'\n", "what is provided is the reply, once");
     ask(&job, 8, 1, "");
     ask(&job, 7, 2, "");
-    heard("reply to 2.33: -2 ''\nreply to 2.33: -2 ''\n",
-          "another job's or node's rank is not here");
+    heard("reply to 2.33: 0 'blob'\nreply to 2.33: -2 ''\nreply to 2.33: -2 ''\n",
+          "what is provided is the reply, once; another job's or node's rank is not here");
     job_end(&other);
     job_end(&job);
 }
@@ -603,6 +600,52 @@ static void test_asks(void)
     job_end(&job);
 }
 
+/* The result of the last fence, to which the other node contributes this data. */
+static void lazy_result(struct job *job, const char *data)
+{
+    struct job_stamp stamp = {.place = 2, .hash = (uint64_t)data[0]};
+    struct buffer stamps = {0};
+    struct message *payload;
+
+    job_stamp_encode(&stamp, &stamps);
+    payload = message_from_buffer(&stamps);
+    rank_pmi_result(job->rank_pmi, &last_key, 0, payload);
+    message_release(payload);
+    buffer_fini(&stamps);
+}
+
+static void test_lazy(void)
+{
+    struct pmi_process all = {7, PMI_RANK_ALL}, far = {7, 3};
+    struct job_blob_request request = {.number = 7};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    struct job job;
+
+    job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_ABORT);
+    job.local.spec.modex = JOB_MODEX_LAZY;
+    job_open(&job, 0);
+    server.ops.fetch(server.ops.context, 1, &far, "key", 0);
+    collect(2, PMI_FENCE, &all, 1, 0);
+    ok(strstr(buffer_string(&calls), "mine") == NULL, "a lazy fence does not carry the data");
+    lazy_result(&job, "old");
+    reply(&job, requests, 0, "theirs");
+    ok(strstr(buffer_string(&calls), "done 2 0 'theirs'"), "but that of a node that was asked");
+    for (uint64_t id = 3; id <= 4; id++) {
+        collect(id, PMI_FENCE, &all, 1, 0);
+        buffer_clear(&calls);
+        lazy_result(&job, id == 3 ? "old" : "new");
+    }
+    heard("request to 2\n", "again when it has changed, not before");
+    request.set_id = last_key.set_id;
+    job_blob_request_encode(&request, &bytes);
+    wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 1);
+    rank_pmi_request(job.rank_pmi, JOB_MESSAGE_BLOB, 2, 34, &reader);
+    heard("reply to 2.34: 0 'mine'\n", "others get ours likewise");
+    buffer_fini(&bytes);
+    job_end(&job);
+}
+
 /* ---- What every speaker may ask ---- */
 
 static void test_requests(void)
@@ -613,9 +656,9 @@ static void test_requests(void)
     job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_ABORT);
     job_open(&job, 0);
     server.ops.text(server.ops.context, &one, "hello", 5);
-    server.ops.abort(server.ops.context, 1, &one, 9, "enough", NULL, 0);
+    server.ops.abort(server.ops.context, 1, &one, 9, "no", NULL, 0);
     server.ops.abort(server.ops.context, 2, &one, 9, "all", &all, 1);
-    heard("text: hello\naborted by 1: 9 'enough'\naborted by 1: 9 'all'\n", "a text, and an abort");
+    heard("text: hello\naborted by 1: 9 'no'\naborted by 1: 9 'all'\n", "a text, and an abort");
     server.ops.abort(server.ops.context, 3, &one, 9, "some", both, 2);
     heard(
         "text: rank 1 on n1 asked to abort only some ranks of its job; this is not supported, and "
@@ -743,6 +786,7 @@ int main(void)
     test_connect();
     test_asked();
     test_asks();
+    test_lazy();
     test_requests();
     test_stand_in();
     test_pmi1();
