@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,14 @@ static void rank_pmi_aborted(void *context, uint32_t index, int status, const ch
     daemon_job_event(job->daemon, &event);
 }
 
+static void rank_pmi_kill(void *context, uint32_t index)
+{
+    const struct daemon_job *job = context;
+
+    assert(index < job->local->count);
+    helper_signal(job->daemon->helper, HELPER_RANK_ID(job->number, index), SIGKILL);
+}
+
 static uint8_t rank_pmi_process_state(void *context, uint32_t index)
 {
     const struct daemon_job *job = context;
@@ -179,6 +188,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .request = rank_pmi_send_request,
         .reply = rank_pmi_send_reply,
         .aborted = rank_pmi_aborted,
+        .kill = rank_pmi_kill,
         .process_state = rank_pmi_process_state,
         .missed = rank_pmi_missed,
         .stalled = rank_pmi_stalled,

@@ -147,6 +147,18 @@ static void socket_open(struct rank_pmi *rank_pmi)
             (void)pmi_socket_closed(rank_pmi->socket, i);
 }
 
+/* A client that violates its protocol cannot be served: it is killed, and nothing else. */
+static void client_refuse(struct client *client, const char *why)
+{
+    struct rank_pmi *rank_pmi = client->rank_pmi;
+
+    rank_pmi_say(rank_pmi, "rank %u on %s is killed: what it has sent is not PMI: %s",
+                 rank_pmi->ranks[client->index], rank_pmi->config.node_name, why);
+    (void)pmi_socket_closed(rank_pmi->socket, client->index);
+    client_close(client);
+    rank_pmi->events.kill(rank_pmi->events.context, client->index);
+}
+
 static void client_ready(void *context, int fd, unsigned int ready)
 {
     struct client *client = context;
@@ -172,11 +184,8 @@ static void client_ready(void *context, int fd, unsigned int ready)
     }
     if (!rank_pmi->socket)
         socket_open(rank_pmi);
-    if (pmi_socket_input(rank_pmi->socket, client->index, data, (size_t)got, &error) < 0) {
-        log_warning("rank %u: %s", rank_pmi->ranks[client->index], error.text);
-        (void)pmi_socket_closed(rank_pmi->socket, client->index);
-        client_close(client);
-    }
+    if (pmi_socket_input(rank_pmi->socket, client->index, data, (size_t)got, &error) < 0)
+        client_refuse(client, error.text);
     rank_pmi_stall_check(rank_pmi);
 }
 

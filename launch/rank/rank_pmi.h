@@ -28,6 +28,8 @@ struct rank_pmi_events {
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* A local rank cannot be served any longer: it must be killed. */
+    void (*kill)(void *context, uint32_t index);
     /* The state of a local rank's process, as in /proc/PID/stat: R, S, T ...; 0: not known. */
     uint8_t (*process_state)(void *context, uint32_t index);
     /* Others have completed an operation without this node, which has no rank left. */

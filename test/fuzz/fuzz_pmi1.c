@@ -5,77 +5,11 @@
  */
 #include "config.h"
 
-#include "pmix/pmi_socket.h"
-#include "test/fuzz/fuzz.h"
-
-#include <assert.h>
-#include <string.h>
-
-static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
-{
-    assert(index == 0 && bytes > 0 && memchr(data, '\n', bytes) == (const char *)data + bytes - 1);
-}
-
-static uint64_t barrier_id;
-
-static void on_barrier(void *context, const struct pmi_collective *barrier)
-{
-    assert(barrier->kind == PMI_BARRIER && barrier->members_count == 1);
-    barrier_id = barrier->id;
-}
-
-static void on_client(void *context, const struct pmi_process *process)
-{
-    assert(process->job == 1 && process->rank == 0);
-}
-
-static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
-{
-    assert(service == PMI_SERVICE_NAMES || service == PMI_SERVICE_SPAWN);
-}
-
-static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
-                     const char *message, const struct pmi_process *targets, size_t targets_count)
-{
-    assert(strlen(message) < 2000);
-}
+#include "test/fuzz/fuzz_pmi_client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    const struct pmi_ops ops = {.connected = on_client,
-                                .finalized = on_client,
-                                .collective = on_barrier,
-                                .abort = on_abort,
-                                .unserved = on_unserved};
-    const uint32_t zero = 0;
-    const struct pmi_socket_config config = {
-        .job = 1,
-        .kvs_name = "job",
-        .size = 2,
-        .universe_size = 2,
-        .local_count = 1,
-        .local_ranks = &zero,
-        .local_apps = &zero,
-        .process_mapping = "(vector,(0,2,1))",
-        .ops = &ops,
-        .reply = on_reply,
-    };
-    struct pmi_socket *server = pmi_socket_create(&config);
-    const uint8_t *end = data + data_bytes;
-    int rc = 0;
-
-    while (data < end && rc == 0) {
-        size_t bytes = *data++ % 32;
-
-        if (bytes == 0)
-            pmi_socket_events.done(server, barrier_id, 0, data, (size_t)(end - data));
-        if (bytes > (size_t)(end - data))
-            bytes = (size_t)(end - data);
-        rc = pmi_socket_input(server, 0, data, bytes, NULL);
-        data += bytes;
-    }
-    pmi_socket_closed(server, 0);
-    pmi_socket_destroy(server);
+    fuzz_pmi_client("", data, data_bytes);
     return 0;
 }
 
@@ -88,21 +22,8 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "mcmd=spawn\ntotspawns=1\nendcmd\n",
         "cmd=barrier_in\n",
     };
-    size_t count = 0;
 
-    if (number > 0)
-        return 0;
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        for (const char *from = lines[i]; *from != '\0';) {
-            size_t bytes = strnlen(from, 31);
-
-            assert(count + bytes + 1 < buffer_bytes);
-            buffer[count++] = (uint8_t)bytes;
-            memcpy(buffer + count, from, bytes);
-            count += bytes;
-            from += bytes;
-        }
-    }
-    memcpy(buffer + count, "\0\1k\1v", 5);
-    return count + 5;
+    return number > 0
+               ? 0
+               : fuzz_pmi_pieces(lines, sizeof(lines) / sizeof(lines[0]), buffer, buffer_bytes);
 }

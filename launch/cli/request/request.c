@@ -43,15 +43,15 @@ static const struct word_value modexes[] = {{"auto", JOB_MODEX_AUTO},
 
 static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
                                                {"pmi1", JOB_MPI_PMI1},
+                                               {"pmi2", JOB_MPI_PMI1},
                                                {"none", 0},
                                                {NULL, 0}};
 
 void request_help_run(struct buffer *out)
 {
     buffer_append_string(
-        out,
-        "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
-        "Starts processes of a program on one or many nodes and connects them (PMIx, PMI-1).\n");
+        out, "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
+             "Starts processes of a program on one or many nodes and connects them (PMIx, PMI).\n");
     options_help(run_rules, out);
     buffer_append_string(
         out, "\nExit status: the highest of the program's, 128+N for signal N; 124 timed out,\n"
@@ -109,7 +109,8 @@ static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
         uint32_t value = 0;
         if (word_find(interfaces, word, word_bytes, &value) < 0)
             return error_set(error, -EINVAL,
-                             "option --mpi: '%.80s' is not pmix, pmi1, pmix,pmi1 or none", text);
+                             "option --mpi: '%.80s' is not a list of pmix, pmi1 and pmi2, or none",
+                             text);
         mpi |= value;
         if (word[word_bytes] == '\0')
             break;

@@ -188,7 +188,9 @@ const struct option_rule run_rules[] = {
      .name = "mpi",
      .value = "LIST",
      FIELD(mpi),
-     .help = "process-management interfaces to offer: pmix, pmi1, pmix,pmi1 (default) or none"},
+     .help =
+         "process-management interfaces to offer: pmix, pmi1, pmi2 (the same socket as pmi1) or "
+         "none; default: all"},
     {.kind = OPTION_TEXT,
      .name = "modex",
      .value = "auto|full|lazy",

@@ -255,7 +255,7 @@ static void test_refusals(void)
             "only one of --host, --hostfile and --virtual-nodes");
     refuses("run --host a --slots 2 prog", "option --slots");
     refuses("run --virtual-nodes 0 prog", "option --virtual-nodes: must be a whole number from ");
-    refuses("run --mpi pmi2 prog", "option --mpi: 'pmi2'");
+    refuses("run --mpi pmi3 prog", "option --mpi: 'pmi3'");
     refuses("run --modex none prog", "option --modex: 'none' is not auto, full or lazy");
     refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
