@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fence SIZE [BYTES]: a PMIx client that times fences. All ranks do FENCES fences without data, then
+ * fence SIZE [BYTES [PEERS]]: a PMIx client that times fences. All ranks do FENCES fences without data, then
  * as many (LARGE_FENCES above 4 KiB) before each of which every rank has put and committed BYTES new
- * bytes (64 if not said), collected by the fence. Rank 0 prints the medians:
+ * bytes (64 if not said), collected by the fence, and after each of which it gets the bytes of the next PEERS ranks
+ * (0 if not said) and fences again without data. Rank 0 prints the medians, the last with the gets and that fence:
  *
- *     fence SIZE BARRIER_NS MODEX_NS
+ *     fence SIZE BARRIER_NS MODEX_NS GETS_NS
  *
  * Every rank then gets the last bytes of the next rank and checks them, so that a server cannot be
  * fast by doing nothing. Any failure is an exit code of 9 and a line on standard error.
@@ -79,14 +80,14 @@ static void put(unsigned round)
     free(blob);
 }
 
-static void check_next(unsigned size, unsigned rounds)
+static void check_peer(unsigned rank, unsigned rounds)
 {
     char *blob = new_blob();
     char key[32];
     pmix_proc_t next;
     pmix_value_t *value;
 
-    PMIX_PROC_LOAD(&next, self.nspace, (self.rank + 1) % size);
+    PMIX_PROC_LOAD(&next, self.nspace, rank);
     fill(blob, next.rank, rounds - 1);
     snprintf(key, sizeof key, "bench.%u", rounds - 1);
     check(PMIx_Get(&next, key, NULL, 0, &value), "get");
@@ -95,6 +96,14 @@ static void check_next(unsigned size, unsigned rounds)
         check(PMIX_ERROR, "wrong bytes");
     PMIX_VALUE_RELEASE(value);
     free(blob);
+}
+
+static void get_peers(unsigned size, unsigned peers, unsigned round)
+{
+    for (unsigned i = 1; i <= peers; i++)
+        check_peer((self.rank + i) % size, round + 1);
+    if (peers > 0)
+        timed_fence(false);
 }
 
 static unsigned job_size(void)
@@ -112,8 +121,8 @@ static unsigned job_size(void)
 
 int main(int argc, char **argv)
 {
-    static uint64_t barrier_ns[FENCES], modex_ns[FENCES];
-    unsigned size, rounds;
+    static uint64_t barrier_ns[FENCES], modex_ns[FENCES], gets_ns[FENCES];
+    unsigned size, rounds, peers = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
 
     check(PMIx_Init(&self, NULL, 0), "init");
     size = job_size();
@@ -129,15 +138,19 @@ int main(int argc, char **argv)
         barrier_ns[i] = timed_fence(false);
     for (unsigned i = 0; i < rounds; i++) {
         put(i);
+        gets_ns[i] = now_ns();
         modex_ns[i] = timed_fence(true);
+        get_peers(size, peers, i);
+        gets_ns[i] = now_ns() - gets_ns[i];
     }
-    check_next(size, rounds);
+    check_peer((self.rank + 1) % size, rounds);
     timed_fence(false);
     if (self.rank == 0) {
         qsort(barrier_ns, FENCES, sizeof *barrier_ns, measure_compare);
         qsort(modex_ns, rounds, sizeof *modex_ns, measure_compare);
-        printf("fence %u %" PRIu64 " %" PRIu64 "\n", size, barrier_ns[FENCES / 2],
-               modex_ns[rounds / 2]);
+        qsort(gets_ns, rounds, sizeof *gets_ns, measure_compare);
+        printf("fence %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", size, barrier_ns[FENCES / 2],
+               modex_ns[rounds / 2], gets_ns[rounds / 2]);
     }
     check(PMIx_Finalize(NULL, 0), "finalize");
     return 0;

@@ -117,7 +117,7 @@ measure_fence() {
     command_"$2" "$3" "$4" "$tools/fence" $expected
     timed "${command[@]}"
     if [ -z "$problem" ]; then
-        read -r word size barrier_ns modex_ns < <(grep '^fence ' "$scratch/out")
+        read -r word size barrier_ns modex_ns _ < <(grep '^fence ' "$scratch/out")
         [ "${word:-}" = fence ] && [ "$size" -eq $expected ] || problem="no result"
     fi
     note "$5" "$1" "$2" "$barrier_ns" "${problem:-ok}"
